@@ -1,0 +1,1 @@
+"""Quoteway: quotes in, unsigned transactions out."""

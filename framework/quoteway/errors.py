@@ -1,0 +1,150 @@
+"""The closed set of error codes and reasons, and the exceptions that carry them to the envelope.
+
+Six codes are the contract's (``api-spec-v2``, Errors); ``unauthorized`` is the one addition, used only by deployments
+that require keys. ``Reason`` is the registry behind ``error.details.reason``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+
+class Code(StrEnum):
+    """``error.code``: what class of thing went wrong."""
+
+    INVALID_REQUEST = "invalid_request"
+    VALIDATION_ERROR = "validation_error"
+    UNAUTHORIZED = "unauthorized"
+    NOT_FOUND = "not_found"
+    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
+    PROVIDER_UNAVAILABLE = "provider_unavailable"
+    UPSTREAM_ERROR = "upstream_error"
+
+
+class Reason(StrEnum):
+    """``error.details.reason``: why, in a word a program can branch on."""
+
+    MISSING = "missing"
+    INVALID_FORMAT = "invalid_format"
+    OUT_OF_RANGE = "out_of_range"
+    CONFLICT = "conflict"
+    UNKNOWN_MEMBER = "unknown_member"
+    UNSUPPORTED_ACTION = "unsupported_action"
+    UNSUPPORTED_NETWORK = "unsupported_network"
+    UNSUPPORTED_TOKEN = "unsupported_token"
+    QUOTE_EXPIRED = "quote_expired"
+    QUOTE_INVALID = "quote_invalid"
+    NO_ROUTE = "no_route"
+    INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
+    AMOUNT_TOO_LOW = "amount_too_low"
+    AMOUNT_TOO_HIGH = "amount_too_high"
+    PRICE_MOVED = "price_moved"
+    UNSAFE_ANSWER = "unsafe_answer"
+    PROVIDER_TIMEOUT = "provider_timeout"
+    PROVIDER_ERROR = "provider_error"
+    RPC_ERROR = "rpc_error"
+    CAPABILITY_DISABLED = "capability_disabled"
+    RELAY_UNSUPPORTED = "relay_unsupported"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One refused request member: where (dotted path), why, and a sentence with the remedy."""
+
+    path: str
+    reason: Reason
+    message: str
+
+
+class GatewayError(Exception):
+    """Base of everything that becomes an error envelope. ``message`` is shown to the client: no secrets, no URLs."""
+
+    status: ClassVar[int]
+    code: ClassVar[Code]
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: Reason | None = None,
+        fields: Sequence[FieldError] = (),
+        attempts: Sequence[Any] = (),
+        retryable: bool | None = None,
+        headers: Mapping[str, str] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.fields = tuple(fields)
+        self.attempts = tuple(attempts)
+        self.retryable = retryable
+        self.headers = dict(headers or {})
+        self.extra = dict(extra or {})
+
+
+class MalformedRequest(GatewayError):
+    """The request cannot be read at all: not JSON, wrong content type, too large, over-long line."""
+
+    status = 400
+    code = Code.INVALID_REQUEST
+
+
+class InvalidRequest(GatewayError):
+    """A readable request with a member that is refused. Providers raise it for parameters only they can judge."""
+
+    status = 422
+    code = Code.VALIDATION_ERROR
+
+
+class Unauthorized(GatewayError):
+    """The deployment requires a key and none, or a wrong one, came."""
+
+    status = 401
+    code = Code.UNAUTHORIZED
+
+
+class NotFound(GatewayError):
+    """Unknown, expired or forged quote, unknown pool, vault, token, route or path."""
+
+    status = 404
+    code = Code.NOT_FOUND
+
+
+class RateLimited(GatewayError):
+    """The caller's window is used up."""
+
+    status = 429
+    code = Code.RATE_LIMIT_EXCEEDED
+
+
+class ProviderUnavailable(GatewayError):
+    """No enabled provider serves this capability on this network."""
+
+    status = 503
+    code = Code.PROVIDER_UNAVAILABLE
+
+
+class UpstreamError(GatewayError):
+    """A provider or its upstream failed, has no route, or no longer meets the quote."""
+
+    status = 502
+    code = Code.UPSTREAM_ERROR
+
+
+class RpcError(UpstreamError):
+    """A JSON-RPC *application* error object, as the node gave it (EIP-1474): revert data is in ``data``."""
+
+    def __init__(self, rpc_code: int, rpc_message: str, data: Any = None) -> None:
+        super().__init__("The chain's node answered with an error.", reason=Reason.RPC_ERROR)
+        self.rpc_code = rpc_code
+        self.rpc_message = rpc_message
+        self.data = data
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used: names the key, what was expected, what came, and the remedy."""

@@ -1,0 +1,123 @@
+"""Networks: slug <-> chain id <-> CAIP-2, the native coin, the explorer, and the data rows plugins read from them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from quoteway.errors import ConfigError, FieldError, InvalidRequest, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One JSON-RPC upstream of a network. ``url`` and ``headers`` may hold credentials: never shown, never logged."""
+
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """An EVM network as data.
+
+    ``slug`` is the lowercase name on the wire; ``chain_id`` the EIP-155 id. ``deployments`` maps a protocol family
+    (``"uniswap"``) to rows that its plugin understands, so a fork or a new chain is a row, not code. ``token_lists``
+    are paths or URLs of Token Lists. ``head_poll_s`` is how often the head is polled while the network is in use.
+    ``block_time_s`` is the usual distance of two blocks in seconds.
+    """
+
+    slug: str
+    chain_id: int
+    name: str
+    native_symbol: str = "ETH"
+    native_name: str = "Ether"
+    native_decimals: int = 18
+    wrapped_native: str | None = None
+    explorer_url: str | None = None
+    block_time_s: float = 12.0
+    head_poll_s: float = 2.0
+    multicall3: str | None = "0xcA11bde05977b3631167028862bE2a173976CA11"
+    testnet: bool = False
+    endpoints: tuple[Endpoint, ...] = ()
+    deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    token_lists: tuple[str, ...] = ()
+
+    @property
+    def caip2(self) -> str:
+        """The CAIP-2 id, ``eip155:<chain id>``."""
+        return f"eip155:{self.chain_id}"
+
+
+class Networks:
+    """The networks of this deployment, found by slug, decimal chain id or CAIP-2 id."""
+
+    def __init__(self, networks: Iterable[Network] = ()) -> None:
+        self._by_slug: dict[str, Network] = {}
+        self._by_id: dict[int, Network] = {}
+        for network in networks:
+            self.add(network)
+
+    def add(self, network: Network) -> None:
+        """Adds a network. A slug claimed for two chain ids, or a chain id under two slugs, raises ``ConfigError``."""
+        same_slug = self._by_slug.get(network.slug)
+        same_id = self._by_id.get(network.chain_id)
+        for other in (same_slug, same_id):
+            if other is not None and (other.slug, other.chain_id) != (network.slug, network.chain_id):
+                raise ConfigError(
+                    f"network {network.slug!r} (chain id {network.chain_id}) clashes with "
+                    f"{other.slug!r} (chain id {other.chain_id}): rename one of them or load one plugin only"
+                )
+        if same_slug is not None:
+            network = _merge(same_slug, network)
+        self._by_slug[network.slug] = network
+        self._by_id[network.chain_id] = network
+
+    def __iter__(self) -> Iterator[Network]:
+        return iter(sorted(self._by_slug.values(), key=lambda network: network.chain_id))
+
+    def __len__(self) -> int:
+        return len(self._by_slug)
+
+    def by_chain_id(self, chain_id: int) -> Network | None:
+        """The network with this EIP-155 id, or None."""
+        return self._by_id.get(chain_id)
+
+    def find(self, text: str) -> Network | None:
+        """The network named by a slug, a decimal chain id or ``eip155:N``; None when there is none."""
+        found = self._by_slug.get(text.lower())
+        if found is not None:
+            return found
+        digits = text.removeprefix("eip155:")
+        if digits.isascii() and digits.isdigit() and len(digits) <= 20 and digits == str(int(digits)):
+            return self._by_id.get(int(digits))
+        return None
+
+    def get(self, text: str, *, member: str = "network") -> Network:
+        """As ``find``, but an unknown name raises ``InvalidRequest`` that names the nearest known slug."""
+        found = self.find(text)
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(text.lower()[:64], self._by_slug, n=1)
+        known = ", ".join(network.slug for network in self) or "none"
+        hint = f" Did you mean {near[0]!r}?" if near else f" Known networks: {known}."
+        raise InvalidRequest(
+            f"{member} names no network of this deployment.{hint}",
+            reason=Reason.UNSUPPORTED_NETWORK,
+            fields=[FieldError(member, Reason.UNSUPPORTED_NETWORK, f"unknown network.{hint}")],
+        )
+
+
+def _merge(first: Network, second: Network) -> Network:
+    """Two plugins describe one network: the first keeps its facts, both give endpoints, rows and lists."""
+    deployments = {family: tuple(rows) for family, rows in first.deployments.items()}
+    for family, rows in second.deployments.items():
+        deployments[family] = deployments.get(family, ()) + tuple(rows)
+    return replace(
+        first,
+        endpoints=first.endpoints + tuple(e for e in second.endpoints if e not in first.endpoints),
+        deployments=deployments,
+        token_lists=tuple(dict.fromkeys(first.token_lists + second.token_lists)),
+    )
