@@ -1,0 +1,155 @@
+"""One anvil process: started, waited for, stopped, and never left behind."""
+
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from quoteway_devnet.errors import DevnetError
+from quoteway_devnet.rpc import Rpc
+
+BASE_FEE_WEI = 1_000_000_000
+
+# anvil runs below a shell whose standard input is a pipe from us. When we end, by whatever means (SIGKILL too), the
+# kernel closes the pipe, `read` returns, and the shell ends anvil. Linux's parent-death signal would not do: it is
+# tied to the thread that forked, and servers start this in a worker thread.
+_WATCHED = """
+exec 3<&0 </dev/null
+"$@" 3<&- & child=$!
+(read -r _ <&3; kill "$child") 2>/dev/null & watcher=$!
+exec 3<&-
+wait "$child"; code=$?
+kill "$watcher" 2>/dev/null
+exit "$code"
+"""
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nothing listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Anvil:
+    """A running anvil. ``launch`` returns at once, ``wait`` until it answers, ``stop`` ends it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, chain_id: int, port: int) -> None:
+        self._process = process
+        self._log = log
+        self.chain_id = chain_id
+        self.port = port
+
+    @classmethod
+    def launch(cls, binary: Path, chain_id: int, port: int, state: Path | None = None) -> Self:
+        """Start anvil on 127.0.0.1 with the chain of the dump ``state``, or an empty one.
+
+        Raises DevnetError when the port is taken.
+        """
+        _require_free(port, chain_id)
+        handle, log = tempfile.mkstemp(prefix="quoteway-anvil-", suffix=".log")
+        command = [
+            str(binary),
+            *("--host", "127.0.0.1", "--port", str(port), "--chain-id", str(chain_id)),
+            # Pinned, so that every anvil release gives the same chain.
+            *("--hardfork", "prague"),
+            # Also the cap of one eth_call: lens calls over many pools read 100 M gas worth of state.
+            *("--gas-limit", "1000000000", "--block-base-fee-per-gas", str(BASE_FEE_WEI)),
+            # First come, first mined: the builder's transactions build on each other.
+            *("--order", "fifo"),
+            # A dump is larger than the default limit of 2 MB.
+            "--no-request-size-limit",
+            "--quiet",
+        ]
+        if state is not None:
+            command += ["--load-state", str(state)]
+        with os.fdopen(handle, "wb") as output:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", _WATCHED, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                # Ctrl-C in a terminal must reach us alone: we stop anvil when we are done with it.
+                start_new_session=True,
+            )
+        return cls(process, Path(log), chain_id, port)
+
+    @property
+    def url(self) -> str:
+        """The JSON-RPC endpoint."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def rpc(self) -> Rpc:
+        """A new client of this chain."""
+        return Rpc(self.port)
+
+    def wait(self, timeout_s: float = 20.0) -> None:
+        """Return once the chain answers. Raises DevnetError when it ends or stays silent instead."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            if self._process.poll() is not None:
+                said = " ".join(self._log.read_text(errors="replace").split()[-40:])
+                self.stop()
+                raise DevnetError(
+                    f"anvil for chain {self.chain_id} ended at once ({said or 'no message'}); "
+                    "clear the cache with `quoteway devnet --rebuild` or try another port."
+                )
+            try:
+                with Rpc(self.port, timeout_s=2.0) as rpc:
+                    answer = int(rpc("eth_chainId"), 16)
+            except OSError:
+                if time.monotonic() > deadline:
+                    self.stop()
+                    raise DevnetError(
+                        f"anvil for chain {self.chain_id} did not answer on port {self.port} within "
+                        f"{timeout_s:.0f} s; free some memory or CPU and start again."
+                    ) from None
+                time.sleep(0.01)
+                continue
+            if answer != self.chain_id:
+                self.stop()
+                raise DevnetError(_taken(self.port, self.chain_id))
+            return
+
+    def stop(self) -> None:
+        """End the process; may be called again."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            # The shell leads its own process group, so this reaches anvil whatever state it is in.
+            os.killpg(self._process.pid, 9)
+            self._process.wait()
+        self._log.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        self.wait()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _require_free(port: int, chain_id: int) -> None:
+    with socket.socket() as probe:
+        # As anvil binds: a port in TIME_WAIT is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise DevnetError(_taken(port, chain_id)) from None
+
+
+def _taken(port: int, chain_id: int) -> str:
+    return (
+        f"Port {port}, where the devnet's chain {chain_id} is to listen, is taken by another program; "
+        "stop that program or choose another port."
+    )

@@ -1,0 +1,346 @@
+"""Fetch anvil and the protocols' published bytecode from npm, pinned and integrity checked.
+
+``packages.json`` pins every package by exact version and by the sha-512 of its tarball. ``npm pack`` delivers
+tarballs through whatever registry, proxy and credentials the machine is set up for; it resolves no dependencies
+and runs no scripts. What is needed is cut out of them (one binary, some twenty init codes) and kept in the cache.
+"""
+
+import base64
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from quoteway_devnet.errors import DevnetError
+
+MINIMUM_ANVIL = (1, 0)
+"""Older releases on PATH are passed over: they miss flags that ``anvil.py`` uses."""
+
+_FETCH_TIMEOUT_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One pinned npm package; ``integrity`` is the Subresource-Integrity form, ``sha512-<base64>``."""
+
+    name: str
+    version: str
+    license: str
+    integrity: str
+
+    @property
+    def tarball(self) -> str:
+        """The file name under which ``npm pack`` saves it."""
+        return f"{self.name.removeprefix('@').replace('/', '-')}-{self.version}.tgz"
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """Everything from outside that building a chain takes."""
+
+    anvil: Path
+    bytecode: Path
+    """A JSON object: contract name -> init code, 0x-prefixed, library references unlinked."""
+
+
+CONTRACT_FILES: dict[str, tuple[str, str]] = {
+    "Multicall3": ("@across-protocol/contracts", "dist/evm/artifacts/Multicall3.sol/Multicall3.json"),
+    "WETH9": ("@uniswap/v2-periphery", "build/WETH9.json"),
+    "UniswapV2Factory": ("@uniswap/v2-core", "build/UniswapV2Factory.json"),
+    "UniswapV2Router02": ("@uniswap/v2-periphery", "build/UniswapV2Router02.json"),
+    "UniswapV3Factory": (
+        "@uniswap/v3-core",
+        "artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json",
+    ),
+    "NFTDescriptor": (
+        "@uniswap/v3-periphery",
+        "artifacts/contracts/libraries/NFTDescriptor.sol/NFTDescriptor.json",
+    ),
+    "NonfungibleTokenPositionDescriptor": (
+        "@uniswap/v3-periphery",
+        "artifacts/contracts/NonfungibleTokenPositionDescriptor.sol/NonfungibleTokenPositionDescriptor.json",
+    ),
+    "NonfungiblePositionManager": (
+        "@uniswap/v3-periphery",
+        "artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager.json",
+    ),
+    "TickLens": ("@uniswap/v3-periphery", "artifacts/contracts/lens/TickLens.sol/TickLens.json"),
+    "SwapRouter02": (
+        "@uniswap/swap-router-contracts",
+        "artifacts/contracts/SwapRouter02.sol/SwapRouter02.json",
+    ),
+    "QuoterV2": ("@uniswap/swap-router-contracts", "artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json"),
+    # The .test build of PoolManager exceeds the code size limit of EIP-170.
+    "PoolManager": ("@uniswap/v4-periphery", "foundry-out/PoolManager.sol/PoolManager.default.json"),
+    "PositionDescriptor": (
+        "@uniswap/v4-periphery",
+        "foundry-out/PositionDescriptor.sol/PositionDescriptor.json",
+    ),
+    "PositionManager": ("@uniswap/v4-periphery", "foundry-out/PositionManager.sol/PositionManager.json"),
+    "StateView": ("@uniswap/v4-periphery", "foundry-out/StateView.sol/StateView.json"),
+    "V4Quoter": ("@uniswap/v4-periphery", "foundry-out/V4Quoter.sol/V4Quoter.json"),
+    "UniversalRouter": (
+        "@uniswap/universal-router",
+        "artifacts/contracts/UniversalRouter.sol/UniversalRouter.json",
+    ),
+}
+"""Contract name -> package and artifact holding its init code."""
+
+_PERMIT2_RUNTIME = ("@uniswap/v4-periphery", "lib/permit2/test/utils/DeployPermit2.sol")
+
+
+def cache_root() -> Path:
+    """``$QUOTEWAY_CACHE_DIR/devnet``, else ``$XDG_CACHE_HOME/quoteway/devnet``, else below ``~/.cache``."""
+    if own := os.environ.get("QUOTEWAY_CACHE_DIR"):
+        return Path(own) / "devnet"
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "quoteway" / "devnet"
+
+
+def prepare(report: Callable[[str], None] | None = None) -> Toolchain:
+    """Return the toolchain, fetching what the cache lacks.
+
+    Raises DevnetError when npm is missing, the fetch fails or a tarball is not the pinned one.
+    """
+    pins = json.loads(_pins_text())
+    contracts = [Package(**row) for row in pins["contracts"]]
+    content = hashlib.sha256(json.dumps([pins["contracts"], CONTRACT_FILES]).encode()).hexdigest()[:16]
+    bytecode = cache_root() / f"contracts-{content}"
+    anvil = anvil_on_path()
+    needed: list[tuple[Path, list[Package], Callable[[Path, Path], None]]] = []
+    if not bytecode.is_dir():
+        needed.append((bytecode, contracts, _extract_bytecode))
+    if anvil is None:
+        package = _anvil_package([Package(**row) for row in pins["anvil"]])
+        folder = cache_root() / f"anvil-{package.version}"
+        anvil = folder / "anvil"
+        if not folder.is_dir():
+            needed.append((folder, [package], _extract_anvil))
+    if needed:
+        _fetch_all(needed, report)
+    return Toolchain(anvil, bytecode / "bytecode.json")
+
+
+def anvil_on_path() -> Path | None:
+    """The user's own anvil when there is one that is recent enough."""
+    found = shutil.which("anvil")
+    if found is None:
+        return None
+    version = anvil_version(Path(found))
+    match = re.search(r"(\d+)\.(\d+)", version)
+    if match is None or (int(match[1]), int(match[2])) < MINIMUM_ANVIL:
+        return None
+    return Path(found)
+
+
+@functools.cache
+def anvil_version(anvil: Path) -> str:
+    """First line of ``anvil --version``. Raises DevnetError when the binary does not run on this machine."""
+    try:
+        done = subprocess.run([anvil, "--version"], capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DevnetError(
+            f"{anvil} does not run on this machine ({error}); install Foundry (https://getfoundry.sh) "
+            "so that a working `anvil` is on PATH."
+        ) from error
+    return done.stdout.splitlines()[0].strip()
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold an advisory lock beside ``path``, so that two processes never fill the same cache entry."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.with_name(path.name + ".lock"), "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def appearing(folder: Path) -> Iterator[Path]:
+    """A scratch folder that becomes ``folder`` in one rename, or vanishes when the block fails."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        yield scratch
+        scratch.chmod(0o755)
+        os.rename(scratch, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _pins_text() -> str:
+    return (resources.files("quoteway_devnet") / "packages.json").read_text()
+
+
+def _anvil_package(packages: Sequence[Package]) -> Package:
+    machine = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}.get(
+        platform.machine().lower(), platform.machine()
+    )
+    name = f"@foundry-rs/anvil-{platform.system().lower()}-{machine}"
+    for package in packages:
+        if package.name == name:
+            return package
+    raise DevnetError(
+        f"anvil is not on PATH and npm has no build of it for {platform.system()} {platform.machine()}; "
+        "install Foundry (https://getfoundry.sh) so that `anvil` is on PATH."
+    )
+
+
+def _fetch_all(
+    needed: Sequence[tuple[Path, list[Package], Callable[[Path, Path], None]]],
+    report: Callable[[str], None] | None,
+) -> None:
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        raise DevnetError(
+            "npm is not on PATH, and the devnet fetches its contracts and anvil with it; "
+            "install Node.js 18 or later (https://nodejs.org) and start again."
+        )
+    with exclusive(cache_root() / "packages"):
+        missing = [row for row in needed if not row[0].is_dir()]
+        with tempfile.TemporaryDirectory(prefix=".npm-", dir=cache_root()) as scratch:
+            _npm_pack(npm, [package for row in missing for package in row[1]], Path(scratch), report)
+            for folder, _, extract in missing:
+                with appearing(folder) as target:
+                    extract(Path(scratch), target)
+
+
+def _npm_pack(
+    npm: str, packages: Sequence[Package], folder: Path, report: Callable[[str], None] | None
+) -> None:
+    if not packages:
+        return
+    # Two packages are 97 % of the bytes: each has a process to itself, the small ones share one.
+    large = [p for p in packages if p.name == "@uniswap/v4-periphery" or "anvil" in p.name]
+    groups = [[p] for p in large] + [[p for p in packages if p not in large]]
+    command = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+    running = [
+        subprocess.Popen(
+            [*command, *(f"{p.name}@{p.version}" for p in group)],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for group in groups
+        if group
+    ]
+    deadline = time.monotonic() + _FETCH_TIMEOUT_S
+    try:
+        with _progress(len(packages), report) as advance:
+            while any(process.poll() is None for process in running):
+                if time.monotonic() > deadline:
+                    raise DevnetError(
+                        f"npm did not deliver within {_FETCH_TIMEOUT_S} s; check the network and start again."
+                    )
+                advance(sum((folder / p.tarball).exists() for p in packages))
+                time.sleep(0.1)
+            advance(sum((folder / p.tarball).exists() for p in packages))
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+    for process in running:
+        _, stderr = process.communicate()
+        if process.returncode:
+            detail = " ".join(line.removeprefix("npm error ") for line in stderr.splitlines()[-3:])
+            raise DevnetError(
+                f"npm could not fetch the devnet's packages ({detail or 'no message'}); "
+                "check the network and the registry npm is set to, and start again."
+            )
+    for package in packages:
+        _check_integrity(package, folder / package.tarball)
+
+
+def _check_integrity(package: Package, tarball: Path) -> None:
+    digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
+    if f"sha512-{digest}" != package.integrity:
+        raise DevnetError(
+            f"{package.name}@{package.version} from your npm registry has sha512-{digest}, "
+            f"expected {package.integrity}; use a registry that serves the published package."
+        )
+
+
+@contextmanager
+def _progress(total: int, report: Callable[[str], None] | None) -> Iterator[Callable[[int], None]]:
+    """Yield ``advance(done)``: a bar on a terminal, one line per finished package otherwise."""
+    if report is None and sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("Fetching devnet packages (54 MB)", total=total)
+            yield lambda done: bar.update(task, completed=done)
+        return
+    say = report or functools.partial(print, file=sys.stderr)
+    say(f"Fetching {total} devnet packages with npm (54 MB, once).")
+    seen = 0
+
+    def advance(done: int) -> None:
+        nonlocal seen
+        if done > seen:
+            seen = done
+            say(f"  {done} of {total} devnet packages fetched")
+
+    yield advance
+
+
+def _extract_anvil(tarballs: Path, target: Path) -> None:
+    (tarball,) = tarballs.glob("foundry-rs-anvil-*.tgz")
+    binary = target / "anvil"
+    binary.write_bytes(_members(tarball, {"bin/anvil"})["bin/anvil"])
+    binary.chmod(0o755)
+
+
+def _extract_bytecode(tarballs: Path, target: Path) -> None:
+    from quoteway_devnet.permit2 import init_code
+
+    wanted: dict[str, set[str]] = {}
+    for package, file in [*CONTRACT_FILES.values(), _PERMIT2_RUNTIME]:
+        wanted.setdefault(package, set()).add(file)
+    pins = [Package(**row) for row in json.loads(_pins_text())["contracts"]]
+    found = {p.name: _members(tarballs / p.tarball, wanted[p.name]) for p in pins}
+    bytecode = {
+        name: _init_code(json.loads(found[package][file])["bytecode"])
+        for name, (package, file) in CONTRACT_FILES.items()
+    }
+    package, file = _PERMIT2_RUNTIME
+    bytecode["Permit2"] = "0x" + init_code(found[package][file].decode()).hex()
+    (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
+
+
+def _init_code(member: str | dict[str, str]) -> str:
+    """Truffle, hardhat and foundry artifacts differ in the shape of ``bytecode`` and in the 0x prefix."""
+    text = member if isinstance(member, str) else member["object"]
+    return "0x" + text.removeprefix("0x")
+
+
+def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
+    """Read the named files of an npm tarball (their root folder is ``package/``) into memory."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(tarball, "r|gz") as archive:
+        for member in archive:
+            name = member.name.partition("/")[2]
+            if name in names and (handle := archive.extractfile(member)) is not None:
+                found[name] = handle.read()
+                if len(found) == len(names):
+                    break
+    if lacking := names - found.keys():
+        raise DevnetError(
+            f"{tarball.name} lacks {', '.join(sorted(lacking))}, which packages.py expects; report this as a bug."
+        )
+    return found
