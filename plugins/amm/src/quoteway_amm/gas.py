@@ -1,0 +1,66 @@
+"""Gas of a route as data: what the router spends per protocol, hop and tick, and what gas costs in a token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from quoteway_amm.pool import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class HopGas:
+    """Gas units of one protocol: `section` once per run of hops on it (one router command), `hop`, `tick` crossed."""
+
+    section: int
+    hop: int
+    tick: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GasModel:
+    """Gas units of a route: `transaction` once, `wrap` and `unwrap` per conversion of the native coin, then hops."""
+
+    transaction: int
+    wrap: int
+    unwrap: int
+    hops: Mapping[Kind, HopGas]
+
+
+@dataclass(frozen=True, slots=True)
+class GasPrice:
+    """Base units of a token per unit of gas, as a rational."""
+
+    numerator: int
+    denominator: int = 1
+
+    def __post_init__(self) -> None:
+        if self.numerator < 0 or self.denominator <= 0:
+            raise ValueError(f"gas price {self.numerator}/{self.denominator} is negative or undefined")
+
+    @classmethod
+    def from_native(cls, wei_per_gas: int, token_per_wei: tuple[int, int]) -> GasPrice:
+        """From the chain's gas price and the token's price of one wei, as `native_price` gives it."""
+        return cls(wei_per_gas * token_per_wei[0], token_per_wei[1])
+
+    def cost(self, gas_units: int) -> int:
+        """Cost of `gas_units` in base units of the token, rounded up."""
+        return -(-gas_units * self.numerator // self.denominator)
+
+
+FREE = GasPrice(0)
+
+UNISWAP_GAS = GasModel(
+    transaction=30_000,
+    wrap=25_000,
+    unwrap=16_000,
+    hops=MappingProxyType(
+        {
+            "v2": HopGas(section=16_000, hop=50_000),
+            "v3": HopGas(section=28_000, hop=66_000, tick=31_000),
+            "v4": HopGas(section=45_000, hop=50_000, tick=18_000),
+        }
+    ),
+)
+"""Swaps through the Universal Router, Permit2 transfer included."""

@@ -1,0 +1,68 @@
+"""Amounts between square-root prices, and the price after an amount.
+
+Source: v3-core SqrtPriceMath; v4-core SqrtPriceMath gives the same results for every swap. Prices are Q64.96.
+"""
+
+from __future__ import annotations
+
+Q96 = 1 << 96
+_UINT256 = 1 << 256
+
+
+def amount0_delta(sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> int:
+    """token0 between two prices, rounded down. Source: SqrtPriceMath.getAmount0Delta(roundUp = false)."""
+    if sqrt_a_x96 > sqrt_b_x96:
+        sqrt_a_x96, sqrt_b_x96 = sqrt_b_x96, sqrt_a_x96
+    # Two divisions, each rounded on its own, as in the contract: one joint division would differ by a wei.
+    return (liquidity << 96) * (sqrt_b_x96 - sqrt_a_x96) // sqrt_b_x96 // sqrt_a_x96
+
+
+def amount0_delta_up(sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> int:
+    """token0 between two prices, rounded up. Source: SqrtPriceMath.getAmount0Delta(roundUp = true)."""
+    if sqrt_a_x96 > sqrt_b_x96:
+        sqrt_a_x96, sqrt_b_x96 = sqrt_b_x96, sqrt_a_x96
+    return -(-(-(-(liquidity << 96) * (sqrt_b_x96 - sqrt_a_x96) // sqrt_b_x96)) // sqrt_a_x96)
+
+
+def amount1_delta(sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> int:
+    """token1 between two prices, rounded down. Source: SqrtPriceMath.getAmount1Delta(roundUp = false)."""
+    return liquidity * abs(sqrt_b_x96 - sqrt_a_x96) >> 96
+
+
+def amount1_delta_up(sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> int:
+    """token1 between two prices, rounded up. Source: SqrtPriceMath.getAmount1Delta(roundUp = true)."""
+    return -(-liquidity * abs(sqrt_b_x96 - sqrt_a_x96) >> 96)
+
+
+def sqrt_price_after_input(sqrt_price_x96: int, liquidity: int, amount_in: int, zero_for_one: bool) -> int:
+    """Price after an input (fee already taken off). Source: SqrtPriceMath.getNextSqrtPriceFromInput."""
+    if not zero_for_one:
+        return sqrt_price_x96 + (amount_in << 96) // liquidity
+    if amount_in == 0:
+        return sqrt_price_x96
+    numerator = liquidity << 96
+    product = amount_in * sqrt_price_x96
+    denominator = numerator + product
+    if denominator < _UINT256:
+        return -(-numerator * sqrt_price_x96 // denominator)
+    # The contract's way when product or sum does not fit a uint256: less precise, and the pool's price all the same.
+    return -(-numerator // (numerator // sqrt_price_x96 + amount_in))
+
+
+def sqrt_price_after_output(sqrt_price_x96: int, liquidity: int, amount_out: int, zero_for_one: bool) -> int:
+    """Price after an output. Source: SqrtPriceMath.getNextSqrtPriceFromOutput.
+
+    Raises ValueError where the contract reverts: the liquidity cannot give `amount_out` at any price.
+    """
+    if zero_for_one:
+        quotient = -(-(amount_out << 96) // liquidity)
+        if quotient >= sqrt_price_x96:
+            raise ValueError(f"liquidity {liquidity} cannot give {amount_out} of token1 at {sqrt_price_x96}")
+        return sqrt_price_x96 - quotient
+    if amount_out == 0:
+        return sqrt_price_x96
+    numerator = liquidity << 96
+    product = amount_out * sqrt_price_x96
+    if product >= _UINT256 or product >= numerator:
+        raise ValueError(f"liquidity {liquidity} cannot give {amount_out} of token0 at {sqrt_price_x96}")
+    return -(-numerator * sqrt_price_x96 // (numerator - product))
