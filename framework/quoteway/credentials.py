@@ -1,0 +1,111 @@
+"""Secrets by reference: ``{env = "NAME"}`` or ``{file = "path"}`` in the configuration, not values."""
+
+from __future__ import annotations
+
+import hmac
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+REDACTED = "***"
+
+
+class Secret:
+    """A value that never shows itself: ``str`` and ``repr`` are redacted, only ``reveal`` gives it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value. Call it where the value leaves the process (a header, a URL), never earlier."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return f"Secret({REDACTED})"
+
+    def __str__(self) -> str:
+        return REDACTED
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and hmac.compare_digest(self._value.encode(), other._value.encode())
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A reference to a secret that is not there. ``reason`` is a sentence with the remedy."""
+
+    reason: str
+
+
+def is_reference(value: object) -> bool:
+    """Whether this is ``{env = ...}`` or ``{file = ...}`` and nothing else."""
+    return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in ("env", "file")
+
+
+def resolve(reference: Mapping[str, Any], environ: Mapping[str, str], folder: Path) -> Secret | Unresolved:
+    """What a reference stands for. A relative ``file`` is looked up from ``folder``; last newlines go."""
+    ((kind, name),) = reference.items()
+    if not isinstance(name, str) or not name:
+        return Unresolved(f"{{{kind} = ...}} needs a name between quotes")
+    if kind == "env":
+        value = environ.get(name, "")
+        if not value:
+            return Unresolved(f"environment variable {name} is not set: export it, or remove the reference")
+        return Secret(value)
+    try:
+        value = (folder / name).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        return Unresolved(
+            f"file {name} cannot be read ({type(error).__name__}): create it or correct the path"
+        )
+    return Secret(value) if value else Unresolved(f"file {name} is empty: put the secret into it")
+
+
+def resolve_all(value: Any, environ: Mapping[str, str], folder: Path) -> Any:
+    """A configuration tree with every reference in it replaced by its ``Secret`` or ``Unresolved``."""
+    if isinstance(value, Mapping):
+        if is_reference(value):
+            return resolve(value, environ, folder)
+        return {key: resolve_all(member, environ, folder) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [resolve_all(member, environ, folder) for member in value]
+    return value
+
+
+def missing_credentials(value: Any) -> Iterator[str]:
+    """Why each unresolved reference in a configuration tree could not be resolved."""
+    if isinstance(value, Unresolved):
+        yield value.reason
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from missing_credentials(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from missing_credentials(member)
+
+
+class SecretField(fields.Field[Secret]):
+    """A settings member that is a secret. Accepts a reference only; a plain string is refused, not shown."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Secret:
+        if is_reference(value):
+            value = resolve(value, os.environ, Path.cwd())
+        if isinstance(value, Secret):
+            return value
+        if isinstance(value, Unresolved):
+            raise ValidationError(value.reason)
+        raise ValidationError(
+            'secrets come by reference only: write {env = "NAME"} or {file = "path"} instead of the value'
+        )
+
+    def _serialize(self, value: Secret | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else REDACTED
