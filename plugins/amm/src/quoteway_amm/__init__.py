@@ -10,9 +10,9 @@ from quoteway_amm.concentrated import (
 )
 from quoteway_amm.errors import BandExceeded, BandsExceeded
 from quoteway_amm.gas import FREE, UNISWAP_GAS, GasModel, GasPrice, HopGas
+from quoteway_amm.graph import Edge, Graph
 from quoteway_amm.pool import NATIVE, PIPS, Kind, Pool
 from quoteway_amm.routing import (
-    Graph,
     Hop,
     NoPath,
     Path,
@@ -43,6 +43,7 @@ __all__ = [
     "BandExceeded",
     "BandsExceeded",
     "ConcentratedPool",
+    "Edge",
     "GasModel",
     "GasPrice",
     "Graph",

@@ -1,7 +1,8 @@
-"""Concentrated liquidity: a pool's snapshot and the swap loop of UniswapV3Pool.swap and v4-core Pool.swap (no hooks).
+"""Concentrated liquidity: a pool's snapshot, and the swap loop of v3-core and of v4-core without hooks.
 
 `swap_exact_in` and `swap_exact_out` follow the contracts step by step, with price limits and the whole state
-afterwards. `ConcentratedPool.exact_in` and `exact_out` give the same amounts through `ladder.py`, many times faster.
+afterwards. `ConcentratedPool.exact_in` and `exact_out` give the same amounts through `ladder.py`, many times
+faster.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ def word_of_tick(tick: int, tick_spacing: int) -> int:
 class ConcentratedPool:
     """A v3 or hookless v4 pool at one block, as far as its tick bitmap was read.
 
-    `id` is the pool's address (v3) or its 32-byte id (v4). `fee_pips` is the v3 fee or the `lpFee` of v4's slot0.
-    `ticks` holds every initialised tick of the bitmap words `word_lo` to `word_hi`, both inclusive, ascending, as
-    (index, liquidityNet). The protocol fees are v4's pips per direction, added to the LP fee; v3 takes its share out
-    of the LP fee, so there they move no amount and are kept as slot0 gives them (0, or 4 to 10, a denominator).
+    `id` is the pool's address (v3) or its 32-byte id (v4). `fee_pips` is the v3 fee or the `lpFee` of v4's
+    slot0. `ticks` holds every initialised tick of the bitmap words `word_lo` to `word_hi`, both inclusive,
+    ascending, as (index, liquidityNet). The protocol fees are v4's pips per direction, added to the LP fee;
+    v3 takes its share out of the LP fee, so there they move no amount and are kept as slot0 gives them (0, or
+    4 to 10, a denominator).
     """
 
     kind: Literal["v3", "v4"]
@@ -92,7 +94,7 @@ class ConcentratedPool:
         return (square, 1 << 192) if zero_for_one else (1 << 192, square)
 
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
-        """(amount out, initialised ticks crossed), down to the last price; None when the pool cannot take it all."""
+        """(amount out, initialised ticks crossed); None when the pool cannot take it all."""
         return self.ladder(zero_for_one).exact_in(amount_in)
 
     def exact_out(self, zero_for_one: bool, amount_out: int) -> tuple[int, int] | None:
@@ -129,7 +131,8 @@ def swap_exact_in(
 ) -> SwapResult:
     """Swap `amount_in`, or what the price limit allows (None: the last price there is).
 
-    Raises BandExceeded at the edge of the known words, ValueError for an amount or limit that the contract refuses.
+    Raises BandExceeded at the edge of the known words, ValueError for an amount or limit that the contract
+    refuses.
     """
     return _swap(pool, zero_for_one, amount_in, sqrt_price_limit_x96, exact_in=True)
 
@@ -139,7 +142,8 @@ def swap_exact_out(
 ) -> SwapResult:
     """Swap for `amount_out`, or what the price limit allows (None: the last price there is).
 
-    Raises BandExceeded at the edge of the known words, ValueError for an amount or limit that the contract refuses.
+    Raises BandExceeded at the edge of the known words, ValueError for an amount or limit that the contract
+    refuses.
     """
     return _swap(pool, zero_for_one, amount_out, sqrt_price_limit_x96, exact_in=False)
 
@@ -149,8 +153,9 @@ def next_tick_within_one_word(
 ) -> tuple[int, int | None]:
     """(tick, its liquidityNet or None when not initialised): the next stop of a swap that stands at `tick`.
 
-    A word's end stops the loop as an initialised tick does, and each stop rounds once more: skipping it overquotes.
-    Source: TickBitmap.nextInitializedTickWithinOneWord, clamped as in Pool.swap. Raises BandExceeded.
+    A word's end stops the loop as an initialised tick does, and each stop rounds once more: skipping it
+    overquotes. Source: TickBitmap.nextInitializedTickWithinOneWord, clamped as in Pool.swap. Raises
+    BandExceeded.
     """
     spacing = pool.tick_spacing
     compressed = tick // spacing

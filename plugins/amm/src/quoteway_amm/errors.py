@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
-class BandExceeded(Exception):
+class BandExceeded(Exception):  # noqa: N818 - not a fault: a request for more state
     """A swap walked out of the ticks that the snapshot knows. Load more words on that side and ask again.
 
-    `pool` is the snapshot, `zero_for_one` the direction (True: towards lower ticks), `tick` the first tick that is
-    not known. `amount_in` and `amount_out` are what the known band could exchange before its edge, at whose price
-    `sqrt_price_x96` the swap stands.
+    `pool` is the snapshot, `zero_for_one` the direction (True: towards lower ticks), `tick` the first tick
+    that is not known. `amount_in` and `amount_out` are what the known band could exchange before its edge, at
+    whose price `sqrt_price_x96` the swap stands.
     """
 
     def __init__(
@@ -18,8 +18,8 @@ class BandExceeded(Exception):
     ) -> None:
         side = "below" if zero_for_one else "above"
         super().__init__(
-            f"{pool.kind} pool {pool.id}: the swap goes {side} the known words [{pool.word_lo}, {pool.word_hi}], "
-            f"load the word of tick {tick} and beyond"
+            f"{pool.kind} pool {pool.id}: the swap goes {side} the known words "
+            f"[{pool.word_lo}, {pool.word_hi}], load the word of tick {tick} and beyond"
         )
         self.pool = pool
         self.zero_for_one = zero_for_one
@@ -34,7 +34,7 @@ class BandExceeded(Exception):
         return "zero_for_one" if self.zero_for_one else "one_for_zero"
 
 
-class BandsExceeded(Exception):
+class BandsExceeded(Exception):  # noqa: N818 - as above
     """A route search met pools whose known ticks do not reach far enough and that might still win.
 
     `exceeded` names each pool and direction once: load more of them, build the graph again, search again.

@@ -1,4 +1,4 @@
-"""Gas of a route as data: what the router spends per protocol, hop and tick, and what gas costs in a token."""
+"""Gas of a route as data: what the router spends per protocol, hop and tick, and its cost in a token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quoteway_amm.pool import Kind
 
 @dataclass(frozen=True, slots=True)
 class HopGas:
-    """Gas units of one protocol: `section` once per run of hops on it (one router command), `hop`, `tick` crossed."""
+    """Gas units of one protocol: `section` per run of hops (a router command), `hop`, `tick` crossed."""
 
     section: int
     hop: int
@@ -20,7 +20,7 @@ class HopGas:
 
 @dataclass(frozen=True, slots=True)
 class GasModel:
-    """Gas units of a route: `transaction` once, `wrap` and `unwrap` per conversion of the native coin, then hops."""
+    """Gas units of a route: `transaction` once, `wrap` and `unwrap` of the native coin, then the hops."""
 
     transaction: int
     wrap: int

@@ -1,9 +1,10 @@
-"""Running totals of a pool's full steps, so that a quote of any depth costs one bisection and one partial step.
+"""Running totals of a pool's full steps: a quote of any depth is one bisection and one partial step.
 
-Every full step of the swap loop runs between two fixed prices (initialised ticks and word edges, starting from the
-pool's own price), so its amounts are constants of the snapshot and may be summed once. That is exact, not an
-approximation: `floor(remaining * (1e6 - fee) / 1e6) >= amount_in`, the contracts' test for a full step, holds exactly
-when `remaining >= amount_in + ceil(amount_in * fee / (1e6 - fee))`, which is what the full step then takes.
+Every full step of the swap loop runs between two fixed prices (initialised ticks and word edges, starting
+from the pool's own price), so its amounts are constants of the snapshot and may be summed once. That is
+exact, not an approximation: `floor(remaining * (1e6 - fee) / 1e6) >= amount_in`, the contracts' test for a
+full step, holds exactly when `remaining >= amount_in + ceil(amount_in * fee / (1e6 - fee))`, which is what
+the full step then takes.
 """
 
 from __future__ import annotations
@@ -31,11 +32,26 @@ _MAX_AMOUNT = {"v3": 2**255 - 1, "v4": 2**127 - 1}
 
 
 class Ladder:
-    """Totals of one pool in one direction; grows rung by rung as far as quotes ask, never past the known words."""
+    """Totals of one pool in one direction; grows as far as quotes ask, never past the known words."""
 
     __slots__ = (
-        "_pool", "_zero_for_one", "_fee_pips", "_max_amount", "_ins", "_outs", "_starts", "_targets", "_liquidities",
-        "_crossed", "_stop_initialised", "_price", "_tick", "_liquidity", "_ticks_crossed", "_tick_at", "_indices",
+        "_crossed",
+        "_fee_pips",
+        "_indices",
+        "_ins",
+        "_liquidities",
+        "_liquidity",
+        "_max_amount",
+        "_outs",
+        "_pool",
+        "_price",
+        "_starts",
+        "_stop_initialised",
+        "_targets",
+        "_tick",
+        "_tick_at",
+        "_ticks_crossed",
+        "_zero_for_one",
     )  # fmt: skip
 
     def __init__(self, pool: ConcentratedPool, zero_for_one: bool) -> None:
@@ -107,7 +123,7 @@ class Ladder:
             else:
                 step_in = amount1_delta_up(price, price_next, liquidity)
             total_in = spent + step_in - (-step_in * self._fee_pips // (PIPS - self._fee_pips))
-            # Rounding may land the price on the stop although some output of the step is left: the tick is crossed.
+            # Rounding may land the price on the stop with some of its output left: the tick is crossed.
             reached = price_next == self._targets[at]
             crossed = self._crossed[at] + (reached and self._stop_initialised[at])
         return (total_in, crossed) if total_in <= self._max_amount else None
@@ -186,7 +202,7 @@ class Ladder:
         self._ticks_crossed += 1
 
     def _walk_to_liquidity(self) -> bool:
-        """Cross what holds no liquidity: steps there cost nothing, whatever their number. False at the last price."""
+        """Cross what holds no liquidity, where steps cost nothing. False at the last price."""
         pool, spacing = self._pool, self._pool.tick_spacing
         while not self._liquidity:
             # For its BandExceeded: the price may stand outside the known words already.

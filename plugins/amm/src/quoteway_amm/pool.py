@@ -1,7 +1,8 @@
 """What routing needs to know of a pool, whatever its maths: the exact face.
 
 A split optimiser will want a second face on the same objects, `curve(zero_for_one)`, yielding the pool as
-bounded-liquidity segments; nothing here depends on it, and whatever it proposes is re-evaluated through `exact_in`.
+bounded-liquidity segments; nothing here depends on it, and whatever it proposes is re-evaluated through
+`exact_in`.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ class Pool(Protocol):
         """All that is withheld from the input, LP and protocol part together."""
 
     def mid_price(self, zero_for_one: bool) -> tuple[int, int]:
-        """(numerator, denominator): base units out per base unit in, before fees, for an infinitesimal trade."""
+        """(numerator, denominator): base units out per base unit in, before fees and before the trade."""
 
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
-        """(amount out, initialised ticks crossed) for all of `amount_in`; None when the pool cannot take it all.
+        """(amount out, initialised ticks crossed); None when the pool cannot take all of `amount_in`.
 
         Raises BandExceeded when the answer lies outside the snapshot's known tick band.
         """
 
     def exact_out(self, zero_for_one: bool, amount_out: int) -> tuple[int, int] | None:
-        """(amount in, initialised ticks crossed) for all of `amount_out`; None when the pool cannot give it all.
+        """(amount in, initialised ticks crossed); None when the pool cannot give all of `amount_out`.
 
         Raises BandExceeded when the answer lies outside the snapshot's known tick band.
         """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
-from quoteway_amm.gas import FREE, GasModel, GasPrice
-from quoteway_amm.pool import Pool
+from quoteway_amm.errors import BandsExceeded
+from quoteway_amm.gas import FREE, UNISWAP_GAS, GasModel, GasPrice
+from quoteway_amm.graph import Graph
+from quoteway_amm.pool import NATIVE, Pool
+from quoteway_amm.search import Candidate, Search
 
 NoPathReason = Literal["no_pool", "no_liquidity", "amount_too_low", "insufficient_liquidity"]
 PathWarning = Literal["gas_exceeds_output"]
@@ -15,7 +18,7 @@ PathWarning = Literal["gas_exceeds_output"]
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One pool of a path. Tokens are the pool's own: where the native coin meets its wrapped form, compare them."""
+    """One pool of a path. Tokens are the pool's own, so they tell the native coin from its wrapped form."""
 
     pool: Pool
     zero_for_one: bool
@@ -31,10 +34,10 @@ class Hop:
 class Path:
     """A path with the amounts of every hop, exact at the snapshot's block.
 
-    `token_in` and `token_out` are as asked for; the first and last hop, or two neighbours, may hold the other form of
-    the native coin, and the encoder wraps or unwraps there. `gas_cost` is in the token that the search varies (output
-    of an exact input, input of an exact output). `mid_price` is (numerator, denominator): base units out per base
-    unit in along the path, before fees and before the trade.
+    `token_in` and `token_out` are as asked for; the first and last hop, or two neighbours, may hold the other
+    form of the native coin, and the encoder wraps or unwraps there. `gas_cost` is in the token that the
+    search varies (output of an exact input, input of an exact output). `mid_price` is (numerator,
+    denominator): base units out per base unit in along the path, before fees and before the trade.
     """
 
     token_in: str
@@ -49,7 +52,7 @@ class Path:
 
     @property
     def price_impact_bps(self) -> int:
-        """How far the trade's price lies below the mid price, pool fees included, rounded to a basis point."""
+        """How far the trade's price lies below the mid price, pool fees included, rounded."""
         ideal = self.amount_in * self.mid_price[0]
         missing = ideal - self.amount_out * self.mid_price[1]
         return (missing * 20_000 + ideal) // (2 * ideal)
@@ -57,21 +60,13 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class NoPath:
-    """Why there is no path: the tokens are not connected, the connecting pools are empty, the output rounds to zero
-    on every way, or no way takes (or gives) the whole amount."""
+    """Why there is no path.
 
-    reason: NoPathReason
-
-
-class Graph:
-    """Candidate pools of one block, indexed by token. Build once per snapshot, search as often as wanted.
-
-    The native coin and `wrapped_native` are one node, so that v4 native pools and wrapped pools compete.
-    Addresses are compared as strings: use one spelling throughout.
+    `no_pool`: no pools join the tokens. `no_liquidity`: those that do are empty. `amount_too_low`: the output
+    rounds to zero on every way. `insufficient_liquidity`: no way takes, or gives, the whole amount.
     """
 
-    def __init__(self, pools: Iterable[Pool], wrapped_native: str | None = None) -> None:
-        raise NotImplementedError
+    reason: NoPathReason
 
 
 def best_path_exact_in(
@@ -83,11 +78,13 @@ def best_path_exact_in(
     gas_price: GasPrice = FREE,
     max_hops: int = 3,
 ) -> Path | NoPath:
-    """The path with the greatest output after gas. `gas_price` is in `token_out`.
+    """The path with the greatest output after gas, the shorter on a tie; `gas_price` is in `token_out`.
 
     Raises BandsExceeded when a pool that might win is not known far enough, ValueError for a bad request.
     """
-    raise NotImplementedError
+    _check(graph, token_in, token_out, amount_in, max_hops)
+    search = Search(graph, token_in, token_out, amount_in, gas_model, gas_price, forward=True)
+    return _outcome(search, graph, token_in, token_out, gas_price, max_hops, forward=True)
 
 
 def best_path_exact_out(
@@ -99,17 +96,99 @@ def best_path_exact_out(
     gas_price: GasPrice = FREE,
     max_hops: int = 3,
 ) -> Path | NoPath:
-    """The path with the least input including gas. `gas_price` is in `token_in`.
+    """The path with the least input including gas, the shorter on a tie; `gas_price` is in `token_in`.
 
     Raises BandsExceeded when a pool that might win is not known far enough, ValueError for a bad request.
     """
-    raise NotImplementedError
+    _check(graph, token_in, token_out, amount_out, max_hops)
+    search = Search(graph, token_out, token_in, amount_out, gas_model, gas_price, forward=False)
+    return _outcome(search, graph, token_in, token_out, gas_price, max_hops, forward=False)
 
 
 def native_price(graph: Graph, token: str, probe_amount: int, max_hops: int = 2) -> tuple[int, int] | None:
-    """(numerator, denominator): base units of `token` per wei of the native coin, for pricing gas; None if unknown.
+    """(numerator, denominator): base units of `token` per wei of the native coin; None if unknown.
 
-    It is the best output for `probe_amount` wei over the probe. The probe is the depth floor: a pool too shallow to
-    trade it well cannot set the price. Raises BandsExceeded as the searches do.
+    It is the best output for `probe_amount` wei over the probe. The probe is the depth floor: a pool too
+    shallow to trade it well cannot set the price. Raises BandsExceeded as the searches do.
     """
-    raise NotImplementedError
+    if graph.node(token) == graph.node(NATIVE):
+        return 1, 1
+    path = best_path_exact_in(graph, NATIVE, token, probe_amount, UNISWAP_GAS, FREE, max_hops)
+    return None if isinstance(path, NoPath) else (path.amount_out, probe_amount)
+
+
+def _check(graph: Graph, token_in: str, token_out: str, amount: int, max_hops: int) -> None:
+    if graph.node(token_in) == graph.node(token_out):
+        raise ValueError(f"{token_in} and {token_out} are one token to a router")
+    if amount <= 0 or max_hops < 1:
+        raise ValueError(f"amount {amount} and max_hops {max_hops} must be positive")
+
+
+def _outcome(
+    search: Search,
+    graph: Graph,
+    token_in: str,
+    token_out: str,
+    gas_price: GasPrice,
+    max_hops: int,
+    *,
+    forward: bool,
+) -> Path | NoPath:
+    search.run(max_hops)
+    settled: Path | NoPath
+    if search.best is not None:
+        settled = _path(search.best, token_in, token_out, gas_price, forward=forward)
+    else:
+        settled = NoPath(_reason(search, graph, graph.node(token_in), graph.node(token_out), max_hops))
+    exceeded = search.exceeded()
+    if exceeded:
+        raise BandsExceeded(exceeded, settled)
+    return settled
+
+
+def _reason(search: Search, graph: Graph, node_in: str, node_out: str, max_hops: int) -> NoPathReason:
+    if not graph.linked(node_in, node_out, max_hops):
+        return "no_pool"
+    if not graph.joined(node_in, node_out, max_hops):
+        return "no_liquidity"
+    # A zero output while no pool ran dry: more input would have helped.
+    return "amount_too_low" if search.saw_zero and not search.saw_partial else "insufficient_liquidity"
+
+
+def _path(best: Candidate, token_in: str, token_out: str, gas_price: GasPrice, *, forward: bool) -> Path:
+    _, gas_units, _, _, trail = best
+    hops: list[Hop] = []
+    while trail is not None:
+        trail, edge, given, answered, crossed = trail
+        amount_in, amount_out = (given, answered) if forward else (answered, given)
+        fee_pips = edge.pool.swap_fee_pips(edge.zero_for_one)
+        hops.append(
+            Hop(
+                edge.pool,
+                edge.zero_for_one,
+                edge.token_in,
+                edge.token_out,
+                amount_in,
+                amount_out,
+                fee_pips,
+                crossed,
+            )
+        )
+    if forward:
+        hops.reverse()
+    prices = [hop.pool.mid_price(hop.zero_for_one) for hop in hops]
+    mid_price = prod(price[0] for price in prices), prod(price[1] for price in prices)
+    gas_cost = gas_price.cost(gas_units)
+    amount_in, amount_out = hops[0].amount_in, hops[-1].amount_out
+    exceeds = gas_cost >= (amount_out if forward else amount_in)
+    return Path(
+        token_in,
+        token_out,
+        tuple(hops),
+        amount_in,
+        amount_out,
+        gas_units,
+        gas_cost,
+        mid_price,
+        ("gas_exceeds_output",) if exceeds else (),
+    )

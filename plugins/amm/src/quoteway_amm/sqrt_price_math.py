@@ -21,7 +21,8 @@ def amount0_delta_up(sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> int:
     """token0 between two prices, rounded up. Source: SqrtPriceMath.getAmount0Delta(roundUp = true)."""
     if sqrt_a_x96 > sqrt_b_x96:
         sqrt_a_x96, sqrt_b_x96 = sqrt_b_x96, sqrt_a_x96
-    return -(-(-(-(liquidity << 96) * (sqrt_b_x96 - sqrt_a_x96) // sqrt_b_x96)) // sqrt_a_x96)
+    quotient = -(-(liquidity << 96) * (sqrt_b_x96 - sqrt_a_x96) // sqrt_b_x96)
+    return -(-quotient // sqrt_a_x96)
 
 
 def amount1_delta(sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> int:
@@ -45,7 +46,7 @@ def sqrt_price_after_input(sqrt_price_x96: int, liquidity: int, amount_in: int, 
     denominator = numerator + product
     if denominator < _UINT256:
         return -(-numerator * sqrt_price_x96 // denominator)
-    # The contract's way when product or sum does not fit a uint256: less precise, and the pool's price all the same.
+    # The contract's way when product or sum does not fit a uint256: less precise, but it is the price.
     return -(-numerator // (numerator // sqrt_price_x96 + amount_in))
 
 

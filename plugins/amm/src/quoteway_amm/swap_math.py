@@ -1,7 +1,8 @@
 """One swap step at constant liquidity. Source: v3-core and v4-core SwapMath.computeSwapStep.
 
-The two versions move the same amounts in every step; they differ only in how an unfinished step splits the input
-between amount and fee, which no caller of a whole swap can see. A 100 % fee exists in v4 alone, exact input alone.
+The two versions move the same amounts in every step; they differ only in how an unfinished step splits the
+input between amount and fee, which no caller of a whole swap can see. A 100 % fee exists in v4 alone, exact
+input alone.
 """
 
 from __future__ import annotations

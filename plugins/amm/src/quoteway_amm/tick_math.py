@@ -33,7 +33,7 @@ _MAX_UINT256 = 2**256 - 1
 
 
 def sqrt_ratio_at_tick(tick: int) -> int:
-    """sqrt(1.0001^tick) as Q64.96, rounded up. Source: TickMath.getSqrtRatioAtTick (v4: getSqrtPriceAtTick)."""
+    """sqrt(1.0001^tick) as Q64.96, rounded up. Source: TickMath.getSqrtRatioAtTick."""
     magnitude = -tick if tick < 0 else tick
     if magnitude > MAX_TICK:
         raise ValueError(f"tick {tick} is outside [{MIN_TICK}, {MAX_TICK}]")

@@ -27,7 +27,7 @@ def get_amount_out(
 def get_amount_in(
     amount_out: int, reserve_in: int, reserve_out: int, fee_numerator: int = 997, fee_denominator: int = 1000
 ) -> int:
-    """Input that buys an exact output: quotient plus one, as the contract. Source: UniswapV2Library.getAmountIn."""
+    """Input that buys an exact output, rounded up. Source: UniswapV2Library.getAmountIn (997/1000 there)."""
     if amount_out <= 0:
         raise ValueError(f"amount_out must be positive, got {amount_out}")
     if reserve_in <= 0 or reserve_out <= amount_out:
@@ -70,15 +70,15 @@ class V2Pool:
         return self.reserve0 > 0 and self.reserve1 > 0
 
     def swap_fee_pips(self, zero_for_one: bool) -> int:
-        """The fee in pips, rounded up where it is finer than a pip."""
-        return -(-(self.fee_denominator - self.fee_numerator) * PIPS // self.fee_denominator)
+        """The fee in pips, rounded down where it is finer than a pip."""
+        return (self.fee_denominator - self.fee_numerator) * PIPS // self.fee_denominator
 
     def mid_price(self, zero_for_one: bool) -> tuple[int, int]:
         """(numerator, denominator): base units out per base unit in, before the fee."""
         return (self.reserve1, self.reserve0) if zero_for_one else (self.reserve0, self.reserve1)
 
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
-        """(amount out, 0); None where the pair would revert: no reserves, or the balance would pass uint112."""
+        """(amount out, 0); None where the pair would revert: no reserves, or a balance past uint112."""
         if zero_for_one:
             reserve_in, reserve_out = self.reserve0, self.reserve1
         else:
@@ -89,7 +89,7 @@ class V2Pool:
         return with_fee * reserve_out // (reserve_in * self.fee_denominator + with_fee), 0
 
     def exact_out(self, zero_for_one: bool, amount_out: int) -> tuple[int, int] | None:
-        """(amount in, 0); None where the reserve does not hold `amount_out` or the input would pass uint112."""
+        """(amount in, 0); None where the pair would revert: a reserve too small, a balance past uint112."""
         if zero_for_one:
             reserve_in, reserve_out = self.reserve0, self.reserve1
         else:
@@ -118,10 +118,11 @@ def exact_in_taxed(
     received_by_pair: Callable[[int], int],
     received_by_recipient: Callable[[int], int],
 ) -> int | None:
-    """Output that reaches the recipient when either token taxes transfers; None where the pair would revert.
+    """Output that reaches the recipient when a token taxes transfers; None where the pair would revert.
 
-    The pair prices what it received, not what was sent (UniswapV2Router02._swapSupportingFeeOnTransferTokens). Each
-    callable maps an amount sent to the amount that arrives, for example `lambda sent: taxed_amount(sent, 100)`.
+    The pair prices what it received, not what was sent
+    (UniswapV2Router02._swapSupportingFeeOnTransferTokens). Each callable maps an amount sent to the amount
+    that arrives, for example `lambda sent: taxed_amount(sent, 100)`.
     """
     received = received_by_pair(amount_in)
     if received <= 0:

@@ -1,0 +1,85 @@
+"""Candidate pools of one block, indexed by token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from quoteway_amm.pool import NATIVE, PIPS, Pool
+
+Quote = Callable[[bool, int], tuple[int, int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One pool in one direction. `rate` is its best price: base units out per base unit in, fee taken off."""
+
+    pool: Pool
+    zero_for_one: bool
+    token_in: str
+    token_out: str
+    rate: float
+    exact_in: Quote
+    exact_out: Quote
+
+
+class Graph:
+    """Candidate pools of one block. Build once per snapshot, search as often as wanted.
+
+    The native coin and `wrapped_native` are one node, so that v4's native pools and wrapped pools compete and
+    join. Addresses are compared as strings: use one spelling throughout.
+    """
+
+    def __init__(self, pools: Iterable[Pool], wrapped_native: str | None = None) -> None:
+        self.wrapped_native = wrapped_native
+        self.pools = tuple(pools)
+        self._edges: dict[str, dict[str, list[Edge]]] = {}
+        self._links: dict[str, set[str]] = {}
+        for pool in self.pools:
+            a, b = self.node(pool.token0), self.node(pool.token1)
+            if a == b:
+                # A pool of the native coin against its wrapped form: wrapping is free of fees and slippage.
+                continue
+            self._links.setdefault(a, set()).add(b)
+            self._links.setdefault(b, set()).add(a)
+            if pool.has_liquidity:
+                self._add(pool, True, pool.token0, pool.token1)
+                self._add(pool, False, pool.token1, pool.token0)
+
+    def node(self, token: str) -> str:
+        """The node of a token: the wrapped form stands for the native coin."""
+        return self.wrapped_native if token == NATIVE and self.wrapped_native is not None else token
+
+    def edges(self, node_in: str, node_out: str) -> list[Edge]:
+        """All pools with liquidity that take `node_in` and give `node_out`."""
+        return self._edges.get(node_in, {}).get(node_out, [])
+
+    def neighbours(self, node: str) -> Iterable[str]:
+        """Nodes one pool with liquidity away."""
+        return self._edges.get(node, {})
+
+    def linked(self, start: str, end: str, max_hops: int) -> bool:
+        """Whether pools, empty ones included, lead from `start` to `end` in at most `max_hops`."""
+        return _reaches(self._links, start, end, max_hops)
+
+    def joined(self, start: str, end: str, max_hops: int) -> bool:
+        """Whether pools with liquidity lead from `start` to `end` in at most `max_hops`."""
+        return _reaches(self._edges, start, end, max_hops)
+
+    def _add(self, pool: Pool, zero_for_one: bool, token_in: str, token_out: str) -> None:
+        numerator, denominator = pool.mid_price(zero_for_one)
+        rate = numerator / denominator * (PIPS - pool.swap_fee_pips(zero_for_one)) / PIPS
+        edge = Edge(pool, zero_for_one, token_in, token_out, rate, pool.exact_in, pool.exact_out)
+        self._edges.setdefault(self.node(token_in), {}).setdefault(self.node(token_out), []).append(edge)
+
+
+def _reaches(
+    links: dict[str, set[str]] | dict[str, dict[str, list[Edge]]], a: str, b: str, hops: int
+) -> bool:
+    seen = frontier = {a}
+    for _ in range(hops):
+        frontier = {node for near in frontier for node in links.get(near, ())} - seen
+        if b in frontier:
+            return True
+        seen = seen | frontier
+    return False
