@@ -1,0 +1,85 @@
+"""Addresses: EIP-55 checksums, strict parsing, and the addresses contracts will have (CREATE, CREATE2)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from quoteway.models import NATIVE, Address
+
+ERC7528_NATIVE = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
+"""The native coin's alias of ERC-7528; accepted on input, never produced."""
+
+_HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+
+
+def keccak256(data: bytes) -> bytes:
+    """Keccak-256 as Ethereum uses it (not NIST SHA3-256)."""
+    # The backend is loaded at the first digest: importing this module stays free.
+    from eth_hash.auto import keccak
+
+    return bytes(keccak(data))
+
+
+@lru_cache(maxsize=65_536)
+def checksum(address: str) -> Address:
+    """The EIP-55 form of a 0x address in any case. Raises ``ValueError`` when it is not 20 bytes of hex."""
+    if _HEX_ADDRESS.fullmatch(address) is None:
+        raise ValueError("an address is 0x and 40 hexadecimal digits")
+    digits = address[2:].lower()
+    digest = keccak256(digits.encode()).hex()
+    return "0x" + "".join(
+        char.upper() if nibble >= "8" else char for char, nibble in zip(digits, digest, strict=False)
+    )
+
+
+def parse_address(text: str) -> Address:
+    """An address as a person or program wrote it, in EIP-55 form.
+
+    All-lowercase and all-uppercase digits are taken as they are; mixed case must carry the right EIP-55
+    checksum, since a wrong one is a typing error. Raises ``ValueError`` saying which of length, digits or
+    checksum is wrong; the text itself is not repeated.
+    """
+    if not text.startswith("0x"):
+        raise ValueError("an address starts with 0x")
+    if len(text) != 42:
+        raise ValueError("an address has 40 hexadecimal digits after 0x")
+    if _HEX_ADDRESS.fullmatch(text) is None:
+        raise ValueError("an address has hexadecimal digits only after 0x")
+    digits = text[2:]
+    address = checksum(text)
+    if digits not in (digits.lower(), digits.upper()) and text != address:
+        raise ValueError("the EIP-55 checksum of this address is wrong: check it for a typing error")
+    return address
+
+
+def is_native_alias(text: str) -> bool:
+    """Whether the text names the chain's own coin: ``native``, the zero address or ERC-7528's alias, any case."""
+    lower = text.lower()
+    return lower in ("native", NATIVE) or lower == ERC7528_NATIVE.lower()
+
+
+def address_bytes(address: str) -> bytes:
+    """The 20 bytes of a 0x address. Raises ``ValueError`` when it is not one."""
+    if _HEX_ADDRESS.fullmatch(address) is None:
+        raise ValueError("an address is 0x and 40 hexadecimal digits")
+    return bytes.fromhex(address[2:])
+
+
+def create2_address(deployer: Address, salt: bytes, init_code_hash: bytes) -> Address:
+    """Where ``deployer`` puts a contract with CREATE2 (EIP-1014); salt and hash are 32 bytes each."""
+    if len(salt) != 32 or len(init_code_hash) != 32:
+        raise ValueError("CREATE2 takes a salt of 32 bytes and an init code hash of 32 bytes")
+    digest = keccak256(b"\xff" + address_bytes(deployer) + salt + init_code_hash)
+    return checksum("0x" + digest[12:].hex())
+
+
+def create_address(deployer: Address, nonce: int) -> Address:
+    """Where ``deployer`` puts a contract with CREATE at this nonce (Yellow Paper, section 7)."""
+    if not 0 <= nonce < 1 << 64:
+        raise ValueError("a nonce is between 0 and 2^64 - 1")
+    encoded_nonce = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
+    # RLP of [20 bytes, integer]: single bytes below 0x80 stand for themselves, zero is the empty string.
+    item = encoded_nonce if 0 < nonce < 0x80 else bytes([0x80 + len(encoded_nonce)]) + encoded_nonce
+    payload = b"\x94" + address_bytes(deployer) + item
+    return checksum("0x" + keccak256(bytes([0xC0 + len(payload)]) + payload)[12:].hex())
