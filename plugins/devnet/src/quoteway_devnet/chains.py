@@ -1,0 +1,159 @@
+"""The running devnet: two chains, from Python code and from tests."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Self
+
+from quoteway_devnet.anvil import BASE_FEE_WEI, Anvil, free_port
+from quoteway_devnet.errors import DevnetError
+from quoteway_devnet.manifest import ChainManifest, chain_manifests
+from quoteway_devnet.rpc import Rpc
+from quoteway_devnet.state import ready_state
+from quoteway_devnet.tables import CHAINS
+
+_ATTEMPTS_ON_FREE_PORTS = 3
+
+
+class Devnet:
+    """Both chains while they run. Its methods block; from a coroutine call them through ``asyncio.to_thread``."""
+
+    def __init__(self, ports: Mapping[str, int]) -> None:
+        self.ports = dict(ports)
+        self.chains: Mapping[str, ChainManifest] = chain_manifests()
+        """What stands on each chain, by slug (``devnet``, ``devnet-l2``)."""
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """JSON-RPC endpoints by slug."""
+        return {slug: f"http://127.0.0.1:{port}" for slug, port in self.ports.items()}
+
+    def rpc(self, slug: str = "devnet") -> Rpc:
+        """A new JSON-RPC client of one chain."""
+        return Rpc(self.ports[slug])
+
+    @classmethod
+    @contextmanager
+    def running(
+        cls, ports: Mapping[str, int] | None = None, report: Callable[[str], None] | None = None
+    ) -> Iterator[Self]:
+        """Run both chains during the block, on ``ports`` by slug, or on free ones.
+
+        The first call on a machine fetches and builds (seconds), later ones load a dump. ``report`` takes the
+        progress messages of the fetch, which go to standard error without it. Raises DevnetError.
+        """
+        state = ready_state(report)
+        for attempt in range(1, _ATTEMPTS_ON_FREE_PORTS + 1):
+            chosen = dict(ports) if ports else {chain.slug: free_port() for chain in CHAINS}
+            processes: list[Anvil] = []
+            try:
+                for chain in CHAINS:
+                    dump = state.dumps[chain.slug]
+                    processes.append(Anvil.launch(state.anvil, chain.chain_id, chosen[chain.slug], dump))
+                for process in processes:
+                    process.wait()
+                    _wake(process)
+                break
+            except BaseException as error:
+                for process in processes:
+                    process.stop()
+                # A free port is only free until another process takes it.
+                if ports or not isinstance(error, DevnetError) or attempt == _ATTEMPTS_ON_FREE_PORTS:
+                    raise
+        try:
+            yield cls(chosen)
+        finally:
+            for process in processes:
+                process.stop()
+
+    @classmethod
+    @asynccontextmanager
+    async def start(
+        cls, ports: Mapping[str, int] | None = None, report: Callable[[str], None] | None = None
+    ) -> AsyncIterator[Self]:
+        """``running`` for coroutines: the event loop stays free while the chains come up and go down."""
+        block = cls.running(ports, report)
+        devnet = await asyncio.to_thread(block.__enter__)
+        try:
+            yield devnet
+        finally:
+            await asyncio.to_thread(block.__exit__, None, None, None)
+
+    @classmethod
+    def attach(cls, ports: Mapping[str, int], timeout_s: float = 60.0) -> Self:
+        """Use chains that another process runs, waiting until they answer. Raises DevnetError when they do not."""
+        deadline = time.monotonic() + timeout_s
+        for chain in CHAINS:
+            while True:
+                try:
+                    with Rpc(ports[chain.slug], timeout_s=2.0) as rpc:
+                        answer = int(rpc("eth_chainId"), 16)
+                    break
+                except OSError:
+                    if time.monotonic() > deadline:
+                        raise DevnetError(
+                            f"No chain {chain.chain_id} answers on port {ports[chain.slug]}; "
+                            "start it with `quoteway devnet`."
+                        ) from None
+                    time.sleep(0.05)
+            if answer != chain.chain_id:
+                raise DevnetError(
+                    f"Port {ports[chain.slug]} serves chain {answer}, expected {chain.chain_id} ({chain.slug}); "
+                    "stop what runs there or choose other ports."
+                )
+        return cls(ports)
+
+    def snapshot(self) -> dict[str, str]:
+        """Mark the present state of both chains, for ``revert``."""
+        return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
+
+    def revert(self, snapshot: Mapping[str, str]) -> None:
+        """Bring both chains back to a snapshot. A snapshot serves once."""
+        for slug, identity in snapshot.items():
+            if self._once(slug, "evm_revert", identity) is not True:
+                raise DevnetError(f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once.")
+
+    def faucet(self, token: str, to: str, amount: int, slug: str = "devnet") -> None:
+        """Give ``amount`` base units of a token, by symbol or address, or of the native coin (``ETH``), to anyone."""
+        from quoteway_devnet import abi
+        from quoteway_devnet.tables import NATIVE
+        from quoteway_devnet.transactions import DEPLOYER
+
+        with self.rpc(slug) as rpc:
+            if token in (NATIVE, abi.ZERO_ADDRESS):
+                balance = int(rpc("eth_getBalance", to, "latest"), 16)
+                rpc("anvil_setBalance", to, hex(balance + amount))
+                return
+            chain = self.chains[slug]
+            address = token if token.startswith("0x") else chain.token(token).address
+            rpc("anvil_impersonateAccount", DEPLOYER)
+            try:
+                name = "mint"
+                if int(address, 16) == int(chain.contracts["WETH9"], 16):
+                    name = "transfer"
+                    _send(rpc, DEPLOYER, address, abi.call("deposit()"), amount)
+                _send(rpc, DEPLOYER, address, abi.call(f"{name}(address,uint256)", to, amount))
+            finally:
+                rpc("anvil_stopImpersonatingAccount", DEPLOYER)
+
+    def _once(self, slug: str, method: str, *params: Any) -> Any:
+        with self.rpc(slug) as rpc:
+            return rpc(method, *params)
+
+
+def _wake(process: Anvil) -> None:
+    """Mine one block: until then "latest" carries the time at which the dump was made."""
+    with process.rpc() as rpc:
+        rpc("anvil_setNextBlockBaseFeePerGas", hex(BASE_FEE_WEI))
+        rpc("evm_mine")
+
+
+def _send(rpc: Rpc, sender: str, to: str, data: bytes, value: int = 0) -> None:
+    transaction = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+    identity = rpc("eth_sendTransaction", transaction)
+    # anvil answers before it has mined.
+    while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
+        time.sleep(0.001)
+    if receipt["status"] != "0x1":
+        raise DevnetError(f"The faucet's transaction to {to} reverted; it serves the devnet's own tokens only.")

@@ -1,0 +1,190 @@
+"""Create the pools of ``tables.POOLS`` and give them liquidity."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from eth_utils.crypto import keccak
+
+from quoteway_devnet import abi
+from quoteway_devnet.manifest import Pool
+from quoteway_devnet.prices import liquidity, pool_price, sqrt_price_x96, tick_range
+from quoteway_devnet.tables import NATIVE, PoolRow, base_units, token_row
+from quoteway_devnet.transactions import DEPLOYER, Transactions
+
+V3_TICK_SPACINGS = {100: 1, 500: 10, 3000: 60, 10000: 200}
+
+_DEADLINE_S = 2**40
+_POOL_KEY = "(address,address,uint24,int24,address)"
+# v4-periphery, libraries/Actions.sol
+_MINT_POSITION, _SETTLE_PAIR, _SWEEP = 0x02, 0x0D, 0x14
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where pools are built: the chain's transactions, contracts and tokens by name."""
+
+    transactions: Transactions
+    contracts: dict[str, str]
+    tokens: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """A pool row with its tokens in the pool's order."""
+
+    row: PoolRow
+    symbol0: str
+    symbol1: str
+    token0: str
+    token1: str
+
+    @property
+    def price(self) -> Fraction:
+        return pool_price(self.symbol0, self.symbol1)
+
+    def amounts(self, share_pct: int) -> tuple[int, int]:
+        """Half of that share of the depth on each side, in base units."""
+        usd = Fraction(self.row.depth_usd * share_pct, 200)
+        return base_units(self.symbol0, usd), base_units(self.symbol1, usd)
+
+    def __str__(self) -> str:
+        return f"{self.row.protocol} {self.row.a}/{self.row.b} {self.row.fee}"
+
+
+def create_pools(site: Site, rows: tuple[PoolRow, ...]) -> tuple[Pool, ...]:
+    """Queue every transaction of every pool, mine them, and return the pools."""
+    ordered = [_sorted(site, row) for row in rows]
+    _approve_position_managers(site, ordered)
+    for pool in ordered:
+        if pool.row.protocol == "v2":
+            _create_v2(site, pool)
+        elif pool.row.protocol == "v3":
+            _create_v3(site, pool)
+        else:
+            _create_v4(site, pool)
+    site.transactions.flush()
+    return tuple(_describe(site, pool) for pool in ordered)
+
+
+def _sorted(site: Site, row: PoolRow) -> _Sorted:
+    # A token's number decides, whatever the case of its letters.
+    (_, token0, symbol0), (_, token1, symbol1) = sorted(
+        (int(site.tokens[symbol], 16), site.tokens[symbol], symbol) for symbol in (row.a, row.b)
+    )
+    return _Sorted(row, symbol0, symbol1, token0, token1)
+
+
+def _approve_position_managers(site: Site, pools: list[_Sorted]) -> None:
+    used = sorted({s for p in pools if p.row.protocol != "v2" for s in (p.symbol0, p.symbol1)} - {NATIVE})
+    send = site.transactions.later
+    permit2, v4 = site.contracts["Permit2"], site.contracts["PositionManager"]
+    for symbol in used:
+        token = site.tokens[symbol]
+        for spender in (site.contracts["NonfungiblePositionManager"], permit2):
+            send(f"approving {symbol}", token, abi.call("approve(address,uint256)", spender, 2**256 - 1))
+        grant = abi.call("approve(address,address,uint160,uint48)", token, v4, 2**160 - 1, 2**48 - 1)
+        send(f"approving {symbol} in Permit2", permit2, grant)
+
+
+def _create_v2(site: Site, pool: _Sorted) -> None:
+    factory = site.contracts["UniswapV2Factory"]
+    send = site.transactions.later
+    send(f"creating {pool}", factory, abi.call("createPair(address,address)", pool.token0, pool.token1))
+    pair_code = keccak(bytes.fromhex(pool.token0[2:] + pool.token1[2:]))
+    pair = _v2_pair(factory, pair_code)
+    # Past the router, as a token that takes a fee on transfer would leave the pair with a price that is off by it.
+    for symbol, amount in zip((pool.symbol0, pool.symbol1), pool.amounts(100), strict=True):
+        name = "transfer" if token_row(symbol).behaviour == "wrapped" else "mint"
+        send(f"funding {pool}", site.tokens[symbol], abi.call(f"{name}(address,uint256)", pair, amount))
+    send(f"minting {pool}", pair, abi.call("mint(address)", DEPLOYER))
+
+
+def _v2_pair(factory: str, salt: bytes) -> str:
+    # Uniswap v2-periphery, UniswapV2Library.pairFor
+    from eth_utils.address import to_checksum_address
+
+    packed = b"\xff" + bytes.fromhex(factory[2:]) + salt + V2_PAIR_INIT_CODE_HASH
+    return to_checksum_address(keccak(packed)[12:])
+
+
+V2_PAIR_INIT_CODE_HASH = bytes.fromhex("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f")
+V3_POOL_INIT_CODE_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
+
+
+def _create_v3(site: Site, pool: _Sorted) -> None:
+    manager = site.contracts["NonfungiblePositionManager"]
+    send = site.transactions.later
+    create = abi.call(
+        "createAndInitializePoolIfNecessary(address,address,uint24,uint160)",
+        *(pool.token0, pool.token1, pool.row.fee, sqrt_price_x96(pool.price)),
+    )
+    send(f"creating {pool}", manager, create)
+    for bounds in pool.row.ranges:
+        ticks = tick_range(pool.price, bounds, V3_TICK_SPACINGS[pool.row.fee])
+        mint = abi.call(
+            "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))",
+            (
+                *(pool.token0, pool.token1, pool.row.fee, *ticks),
+                *(*pool.amounts(bounds.share_pct), 0, 0, DEPLOYER, _DEADLINE_S),
+            ),
+        )
+        send(f"minting {pool} {ticks}", manager, mint)
+
+
+def _create_v4(site: Site, pool: _Sorted) -> None:
+    manager = site.contracts["PositionManager"]
+    send = site.transactions.later
+    key = _pool_key(site, pool)
+    start = sqrt_price_x96(pool.price)
+    send(f"creating {pool}", manager, abi.call(f"initializePool({_POOL_KEY},uint160)", key, start))
+    for bounds in pool.row.ranges:
+        ticks = tick_range(pool.price, bounds, pool.row.tick_spacing)
+        amounts = pool.amounts(bounds.share_pct)
+        mint = abi.arguments(
+            f"({_POOL_KEY},int24,int24,uint256,uint128,uint128,address,bytes)",
+            *(key, *ticks, liquidity(pool.price, ticks, *amounts), *amounts, DEPLOYER, b""),
+        )
+        settle = abi.arguments("(address,address)", pool.token0, pool.token1)
+        actions, parameters, value = bytes([_MINT_POSITION, _SETTLE_PAIR]), [mint, settle], 0
+        if pool.symbol0 == NATIVE:
+            # The native coin is the lowest currency of all, so it can only be currency0.
+            actions += bytes([_SWEEP])
+            parameters.append(abi.arguments("(address,address)", pool.token0, DEPLOYER))
+            value = amounts[0]
+        plan = abi.arguments("(bytes,bytes[])", actions, parameters)
+        modify = abi.call("modifyLiquidities(bytes,uint256)", plan, _DEADLINE_S)
+        send(f"minting {pool} {ticks}", manager, modify, value)
+
+
+def _pool_key(site: Site, pool: _Sorted) -> tuple[str, str, int, int, str]:
+    hooks = site.contracts["IdleHook"] if pool.row.hooked else abi.ZERO_ADDRESS
+    return (pool.token0, pool.token1, pool.row.fee, pool.row.tick_spacing, hooks)
+
+
+def _describe(site: Site, pool: _Sorted) -> Pool:
+    row, read = pool.row, site.transactions.read
+    fee, tick_spacing, hooks = row.fee, row.tick_spacing, abi.ZERO_ADDRESS
+    if row.protocol == "v2":
+        factory = site.contracts["UniswapV2Factory"]
+        (pair,) = read(factory, "getPair(address,address)", "(address)", pool.token0, pool.token1)
+        identity = abi.to_checksum_address(pair)
+    elif row.protocol == "v3":
+        factory = site.contracts["UniswapV3Factory"]
+        (address,) = read(
+            factory, "getPool(address,address,uint24)", "(address)", pool.token0, pool.token1, row.fee
+        )
+        identity, tick_spacing = abi.to_checksum_address(address), V3_TICK_SPACINGS[row.fee]
+    else:
+        key = _pool_key(site, pool)
+        identity, hooks = "0x" + keccak(abi.arguments("(address,address,uint24,int24,address)", *key)).hex(), key[4]
+    return Pool(
+        protocol=f"uniswap-{row.protocol}",
+        id=identity,
+        pair=f"{row.a}/{row.b}",
+        token0=pool.token0,
+        token1=pool.token1,
+        fee=fee,
+        tick_spacing=tick_spacing,
+        hooks=hooks,
+        depth_usd=row.depth_usd,
+    )

@@ -1,0 +1,102 @@
+"""Transactions of the deployer: single ones whose outcome is needed, and whole blocks of them."""
+
+import json
+import re
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from eth_utils.address import to_checksum_address
+
+from quoteway_devnet import abi
+from quoteway_devnet.rpc import Call, Rpc
+
+DEPLOYER = "0x59904BED39ad8708851A23461A222A82Da16fa5B"
+"""keccak256("quoteway devnet deployer")[12:]. No key is known: anvil impersonates it. Contract addresses follow from
+it and its nonces, and the ten default accounts keep nonce 0."""
+
+_GAS = 12_000_000
+
+
+class Transactions:
+    """Sends as the deployer on one chain. Leave with ``flush``."""
+
+    def __init__(self, rpc: Rpc, bytecode: Path) -> None:
+        self.rpc = rpc
+        self._init_codes: Mapping[str, str] = json.loads(bytecode.read_text())
+        self._pending: list[tuple[str, dict[str, str]]] = []
+        self._nonce = 0
+        rpc.batch(
+            [
+                ("anvil_impersonateAccount", [DEPLOYER]),
+                ("anvil_setBalance", [DEPLOYER, hex(2**100)]),
+                ("evm_setAutomine", [False]),
+            ]
+        )
+
+    def init_code(self, contract: str, libraries: Mapping[str, str] | None = None) -> bytes:
+        """The init code of a published contract, or of one of our own, with its libraries linked."""
+        text = self._init_codes.get(contract)
+        if text is None:
+            file = resources.files("quoteway_devnet") / "artifacts" / f"{contract}.json"
+            text = str(json.loads(file.read_text())["bytecode"])
+        for address in (libraries or {}).values():
+            # One library at most per contract here, so every placeholder is its own.
+            text = re.sub(r"__\$[0-9a-f]{34}\$__", address[2:].lower(), text)
+        return bytes.fromhex(text[2:])
+
+    def deploy(
+        self, contract: str, signature: str = "()", *values: Any, libraries: Mapping[str, str] | None = None
+    ) -> str:
+        """Create a contract from the deployer's next nonce and return its address."""
+        data = self.init_code(contract, libraries) + abi.arguments(signature, *values)
+        self._pending.append((f"deploying {contract}", self._transaction(None, data, 0)))
+        return to_checksum_address(self.flush()[-1]["contractAddress"])
+
+    def deploy2(self, contract: str, salt: bytes, signature: str = "()", *values: Any) -> str:
+        """Create a contract through the CREATE2 deployer, later; its address is known now."""
+        init_code = self.init_code(contract) + abi.arguments(signature, *values)
+        self.later(f"deploying {contract}", abi.CREATE2_DEPLOYER, salt + init_code)
+        return abi.create2_address(salt, init_code)
+
+    def later(self, what: str, to: str, data: bytes, value: int = 0) -> None:
+        """Queue a transaction for the next ``flush``; ``what`` names it when it fails."""
+        self._pending.append((what, self._transaction(to, data, value)))
+
+    def flush(self) -> list[dict[str, Any]]:
+        """Mine all queued transactions in one block and return their receipts.
+
+        Raises RuntimeError naming the first that reverted.
+        """
+        queued, self._pending = self._pending, []
+        # anvil works on the members of a batch in any order: hence explicit nonces, and mining apart.
+        calls: list[Call] = [
+            ("eth_sendTransaction", [transaction | {"nonce": hex(self._nonce + index)}])
+            for index, (_, transaction) in enumerate(queued)
+        ]
+        self._nonce += len(queued)
+        hashes = self.rpc.batch(calls)
+        self.rpc("evm_mine")
+        receipts = self.rpc.batch([("eth_getTransactionReceipt", [value]) for value in hashes])
+        for (what, _), receipt in zip(queued, receipts, strict=True):
+            if receipt is None or receipt["status"] != "0x1":
+                raise RuntimeError(f"{what} failed: {receipt}")
+        return receipts
+
+    def read(self, to: str, signature: str, output_types: str, *values: Any) -> tuple[Any, ...]:
+        """Call a view function on the latest block."""
+        request = {"to": to, "data": "0x" + abi.call(signature, *values).hex()}
+        return abi.results(output_types, self.rpc("eth_call", request, "latest"))
+
+    def close(self) -> None:
+        """Give the chain back as users expect it: every transaction mined at once, no impersonation."""
+        self.flush()
+        self.rpc.batch([("evm_setAutomine", [True]), ("anvil_stopImpersonatingAccount", [DEPLOYER])])
+
+    @staticmethod
+    def _transaction(to: str | None, data: bytes, value: int) -> dict[str, str]:
+        transaction = {"from": DEPLOYER, "data": "0x" + data.hex(), "gas": hex(_GAS), "value": hex(value)}
+        if to is not None:
+            transaction["to"] = to
+        return transaction
