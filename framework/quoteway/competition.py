@@ -1,0 +1,157 @@
+"""Ask many providers under one deadline; outcomes with names; pick the best.
+
+``asyncio.wait`` and then cancel *without awaiting*: a provider that swallows cancellation would hold ``gather`` or a
+``TaskGroup`` past the deadline, and its late answer could still be taken (measured).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from quoteway.errors import GatewayError, InvalidRequest, Reason, UpstreamError
+from quoteway.models import Attempt, Quote
+from quoteway.providers import Provider
+
+log = logging.getLogger("quoteway.competition")
+
+P = TypeVar("P", bound=Provider)
+T = TypeVar("T")
+
+NO_ROUTE_REASONS = frozenset(
+    {Reason.NO_ROUTE, Reason.INSUFFICIENT_LIQUIDITY, Reason.AMOUNT_TOO_LOW, Reason.AMOUNT_TOO_HIGH}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[P, T]):
+    """How one provider's call ended. ``error`` is set for ``failed`` and may be for ``no_route``."""
+
+    provider: P
+    kind: Literal["quoted", "no_route", "failed", "timeout"]
+    value: T | None = None
+    error: GatewayError | None = None
+    duration_s: float = 0.0
+
+    @property
+    def reason(self) -> Reason | None:
+        if self.kind == "quoted":
+            return None
+        if self.kind == "timeout":
+            return Reason.PROVIDER_TIMEOUT
+        if self.error is not None and self.error.reason is not None:
+            return self.error.reason
+        return Reason.NO_ROUTE if self.kind == "no_route" else Reason.PROVIDER_ERROR
+
+
+async def ask_all(
+    providers: Sequence[P],
+    call: Callable[[P], Awaitable[T | None]],
+    *,
+    timeout_s: float,
+    verb: str,
+    observe: Callable[[Mapping[str, Any]], None] | None = None,
+) -> list[Outcome[P, T]]:
+    """Calls every provider at once; returns one outcome each, in the providers' order, within ``timeout_s`` seconds."""
+    tasks = [asyncio.create_task(_one(p, call), name=f"provider:{p.id}.{verb}") for p in providers]
+    if not tasks:
+        return []
+    try:
+        _, pending = await asyncio.wait(tasks, timeout=timeout_s)
+    except asyncio.CancelledError:
+        for task in tasks:
+            task.cancel()
+        raise
+    for task in pending:
+        task.cancel()
+    outcomes: list[Outcome[P, T]] = []
+    for provider, task in zip(providers, tasks, strict=True):
+        if task in pending:
+            log.warning("provider %r did not answer %s within %.1f s", provider.id, verb, timeout_s)
+            outcome: Outcome[P, T] = Outcome(provider, "timeout", duration_s=timeout_s)
+        elif task.cancelled():
+            outcome = Outcome(provider, "failed")
+        else:
+            outcome = task.result()
+        outcomes.append(outcome)
+        if observe is not None:
+            observe(
+                {
+                    "provider": provider.id,
+                    "capability": provider.capability.value,
+                    "method": verb,
+                    "outcome": outcome.kind,
+                    "duration_s": outcome.duration_s,
+                }
+            )
+    return outcomes
+
+
+async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome[P, T]:
+    """One call inside the isolation border: nothing a provider raises gets out as anything but an outcome."""
+    started = time.perf_counter()
+
+    def ended(kind: Literal["quoted", "no_route", "failed"], **rest: Any) -> Outcome[P, T]:
+        return Outcome(provider, kind, duration_s=time.perf_counter() - started, **rest)
+
+    try:
+        value = await call(provider)
+    except GatewayError as error:
+        kind: Literal["no_route", "failed"] = "no_route" if error.reason in NO_ROUTE_REASONS else "failed"
+        return ended(kind, error=error)
+    except Exception:
+        log.exception("provider %r raised", provider.id)
+        return ended("failed")
+    if value is None:
+        return ended("no_route")
+    return ended("quoted", value=value)
+
+
+def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
+    """The quote with the highest minimum output after fees and gas; ties go to the provider asked first.
+
+    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` when every provider refused the
+    parameters, else ``UpstreamError``. ``attempts`` name every outcome.
+    """
+    quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
+    if quoted:
+        return max(quoted, key=lambda pair: _rank(pair[1]))
+    attempts = attempts_of(outcomes)
+    refusals = [o.error for o in outcomes if isinstance(o.error, InvalidRequest)]
+    if refusals and len(refusals) == len(outcomes):
+        raise refusals[0]
+    spoken = [o for o in outcomes if o.error is not None and o.kind == "no_route"]
+    if spoken:
+        error = spoken[0].error
+        assert error is not None
+        raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
+    if all(o.kind == "no_route" for o in outcomes):
+        raise UpstreamError(
+            "No provider has a route for this pair.", reason=Reason.NO_ROUTE, attempts=attempts, retryable=False
+        )
+    failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
+    raise UpstreamError("No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True)
+
+
+def _rank(quote: Quote) -> int:
+    if quote.net_output is not None:
+        return quote.net_output
+    first = quote.outputs[0]
+    return first.amount_min if first.amount_min is not None else first.amount
+
+
+def attempts_of(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[Attempt, ...]:
+    """The outcomes as the ``attempts`` members of an answer."""
+    return tuple(
+        Attempt(
+            o.provider.id,
+            o.kind,
+            o.value.outputs[0].amount if o.value is not None and o.value.outputs else None,
+            o.reason.value if o.reason is not None else None,
+        )
+        for o in outcomes
+    )

@@ -1,0 +1,316 @@
+"""One running gateway: owns configuration, plugins, chains, tokens and the spine; starts and stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+from cachetools import TTLCache
+
+from quoteway.config import Config, NetworkConfig
+from quoteway.context import Runtime
+from quoteway.errors import ConfigError, ProviderUnavailable, Reason, RpcError, UpstreamError
+from quoteway.evm.chain import Chain
+from quoteway.evm.erc20 import token_facts
+from quoteway.models import NATIVE, Address, Capability, Token
+from quoteway.networks import Network, Networks
+from quoteway.plugins import NotEnabled, PluginEntry, Registry, State
+from quoteway.providers import RpcUpstream, TokenCatalog
+from quoteway.sealing import KeyRing, Sealer
+from quoteway.spine import Spine
+
+log = logging.getLogger("quoteway.gateway")
+
+TOKEN_CACHE_S = 300
+
+
+class Gateway:
+    """The parts of one deployment.
+
+    ``plugins`` adds in-process plugins by name; ``discover`` False leaves the installed ones alone (tests).
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        plugins: Mapping[str, object] | None = None,
+        discover: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.config = config
+        self.runtime = Runtime(config, clock=clock)
+        self.registry = Registry(config, self.runtime)
+        if discover:
+            self.registry.discover()
+        for name, plugin in (plugins or {}).items():
+            self.registry.add(name, plugin)
+        self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
+        self.ready = False
+        self._lifespans: list[_Lifespan] = []
+        self._starting: asyncio.Task[None] | None = None
+        self._tokens: TTLCache[tuple[int, Address], Token | None] = TTLCache(10_000, TOKEN_CACHE_S)
+        self.runtime.find_token = self.find_token
+
+    # --- life -------------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Imports and configures the plugins, collects networks and providers. Nothing is started."""
+        self.registry.load()
+        known = _known_networks(self.registry, self.config)
+        self.runtime.networks = known
+        self.registry.collect(Capability.RPC)
+        upstreams = [entry.provider for entry in self.registry.providers if entry.reason is None]
+        served = {chain_id for upstream in upstreams for chain_id in upstream.networks}
+        self.runtime.networks = Networks(network for network in known if network.chain_id in served)
+        for network in self.runtime.networks:
+            self.runtime.chains[network.chain_id] = Chain(
+                network, partial(self._forward, network), clock=self.runtime.clock
+            )
+        for capability in Capability:
+            if capability is not Capability.RPC:
+                self.registry.collect(capability)
+
+    async def start(self) -> None:
+        """Opens the HTTP session and begins to start the plugins; returns at once. ``ready`` tells when they are up."""
+        import aiohttp
+
+        self.runtime.session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=30), connector=aiohttp.TCPConnector(limit=0, limit_per_host=256)
+        )
+        self._starting = asyncio.create_task(self._start(), name="gateway:start")
+
+    async def _start(self) -> None:
+        try:
+            if not self.registry.loaded:
+                self.load()
+        except ConfigError as error:
+            log.error("the configuration cannot be used: %s", error)
+            return
+        await self._enter_lifespans()
+        for entry in self.registry.plugins:
+            if entry.reason is None and entry.state in (State.CONFIGURED, State.STARTED):
+                entry.state = State.ENABLED
+        self.registry.changed()
+        self.ready = True
+        enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
+        log.info("ready: providers %s", ", ".join(enabled) or "none")
+
+    async def _enter_lifespans(self) -> None:
+        for entry, manager in self.registry.ask("quoteway_lifespan"):
+            self._lifespans.append(_Lifespan(entry, manager))
+        waits = [lifespan.begin() for lifespan in self._lifespans]
+        if not waits:
+            return
+        timeout_s = self.config.plugins.startup_timeout_s
+        await asyncio.wait(waits, timeout=timeout_s)
+        for lifespan in self._lifespans:
+            lifespan.judge(timeout_s)
+
+    async def started(self) -> None:
+        """Waits until starting is over, well or badly."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
+
+    async def stop(self) -> None:
+        """Leaves lifespans in parallel under a deadline, closes chains and the session."""
+        self.ready = False
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
+        ends = [lifespan.end() for lifespan in self._lifespans]
+        if ends:
+            _, hanging = await asyncio.wait(ends, timeout=self.config.server.shutdown_timeout_s)
+            for task in hanging:
+                log.error("%s did not end in time", task.get_name())
+                task.cancel()
+        await asyncio.gather(*(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True)
+        if self.runtime.session is not None:
+            await self.runtime.session.close()
+            self.runtime.session = None
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Gateway]:
+        """Started and ready inside, stopped after: for tests, commands and embedders."""
+        await self.start()
+        try:
+            await self.started()
+            yield self
+        finally:
+            await self.stop()
+
+    def readiness(self) -> list[str]:
+        """Why the gateway is not ready to serve; empty when it is."""
+        if self._starting is None or not self._starting.done():
+            return ["plugins are starting"]
+        if not self.ready:
+            return ["start-up failed: see the log"]
+        if not self.runtime.networks:
+            return []
+        return [
+            f"no RPC upstream answers for {network.slug}"
+            for network in self.runtime.networks
+            if not self.registry.enabled(Capability.RPC, network.chain_id)
+        ]
+
+    # --- what the parts share ---------------------------------------------------------------------------------------
+
+    async def _forward(self, network: Network, method: str, params: Sequence[Any], timeout_s: float) -> Any:
+        """One JSON-RPC call through the RPC upstream providers, in order; the next is asked when one has no answer."""
+        last: UpstreamError | None = None
+        for upstream in self.registry.rpc_upstreams(network.chain_id):
+            try:
+                return await cast(RpcUpstream, upstream).forward(network, method, params, timeout_s=timeout_s)
+            except RpcError:
+                raise
+            except UpstreamError as error:
+                last = error
+        if last is not None:
+            raise last
+        raise ProviderUnavailable(
+            f"No RPC upstream is enabled for {network.slug}.", reason=Reason.CAPABILITY_DISABLED
+        )
+
+    async def find_token(self, chain_id: int, address: Address) -> Token | None:
+        """A token's facts from the catalogs, else from the chain; None when the address is no ERC-20 token.
+
+        ``address`` must be EIP-55. Raises ``UpstreamError`` when nobody could be asked.
+        """
+        key = (chain_id, address)
+        if key in self._tokens:
+            return self._tokens[key]
+        token = await self._look_up_token(chain_id, address)
+        self._tokens[key] = token
+        return token
+
+    async def _look_up_token(self, chain_id: int, address: Address) -> Token | None:
+        network = self.runtime.networks.by_chain_id(chain_id)
+        if network is None:
+            return None
+        if address == NATIVE:
+            return Token(chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name)
+        for catalog in self.registry.enabled(Capability.TOKENS):
+            try:
+                found = await cast(TokenCatalog, catalog).token(chain_id, address)
+            except UpstreamError:
+                raise
+            except Exception:
+                log.exception("token catalog %r raised", catalog.id)
+                continue
+            if found is not None:
+                return found
+        chain = self.runtime.chains[chain_id]
+        return await token_facts(chain, address, await chain.head())
+
+
+class _Lifespan:
+    """One plugin's lifespan in a task of its own: entered and left by the same task, failing for that plugin only."""
+
+    def __init__(self, entry: PluginEntry, manager: AbstractAsyncContextManager[Any]) -> None:
+        self._entry = entry
+        self._manager = manager
+        self._up = asyncio.Event()
+        self._leave = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> asyncio.Task[Any]:
+        """Starts entering; the returned task ends when it is entered or has failed."""
+        name = self._entry.name
+        self._task = asyncio.create_task(self._run(), name=f"plugin:{name}.lifespan")
+        return asyncio.create_task(self._up.wait(), name=f"plugin:{name}.start")
+
+    async def _run(self) -> None:
+        try:
+            async with self._manager:
+                if self._entry.reason is None:
+                    self._entry.state = State.STARTED
+                self._up.set()
+                await self._leave.wait()
+        except Exception as error:
+            if self._up.is_set():
+                log.exception("plugin %r failed while stopping", self._entry.name)
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, f"{type(error).__name__}: {error}", error=error)
+        finally:
+            self._up.set()
+
+    def judge(self, timeout_s: float) -> None:
+        """Refuses the plugin when its lifespan was not entered in time."""
+        if not self._up.is_set():
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, f"it did not start within {timeout_s:g} s")
+            if self._task is not None:
+                self._task.cancel()
+
+    def end(self) -> asyncio.Task[None]:
+        """Leaves the lifespan; the returned task ends when that is done."""
+        self._leave.set()
+        assert self._task is not None
+        if not self._up.is_set():
+            self._task.cancel()
+        return self._task
+
+
+def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:
+    keys = [(key.id, key.secret.reveal().encode()) for key in config.quotes.keys]
+    if not keys:
+        log.warning("no quotes.keys configured: signing with a random key, quotes will not survive a restart")
+    return Sealer(KeyRing(keys) if keys else KeyRing.random(), issuer=config.quotes.issuer, clock=clock)
+
+
+def _known_networks(registry: Registry, config: Config) -> Networks:
+    """What plugins describe, with the configuration's endpoints and facts laid over it."""
+    known = Networks()
+    for entry, networks in registry.ask("quoteway_networks"):
+        try:
+            for network in networks:
+                known.add(network)
+        except ConfigError as error:
+            entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
+    overlaid = Networks()
+    for network in known:
+        settings = config.networks.get(network.slug)
+        overlaid.add(network if settings is None else _overlay(network, settings))
+    for slug, settings in config.networks.items():
+        if known.find(slug) is None:
+            overlaid.add(_from_config(slug, settings))
+    return overlaid
+
+
+_FACTS = (
+    "name",
+    "native_symbol",
+    "native_name",
+    "native_decimals",
+    "wrapped_native",
+    "explorer_url",
+    "block_time_s",
+    "head_poll_s",
+    "multicall3",
+    "testnet",
+)
+
+
+def _overlay(network: Network, settings: NetworkConfig) -> Network:
+    facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
+    deployments = dict(network.deployments)
+    for family, rows in settings.deployments.items():
+        deployments[family] = (*deployments.get(family, ()), *rows)
+    return replace(
+        network,
+        **facts,
+        endpoints=settings.rpc or network.endpoints,
+        deployments=deployments,
+        token_lists=(*network.token_lists, *settings.token_lists),
+    )
+
+
+def _from_config(slug: str, settings: NetworkConfig) -> Network:
+    if settings.chain_id is None:
+        raise ConfigError(f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name")
+    return _overlay(Network(slug, settings.chain_id, settings.name or slug), settings)

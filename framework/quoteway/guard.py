@@ -1,0 +1,273 @@
+"""The last check on everything a provider returns: nothing a plugin built reaches a client unless it passes here.
+
+Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders, minimums.
+``check_simulation`` reads what the ordered run did on the chain's state: nobody's assets moved but those the quote names,
+the recipient got at least the minimum, no allowance was left behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from quoteway.errors import Reason, UpstreamError
+from quoteway.evm import abi, permit2
+from quoteway.evm.address import checksum
+from quoteway.models import (
+    MAX_UINT256,
+    NATIVE,
+    Address,
+    Build,
+    Leg,
+    Quote,
+    Request,
+    SealedQuote,
+    Simulation,
+    Spend,
+    Step,
+    SwapRequest,
+)
+from quoteway.providers import Provider
+from quoteway.simulation import Trace
+
+MAX_STEPS = 16
+MAX_CALLDATA_BYTES = 128 * 1024
+MAX_UINT160 = (1 << 160) - 1
+SIGNATURE_BYTES = 65
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+
+_CORE_ONLY: Mapping[bytes, str] = {
+    abi.selector(signature): signature
+    for signature in (
+        "approve(address,uint256)",
+        "increaseAllowance(address,uint256)",
+        "increaseApproval(address,uint256)",
+        "setApprovalForAll(address,bool)",
+        "transfer(address,uint256)",
+        "transferFrom(address,address,uint256)",
+        "approve(address,address,uint160,uint48)",
+        "permit(address,address,uint256,uint256,uint8,bytes32,bytes32)",
+    )
+}
+"""Calls that grant or move a wallet's tokens directly: no provider's own step may be one."""
+
+
+class UnsafeAnswer(UpstreamError):
+    """A provider's answer that the guard refused. The message says what, for the operator and the client alike."""
+
+    def __init__(self, provider: str, finding: str) -> None:
+        super().__init__(f"The answer of provider {provider} was refused: {finding}.", reason=Reason.UNSAFE_ANSWER)
+        self.finding = finding
+
+
+def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
+    """Shape and honesty of a quote against its request. Raises ``UnsafeAnswer``."""
+
+    def expect(holds: bool, finding: str) -> None:
+        if not holds:
+            raise UnsafeAnswer(provider.id, finding)
+
+    expect(isinstance(quote, Quote), "it is not a Quote")
+    for leg in (*quote.inputs, *quote.outputs):
+        expect(_is_amount(leg.amount), "an amount is not a whole number of base units below 2^256")
+        for bound in (leg.amount_min, leg.amount_max):
+            expect(bound is None or _is_amount(bound), "a bound is not a whole number of base units below 2^256")
+        expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
+        expect(_is_address(leg.account), "an account is not an EIP-55 address")
+    if not isinstance(request, SwapRequest):
+        return
+    expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
+    spent, got = quote.inputs[0], quote.outputs[0]
+    expect(spent.token.address == request.token_in.address, "it sells another token than asked")
+    expect(spent.amount == request.amount_in, "it sells another amount than asked")
+    expect(got.token.address == request.token_out.address, "it buys another token than asked")
+    expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
+    expect(got.account == request.recipient, "it pays another recipient than asked")
+    expect(got.amount_min is not None, "it states no minimum")
+    floor = got.amount * (10_000 - request.slippage_bps) // 10_000
+    expect((got.amount_min or 0) >= floor, "its minimum is below the slippage asked for")
+
+
+def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: int) -> None:
+    """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding."""
+    request = sealed.request
+    chain_id = request.chain_id
+
+    def expect(holds: bool, finding: str) -> None:
+        if not holds:
+            raise UnsafeAnswer(provider.id, finding)
+
+    expect(isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS, "it has no, or too many, transactions")
+    targets = provider.contracts(chain_id)
+    for step in build.steps:
+        _check_step(step, chain_id, targets, expect)
+    _check_spends(provider, sealed, build.spends, chain_id, expect)
+    native_in = sum(leg.amount for leg in sealed.inputs if leg.token.is_native)
+    expect(sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted")
+    _check_outputs(sealed.outputs, build.outputs, expect)
+    expect(build.deadline is None or build.deadline > now, "its deadline has passed")
+    for signature in build.signatures:
+        _check_signature(provider, build, signature.step, signature.offset, signature.length, expect)
+        _check_typed_data(provider, sealed, signature.typed_data, expect)
+
+
+def _check_step(
+    step: Step, chain_id: int, targets: Mapping[Address, str], expect: Callable[[bool, str], None]
+) -> None:
+    expect(step.chain_id == chain_id, f"a transaction is for chain {step.chain_id}, not {chain_id}")
+    expect(_is_address(step.to) and step.to != NATIVE, "a transaction's target is not an EIP-55 address")
+    expect(step.to in targets, f"a transaction goes to {step.to}, which the provider does not declare")
+    expect(_is_amount(step.value), "a transaction's value is not a whole number of wei")
+    expect(isinstance(step.data, bytes) and len(step.data) <= MAX_CALLDATA_BYTES, "calldata is not bytes, or too long")
+    expect(step.data[:4] not in _CORE_ONLY, f"a transaction calls {_CORE_ONLY.get(step.data[:4])} itself")
+    try:
+        encoded = abi.encode_call(step.decoded.signature, [argument.value for argument in step.decoded.args])
+    except Exception:
+        encoded = b""
+    expect(encoded == step.data, "calldata is not what its decoded form encodes to")
+
+
+def _check_spends(
+    provider: Provider,
+    sealed: SealedQuote,
+    spends: Sequence[Spend],
+    chain_id: int,
+    expect: Callable[[bool, str], None],
+) -> None:
+    spenders = set(provider.spenders(chain_id))
+    quoted: dict[Address, int] = {}
+    for leg in sealed.inputs:
+        quoted[leg.token.address] = quoted.get(leg.token.address, 0) + leg.amount
+    taken: dict[Address, int] = {}
+    for spend in spends:
+        expect(_is_amount(spend.amount) and spend.amount > 0, "a spend is not a positive number of base units")
+        taken[spend.token] = taken.get(spend.token, 0) + spend.amount
+        expect(spend.spender in spenders, f"it spends through {spend.spender}, which the provider does not declare")
+        if spend.permit2_spender is not None:
+            expect(spend.spender == permit2.ADDRESS, "a Permit2 spend does not go through Permit2")
+            expect(spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared")
+            expect(spend.amount <= MAX_UINT160, "a Permit2 spend does not fit uint160")
+    for token, amount in taken.items():
+        expect(token != NATIVE and amount <= quoted.get(token, 0), f"it spends more of {token} than quoted")
+
+
+def _check_outputs(sealed: Sequence[Leg], built: Sequence[Leg], expect: Callable[[bool, str], None]) -> None:
+    def key(leg: Leg) -> tuple[int, Address, Address]:
+        return leg.token.chain_id, leg.token.address, leg.account
+
+    minimums = {key(leg): leg.amount_min for leg in built}
+    for leg in sealed:
+        expect(key(leg) in minimums, f"it no longer pays {leg.token.address} to {leg.account}")
+        now = minimums[key(leg)]
+        expect(leg.amount_min is None or (now is not None and now >= leg.amount_min), "its minimum is below the quoted one")
+
+
+def _check_signature(
+    provider: Provider, build: Build, step: int, offset: int, length: int, expect: Callable[[bool, str], None]
+) -> None:
+    expect(0 <= step < len(build.steps) and length == SIGNATURE_BYTES, "a signature belongs to no transaction")
+    data = build.steps[step].data
+    expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
+    expect(not any(data[offset : offset + length]), "a signature's place is not empty")
+
+
+def _check_typed_data(
+    provider: Provider, sealed: SealedQuote, typed: Mapping[str, object], expect: Callable[[bool, str], None]
+) -> None:
+    """Only Permit2's PermitSingle (Permit2 ``IAllowanceTransfer``) may be asked for, for exactly what is sold."""
+    domain, message = typed.get("domain"), typed.get("message")
+    expect(isinstance(domain, Mapping) and isinstance(message, Mapping), "typed data lacks its domain or message")
+    assert isinstance(domain, Mapping)
+    assert isinstance(message, Mapping)
+    expect(typed.get("primaryType") == "PermitSingle", "typed data is no Permit2 PermitSingle")
+    expect(int(domain.get("chainId", 0)) == sealed.request.chain_id, "typed data is for another chain")
+    expect(domain.get("verifyingContract") == permit2.ADDRESS, "typed data is not for Permit2")
+    details = message.get("details")
+    expect(isinstance(details, Mapping), "typed data lacks its details")
+    assert isinstance(details, Mapping)
+    expect(message.get("spender") in set(provider.spenders(sealed.request.chain_id)), "typed data names another spender")
+    amounts = {leg.token.address: leg.amount for leg in sealed.inputs}
+    expect(details.get("token") in amounts, "typed data names a token that is not sold")
+    expect(int(details.get("amount", -1)) == amounts.get(str(details.get("token"))), "typed data grants another amount")
+
+
+def check_simulation(
+    provider: Provider, sealed: SealedQuote, build: Build, sender: Address, run: Simulation, trace: Trace
+) -> None:
+    """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted or the
+    minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
+    if run.status == "skipped":
+        return
+    if run.status == "reverted":
+        raise UpstreamError(
+            "The transaction no longer meets the quote on the chain's present state: request a new quote.",
+            reason=Reason.PRICE_MOVED,
+            retryable=False,
+            extra={"revertReason": run.revert_reason} if run.revert_reason else None,
+        )
+
+    def expect(holds: bool, finding: str) -> None:
+        if not holds:
+            raise UnsafeAnswer(provider.id, finding)
+
+    inputs: dict[Address, int] = {}
+    for leg in sealed.inputs:
+        inputs[leg.token.address] = inputs.get(leg.token.address, 0) + leg.amount
+    deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
+    for (account, token), delta in deltas.items():
+        if account == sender and delta < 0:
+            expect(-delta <= inputs.get(token, 0), f"its run takes {-delta} of {token}, more than quoted")
+    for transfer in trace.transfers:
+        if transfer.sender == sender and transfer.amount:
+            expect(transfer.token in inputs, f"its run moves {transfer.token}, which is not sold, out of the wallet")
+    granted = {(s.token, s.spender) for s in build.spends}
+    granted |= {(s.token, s.permit2_spender) for s in build.spends if s.permit2_spender}
+    for approval in trace.approvals:
+        if approval.owner == sender and approval.amount:
+            expect((approval.token, approval.spender) in granted, f"its run approves {approval.spender}")
+    for allowance in run.allowance_changes:
+        if allowance.owner == sender:
+            expect(allowance.after <= allowance.before, f"its run leaves an allowance to {allowance.spender} behind")
+    for leg in sealed.outputs:
+        if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
+            continue
+        delta = deltas.get((leg.account, leg.token.address))
+        if delta is not None and delta < leg.amount_min:
+            raise UpstreamError(
+                "The transaction would pay less than the quoted minimum: request a new quote.",
+                reason=Reason.PRICE_MOVED,
+                retryable=False,
+            )
+        expect(delta is not None, f"its run was not seen to pay {leg.token.address}")
+
+
+def needs_of(build: Build) -> dict[Address, int]:
+    """The balances a build takes from the sender: ERC-20 spends and the native value of its transactions."""
+    needs: dict[Address, int] = {}
+    for spend in build.spends:
+        needs[spend.token] = needs.get(spend.token, 0) + spend.amount
+    value = sum(step.value for step in build.steps)
+    if value:
+        needs[NATIVE] = value
+    return needs
+
+
+def watched(sealed: SealedQuote, sender: Address) -> list[tuple[Address, Address]]:
+    """The (account, token) pairs whose balance a simulation reads before and after."""
+    pairs = [(sender, NATIVE)]
+    pairs += [(sender, leg.token.address) for leg in sealed.inputs]
+    pairs += [
+        (leg.account, leg.token.address) for leg in sealed.outputs if leg.token.chain_id == sealed.request.chain_id
+    ]
+    return list(dict.fromkeys(pairs))
+
+
+def _is_amount(value: object) -> bool:
+    return type(value) is int and 0 <= value <= MAX_UINT256
+
+
+def _is_address(text: object) -> bool:
+    return isinstance(text, str) and _ADDRESS.fullmatch(text) is not None and checksum(text) == text
+
+

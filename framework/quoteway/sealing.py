@@ -1,0 +1,242 @@
+"""Quote and transaction tokens: seal, open, key ring.
+
+A token is a JWT (HS256 and nothing else; RFC 8725) whose ``kid`` names a key of the ring, whose ``aud`` is the capability
+and whose ``typ`` keeps the two kinds apart. A quote token holds the request, the legs with their minimums and the
+provider's compact plan: never calldata, never a secret. The claims are compressed when that is shorter; they are inflated
+only after the signature holds, and never beyond a cap.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import jwt
+
+from quoteway.config import MIN_KEY_BYTES
+from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
+from quoteway.models import (
+    Block,
+    Capability,
+    DeployRequest,
+    Leg,
+    PoolRequest,
+    Request,
+    SealedQuote,
+    SwapRequest,
+    Token,
+    VaultRequest,
+)
+
+MAX_TOKEN_CHARS = 4096
+MAX_PLAN_CHARS = 2048
+TRANSACTION_LIFETIME_S = 7 * 24 * 3600
+
+_ALGORITHM = "HS256"
+_QUOTE_TYPE = "qw-quote+jwt"
+_TRANSACTION_TYPE = "qw-tx+jwt"
+_MAX_INFLATED_BYTES = 65_536
+_SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_REQUESTS: Mapping[str, type[Request]] = {
+    "s": SwapRequest,
+    "p": PoolRequest,
+    "v": VaultRequest,
+    "d": DeployRequest,
+}
+_REQUEST_TAGS = {cls: tag for tag, cls in _REQUESTS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionCommitment:
+    """What a ``txId`` commits to: one built step, so that a broadcast transaction can be compared with it."""
+
+    chain_id: int
+    sender: str
+    to: str
+    value: int
+    data_hash: str
+    action_id: str
+    index: int
+    expires_at: int
+
+
+class KeyRing:
+    """The current signing key and those that still verify. The first key signs."""
+
+    def __init__(self, keys: Sequence[tuple[str, bytes]]) -> None:
+        if not keys:
+            raise ConfigError("quotes.keys is empty: give at least one key of 32 bytes or more")
+        for key_id, secret in keys:
+            if len(secret) < MIN_KEY_BYTES:
+                raise ConfigError(
+                    f"quotes.keys: the secret of key {key_id!r} has {len(secret)} bytes, expected at least "
+                    f"{MIN_KEY_BYTES}: make one with `openssl rand -hex 32`"
+                )
+        self._keys = dict(keys)
+        if len(self._keys) != len(keys):
+            raise ConfigError("quotes.keys: two keys have the same id; give each key an id of its own")
+        self._current = keys[0][0]
+
+    @classmethod
+    def random(cls) -> KeyRing:
+        """A ring with one new key: tokens do not survive a restart."""
+        return cls([("ephemeral", secrets.token_bytes(MIN_KEY_BYTES))])
+
+    def sign(self, claims: Mapping[str, Any], kind: str) -> str:
+        headers = {"kid": self._current, "typ": kind}
+        return jwt.encode(dict(claims), self._keys[self._current], algorithm=_ALGORITHM, headers=headers)
+
+    def verify(self, token: str, kind: str, audience: str, issuer: str) -> Mapping[str, Any]:
+        """The claims of an authentic token. Expiry is the caller's to judge. Raises ``jwt.InvalidTokenError``."""
+        if len(token) > MAX_TOKEN_CHARS or not _SHAPE.fullmatch(token):
+            raise jwt.DecodeError("not a token")
+        if any(_b64(_unb64(segment)) != segment for segment in token.split(".")):
+            raise jwt.DecodeError("not the canonical encoding")
+        header = jwt.get_unverified_header(token)
+        key = self._keys.get(str(header.get("kid")))
+        if key is None or header.get("typ") != kind or header.get("alg") != _ALGORITHM:
+            raise jwt.InvalidTokenError("unknown key, type or algorithm")
+        options: Any = {"require": ["exp", "iat", "aud", "iss"], "verify_exp": False, "verify_iat": False}
+        claims: Mapping[str, Any] = jwt.decode(
+            token, key, algorithms=[_ALGORITHM], audience=audience, issuer=issuer, options=options
+        )
+        return claims
+
+
+class Sealer:
+    """Seals and opens tokens for one deployment (``issuer``)."""
+
+    def __init__(self, ring: KeyRing, *, issuer: str, clock: Callable[[], float] = time.time) -> None:
+        self._ring = ring
+        self._issuer = issuer
+        self._clock = clock
+
+    def seal(self, quote: SealedQuote) -> SealedQuote:
+        """The same quote with its ``token``. Raises ``UpstreamError`` when the provider's plan does not fit."""
+        if len(json.dumps(quote.plan, separators=(",", ":"))) > MAX_PLAN_CHARS:
+            raise UpstreamError("The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR)
+        content = _pack(_quote_to_json(quote))
+        claims = {"iss": self._issuer, "aud": quote.capability.value, "iat": quote.created_at, "exp": quote.expires_at}
+        token = self._ring.sign({**claims, **content}, _QUOTE_TYPE)
+        if len(token) > MAX_TOKEN_CHARS:
+            raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
+        return replace(quote, token=token)
+
+    def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
+        """The quote in a token. Raises ``NotFound``: ``quote_expired`` for an authentic expired one, ``quote_invalid``
+        for anything that was not sealed here, with a key still in the ring, for this capability."""
+        try:
+            claims = self._ring.verify(token, _QUOTE_TYPE, capability.value, self._issuer)
+            quote = _quote_from_json(capability, _unpack(claims), claims, token)
+        except (jwt.PyJWTError, ValueError, KeyError, TypeError, IndexError, zlib.error, RecursionError):
+            # `from None`: the cause would carry token bytes into a log
+            raise NotFound("The quote is unknown: request a new one.", reason=Reason.QUOTE_INVALID) from None
+        if quote.expires_at <= self._clock() and not allow_expired:
+            raise NotFound("The quote has expired: request a new one.", reason=Reason.QUOTE_EXPIRED)
+        return quote
+
+    def seal_transaction(self, commitment: TransactionCommitment, *, issued_at: int) -> str:
+        """The ``txId`` of one built step. ``issued_at`` is the action's time, so the same action has the same ids."""
+        values = [getattr(commitment, f.name) for f in fields(commitment) if f.name != "expires_at"]
+        claims = {"iss": self._issuer, "aud": "tx", "iat": issued_at, "exp": commitment.expires_at, "c": values}
+        return self._ring.sign(claims, _TRANSACTION_TYPE)
+
+    def open_transaction(self, token: str) -> TransactionCommitment:
+        """What a ``txId`` commits to. Raises ``NotFound`` when it was not made here or is over its seven days."""
+        try:
+            claims = self._ring.verify(token, _TRANSACTION_TYPE, "tx", self._issuer)
+            commitment = TransactionCommitment(*claims["c"], expires_at=int(claims["exp"]))
+        except (jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
+            raise NotFound("The transaction id is unknown.", reason=Reason.QUOTE_INVALID) from None
+        if commitment.expires_at <= self._clock():
+            raise NotFound("The transaction id has expired.", reason=Reason.QUOTE_EXPIRED)
+        return commitment
+
+
+def _b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _unb64(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _pack(content: Any) -> dict[str, Any]:
+    """The content as a readable claim, or compressed where that is shorter."""
+    text = json.dumps(content, separators=(",", ":"))
+    squeezed = _b64(zlib.compress(text.encode(), 9))
+    return {"z": squeezed} if len(squeezed) < len(text) else {"q": content}
+
+
+def _unpack(claims: Mapping[str, Any]) -> Any:
+    if "q" in claims:
+        return claims["q"]
+    inflater = zlib.decompressobj()
+    text = inflater.decompress(_unb64(claims["z"]), _MAX_INFLATED_BYTES)
+    if inflater.unconsumed_tail:
+        raise ValueError("inflates beyond the cap")
+    return json.loads(text)
+
+
+def _token_to_json(token: Token) -> list[Any]:
+    return [token.chain_id, token.address, token.decimals, token.symbol and token.symbol[:32]]
+
+
+def _token_from_json(row: Sequence[Any]) -> Token:
+    return Token(row[0], row[1], row[2], row[3])
+
+
+def _leg_to_json(leg: Leg) -> list[Any]:
+    return [_token_to_json(leg.token), leg.amount, leg.account, leg.amount_min, leg.amount_max]
+
+
+def _leg_from_json(row: Sequence[Any]) -> Leg:
+    return Leg(_token_from_json(row[0]), row[1], row[2], row[3], row[4])
+
+
+def _request_to_json(request: Request) -> list[Any]:
+    values = [getattr(request, f.name) for f in fields(request)]
+    return [_REQUEST_TAGS[type(request)], [{"t": _token_to_json(v)} if isinstance(v, Token) else v for v in values]]
+
+
+def _request_from_json(row: Sequence[Any]) -> Request:
+    values = [_token_from_json(v["t"]) if isinstance(v, dict) else v for v in row[1]]
+    return _REQUESTS[row[0]](*values)
+
+
+def _quote_to_json(quote: SealedQuote) -> list[Any]:
+    return [
+        quote.provider,
+        _request_to_json(quote.request),
+        [_leg_to_json(leg) for leg in quote.inputs],
+        [_leg_to_json(leg) for leg in quote.outputs],
+        quote.slippage_bps,
+        quote.plan,
+        [quote.block.number, quote.block.hash, quote.block.timestamp],
+    ]
+
+
+def _quote_from_json(
+    capability: Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
+) -> SealedQuote:
+    provider, request, inputs, outputs, slippage_bps, plan, block = content
+    return SealedQuote(
+        capability,
+        provider,
+        _request_from_json(request),
+        tuple(_leg_from_json(row) for row in inputs),
+        tuple(_leg_from_json(row) for row in outputs),
+        slippage_bps,
+        plan,
+        Block(*block),
+        int(claims["iat"]),
+        int(claims["exp"]),
+        token,
+    )

@@ -1,0 +1,365 @@
+"""The two movements every capability shares: quote -> seal, and open -> build -> guard -> simulate.
+
+Swaps, bridges, pools and vaults differ in their request and in what their provider does, never in this file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+from eth_utils import keccak
+
+from quoteway import approvals, guard
+from quoteway.approvals import Wallet, WalletReader
+from quoteway.competition import ask_all, attempts_of, best
+from quoteway.config import Config
+from quoteway.context import Runtime
+from quoteway.errors import (
+    GatewayError,
+    InvalidRequest,
+    ProviderUnavailable,
+    Reason,
+    UpstreamError,
+)
+from quoteway.evm import permit2
+from quoteway.evm.chain import Chain
+from quoteway.models import (
+    NATIVE,
+    Action,
+    Address,
+    Approval,
+    Attempt,
+    Block,
+    Build,
+    Capability,
+    DeployRequest,
+    Issue,
+    Quote,
+    Request,
+    SealedQuote,
+    SignatureRequest,
+    Simulation,
+    Step,
+    SwapRequest,
+)
+from quoteway.plugins import Registry
+from quoteway.providers import Provider, SwapProvider
+from quoteway.sealing import TRANSACTION_LIFETIME_S, Sealer, TransactionCommitment
+from quoteway.simulation import Trace, simulate
+
+log = logging.getLogger("quoteway.spine")
+
+
+class Builder(Protocol):
+    """What swap, bridge, pool and vault providers have in common."""
+
+    id: str
+
+    async def quote(self, request: Any) -> Quote | None: ...
+
+    async def build(self, sealed: SealedQuote) -> Build: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteAnswer:
+    """A sealed quote with all that the answer shows beyond what the token holds."""
+
+    sealed: SealedQuote
+    quote: Quote
+    approvals: tuple[Approval, ...]
+    issues: tuple[Issue, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class Spine:
+    """Quotes and actions of every capability, over the enabled providers of one gateway."""
+
+    def __init__(self, config: Config, runtime: Runtime, registry: Registry, sealer: Sealer) -> None:
+        self._config = config
+        self._runtime = runtime
+        self._registry = registry
+        self._sealer = sealer
+        self._wallets = WalletReader()
+        self._code_hashes: dict[tuple[int, Address], bytes] = {}
+
+    # --- quote -> seal ----------------------------------------------------------------------------------------------
+
+    async def quote(self, capability: Capability, request: Request, *, provider: str | None = None) -> QuoteAnswer:
+        """The best quote of the enabled providers, sealed.
+
+        Raises ``ProviderUnavailable`` when no enabled provider serves the capability on the request's network(s), and
+        ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none of them quotes.
+        """
+        candidates = self._candidates(capability, request, provider)
+        chain = self._chain(request.chain_id)
+        sender = sender_of(request)
+
+        async def ask(candidate: Provider) -> Quote | None:
+            quote = await cast(Builder, candidate).quote(request)
+            if quote is not None:
+                guard.check_quote(candidate, request, quote)
+            return quote
+
+        outcomes, _ = await asyncio.gather(
+            ask_all(
+                candidates,
+                ask,
+                timeout_s=self._config.quotes.competition_timeout_s,
+                verb="quote",
+                observe=self._registry.observe,
+            ),
+            self._look_at_wallet_ahead(chain, request, candidates),
+        )
+        winner, quote = best(outcomes)
+        wallet = await self._wallet(chain, quote.block, sender, quote)
+        now = self._now()
+        lifetime_s = min(self._config.quotes.lifetime_s, quote.lifetime_s or self._config.quotes.lifetime_s)
+        sealed = self._sealer.seal(
+            SealedQuote(
+                capability,
+                winner.id,
+                request,
+                quote.inputs,
+                quote.outputs,
+                quote.slippage_bps,
+                quote.plan,
+                quote.block,
+                now,
+                now + lifetime_s,
+            )
+        )
+        grants = approvals.outlook(quote.spends, wallet)
+        needs = {leg.token.address: leg.amount for leg in quote.inputs}
+        issues = (*quote.issues, *approvals.shortfalls(needs, grants, wallet))
+        return QuoteAnswer(sealed, quote, grants, issues, attempts_of(outcomes))
+
+    def _candidates(self, capability: Capability, request: Request, provider_id: str | None) -> list[Provider]:
+        found = self._registry.enabled(capability, request.chain_id)
+        if isinstance(request, SwapRequest) and request.is_cross_chain:
+            found = [
+                p
+                for p in found
+                if request.to_chain_id in p.networks and (not isinstance(p, SwapProvider) or p.cross_chain)
+            ]
+        if provider_id is not None:
+            found = [p for p in found if p.id == provider_id]
+        if not found:
+            raise ProviderUnavailable(
+                f"No enabled provider serves this {capability.value} request on the network(s) asked for.",
+                reason=Reason.CAPABILITY_DISABLED,
+            )
+        return found
+
+    async def _look_at_wallet_ahead(self, chain: Chain, request: Request, candidates: Iterable[Provider]) -> None:
+        """Reads what quotes will show of the wallet while providers work, so that it costs no round of its own."""
+        if not isinstance(request, SwapRequest):
+            return
+        token, grants = request.token_in.address, []
+        for candidate in candidates if token != NATIVE else ():
+            spenders = candidate.spenders(request.chain_id)
+            pullers = [s for s in spenders if s != permit2.ADDRESS] if permit2.ADDRESS in spenders else []
+            grants += [(token, s, None) for s in spenders if s not in pullers]
+            grants += [(token, permit2.ADDRESS, puller) for puller in pullers]
+        try:
+            await self._wallets.read(chain, await chain.head(), request.sender, [token], grants)
+        except GatewayError:
+            log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
+
+    async def _wallet(self, chain: Chain, block: Block, sender: Address, quote: Quote) -> Wallet | None:
+        tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == chain.network.chain_id]
+        try:
+            return await self._wallets.read(chain, block, sender, tokens, approvals.grants_of(quote.spends))
+        except GatewayError:
+            return None
+
+    # --- open -> build -> guard -------------------------------------------------------------------------------------
+
+    def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
+        """The quote in a token. Raises ``NotFound`` (``quote_expired``, ``quote_invalid``)."""
+        return self._sealer.open(capability, token, allow_expired=allow_expired)
+
+    async def direct(
+        self,
+        capability: Capability,
+        request: Request,
+        *,
+        provider: str | None = None,
+        pin: SealedQuote | None = None,
+    ) -> Action:
+        """Quote and action in one, for the routes whose action body stands alone.
+
+        With ``pin`` the pinned quote is exchanged instead; it must be for the same request.
+        """
+        if pin is None:
+            pin = (await self.quote(capability, request, provider=provider)).sealed
+        elif pin.request != request:
+            raise InvalidRequest("quoteId is a quote for another request.", reason=Reason.CONFLICT)
+        return await self.action(pin)
+
+    async def action(self, sealed: SealedQuote) -> Action:
+        """The transactions of a sealed quote: built by its provider, preceded by exact approvals, guarded, simulated.
+
+        The same token at the same block gives the same bytes. Raises ``ProviderUnavailable``, ``UpstreamError``
+        (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``).
+        """
+        provider = self._registry.get(sealed.capability, sealed.provider)
+        if provider is None:
+            raise ProviderUnavailable("The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED)
+        chain = self._chain(sealed.request.chain_id)
+        build = await self._build(provider, sealed)
+        guard.check_build(provider, sealed, build, now=self._now())
+        block, _ = await asyncio.gather(chain.head(), self._require_code(chain, provider, build))
+        sender = sender_of(sealed.request)
+        needs = guard.needs_of(build)
+        wallet = await self._wallets.read(chain, block, sender, needs, approvals.grants_of(build.spends))
+        created_at = max(block.timestamp, sealed.created_at)
+        deadline = build.deadline or created_at + self._config.quotes.action_deadline_s
+        tokens = {leg.token.address: leg.token for leg in sealed.inputs}
+        allow = await approvals.approval_steps(chain, wallet, build.spends, tokens, deadline)
+        steps = (*allow, *build.steps)
+        run, limits, trace = await self._run(chain, block, sender, sealed, build, steps, wallet)
+        guard.check_simulation(provider, sealed, build, sender, run, trace)
+        grants = tuple(step.approval for step in allow if step.approval and step.kind == "approval")
+        return Action(
+            capability=sealed.capability,
+            provider=provider.id,
+            chain_id=sealed.request.chain_id,
+            sender=sender,
+            steps=tuple(replace(step, gas_limit=limit) for step, limit in zip(steps, limits, strict=True)),
+            signatures=tuple(_moved(signature, len(allow)) for signature in build.signatures),
+            inputs=build.inputs,
+            outputs=build.outputs,
+            simulation=run,
+            created_at=created_at,
+            expires_at=sealed.expires_at,
+            block=block,
+            deadline=build.deadline,
+            quote_token=sealed.token or None,
+            issues=(*build.issues, *approvals.shortfalls(needs, grants, wallet)),
+            warnings=build.warnings,
+            details=build.details,
+        )
+
+    async def _build(self, provider: Provider, sealed: SealedQuote) -> Build:
+        async def build(candidate: Provider) -> Build:
+            return await cast(Builder, candidate).build(sealed)
+
+        (outcome,) = await ask_all(
+            [provider],
+            build,
+            timeout_s=self._config.quotes.competition_timeout_s,
+            verb="build",
+            observe=self._registry.observe,
+        )
+        if outcome.value is not None:
+            return outcome.value
+        if outcome.error is not None:
+            raise outcome.error
+        raise UpstreamError(
+            "The quote's provider could not build its transactions.", reason=outcome.reason, retryable=True
+        )
+
+    async def _require_code(self, chain: Chain, provider: Provider, build: Build) -> None:
+        """A transaction to an address without code succeeds and does nothing with the caller's money: refuse it."""
+        missing = {step.to for step in build.steps if (chain.network.chain_id, step.to) not in self._code_hashes}
+        codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
+        for to, code in zip(missing, codes, strict=True):
+            if not isinstance(code, str) or len(code) <= 2:
+                raise guard.UnsafeAnswer(provider.id, f"a transaction goes to {to}, which has no code")
+            self._code_hashes[chain.network.chain_id, to] = keccak(hexstr=code)
+
+    def code_hash(self, chain_id: int, address: Address) -> str | None:
+        """keccak-256 of the code at a target that passed the guard, as 0x hex; None when not looked at."""
+        found = self._code_hashes.get((chain_id, address))
+        return "0x" + found.hex() if found else None
+
+    def target_label(self, action: Action, step: Step) -> str | None:
+        """The name of a step's target: the provider's own label, Permit2, or the token's symbol."""
+        provider = self._registry.get(action.capability, action.provider)
+        label = provider.contracts(action.chain_id).get(step.to) if provider else None
+        if label is None and step.to == permit2.ADDRESS:
+            label = "Permit2"
+        symbols = {leg.token.address: leg.token.symbol for leg in action.inputs}
+        return label or symbols.get(step.to)
+
+    async def _run(
+        self,
+        chain: Chain,
+        block: Block,
+        sender: Address,
+        sealed: SealedQuote,
+        build: Build,
+        steps: tuple[Step, ...],
+        wallet: Wallet,
+    ) -> tuple[Simulation, tuple[int | None, ...], Trace]:
+        needs = {
+            token: amount
+            for token, amount in guard.needs_of(build).items()
+            if wallet.balances.get(token, 0) < amount
+        }
+        return await simulate(
+            chain,
+            block,
+            sender,
+            steps,
+            watch=guard.watched(sealed, sender),
+            allowances=[(spend.token, sender, spend.spender) for spend in build.spends],
+            needs=needs,
+            signatures_assumed=bool(build.signatures),
+        )
+
+    # --- transaction ids --------------------------------------------------------------------------------------------
+
+    def action_id(self, action: Action) -> str:
+        """keccak-256 over chain, sender and every transaction in order: the same action has the same id."""
+        parts = [action.chain_id.to_bytes(32), bytes.fromhex(action.sender[2:])]
+        for step in action.steps:
+            parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak(step.data)]
+        return "0x" + keccak(b"".join(parts)).hex()
+
+    def transaction_id(self, action: Action, index: int) -> str:
+        """The ``txId`` of one step: a signed commitment to chain, sender, target, value and calldata."""
+        step = action.steps[index]
+        return self._sealer.seal_transaction(
+            TransactionCommitment(
+                step.chain_id,
+                action.sender,
+                step.to,
+                step.value,
+                "0x" + keccak(step.data).hex(),
+                self.action_id(action),
+                index,
+                action.created_at + TRANSACTION_LIFETIME_S,
+            ),
+            issued_at=action.created_at,
+        )
+
+    def open_transaction(self, tx_id: str) -> TransactionCommitment:
+        """What a ``txId`` commits to. Raises ``NotFound``."""
+        return self._sealer.open_transaction(tx_id)
+
+    # --- small things -----------------------------------------------------------------------------------------------
+
+    def _chain(self, chain_id: int) -> Chain:
+        chain = self._runtime.chains.get(chain_id)
+        if chain is None:
+            raise ProviderUnavailable(
+                f"No RPC upstream is configured for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
+            )
+        return chain
+
+    def _now(self) -> int:
+        return int(self._runtime.clock())
+
+
+def sender_of(request: Request) -> Address:
+    """The account that signs and pays."""
+    return request.owner if isinstance(request, DeployRequest) else request.sender
+
+
+def _moved(signature: SignatureRequest, by: int) -> SignatureRequest:
+    return replace(signature, step=signature.step + by)
