@@ -16,7 +16,7 @@ from cachetools import LRUCache
 from quoteway.errors import GatewayError, RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function
-from quoteway.evm.chain import Call, Chain
+from quoteway.evm.chain import Call, Chain, NativeBalance
 from quoteway.evm.units import format_units
 from quoteway.models import NATIVE, Address, Approval, Block, Issue, Spend, Step, Token
 
@@ -60,7 +60,7 @@ class WalletReader:
         known = self._known.setdefault((chain.network.chain_id, block.hash, owner), {})
         missing = [item for item in items if item not in known]
         if missing:
-            answers = await chain.call_many([_call(chain, owner, item) for item in missing], block=block)
+            answers = await chain.call_many([_read(owner, item) for item in missing], block=block)
             for item, answer in zip(missing, answers, strict=True):
                 known[item] = answer if isinstance(answer, bytes) else b""
         return _wallet(owner, block, {item: known[item] for item in items})
@@ -75,14 +75,14 @@ def _items(tokens: Iterable[Address], grants: Iterable[GrantKey]) -> Iterable[_I
             yield "permit2", token, puller
 
 
-def _call(chain: Chain, owner: Address, item: _Item) -> Call:
+def _read(owner: Address, item: _Item) -> Call | NativeBalance:
     kind, token, spender = item
     if kind == "permit2":
         return Call(permit2.ADDRESS, permit2.ALLOWANCE.encode([owner, token, spender]))
     if kind == "allowance":
         return Call(token, erc20.ALLOWANCE.encode([owner, spender]))
     if token == NATIVE:
-        return chain.native_balance_call(owner)
+        return NativeBalance(owner)
     return Call(token, erc20.BALANCE_OF.encode([owner]))
 
 

@@ -71,9 +71,7 @@ class Gateway:
         served = {chain_id for upstream in upstreams for chain_id in upstream.networks}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
-            self.runtime.chains[network.chain_id] = Chain(
-                network, partial(self._forward, network), clock=self.runtime.clock
-            )
+            self.runtime.chains[network.chain_id] = Chain(network, partial(self._forward, network))
         for capability in Capability:
             if capability is not Capability.RPC:
                 self.registry.collect(capability)
