@@ -37,13 +37,16 @@ class Context:
     """One plugin's view of the running gateway.
 
     ``plugin`` is the plugin's name, ``settings`` what its settings schema loaded (an empty mapping without one),
-    ``log`` a standard library logger of its own.
+    ``log`` a standard library logger of its own. ``state`` is the plugin's own store of this gateway, empty at first:
+    what its hooks share (a provider that its lifespan feeds) goes there and not into a module's globals, so that two
+    gateways in one process stay apart.
     """
 
     plugin: str
     settings: Mapping[str, Any]
     log: logging.Logger
     runtime: Runtime = field(repr=False)
+    state: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def config(self) -> Config:
