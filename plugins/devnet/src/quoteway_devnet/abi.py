@@ -39,7 +39,7 @@ def results(output_types: str, data: str | bytes) -> tuple[Any, ...]:
     return tuple(abi_decode(types(output_types), raw))
 
 
-def create2_address(salt: bytes, init_code: bytes) -> str:
-    """Where the deterministic deployment proxy puts ``init_code`` (EIP-1014)."""
-    deployer = bytes.fromhex(CREATE2_DEPLOYER[2:])
-    return to_checksum_address(keccak(b"\xff" + deployer + salt + keccak(init_code))[12:])
+def create2_address(salt: bytes, init_code_hash: bytes, deployer: str = CREATE2_DEPLOYER) -> str:
+    """Where ``deployer`` puts the contract of that init code hash (EIP-1014)."""
+    packed = b"\xff" + bytes.fromhex(deployer[2:]) + salt + init_code_hash
+    return str(to_checksum_address(keccak(packed)[12:]))

@@ -1,4 +1,4 @@
-"""anvil's ten default accounts. Their keys are printed by every anvil: never send anything of worth to them."""
+"""anvil's ten default accounts. Every anvil prints their keys: never send them anything of worth."""
 
 from dataclasses import dataclass, field
 

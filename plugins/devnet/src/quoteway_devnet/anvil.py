@@ -1,6 +1,7 @@
 """One anvil process: started, waited for, stopped, and never left behind."""
 
 import os
+import random
 import socket
 import subprocess
 import tempfile
@@ -14,9 +15,9 @@ from quoteway_devnet.rpc import Rpc
 
 BASE_FEE_WEI = 1_000_000_000
 
-# anvil runs below a shell whose standard input is a pipe from us. When we end, by whatever means (SIGKILL too), the
-# kernel closes the pipe, `read` returns, and the shell ends anvil. Linux's parent-death signal would not do: it is
-# tied to the thread that forked, and servers start this in a worker thread.
+# anvil runs below a shell whose standard input is a pipe from us. When we end, by whatever means (SIGKILL
+# too), the kernel closes the pipe, `read` returns, and the shell ends anvil. Linux's parent-death signal
+# would not do: it is tied to the thread that forked, and servers start this in a worker thread.
 _WATCHED = """
 exec 3<&0 </dev/null
 "$@" 3<&- & child=$!
@@ -29,11 +30,15 @@ exit "$code"
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A TCP port of 127.0.0.1 that nothing listens on at the moment.
+
+    Not one of the system's choosing (bind to port 0): those come from the range that outgoing connections use
+    too, and some are taken again before anvil gets to listen.
+    """
+    while True:
+        port = random.randrange(20_000, 32_000)  # noqa: S311  no secret
+        if _is_free(port):
+            return port
 
 
 class Anvil:
@@ -51,7 +56,8 @@ class Anvil:
 
         Raises DevnetError when the port is taken.
         """
-        _require_free(port, chain_id)
+        if not _is_free(port):
+            raise DevnetError(_taken(port, chain_id))
         handle, log = tempfile.mkstemp(prefix="quoteway-anvil-", suffix=".log")
         command = [
             str(binary),
@@ -69,7 +75,7 @@ class Anvil:
         if state is not None:
             command += ["--load-state", str(state)]
         with os.fdopen(handle, "wb") as output:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: S603  our own command line
                 ["/bin/sh", "-c", _WATCHED, "sh", *command],
                 stdin=subprocess.PIPE,
                 stdout=output,
@@ -138,14 +144,15 @@ class Anvil:
         self.stop()
 
 
-def _require_free(port: int, chain_id: int) -> None:
+def _is_free(port: int) -> bool:
     with socket.socket() as probe:
         # As anvil binds: a port in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise DevnetError(_taken(port, chain_id)) from None
+            return False
+    return True
 
 
 def _taken(port: int, chain_id: int) -> str:

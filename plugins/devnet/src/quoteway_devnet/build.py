@@ -30,7 +30,7 @@ MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
 _ETH_LABEL = b"ETH".ljust(32, b"\0")
 
 _HOOK_SALT = (29505).to_bytes(32, "big")
-"""Gives IdleHook an address whose low 14 bits are those of the beforeSwap permission alone (v4-core, Hooks.sol)."""
+"""Gives IdleHook an address whose low 14 bits grant the beforeSwap permission alone (v4-core, Hooks.sol)."""
 
 _TOKEN_CONTRACTS = {
     "plain": "MintableToken",
@@ -56,7 +56,8 @@ def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
         contracts=contracts,
         base_tokens=tuple(tokens[symbol] for symbol in BASE_TOKENS),
         tokens=tuple(
-            Token(tokens[row.symbol], row.symbol, row.name, row.decimals, row.usd, row.behaviour) for row in rows
+            Token(tokens[row.symbol], row.symbol, row.name, row.decimals, row.usd, row.behaviour)
+            for row in rows
         ),
         pools=pools,
     )

@@ -17,7 +17,7 @@ _ATTEMPTS_ON_FREE_PORTS = 3
 
 
 class Devnet:
-    """Both chains while they run. Its methods block; from a coroutine call them through ``asyncio.to_thread``."""
+    """Both chains while they run. Its methods block: coroutines call them through ``asyncio.to_thread``."""
 
     def __init__(self, ports: Mapping[str, int]) -> None:
         self.ports = dict(ports)
@@ -82,7 +82,7 @@ class Devnet:
 
     @classmethod
     def attach(cls, ports: Mapping[str, int], timeout_s: float = 60.0) -> Self:
-        """Use chains that another process runs, waiting until they answer. Raises DevnetError when they do not."""
+        """Use chains that another process runs, once they answer. Raises DevnetError when they do not."""
         deadline = time.monotonic() + timeout_s
         for chain in CHAINS:
             while True:
@@ -99,7 +99,7 @@ class Devnet:
                     time.sleep(0.05)
             if answer != chain.chain_id:
                 raise DevnetError(
-                    f"Port {ports[chain.slug]} serves chain {answer}, expected {chain.chain_id} ({chain.slug}); "
+                    f"Port {ports[chain.slug]} serves chain {answer}, expected {chain.chain_id}; "
                     "stop what runs there or choose other ports."
                 )
         return cls(ports)
@@ -112,10 +112,15 @@ class Devnet:
         """Bring both chains back to a snapshot. A snapshot serves once."""
         for slug, identity in snapshot.items():
             if self._once(slug, "evm_revert", identity) is not True:
-                raise DevnetError(f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once.")
+                raise DevnetError(
+                    f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once."
+                )
 
     def faucet(self, token: str, to: str, amount: int, slug: str = "devnet") -> None:
-        """Give ``amount`` base units of a token, by symbol or address, or of the native coin (``ETH``), to anyone."""
+        """Give anyone ``amount`` base units of a token.
+
+        ``token`` is a symbol or an address; ``ETH`` or the zero address mean the native coin.
+        """
         from quoteway_devnet import abi
         from quoteway_devnet.tables import NATIVE
         from quoteway_devnet.transactions import DEPLOYER
@@ -156,4 +161,6 @@ def _send(rpc: Rpc, sender: str, to: str, data: bytes, value: int = 0) -> None:
     while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
         time.sleep(0.001)
     if receipt["status"] != "0x1":
-        raise DevnetError(f"The faucet's transaction to {to} reverted; it serves the devnet's own tokens only.")
+        raise DevnetError(
+            f"The faucet's transaction to {to} reverted; it serves the devnet's own tokens only."
+        )

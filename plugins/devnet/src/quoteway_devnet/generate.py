@@ -1,5 +1,7 @@
-"""Write ``manifest.json`` and ``tokenlist.json`` anew: ``python -m quoteway_devnet.generate``, after a change of
-``tables.py`` or of what ``build.py`` deploys."""
+"""Write ``manifest.json`` and ``tokenlist.json`` anew: ``python -m quoteway_devnet.generate``.
+
+To be run after a change of ``tables.py`` or of what ``build.py`` deploys.
+"""
 
 import json
 import tempfile

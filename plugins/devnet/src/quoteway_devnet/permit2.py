@@ -1,9 +1,10 @@
 """Permit2's init code, rebuilt from the runtime code that its npm source package carries.
 
-The packaged runtime (``DeployPermit2.sol``) was taken from another address on chain 31337 and holds that address'
-domain separator in its immutables: set as code on chain 31337 it answers a wrong DOMAIN_SEPARATOR() and refuses
-every signature. So the two immutables are zeroed again and the constructor that fills them is put in front. That the
-result is Permit2's true init code is proven by CREATE2, which only then gives the canonical address.
+The packaged runtime (``DeployPermit2.sol``) was taken from another address on chain 31337 and holds the
+domain separator of that address in its immutables: set as code on chain 31337 it answers a wrong
+DOMAIN_SEPARATOR() and refuses every signature. So the two immutables are zeroed again and the constructor
+that fills them is put in front. That the result is Permit2's true init code is proven by CREATE2, which only
+then gives the canonical address.
 """
 
 import re
@@ -19,8 +20,8 @@ INIT_CODE_HASH = bytes.fromhex("e2be1e05eedf35dacd66c65c862f8150ff9ab4b6b24b9bbe
 _CACHED_CHAIN_ID_AT = 0x1B21
 _CACHED_DOMAIN_SEPARATOR_AT = 0x1B47
 
-# What solc 0.8.17 (viaIR, 1,000,000 runs, bytecodeHash none) emits for EIP712.sol's constructor: hash the domain
-# (name hash, chain id, own address), copy the runtime, store separator and chain id at their two offsets, return it.
+# What solc 0.8.17 (viaIR, 1,000,000 runs, bytecodeHash none) emits for EIP712.sol's constructor: hash the
+# domain (name hash, chain id, own address), copy the runtime, store separator and chain id in it, return it.
 _CONSTRUCTOR = bytes.fromhex(
     "60c0346100bb574660a052602081017f8cad95687ba82c2ce50e74f7b754645e5117c3a5bec8151c0726d5857980a8"
     "6681527f9ac997416e8ff9d2ff6bebeb7149f65cdae5e32e2b90440b566bb3044041d36a6040830152466060830152"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from quoteway_devnet import abi
@@ -11,6 +12,8 @@ from quoteway_devnet.prices import liquidity, pool_price, sqrt_price_x96, tick_r
 from quoteway_devnet.tables import NATIVE, PoolRow, base_units, token_row
 from quoteway_devnet.transactions import DEPLOYER, Transactions
 
+V2_PAIR_INIT_CODE_HASH = bytes.fromhex("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f")
+V3_POOL_INIT_CODE_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
 V3_TICK_SPACINGS = {100: 1, 500: 10, 3000: 60, 10000: 200}
 
 _DEADLINE_S = 2**40
@@ -90,25 +93,14 @@ def _create_v2(site: Site, pool: _Sorted) -> None:
     factory = site.contracts["UniswapV2Factory"]
     send = site.transactions.later
     send(f"creating {pool}", factory, abi.call("createPair(address,address)", pool.token0, pool.token1))
-    pair_code = keccak(bytes.fromhex(pool.token0[2:] + pool.token1[2:]))
-    pair = _v2_pair(factory, pair_code)
-    # Past the router, as a token that takes a fee on transfer would leave the pair with a price that is off by it.
+    # Uniswap v2-periphery, UniswapV2Library.pairFor
+    salt = keccak(bytes.fromhex(pool.token0[2:] + pool.token1[2:]))
+    pair = abi.create2_address(salt, V2_PAIR_INIT_CODE_HASH, factory)
+    # Past the router: its transfer of a token with a fee would leave the pair with a price that is off.
     for symbol, amount in zip((pool.symbol0, pool.symbol1), pool.amounts(100), strict=True):
         name = "transfer" if token_row(symbol).behaviour == "wrapped" else "mint"
         send(f"funding {pool}", site.tokens[symbol], abi.call(f"{name}(address,uint256)", pair, amount))
     send(f"minting {pool}", pair, abi.call("mint(address)", DEPLOYER))
-
-
-def _v2_pair(factory: str, salt: bytes) -> str:
-    # Uniswap v2-periphery, UniswapV2Library.pairFor
-    from eth_utils.address import to_checksum_address
-
-    packed = b"\xff" + bytes.fromhex(factory[2:]) + salt + V2_PAIR_INIT_CODE_HASH
-    return to_checksum_address(keccak(packed)[12:])
-
-
-V2_PAIR_INIT_CODE_HASH = bytes.fromhex("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f")
-V3_POOL_INIT_CODE_HASH = bytes.fromhex("e34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54")
 
 
 def _create_v3(site: Site, pool: _Sorted) -> None:
@@ -163,27 +155,27 @@ def _pool_key(site: Site, pool: _Sorted) -> tuple[str, str, int, int, str]:
 
 def _describe(site: Site, pool: _Sorted) -> Pool:
     row, read = pool.row, site.transactions.read
-    fee, tick_spacing, hooks = row.fee, row.tick_spacing, abi.ZERO_ADDRESS
+    tick_spacing, hooks = row.tick_spacing, abi.ZERO_ADDRESS
     if row.protocol == "v2":
         factory = site.contracts["UniswapV2Factory"]
         (pair,) = read(factory, "getPair(address,address)", "(address)", pool.token0, pool.token1)
-        identity = abi.to_checksum_address(pair)
+        identity = str(to_checksum_address(pair))
     elif row.protocol == "v3":
         factory = site.contracts["UniswapV3Factory"]
         (address,) = read(
             factory, "getPool(address,address,uint24)", "(address)", pool.token0, pool.token1, row.fee
         )
-        identity, tick_spacing = abi.to_checksum_address(address), V3_TICK_SPACINGS[row.fee]
+        identity, tick_spacing = str(to_checksum_address(address)), V3_TICK_SPACINGS[row.fee]
     else:
         key = _pool_key(site, pool)
-        identity, hooks = "0x" + keccak(abi.arguments("(address,address,uint24,int24,address)", *key)).hex(), key[4]
+        identity, hooks = "0x" + keccak(abi.arguments(_POOL_KEY, *key)).hex(), key[4]
     return Pool(
         protocol=f"uniswap-{row.protocol}",
         id=identity,
         pair=f"{row.a}/{row.b}",
         token0=pool.token0,
         token1=pool.token1,
-        fee=fee,
+        fee=row.fee,
         tick_spacing=tick_spacing,
         hooks=hooks,
         depth_usd=row.depth_usd,

@@ -37,8 +37,10 @@ def tick_range(price: Fraction, bounds: Range, tick_spacing: int) -> tuple[int, 
 
 
 def liquidity(price: Fraction, ticks: tuple[int, int], amount0: int, amount1: int) -> int:
-    """What both amounts can provide within ``ticks`` (v3-periphery LiquidityAmounts), 0.1 % short, so that the
-    rounding of this estimate never asks for more than the amounts."""
+    """What both amounts can provide within ``ticks`` (v3-periphery, LiquidityAmounts).
+
+    0.1 % short, so that the rounding of this estimate never asks for more than the amounts.
+    """
     lower, upper = (math.exp(tick / 2 * math.log(1.0001)) for tick in ticks)
     current = min(max(math.sqrt(price), lower), upper)
     from0 = amount0 * current * upper / (upper - current) if current < upper else math.inf

@@ -44,7 +44,9 @@ def ready_state(report: Callable[[str], None] | None = None) -> ReadyState:
 def build_dumps(toolchain: Toolchain, folder: Path) -> dict[str, ChainManifest]:
     """Build both chains at once, write ``<slug>.json`` into ``folder``, and return what stands on them."""
     with ThreadPoolExecutor(len(CHAINS)) as threads:
-        built = threads.map(lambda chain: _build_dump(toolchain, chain, folder / f"{chain.slug}.json"), CHAINS)
+        built = threads.map(
+            lambda chain: _build_dump(toolchain, chain, folder / f"{chain.slug}.json"), CHAINS
+        )
         return {manifest.slug: manifest for manifest in built}
 
 

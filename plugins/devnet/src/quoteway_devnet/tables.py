@@ -1,8 +1,8 @@
 """What stands on the two chains, as rows of data: prices, tokens, pools.
 
-All pool prices follow from one table of USD prices, so there is no arbitrage at the start. Depths and fees differ, so
-that routes of one, two and three hops each win somewhere: EURC, GHO, MKR, CRV, LDO, cbBTC and PEPE trade against a
-single other token.
+All pool prices follow from one table of USD prices, so there is no arbitrage at the start. Depths and fees
+differ, so that routes of one, two and three hops each win somewhere: EURC, GHO, MKR, CRV, LDO, cbBTC and PEPE
+trade against a single other token.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A liquidity position from ``lower`` to ``upper`` times the pool's price, with ``share_pct`` of its depth.
+    """A liquidity position from ``lower`` to ``upper`` times the pool's price, ``share_pct`` of its depth.
 
     Bounds of None reach to the end of the tick range.
     """
@@ -56,7 +56,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class PoolRow:
-    """A pool of ``depth_usd``; ``fee`` in hundredths of a basis point (v3 and v4), ``tick_spacing`` for v4 only."""
+    """A pool of ``depth_usd``; ``fee`` in hundredths of a basis point, ``tick_spacing`` for v4 only."""
 
     protocol: Protocol
     a: str
@@ -96,7 +96,12 @@ BASE_TOKENS = ("WETH", "USDC", "USDT", "DAI", "WBTC", "wstETH")
 """The tokens through which routes are looked for."""
 
 _FULL = Range(None, None, 30)
-STABLE = (Range("0.999", "1.001", 40), Range("0.995", "1.004", 20), Range("0.97", "1.03", 20), Range(None, None, 20))
+STABLE = (
+    Range("0.999", "1.001", 40),
+    Range("0.995", "1.004", 20),
+    Range("0.97", "1.03", 20),
+    Range(None, None, 20),
+)
 MAJOR = (
     Range("0.985", "1.015", 25),
     Range("0.93", "1.1", 25),
@@ -119,7 +124,13 @@ def _v3(a: str, b: str, fee: int, depth_usd: int, ranges: tuple[Range, ...] = MA
 
 
 def _v4(
-    a: str, b: str, fee: int, tick_spacing: int, depth_usd: int, ranges: tuple[Range, ...] = MAJOR, hooked: bool = False
+    a: str,
+    b: str,
+    fee: int,
+    tick_spacing: int,
+    depth_usd: int,
+    ranges: tuple[Range, ...] = MAJOR,
+    hooked: bool = False,
 ) -> PoolRow:
     return PoolRow("v4", a, b, depth_usd, fee, tick_spacing, ranges, hooked)
 

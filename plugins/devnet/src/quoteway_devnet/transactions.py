@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
 
 from quoteway_devnet import abi
 from quoteway_devnet.rpc import Call, Rpc
 
 DEPLOYER = "0x59904BED39ad8708851A23461A222A82Da16fa5B"
-"""keccak256("quoteway devnet deployer")[12:]. No key is known: anvil impersonates it. Contract addresses follow from
-it and its nonces, and the ten default accounts keep nonce 0."""
+"""keccak256("quoteway devnet deployer")[12:]. No key is known: anvil impersonates it. Contract addresses
+follow from it and its nonces; the ten default accounts keep nonce 0."""
 
 _GAS = 12_000_000
 
@@ -58,7 +59,7 @@ class Transactions:
         """Create a contract through the CREATE2 deployer, later; its address is known now."""
         init_code = self.init_code(contract) + abi.arguments(signature, *values)
         self.later(f"deploying {contract}", abi.CREATE2_DEPLOYER, salt + init_code)
-        return abi.create2_address(salt, init_code)
+        return abi.create2_address(salt, keccak(init_code))
 
     def later(self, what: str, to: str, data: bytes, value: int = 0) -> None:
         """Queue a transaction for the next ``flush``; ``what`` names it when it fails."""
