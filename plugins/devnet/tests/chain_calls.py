@@ -1,0 +1,31 @@
+"""Calls and transactions of the tests, from anvil's unlocked accounts."""
+
+import time
+
+from quoteway_devnet import abi
+
+
+def read(rpc, to, signature, output_types, *values):
+    data = rpc("eth_call", {"to": to, "data": "0x" + abi.call(signature, *values).hex()}, "latest")
+    return abi.results(output_types, data)
+
+
+def raw_call(rpc, to, signature, *values, sender=None):
+    request = {"to": to, "data": "0x" + abi.call(signature, *values).hex()}
+    return rpc("eth_call", request | ({"from": sender} if sender else {}), "latest")
+
+
+def send(rpc, sender, to, signature, *values, value=0):
+    """Send and return the receipt, whatever its status."""
+    data = "0x" + abi.call(signature, *values).hex()
+    identity = rpc(
+        "eth_sendTransaction",
+        {"from": sender, "to": to, "data": data, "value": hex(value), "gas": hex(5_000_000)},
+    )
+    while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
+        time.sleep(0.002)
+    return receipt
+
+
+def balance(rpc, token, account):
+    return read(rpc, token, "balanceOf(address)", "(uint256)", account)[0]
