@@ -1,0 +1,265 @@
+"""The token catalog: lists followed in the background; the chain has the last word on decimals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+from quoteway import (
+    NATIVE,
+    Address,
+    Context,
+    ProviderUnavailable,
+    Token,
+    TokenCatalog,
+    TokenProfile,
+    UpstreamError,
+)
+from quoteway.evm.address import is_native_alias, parse_address
+from yarl import URL
+
+from quoteway_tokenlist.document import ListError, TokenList, counted, parse_list
+from quoteway_tokenlist.facts import ChainFacts
+from quoteway_tokenlist.fetch import Limits
+from quoteway_tokenlist.index import Key, Snapshot, build
+from quoteway_tokenlist.settings import TokenListSettings
+from quoteway_tokenlist.sources import FileSource, ListSource, UrlSource
+
+MAX_ID = 100
+
+
+class TokenListCatalog(TokenCatalog):
+    """Tokens of the built-in list, of every network's ``token_lists`` and of the configured ``lists``."""
+
+    id = "tokenlist"
+    title = "Token Lists"
+    docs = "https://tokenlists.org"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._log = context.log
+        # In-process use without a settings section gets the defaults.
+        self._settings = dict(context.settings) or TokenListSettings().load({})
+        self.networks = frozenset(network.chain_id for network in context.networks)
+        self._builtin = _builtin_list()
+        self._sources = list(self._make_sources())
+        self._facts = ChainFacts(context)
+        self._corrections: dict[Key, int] = {}
+        self._absent: set[Key] = set()
+        self._building = asyncio.Lock()
+        self._snapshot = self._build()
+
+    # --- TokenCatalog ---------------------------------------------------------------------------------------
+
+    async def tokens(self, chain_id: int | None) -> Sequence[TokenProfile]:
+        """Listed tokens, most trusted lists first. Of one chain: profiles with only that chain's contract."""
+        if chain_id is None:
+            return self._snapshot.profiles
+        return self._snapshot.by_chain.get(chain_id, ())
+
+    def revision(self) -> str:
+        return self._snapshot.revision
+
+    async def token(self, chain_id: int, address: Address) -> Token | None:
+        """One token's facts. The decimals are the chain's own: amounts depend on them, so no list is trusted.
+
+        Raises ``UpstreamError`` when the chain cannot be asked the first time.
+        """
+        key = self._key(chain_id, address)
+        return None if key is None else await self._token(key)
+
+    async def profile(self, token_id: str) -> TokenProfile | None:
+        """By slug: the asset on all its networks. By ``{chainId}:{address}``: that contract, listed or not.
+
+        ``total_supply`` is given where the profile has one contract. Several are not added up: a bridged
+        token's supply is locked on one chain and issued again on the other.
+        """
+        if len(token_id) > MAX_ID:
+            return None
+        if ":" not in token_id:
+            found = self._snapshot.by_id.get(token_id.lower())
+            return None if found is None else await self._with_supply(found)
+        network_text, _, address = token_id.rpartition(":")
+        network = self._context.networks.find(network_text)
+        key = None if network is None else self._key(network.chain_id, address)
+        if key is None:
+            return None
+        listed = self._snapshot.by_key.get(key)
+        if listed is not None:
+            return await self._with_supply(listed)
+        token = await self._token(key)
+        return None if token is None else await self._with_supply(self._unlisted(token))
+
+    # --- tokens ---------------------------------------------------------------------------------------------
+
+    def _key(self, chain_id: int, address: str) -> Key | None:
+        """The key of a token of a served network; None for another network and for what is no address."""
+        if self._context.networks.by_chain_id(chain_id) is None:
+            return None
+        if is_native_alias(address):
+            return chain_id, NATIVE
+        try:
+            return chain_id, parse_address(address)
+        except ValueError:
+            return None
+
+    async def _token(self, key: Key) -> Token | None:
+        profile = self._snapshot.by_key.get(key)
+        if profile is None:
+            return await self._facts.token(key)
+        listed = profile.contracts[0]
+        if listed.is_native:
+            return listed
+        try:
+            read = await self._facts.token(key)
+        except ProviderUnavailable:
+            return listed  # nothing reads this chain, so no amount is computed on it either
+        if read is None:
+            self._warn_absent(key)
+            return None
+        if read.decimals != listed.decimals:
+            await self._correct(listed, read.decimals)
+            return replace(listed, decimals=read.decimals)
+        return listed
+
+    async def _correct(self, listed: Token, decimals: int) -> None:
+        key = listed.chain_id, listed.address
+        if self._corrections.get(key) == decimals:
+            return  # another request is at it
+        self._corrections[key] = decimals
+        self._log.warning(
+            "a list gives token %s on chain %d %d decimals, its contract says %d: the contract's are used",
+            listed.address,
+            listed.chain_id,
+            listed.decimals,
+            decimals,
+        )
+        await self._rebuild()
+
+    def _warn_absent(self, key: Key) -> None:
+        if key not in self._absent:
+            self._absent.add(key)
+            self._log.warning("a list names token %s on chain %d, where no token is", key[1], key[0])
+
+    # --- profiles -------------------------------------------------------------------------------------------
+
+    async def _with_supply(self, profile: TokenProfile) -> TokenProfile:
+        """The profile with its chain facts; without them when the chain cannot be asked: unknown is None."""
+        if len(profile.contracts) != 1 or profile.contracts[0].is_native:
+            return profile
+        contract = profile.contracts[0]
+        try:
+            token = await self._token((contract.chain_id, contract.address))
+            supply = None if token is None else await self._facts.supply(token)
+        except (UpstreamError, ProviderUnavailable):
+            return profile
+        if token is None or supply is None:
+            return profile
+        return replace(
+            profile,
+            contracts=(token,),
+            total_supply=supply.whole,
+            updated_at=max(profile.updated_at, supply.read_at),
+        )
+
+    def _unlisted(self, token: Token) -> TokenProfile:
+        """A profile of what only the chain knows. A symbol or name it does not give is empty, not made up."""
+        return TokenProfile(
+            id=f"{token.chain_id}:{token.address}",
+            name=token.name or "",
+            symbol=token.symbol or "",
+            updated_at=self._context.now(),
+            contracts=(token,),
+            tags=("unlisted",),
+            listed=False,
+        )
+
+    # --- lists ----------------------------------------------------------------------------------------------
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Follows the lists while entered. Files are read before that, URLs after: those may be slow."""
+        files = [source for source in self._sources if isinstance(source, FileSource)]
+        failures = {source: 0 if await self._refresh(source, quiet=False) else 1 for source in files}
+        tasks = [
+            asyncio.create_task(self._follow(source, failures.get(source)), name=f"tokenlist:{source.label}")
+            for source in self._sources
+        ]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self, source: ListSource, failures: int | None) -> None:
+        """Refreshes one source for ever. ``failures`` so far; None: it was not read yet."""
+        refresh_s = float(self._settings["refresh_s"])
+        while True:
+            if failures is not None:
+                await asyncio.sleep(min(refresh_s, source.retry_s(failures)) if failures else refresh_s)
+            good = await self._refresh(source, quiet=bool(failures))
+            failures = 0 if good else (failures or 0) + 1
+
+    async def _refresh(self, source: ListSource, *, quiet: bool) -> bool:
+        """Reads a source; whether it is good. A bad one keeps its last good list. ``quiet``: it was bad before."""
+        try:
+            changed = await source.refresh()
+        except ListError as refused:
+            if not quiet:
+                kept = "none was read yet" if source.current is None else "the last good one is kept"
+                self._log.warning("token list (%s) refused: %s; %s", source.label, refused, kept)
+            return False
+        except Exception:
+            # One list must not end the following of all: a bug here is logged and tried again.
+            self._log.exception("token list (%s) failed", source.label)
+            return False
+        if changed and source.current is not None:
+            self._log_read(source.label, source.current)
+            await self._rebuild()
+        return True
+
+    def _log_read(self, label: str, read: TokenList) -> None:
+        tokens, skipped = len(read.tokens), counted(read.skipped)
+        self._log.info("token list (%s) read: %d tokens, skipped: %s", label, tokens, skipped)
+
+    async def _rebuild(self) -> None:
+        """Swaps in a new snapshot, made off the event loop; one at a time, so that no older one wins."""
+        async with self._building:
+            self._snapshot = await asyncio.to_thread(self._build)
+
+    def _build(self) -> Snapshot:
+        read = [source.current for source in self._sources if source.current is not None]
+        return build(
+            list(self._context.networks),
+            [self._builtin.tokens, *(found.tokens for found in read)],
+            native_updated_at=self._builtin.tokens[0].updated_at,
+            decimals=dict(self._corrections),
+        )
+
+    def _make_sources(self) -> Iterator[ListSource]:
+        """The networks' lists first, then the configured ones; each place once."""
+        limits = Limits(
+            max_bytes=self._settings["max_bytes"],
+            timeout_s=self._settings["timeout_s"],
+            allow_private=self._settings["allow_private"],
+        )
+        places = [place for network in self._context.networks for place in network.token_lists]
+        for place in dict.fromkeys([*places, *self._settings["lists"]]):
+            if "://" in place:
+                yield UrlSource(URL(place), limits, lambda: self._context.http)
+            else:
+                yield FileSource(self._folder() / place, limits.max_bytes)
+
+    def _folder(self) -> Path:
+        """Where relative paths start: beside the configuration file."""
+        path = self._context.config.path
+        return Path() if path is None else path.parent
+
+
+def _builtin_list() -> TokenList:
+    return parse_list(resources.files("quoteway_tokenlist").joinpath("builtin.tokenlist.json").read_bytes())

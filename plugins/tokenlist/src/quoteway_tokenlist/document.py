@@ -1,0 +1,181 @@
+"""Reading one Token List document: strict about each entry, tolerant of a bad one.
+
+Source: Token Lists JSON schema (``tokenlist.schema.json``, package ``@uniswap/token-lists``). An entry accepted
+here is accepted by that schema. The reverse does not hold, because a list is data from outside that people act
+on: only EVM addresses, EIP-55 where mixed case, and only text that cannot pass for other text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from quoteway.evm.address import is_native_alias, parse_address
+
+MAX_TOKENS = 10_000
+MAX_SYMBOL = 20
+MAX_NAME = 60
+
+_MEMBERS = frozenset({"chainId", "address", "decimals", "name", "symbol", "logoURI", "tags", "extensions"})
+_HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+_TAG = re.compile(r"[A-Za-z0-9_]{1,10}")
+_LOGO = re.compile(r"(?:https?|ipfs|ipns|ar)://[\x21-\x7e]{1,2000}")
+# Letters beyond ASCII, combining marks, bidirectional and zero-width characters let one token look like
+# another. The one sign beyond ASCII is the tugrik sign, which Tether itself has in its symbol on some chains.
+_PLAIN = re.compile("[\x20-\x7e\u20ae]*")
+
+
+class ListError(Exception):
+    """The document as a whole (or the way to it) cannot be used. The message is for the operator's log."""
+
+
+class EntryError(Exception):
+    """One token of a list cannot be used. The argument is a short code that is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedToken:
+    """One token as a list describes it. ``updated_at`` is the list's own timestamp, Unix seconds."""
+
+    chain_id: int
+    address: str
+    decimals: int
+    symbol: str
+    name: str
+    logo_uri: str | None
+    tags: tuple[str, ...]
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenList:
+    """A read list: its usable tokens in the list's order, and how many were skipped, by reason."""
+
+    tokens: tuple[ListedToken, ...]
+    skipped: Mapping[str, int]
+
+
+def plain_text(text: str | None, limit: int) -> str | None:
+    """``text`` when it is safe to show: at most ``limit`` printable ASCII characters or U+20AE; else None."""
+    if text is None or len(text) > limit or not _PLAIN.fullmatch(text):
+        return None
+    return text.strip() or None
+
+
+def parse_list(body: bytes) -> TokenList:
+    """Reads a Token List. Raises ``ListError`` when it is none, or holds no usable token."""
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise ListError("it is not JSON") from error
+    if not isinstance(document, dict):
+        raise ListError("it is not a JSON object")
+    if not isinstance(document.get("name"), str) or not _is_version(document.get("version")):
+        raise ListError("it has no name or no version, so it is no Token List")
+    updated_at = _timestamp(document.get("timestamp"))
+    entries = document.get("tokens")
+    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_TOKENS:
+        raise ListError(f"its tokens are not an array of 1 to {MAX_TOKENS} entries")
+    tokens = []
+    skipped: Counter[str] = Counter()
+    for entry in entries:
+        try:
+            tokens.append(parse_entry(entry, updated_at))
+        except EntryError as refused:
+            skipped[str(refused)] += 1
+    if not tokens:
+        raise ListError(f"none of its tokens is usable ({counted(skipped)})")
+    return TokenList(tuple(tokens), dict(skipped))
+
+
+def counted(skipped: Mapping[str, int]) -> str:
+    """Skipped entries in words: ``3 look_alike, 1 not_evm``."""
+    return ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items())) or "none"
+
+
+def parse_entry(entry: Any, updated_at: int) -> ListedToken:
+    """Reads one token of a list. Raises ``EntryError`` with the reason's code."""
+    if not isinstance(entry, dict) or not entry.keys() <= _MEMBERS:
+        raise EntryError("bad_shape")
+    chain_id, decimals = entry.get("chainId"), entry.get("decimals")
+    if type(chain_id) is not int or chain_id < 1:
+        raise EntryError("bad_chain_id")
+    if type(decimals) is not int or not 0 <= decimals <= 255:
+        raise EntryError("bad_decimals")
+    extensions = entry.get("extensions", {})
+    if not isinstance(extensions, dict) or len(extensions) > 10:
+        raise EntryError("bad_extensions")
+    return ListedToken(
+        chain_id=chain_id,
+        address=_address(entry.get("address")),
+        decimals=decimals,
+        symbol=_symbol(entry.get("symbol")),
+        name=_name(entry.get("name")),
+        logo_uri=_logo(entry.get("logoURI", "")),
+        tags=_tags(entry.get("tags", [])),
+        updated_at=updated_at,
+    )
+
+
+def _address(value: Any) -> str:
+    if not isinstance(value, str) or not _HEX_ADDRESS.fullmatch(value):
+        raise EntryError("not_evm")
+    if is_native_alias(value):
+        raise EntryError("native_coin")  # the native coin is described by its network, not by lists
+    try:
+        return parse_address(value)
+    except ValueError as error:
+        raise EntryError("bad_checksum") from error
+
+
+def _symbol(value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_SYMBOL:
+        raise EntryError("bad_symbol")
+    if plain_text(value, MAX_SYMBOL) is None:
+        raise EntryError("look_alike")
+    if " " in value:
+        raise EntryError("bad_symbol")
+    return value
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > MAX_NAME:
+        raise EntryError("bad_name")
+    if not _PLAIN.fullmatch(value):
+        raise EntryError("look_alike")
+    return value.strip()
+
+
+def _logo(value: Any) -> str | None:
+    """A picture is no reason to lose a token: an address that is no plain URL is left out."""
+    if not isinstance(value, str):
+        raise EntryError("bad_logo")
+    return value if _LOGO.fullmatch(value) else None
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > 10:
+        raise EntryError("bad_tags")
+    if not all(isinstance(tag, str) and _TAG.fullmatch(tag) for tag in value):
+        raise EntryError("bad_tags")
+    # "unlisted" is this catalog's own word for the opposite.
+    return tuple(dict.fromkeys(tag for tag in value if tag != "unlisted"))
+
+
+def _is_version(value: Any) -> bool:
+    parts = ("major", "minor", "patch")
+    return isinstance(value, dict) and all(type(value.get(p)) is int and value[p] >= 0 for p in parts)
+
+
+def _timestamp(value: Any) -> int:
+    """RFC 3339, as the schema's ``date-time``; a time without an offset is read as UTC."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise ListError("its timestamp is no date-time") from error
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

@@ -1,0 +1,81 @@
+"""What the chain itself says about a token: facts kept for good, absence and supply for a short while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cachetools import LRUCache, TTLCache
+from quoteway import Context, Token
+from quoteway.evm.abi import selector
+from quoteway.evm.chain import Call
+from quoteway.evm.erc20 import token_facts
+from quoteway.evm.units import format_units
+
+from quoteway_tokenlist.document import plain_text
+from quoteway_tokenlist.index import Key
+
+ABSENT_S = 30.0
+"""How long "no token there" holds: a token may be deployed in the next block."""
+SUPPLY_S = 60.0
+MAX_TOKENS = 20_000
+
+# Contracts write longer names than lists may: LP shares and principal tokens name their pair and their term.
+MAX_SYMBOL = 32
+MAX_NAME = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """A total supply in whole coins, as decimal text, and when it was read (Unix seconds)."""
+
+    whole: str
+    read_at: int
+
+
+class ChainFacts:
+    """Reads tokens of served networks. ``Chain`` makes identical concurrent reads one request."""
+
+    def __init__(self, context: Context) -> None:
+        clock: Callable[[], float] = context.runtime.clock
+        self._context = context
+        # The EIP-20 facts of a deployed token do not change: a quote on a warm server must not wait for them.
+        self._tokens: LRUCache[Key, Token] = LRUCache(MAX_TOKENS)
+        self._absent: TTLCache[Key, None] = TTLCache(MAX_TOKENS, ABSENT_S, timer=clock)
+        self._supplies: TTLCache[Key, Supply] = TTLCache(MAX_TOKENS, SUPPLY_S, timer=clock)
+
+    async def token(self, key: Key) -> Token | None:
+        """The token as its contract describes it; None when the contract is no ERC-20 token.
+
+        Text that cannot be shown safely (``plain_text``) is None. Raises ``UpstreamError`` when no node
+        answers, ``ProviderUnavailable`` when the network has no RPC upstream.
+        """
+        found = self._tokens.get(key)
+        if found is not None or key in self._absent:
+            return found
+        chain_id, address = key
+        chain = self._context.chain(chain_id)
+        read = await token_facts(chain, address, await chain.head())
+        if read is None:
+            self._absent[key] = None
+            return None
+        self._tokens[key] = Token(
+            chain_id=chain_id,
+            address=address,
+            decimals=read.decimals,
+            symbol=plain_text(read.symbol, MAX_SYMBOL),
+            name=plain_text(read.name, MAX_NAME),
+        )
+        return self._tokens[key]
+
+    async def supply(self, token: Token) -> Supply | None:
+        """``totalSupply()`` in whole coins; None when the contract gives none. Raises as ``token``."""
+        key = token.chain_id, token.address
+        if key not in self._supplies:
+            chain = self._context.chain(token.chain_id)
+            (output,) = await chain.call_many([Call(token.address, selector("totalSupply()"))])
+            if not isinstance(output, bytes) or len(output) != 32:
+                return None
+            whole = format_units(int.from_bytes(output), token.decimals)
+            self._supplies[key] = Supply(whole, self._context.now())
+        return self._supplies[key]

@@ -1,0 +1,134 @@
+"""One guarded HTTP GET: size and time capped, pinned to checked addresses, no way to another host.
+
+A list's URL comes from an operator, but where it leads is up to whoever holds the name: DNS may answer with
+an inside address (also a second later), and a redirect may point there. So the name is resolved here, every
+address is checked, and the connection goes to the checked address itself, with the name kept for the Host
+header and for TLS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+
+import aiohttp
+from yarl import URL
+
+from quoteway_tokenlist.document import ListError
+
+MAX_REDIRECTS = 3
+MAX_ADDRESSES = 4
+MAX_ETAG = 512
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A body and the ETag that came with it; ``body`` None: not modified since the ETag that was sent."""
+
+    body: bytes | None
+    etag: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one fetch may take. ``allow_private`` admits loopback, link-local and private addresses."""
+
+    max_bytes: int
+    timeout_s: float
+    allow_private: bool
+
+
+async def fetch(
+    session: aiohttp.ClientSession, url: URL, limits: Limits, *, etag: str | None = None
+) -> Fetched:
+    """Gets ``url``. Raises ``ListError``, whose reason names no path, query or address."""
+    try:
+        async with asyncio.timeout(limits.timeout_s):
+            return await _follow(session, url, limits, etag)
+    except TimeoutError as error:
+        raise ListError(f"no full answer within {limits.timeout_s:g} s") from error
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise ListError(f"the request failed ({type(error).__name__})") from error
+
+
+async def _follow(session: aiohttp.ClientSession, url: URL, limits: Limits, etag: str | None) -> Fetched:
+    origin = url.origin()
+    for _ in range(MAX_REDIRECTS + 1):
+        answer = await _get(session, url, limits, etag)
+        if isinstance(answer, Fetched):
+            return answer
+        if answer.origin() != origin:
+            raise ListError("it redirects to another host or scheme")
+        url = answer
+    raise ListError(f"more than {MAX_REDIRECTS} redirects")
+
+
+async def _get(session: aiohttp.ClientSession, url: URL, limits: Limits, etag: str | None) -> Fetched | URL:
+    """One request to the first address that takes the connection; the redirect's target when there is one."""
+    last: Exception | None = None
+    for address in await _addresses(url, allow_private=limits.allow_private):
+        headers = {"Host": _authority(url), "Accept": "application/json"}
+        if etag is not None:
+            headers["If-None-Match"] = etag
+        try:
+            async with session.get(
+                url.with_host(str(address)),
+                headers=headers,
+                allow_redirects=False,
+                server_hostname=url.host if url.scheme == "https" else None,
+                timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
+            ) as response:
+                return await _read(response, url, limits.max_bytes, etag)
+        except aiohttp.ClientConnectorError as error:
+            last = error
+    raise last or ListError("its host has no address")
+
+
+async def _read(
+    response: aiohttp.ClientResponse, url: URL, max_bytes: int, etag: str | None
+) -> Fetched | URL:
+    if response.status == 304 and etag is not None:
+        return Fetched(None, etag)
+    if response.status in _REDIRECTS and "Location" in response.headers:
+        return url.join(URL(response.headers["Location"]))
+    if response.status != 200:
+        raise ListError(f"its host answered {response.status}")
+    body = bytearray()
+    # Chunks come decompressed, so the cap also holds for a small body that inflates.
+    async for chunk in response.content.iter_chunked(1 << 16):
+        body += chunk
+        if len(body) > max_bytes:
+            raise ListError(f"it is larger than {max_bytes} bytes")
+    new_etag = response.headers.get("ETag")
+    return Fetched(bytes(body), new_etag if new_etag and len(new_etag) <= MAX_ETAG else None)
+
+
+async def _addresses(url: URL, *, allow_private: bool) -> list[IPv4Address | IPv6Address]:
+    """The addresses of the URL's host. One inside address among them refuses all."""
+    if url.host is None:
+        raise ListError("its URL has no host")
+    found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(ipaddress.ip_address(row[4][0].split("%")[0]) for row in found))
+    if not allow_private and not all(map(is_public, addresses)):
+        raise ListError("its host is in a private network (allow_private = true admits it)")
+    return addresses[:MAX_ADDRESSES]
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether an address is on the public internet, also through IPv6 forms that carry an IPv4 address."""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if address.sixtofour is not None or address.teredo is not None or address in _NAT64:
+            return False
+    return address.is_global and not address.is_multicast
+
+
+def _authority(url: URL) -> str:
+    return url.authority.rpartition("@")[2] if not url.is_default_port() else (url.host_subcomponent or "")

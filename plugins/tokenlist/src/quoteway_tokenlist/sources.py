@@ -1,0 +1,88 @@
+"""Where lists come from: a file, looked at again when it changes, or a URL, asked again with its ETag."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+import aiohttp
+from yarl import URL
+
+from quoteway_tokenlist.document import ListError, TokenList, parse_list
+from quoteway_tokenlist.fetch import Limits, fetch
+
+
+class ListSource(ABC):
+    """One list, kept at its last good state. ``label`` names it in logs, without path or query."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.current: TokenList | None = None
+        self._mark: str | None = None
+
+    async def refresh(self) -> bool:
+        """Reads the list again; whether it changed. Raises ``ListError`` and then keeps ``current``."""
+        found = await self._read(self._mark)
+        if found is None:
+            return False
+        body, mark = found
+        # 10,000 entries with their checksums take a good part of a second: not on the event loop.
+        self.current = await asyncio.to_thread(parse_list, body)
+        self._mark = mark
+        return True
+
+    @abstractmethod
+    def retry_s(self, failures: int) -> float:
+        """How long to wait after this many failures in a row, seconds."""
+
+    @abstractmethod
+    async def _read(self, mark: str | None) -> tuple[bytes, str | None] | None:
+        """The document and the mark of its state; None when nothing changed since ``mark``."""
+
+
+class FileSource(ListSource):
+    """A list in a file. One that is missing is looked for each second: something may be about to write it."""
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        super().__init__(f"file {path.name}")
+        self._path = path
+        self._max_bytes = max_bytes
+
+    def retry_s(self, failures: int) -> float:
+        return 1.0
+
+    async def _read(self, mark: str | None) -> tuple[bytes, str | None] | None:
+        return await asyncio.to_thread(self._read_file, mark)
+
+    def _read_file(self, mark: str | None) -> tuple[bytes, str | None] | None:
+        try:
+            stat = self._path.stat()
+            new_mark = f"{stat.st_mtime_ns}-{stat.st_size}-{stat.st_ino}"
+            if new_mark == mark:
+                return None
+            with self._path.open("rb") as file:
+                body = file.read(self._max_bytes + 1)
+        except (OSError, ValueError) as error:
+            raise ListError(f"it cannot be read ({type(error).__name__})") from error
+        if len(body) > self._max_bytes:
+            raise ListError(f"it is larger than {self._max_bytes} bytes")
+        return body, new_mark
+
+
+class UrlSource(ListSource):
+    """A list behind an http(s) URL. ``session`` is called when the server runs."""
+
+    def __init__(self, url: URL, limits: Limits, session: Callable[[], aiohttp.ClientSession]) -> None:
+        super().__init__(f"list of {url.host}")
+        self._url = url
+        self._limits = limits
+        self._session = session
+
+    def retry_s(self, failures: int) -> float:
+        return float(min(2 ** min(failures, 12), 3600))
+
+    async def _read(self, mark: str | None) -> tuple[bytes, str | None] | None:
+        fetched = await fetch(self._session(), self._url, self._limits, etag=mark)
+        return None if fetched.body is None else (fetched.body, fetched.etag)
