@@ -1,0 +1,1 @@
+"""Measured claims: exactness at scale, speed and memory, each beside a bare baseline in the same run."""

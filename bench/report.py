@@ -1,0 +1,65 @@
+"""The table a run prints: what was measured, the goal, whether it was met."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measurement. ``met`` None: it has no goal of its own (a baseline)."""
+
+    what: str
+    measured: str
+    goal: str
+    met: bool | None
+
+
+class Report:
+    """Collects rows as they come and prints them at the end."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.console = Console()
+
+    @property
+    def missed(self) -> bool:
+        return any(row.met is False for row in self.rows)
+
+    def say(self, text: str) -> None:
+        """A line of progress."""
+        self.console.print(text, style="dim", highlight=False)
+
+    def baseline(self, what: str, measured: str) -> None:
+        self.rows.append(Row(what, measured, "", None))
+
+    def at_most(self, what: str, value: float, goal: float, unit: str, *, digits: int = 1) -> None:
+        self.rows.append(Row(what, f"{value:.{digits}f} {unit}", f"<= {goal:g} {unit}", value <= goal))
+
+    def at_least(self, what: str, value: float, goal: float, unit: str = "", *, digits: int = 2) -> None:
+        self.rows.append(Row(what, f"{value:.{digits}f} {unit}".strip(), f">= {goal:g} {unit}".strip(), value >= goal))
+
+    def show(self) -> None:
+        table = Table(title="Quoteway bench")
+        for column in ("what", "measured", "goal", ""):
+            table.add_column(column)
+        for row in self.rows:
+            mark = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[row.met]
+            table.add_row(row.what, row.measured, row.goal, mark)
+        self.console.print(table)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which ``share`` (0..1) of the values lie, nearest rank."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def milliseconds(seconds: Sequence[float]) -> tuple[float, float]:
+    """Median and 99th percentile in milliseconds."""
+    return statistics.median(seconds) * 1e3, percentile(seconds, 0.99) * 1e3

@@ -1,0 +1,96 @@
+"""A gateway and a bare aiohttp handler as processes of their own on free ports, for the length of a block."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import aiohttp
+
+READY_TIMEOUT_S = 120.0
+
+BARE = """
+import asyncio, sys, uvloop
+from aiohttp import web
+BODY = b'{"data":[' + b'{"id":"x","name":"a provider","enabled":true},' * 20 + b'{}],"preview":false}'
+async def answer(request): return web.Response(body=BODY, content_type="application/json")
+async def echo(request): return web.Response(body=await request.read(), content_type="application/json")
+app = web.Application()
+app.router.add_get("/", answer)
+app.router.add_post("/", echo)
+web.run_app(app, host="127.0.0.1", port=int(sys.argv[1]), access_log=None, print=None, loop=uvloop.new_event_loop())
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.asynccontextmanager
+async def process(*command: str, environ: Mapping[str, str] | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A child in a directory of its own (no stray configuration file), ended with the block."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = open(Path(folder) / "log", "wb")  # noqa: SIM115 - closed below, after the child
+        child = await asyncio.create_subprocess_exec(
+            *command, cwd=folder, env={**os.environ, **(environ or {})}, stdout=log, stderr=log
+        )
+        try:
+            yield child
+        finally:
+            if child.returncode is None:
+                child.terminate()
+                try:
+                    await asyncio.wait_for(child.wait(), 15)
+                except TimeoutError:
+                    child.kill()
+                    await child.wait()
+            log.close()
+
+
+@contextlib.asynccontextmanager
+async def gateway() -> AsyncIterator[str]:
+    """The base URL of a ready ``quoteway serve`` on a devnet of its own, without rate limits."""
+    port, chain, chain_l2 = free_port(), free_port(), free_port()
+    environ = {
+        "QUOTEWAY_SERVER__PORT": str(port),
+        "QUOTEWAY_LIMITS__ENABLED": "false",
+        "QUOTEWAY_PLUGIN__DEVNET__PORTS": f"[{chain}, {chain_l2}]",
+    }
+    command = str(Path(sys.executable).with_name("quoteway"))
+    async with process(command, "serve", environ=environ) as child:
+        url = f"http://127.0.0.1:{port}"
+        await wait_for(f"{url}/readyz", child)
+        yield url
+
+
+@contextlib.asynccontextmanager
+async def bare_handler() -> AsyncIterator[str]:
+    """The URL of the baseline: a handler that answers constant bytes (GET) or the body it got (POST)."""
+    port = free_port()
+    async with process(sys.executable, "-c", BARE, str(port)) as child:
+        url = f"http://127.0.0.1:{port}/"
+        await wait_for(url, child)
+        yield url
+
+
+async def wait_for(url: str, child: asyncio.subprocess.Process) -> None:
+    """Waits until the URL answers 200. Raises ``RuntimeError`` when the process ends or time is up."""
+    deadline = asyncio.get_running_loop().time() + READY_TIMEOUT_S
+    async with aiohttp.ClientSession() as session:
+        while asyncio.get_running_loop().time() < deadline:
+            if child.returncode is not None:
+                raise RuntimeError(f"the process ended with code {child.returncode} before {url} answered")
+            with contextlib.suppress(aiohttp.ClientError, TimeoutError):
+                async with session.get(url, timeout=aiohttp.ClientTimeout(total=2)) as answer:
+                    if answer.status == 200:
+                        return
+            await asyncio.sleep(0.01)
+    raise RuntimeError(f"{url} did not answer 200 within {READY_TIMEOUT_S:g} s")

@@ -1,0 +1,110 @@
+"""Latency of quotes and actions and rates of catalogs on a warm server over loopback, in turns with a bare handler."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import re
+import shutil
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import aiohttp
+
+from bench.report import Report, milliseconds
+from bench.server import bare_handler, gateway
+
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+WARM_UP = 20
+WRK_SECONDS = 3
+WRK_TURNS = 5
+CATALOGS = ("/v2/providers", "/v2/networks", "/v2/tokens?network=devnet")
+
+
+async def measure(report: Report, options: argparse.Namespace) -> None:
+    async with gateway() as url, bare_handler() as bare, aiohttp.ClientSession() as session:
+        bodies = await _requests(session, url)
+        quotes, bares, tokens = [], [], []
+        for index, body in enumerate(itertools.islice(itertools.cycle(bodies), WARM_UP + options.quotes)):
+            took, answer = await _post(session, f"{url}/v2/swaps/quote", body)
+            if index >= WARM_UP:
+                quotes.append(took)
+                bares.append((await _post(session, bare, body))[0])
+                tokens.append(answer["quoteId"])
+        actions = []
+        for index, token in enumerate(tokens[: WARM_UP + max(100, options.quotes // 3)]):
+            took, _ = await _post(session, f"{url}/v2/swaps/{token}/action", None)
+            if index >= WARM_UP:
+                actions.append(took)
+        report.baseline("bare handler: POST p50", f"{statistics.median(bares) * 1e3:.2f} ms")
+        p50, p99 = milliseconds(quotes)
+        report.at_most("quote, warm: p50", p50, 15, "ms")
+        report.at_most("quote, warm: p99", p99, 50, "ms")
+        report.at_most("action with simulation: p50", milliseconds(actions)[0], 40, "ms")
+        await _rates(report, url, bare)
+
+
+async def _requests(session: aiohttp.ClientSession, url: str) -> list[dict[str, Any]]:
+    """Quote requests over all ordered pairs of the listed tokens, one whole coin each; pairs without a route left out."""
+    async with session.get(f"{url}/v2/tokens?network=devnet&limit=200") as answer:
+        listed = (await answer.json())["data"]
+    addresses = ["native", *(c["address"] for t in listed for c in t["contracts"] if c["chainId"] == 31337)]
+    bodies = []
+    for sold, bought in itertools.permutations(dict.fromkeys(addresses), 2):
+        body = {"network": "devnet", "fromToken": sold, "toToken": bought, "amount": "1000000", "address": WALLET}
+        async with session.post(f"{url}/v2/swaps/quote", json=body) as answer:
+            if answer.status == 200:
+                bodies.append(body)
+    if not bodies:
+        raise RuntimeError("no pair of tokens can be quoted")
+    return bodies
+
+
+async def _post(session: aiohttp.ClientSession, url: str, body: Any) -> tuple[float, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"}
+    started = time.perf_counter()
+    async with session.post(url, data=data, headers=headers if data else None) as answer:
+        raw = await answer.read()
+        took = time.perf_counter() - started
+        if answer.status not in (200, 201):
+            raise RuntimeError(f"{url[:60]} answered {answer.status}: {raw[:300]!r}")
+    return took, json.loads(raw)
+
+
+async def _rates(report: Report, url: str, bare: str) -> None:
+    if shutil.which("wrk") is None:
+        report.say("wrk is not installed: rates are left out (install Debian's package wrk to measure them)")
+        return
+    rates: dict[str, list[float]] = {path: [] for path in ("", *CATALOGS)}
+    for turn in range(WRK_TURNS):
+        report.say(f"rates, turn {turn + 1} of {WRK_TURNS}")
+        for path, measured in rates.items():
+            measured.append(await _wrk(bare if path == "" else url + path))
+    report.baseline("bare handler: GET rate", f"{statistics.median(rates['']):.0f}/s")
+    for path in CATALOGS:
+        ratio = statistics.median(_ratios(rates[path], rates[""]))
+        report.at_least(f"GET {path}: rate over the bare handler's", ratio, 0.6)
+
+
+def _ratios(values: Sequence[float], baselines: Sequence[float]) -> list[float]:
+    return [value / baseline for value, baseline in zip(values, baselines, strict=True)]
+
+
+async def _wrk(url: str) -> float:
+    """Requests per second of 16 connections for a few seconds; every answer must be a success."""
+    child = await asyncio.create_subprocess_exec(
+        "wrk", "-t1", "-c16", f"-d{WRK_SECONDS}s", url, stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await child.communicate()
+    text = out.decode()
+    if "Non-2xx" in text:
+        raise RuntimeError(f"wrk got errors from {url}: {text}")
+    found = re.search(r"Requests/sec:\s+([\d.]+)", text)
+    if found is None:
+        raise RuntimeError(f"wrk said nothing usable: {text}")
+    return float(found.group(1))

@@ -1,0 +1,153 @@
+"""Writes the reference pages that come from code; ``--check`` tells which are stale instead.
+
+Run by ``make docs`` and ``make check``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "docs" / "reference"
+HEADER = "<!-- Written by docs/generate.py: run `make docs`, do not edit. -->\n\n"
+
+
+def hooks() -> str:
+    """Every hook with its signature and docstring."""
+    from quoteway import hookspecs
+
+    lines = ["# Hooks\n", (inspect.getdoc(hookspecs) or "") + "\n"]
+    for name, function in inspect.getmembers(hookspecs, inspect.isfunction):
+        if name.startswith("quoteway_"):
+            arguments = ", ".join(inspect.signature(function).parameters)
+            lines.append(f"## `{name}({arguments})`\n\n{inspect.getdoc(function)}\n")
+    return _markdown("\n".join(lines))
+
+
+def errors() -> str:
+    """Codes with their status, reasons, and the reasons for a plugin not being enabled."""
+    from quoteway import errors as module
+    from quoteway.plugins import NotEnabled, State
+
+    lines = [
+        "# Errors\n",
+        "Every error is `{\"error\": {\"code\", \"message\", \"requestId\", \"details\"?}}` with the header `X-Request-ID`.\n",
+        "| status | code | meaning |\n|---|---|---|",
+    ]
+    for error in module.GatewayError.__subclasses__():
+        lines.append(f"| {error.status} | `{error.code.value}` | {_first_line(error)} |")
+    lines.append("\n`details.reason` is one of:\n")
+    lines.append(", ".join(f"`{reason.value}`" for reason in module.Reason) + ".\n")
+    lines.append("# Plugin states\n")
+    lines.append(" -> ".join(f"`{state.value}`" for state in State) + "\n")
+    lines.append("Why a provider is not enabled (`reason` in `GET /v2/providers`): see [plugin states](plugin-states.md).\n")
+    lines.append(", ".join(f"`{reason.value}`" for reason in NotEnabled) + ".\n")
+    return "\n".join(lines)
+
+
+def settings() -> str:
+    """Every section of the configuration with types and defaults."""
+    from quoteway import config
+
+    lines = ["# Settings\n", (inspect.getdoc(config) or "") + "\n"]
+    for section in dataclasses.fields(config.Config):
+        factory = section.default_factory
+        made = factory() if factory is not dataclasses.MISSING else None
+        if made is None or not dataclasses.is_dataclass(made):
+            continue
+        lines.append(f"## `[{section.name}]`\n\n{_markdown(inspect.getdoc(type(made)) or '')}\n")
+        lines.append("| key | type | default |\n|---|---|---|")
+        for member in dataclasses.fields(made):
+            kind = str(member.type).replace("|", "\\|")
+            lines.append(f"| `{member.name}` | {kind} | `{_toml(getattr(made, member.name))}` |")
+        lines.append("")
+    for name, cls in (("providers.<id>", config.ProviderConfig), ("networks.<slug>", config.NetworkConfig)):
+        lines.append(f"## `[{name}]`\n\n{_markdown(inspect.getdoc(cls) or '')}\n")
+        lines.append("| key | type |\n|---|---|")
+        lines += [f"| `{m.name}` | {str(m.type).replace('|', chr(92) + '|')} |" for m in dataclasses.fields(cls)]
+        lines.append("")
+    lines.append("`[plugin.<name>]` belongs to the plugin of that name: see its README.\n")
+    return "\n".join(lines)
+
+
+def cli() -> str:
+    """The help text of every command."""
+    import click
+
+    from quoteway.cli import main
+
+    lines = ["# Command line\n"]
+
+    def describe(command: click.Command, path: str) -> Iterator[str]:
+        context = click.Context(command, info_name=path, max_content_width=100, terminal_width=100)
+        yield f"## `{path}`\n\n```\n{command.get_help(context)}\n```\n"
+        if isinstance(command, click.Group):
+            for name in sorted(command.list_commands(context)):
+                child = command.get_command(context, name)
+                if child is not None and not child.hidden:
+                    yield from describe(child, f"{path} {name}")
+
+    lines += describe(main, "quoteway")
+    return "\n".join(lines)
+
+
+def openapi() -> str:
+    """The OpenAPI 3.1 document of the core's routes."""
+    from quoteway.web.openapi import document
+
+    return json.dumps(document(), indent=1, sort_keys=False) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "hooks.md": hooks,
+    "errors.md": errors,
+    "settings.md": settings,
+    "cli.md": cli,
+    "openapi.json": openapi,
+}
+
+
+def _first_line(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").split("\n")[0].replace("|", "\\|")
+
+
+def _markdown(text: str) -> str:
+    """Docstring markup as Markdown: double backticks become single ones."""
+    return re.sub(r"``(.+?)``", r"`\1`", text)
+
+
+def _toml(value: Any) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    return json.dumps(value) if isinstance(value, str | bool) else str(value)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="say what is stale, write nothing, exit 1 if anything is")
+    check = parser.parse_args().check
+    stale = []
+    for name, page in PAGES.items():
+        path = REFERENCE / name
+        text = (HEADER if name.endswith(".md") else "") + page()
+        if not path.exists() or path.read_text() != text:
+            stale.append(name)
+            if not check:
+                path.write_text(text)
+    verb = "stale (run `make docs` and commit)" if check else "written"
+    sys.stdout.write(f"docs/reference: {', '.join(stale)} {verb}\n" if stale else "docs/reference: up to date\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
