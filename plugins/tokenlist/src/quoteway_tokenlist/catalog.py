@@ -206,7 +206,7 @@ class TokenListCatalog(TokenCatalog):
             failures = 0 if good else (failures or 0) + 1
 
     async def _refresh(self, source: ListSource, *, quiet: bool) -> bool:
-        """Reads a source; whether it is good. A bad one keeps its last good list. ``quiet``: it was bad before."""
+        """Reads a source; whether it is good. A bad one keeps its last list. ``quiet``: it was bad before."""
         try:
             changed = await source.refresh()
         except ListError as refused:

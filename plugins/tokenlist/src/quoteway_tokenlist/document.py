@@ -1,8 +1,8 @@
 """Reading one Token List document: strict about each entry, tolerant of a bad one.
 
-Source: Token Lists JSON schema (``tokenlist.schema.json``, package ``@uniswap/token-lists``). An entry accepted
-here is accepted by that schema. The reverse does not hold, because a list is data from outside that people act
-on: only EVM addresses, EIP-55 where mixed case, and only text that cannot pass for other text.
+Source: Token Lists JSON schema (``tokenlist.schema.json`` of the package ``@uniswap/token-lists``). An entry
+accepted here is accepted by that schema. The reverse does not hold, because a list is data from outside that
+people act on: only EVM addresses, EIP-55 where mixed case, and only text that cannot pass for other text.
 """
 
 from __future__ import annotations
