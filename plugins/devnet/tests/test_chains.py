@@ -1,10 +1,14 @@
+import asyncio
 import time
+import urllib.request
 
 import pytest
 from chain_calls import balance, read, send
 from eth_utils import keccak
+from ports import answers
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.anvil import free_port
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.errors import DevnetError
 
@@ -258,3 +262,29 @@ async def test_from_a_coroutine():
         assert attached.urls == devnet.urls
     with pytest.raises(DevnetError, match="quoteway devnet"):
         Devnet.attach(devnet.ports, timeout_s=0.2)
+
+
+async def test_a_start_that_is_given_up_leaves_nothing_behind():
+    ports = {"devnet": free_port(), "devnet-l2": free_port()}
+
+    async def use():
+        async with Devnet.start(ports):
+            pytest.fail("it should not have got here")
+
+    task = asyncio.create_task(use())
+    await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(1)
+    assert not any(answers(port) for port in ports.values())
+
+
+def test_node_answers_browsers(devnet):
+    request = urllib.request.Request(
+        devnet.urls["devnet"],
+        data=b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}',
+        headers={"Content-Type": "application/json", "Origin": "http://localhost:8080"},
+    )
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        assert answer.headers["Access-Control-Allow-Origin"] in ("*", "http://localhost:8080")

@@ -5,9 +5,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
+from ports import falls_silent
 from quoteway_devnet import packages
 from quoteway_devnet.anvil import Anvil, free_port
 from quoteway_devnet.chains import Devnet
@@ -31,7 +31,7 @@ def test_nothing_is_left_running_after_a_failed_start():
         ports = {"devnet": first, "devnet-l2": other.getsockname()[1]}
         with pytest.raises(DevnetError), Devnet.running(ports):
             pass
-    _gone(first)
+    assert falls_silent(first)
 
 
 def test_without_npm_the_remedy_is_said(tmp_path):
@@ -103,7 +103,7 @@ time.sleep(60)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout.readline() == "up\n"
         parent.send_signal(signal.SIGKILL)
-    _gone(port)
+    assert falls_silent(port)
 
 
 def test_anvil_stops_and_says_why_it_could_not_start(tmp_path):
@@ -111,13 +111,3 @@ def test_anvil_stops_and_says_why_it_could_not_start(tmp_path):
     broken.write_text("{}")
     with pytest.raises(DevnetError, match=r"anvil for chain 31337 ended at once \(.+\)"):
         Anvil.launch(prepare().anvil, 31337, free_port(), broken).wait()
-
-
-def _gone(port):
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)):
-                return
-        time.sleep(0.02)
-    pytest.fail(f"port {port} still answers")

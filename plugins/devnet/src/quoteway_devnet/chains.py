@@ -74,7 +74,17 @@ class Devnet:
     ) -> AsyncIterator[Self]:
         """``running`` for coroutines: the event loop stays free while the chains come up and go down."""
         block = cls.running(ports, report)
-        devnet = await asyncio.to_thread(block.__enter__)
+        entering = asyncio.get_running_loop().run_in_executor(None, block.__enter__)
+        try:
+            devnet = await asyncio.shield(entering)
+        except asyncio.CancelledError:
+            # The thread cannot be interrupted: what it brings up is taken down again.
+            def leave(entered: asyncio.Future[Self]) -> None:
+                if entered.exception() is None:
+                    block.__exit__(None, None, None)
+
+            entering.add_done_callback(leave)
+            raise
         try:
             yield devnet
         finally:

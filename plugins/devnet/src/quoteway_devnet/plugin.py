@@ -1,1 +1,91 @@
-"""The entry point of the plugin."""
+"""What the devnet gives to the gateway: two networks, the processes behind them, and a command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from quoteway import ConfigError, Context, Network, hookimpl
+
+if TYPE_CHECKING:
+    import click
+    from marshmallow import Schema
+
+_ATTACH_TIMEOUT_S = 300.0
+"""As long as the first worker may take to fetch the packages on a new machine."""
+
+
+@hookimpl
+def quoteway_settings() -> type[Schema]:
+    from quoteway_devnet.settings import DevnetSettings
+
+    return DevnetSettings
+
+
+@hookimpl
+def quoteway_networks(context: Context) -> Iterable[Network]:
+    if not _enabled(context):
+        return ()
+    from quoteway_devnet.networks import devnet_networks
+
+    return devnet_networks(_ports(context))
+
+
+@hookimpl
+def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
+    return _chains(context)
+
+
+@hookimpl
+def quoteway_commands() -> Iterable[click.Command]:
+    from quoteway_devnet.command import devnet
+
+    return (devnet,)
+
+
+@asynccontextmanager
+async def _chains(context: Context) -> AsyncIterator[None]:
+    if not _enabled(context):
+        yield
+        return
+    import asyncio
+
+    from quoteway_devnet.chains import Devnet
+
+    ports = _ports(context)
+    # One process owns the chains; the other workers wait for them.
+    if context.settings["start"] and context.config.worker == 0:
+        report = None if sys.stderr.isatty() else context.log.info
+        async with Devnet.start(ports, report) as devnet:
+            for slug, url in devnet.urls.items():
+                context.log.info("%s runs at %s", slug, url)
+            yield
+    else:
+        await asyncio.to_thread(Devnet.attach, ports, _ATTACH_TIMEOUT_S)
+        yield
+
+
+def _enabled(context: Context) -> bool:
+    chosen: bool | None = context.settings["enabled"]
+    return context.config.embedded if chosen is None else chosen
+
+
+def _ports(context: Context) -> dict[str, int]:
+    """Slug -> port, the same for all hooks of this gateway."""
+    ports: dict[str, int] | None = context.state.get("ports")
+    if ports is None:
+        from quoteway_devnet.anvil import free_port
+        from quoteway_devnet.tables import DEVNET, DEVNET_L2
+
+        ports = {DEVNET.slug: context.settings["port"], DEVNET_L2.slug: context.settings["l2_port"]}
+        if 0 in ports.values():
+            if context.config.server.workers > 1 or not context.settings["start"]:
+                raise ConfigError(
+                    "[plugin.devnet] port and l2_port: 0 (any free port) works with one worker that starts "
+                    "the chains itself; name the ports"
+                )
+            ports = {slug: port or free_port() for slug, port in ports.items()}
+        context.state["ports"] = ports
+    return ports

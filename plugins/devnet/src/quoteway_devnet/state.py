@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -39,6 +40,13 @@ def ready_state(report: Callable[[str], None] | None = None) -> ReadyState:
                 with appearing(folder) as scratch:
                     build_dumps(toolchain, scratch)
     return ReadyState(toolchain.anvil, {chain.slug: folder / f"{chain.slug}.json" for chain in CHAINS})
+
+
+def forget() -> None:
+    """Drop every cached chain, whatever it was built from; the fetched packages stay."""
+    for folder in cache_root().glob("chains-*"):
+        if folder.is_dir():
+            shutil.rmtree(folder)
 
 
 def build_dumps(toolchain: Toolchain, folder: Path) -> dict[str, ChainManifest]:

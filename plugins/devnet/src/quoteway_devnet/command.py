@@ -1,0 +1,79 @@
+"""``quoteway devnet``: the two chains by themselves."""
+
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import click
+
+from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2
+
+if TYPE_CHECKING:
+    from quoteway_devnet.chains import Devnet
+
+_PORT = click.IntRange(0, 65_535)
+
+
+@click.command()
+@click.option(
+    "--port",
+    type=_PORT,
+    default=DEVNET.default_port,
+    show_default=True,
+    help="Port of chain 31337; 0: any free.",
+)
+@click.option(
+    "--l2-port",
+    type=_PORT,
+    default=DEVNET_L2.default_port,
+    show_default=True,
+    help="Port of chain 31338; 0: any free.",
+)
+@click.option("--prepare", is_flag=True, help="Only fetch and build what is not cached yet.")
+@click.option("--rebuild", is_flag=True, help="Forget the built chains and build them again.")
+def devnet(port: int, l2_port: int, prepare: bool, rebuild: bool) -> None:
+    """Run two local chains with the real protocol contracts until Ctrl-C."""
+    from quoteway_devnet.anvil import free_port
+    from quoteway_devnet.chains import Devnet
+    from quoteway_devnet.errors import DevnetError
+    from quoteway_devnet.state import forget, ready_state
+
+    try:
+        if rebuild:
+            forget()
+        if prepare:
+            ready_state()
+            return
+        ports = {DEVNET.slug: port or free_port(), DEVNET_L2.slug: l2_port or free_port()}
+        with Devnet.running(ports) as running:
+            _describe(running)
+            _wait_for_the_end()
+    except DevnetError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo("Stopped.")
+
+
+def _describe(running: "Devnet") -> None:
+    from quoteway_devnet.accounts import ACCOUNTS
+
+    click.echo("Accounts, each rich in every token on both chains. Their keys are public:")
+    click.echo("never send them anything of worth.\n")
+    for index, account in enumerate(ACCOUNTS):
+        click.echo(f"  ({index}) {account.address}  {account.private_key}")
+    for chain in CHAINS:
+        manifest = running.chains[chain.slug]
+        click.echo(f"\n{chain.slug}: {running.urls[chain.slug]} (chain id {chain.chain_id})")
+        click.echo(f"  {len(manifest.pools)} pools; Universal Router {manifest.contracts['UniversalRouter']}")
+        click.echo("  " + ", ".join(token.symbol for token in manifest.tokens))
+    click.echo("\nUse them from a gateway in another terminal:")
+    names = (("PORT", DEVNET), ("L2_PORT", DEVNET_L2))
+    ports = " ".join(f"QUOTEWAY_PLUGIN__DEVNET__{name}={running.ports[chain.slug]}" for name, chain in names)
+    click.echo(f"  QUOTEWAY_PLUGIN__DEVNET__START=false {ports} quoteway serve")
+    click.echo("\nReady. Ctrl-C stops both.")
+
+
+def _wait_for_the_end() -> None:
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    ended.wait()

@@ -1,0 +1,58 @@
+"""The two chains as networks of the gateway."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from quoteway import Endpoint, Network
+
+from quoteway_devnet.manifest import ChainManifest, chain_manifests, token_list_path
+
+UNIVERSAL_ROUTER_VERSION = "2.1"
+_NO_HOOKS = "0x0000000000000000000000000000000000000000"
+
+
+def devnet_networks(ports: Mapping[str, int]) -> tuple[Network, ...]:
+    """Both networks, reached on ``ports`` by slug."""
+    return tuple(_network(chain, ports[chain.slug]) for chain in chain_manifests().values())
+
+
+def _network(chain: ChainManifest, port: int) -> Network:
+    return Network(
+        slug=chain.slug,
+        chain_id=chain.chain_id,
+        name=chain.name,
+        wrapped_native=chain.contracts["WETH9"],
+        # anvil mines when a transaction comes: what a client does shows at once, so the head is polled often.
+        block_time_s=1.0,
+        head_poll_s=0.25,
+        multicall3=chain.contracts["Multicall3"],
+        testnet=True,
+        endpoints=(Endpoint(f"http://127.0.0.1:{port}", name="anvil"),),
+        deployments={"uniswap": (_uniswap(chain),)},
+        token_lists=(str(token_list_path()),),
+    )
+
+
+def _uniswap(chain: ChainManifest) -> Mapping[str, Any]:
+    """A row as the uniswap plugin reads it."""
+    contracts = chain.contracts
+    return {
+        "protocol": "uniswap",
+        "router": contracts["UniversalRouter"],
+        "router_version": UNIVERSAL_ROUTER_VERSION,
+        "base_tokens": chain.base_tokens,
+        "v2": {"factory": contracts["UniswapV2Factory"]},
+        "v3": {"factory": contracts["UniswapV3Factory"]},
+        "v4": {"pool_manager": contracts["PoolManager"]},
+        "v4_known_pools": tuple(
+            {
+                "currency0": pool.token0,
+                "currency1": pool.token1,
+                "fee": pool.fee,
+                "tick_spacing": pool.tick_spacing,
+                "hooks": pool.hooks,
+            }
+            for pool in chain.pools
+            if pool.hooks != _NO_HOOKS
+        ),
+    }

@@ -1,0 +1,55 @@
+import signal
+import socket
+import subprocess
+import sys
+
+from click.testing import CliRunner
+from ports import answers
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.anvil import free_port
+from quoteway_devnet.command import devnet as devnet_command
+from quoteway_devnet.packages import cache_root, prepare
+
+
+def test_the_command_says_what_runs_and_stops_on_ctrl_c():
+    port, l2_port = free_port(), free_port()
+    code = "from quoteway_devnet.command import devnet; devnet()"
+    command = [sys.executable, "-uc", code, "--port", str(port), "--l2-port", str(l2_port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = ""
+        while "Ready" not in said:
+            said += process.stdout.readline()
+        assert answers(port)
+        assert answers(l2_port)
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert rest.endswith("Stopped.\n")
+    assert f"http://127.0.0.1:{port} (chain id 31337)" in said
+    assert ACCOUNTS[9].private_key in said
+    assert not answers(port)
+
+
+def test_the_command_reports_a_taken_port_in_one_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = CliRunner().invoke(devnet_command, ["--port", str(port), "--l2-port", "0"])
+    assert result.exit_code == 1
+    assert result.output.startswith(f"Error: Port {port}")
+    assert len(result.output.splitlines()) == 1
+
+
+def test_preparing_and_rebuilding(monkeypatch, tmp_path):
+    packages = [prepare().bytecode.parent, *cache_root().glob("anvil-*")]
+    monkeypatch.setenv("QUOTEWAY_CACHE_DIR", str(tmp_path))
+    cache_root().mkdir(parents=True)
+    for package in packages:
+        if package.is_dir():
+            (cache_root() / package.name).symlink_to(package)
+    assert CliRunner().invoke(devnet_command, ["--prepare"]).exit_code == 0
+    (built,) = (folder for folder in cache_root().glob("chains-*") if folder.is_dir())
+    first = (built / "devnet.json").stat().st_mtime_ns
+    assert CliRunner().invoke(devnet_command, ["--prepare"]).exit_code == 0
+    assert (built / "devnet.json").stat().st_mtime_ns == first
+    assert CliRunner().invoke(devnet_command, ["--prepare", "--rebuild"]).exit_code == 0
+    assert (built / "devnet.json").stat().st_mtime_ns > first
