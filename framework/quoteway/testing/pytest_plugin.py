@@ -1,0 +1,61 @@
+"""pytest fixtures for plugin authors, found by pytest through the ``pytest11`` entry point.
+
+``devnet``        the two local chains of ``quoteway-devnet`` on free ports, one pair per test process
+``fresh_devnet``  the same, put back after the test to the state it had before
+``make_gateway``  an async factory of started in-process gateways, stopped after the test (``asyncio_mode = "auto"``)
+
+Nothing is imported before a fixture is asked for: pytest loads this module at every start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from quoteway_devnet.chains import Devnet
+
+    from quoteway.gateway import Gateway
+
+    MakeGateway = Callable[..., Awaitable[Gateway]]
+
+
+@pytest.fixture(scope="session")
+def devnet() -> Iterator[Devnet]:
+    """The running devnet. Tests that change its state use ``fresh_devnet``."""
+    chains = pytest.importorskip("quoteway_devnet.chains", reason="needs the quoteway-devnet distribution")
+    with chains.Devnet.running() as running:
+        yield running
+
+
+@pytest.fixture
+def fresh_devnet(devnet: Devnet) -> Iterator[Devnet]:
+    """The devnet in its state at the test's start, to which it is put back afterwards."""
+    snapshot = devnet.snapshot()
+    yield devnet
+    devnet.revert(snapshot)
+
+
+@pytest.fixture
+async def make_gateway() -> AsyncIterator[MakeGateway]:
+    """``await make_gateway({"name": plugin}, **sections)`` gives a gateway whose starting is over.
+
+    ``plugins`` are modules or objects with hooks, by name. ``sections`` are members of ``quoteway.config.Config``
+    (``quotes=QuotesConfig(...)``), or ``config`` a whole one; ``discover=True`` adds the installed plugins.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def make(
+            plugins: Any = None, *, config: Any = None, discover: bool = False, clock: Any = None, **sections: Any
+        ) -> Gateway:
+            from quoteway.config import Config
+            from quoteway.gateway import Gateway
+
+            options = {"clock": clock} if clock is not None else {}
+            gateway = Gateway(config or Config(**sections), plugins=plugins, discover=discover, **options)
+            return await stack.enter_async_context(gateway.running())
+
+        yield make
