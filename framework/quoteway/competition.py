@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from quoteway.errors import GatewayError, InvalidRequest, Reason, UpstreamError
+from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.models import Attempt, Quote
 from quoteway.providers import Provider
 
@@ -103,7 +103,7 @@ async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome
     except GatewayError as error:
         kind: Literal["no_route", "failed"] = "no_route" if error.reason in NO_ROUTE_REASONS else "failed"
         return ended(kind, error=error)
-    except Exception:
+    except (Exception, SystemExit):  # asyncio lets a task's SystemExit end the event loop
         log.exception("provider %r raised", provider.id)
         return ended("failed")
     if value is None:
@@ -114,15 +114,16 @@ async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome
 def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
     """The quote with the highest minimum output after fees and gas; ties go to the provider asked first.
 
-    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` when every provider refused the
-    parameters, else ``UpstreamError``. ``attempts`` name every outcome.
+    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` or ``NotFound`` when every
+    provider that had anything to say refused the parameters, else ``UpstreamError``. ``attempts`` name every outcome.
     """
     quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
     if quoted:
         return max(quoted, key=lambda pair: _rank(pair[1]))
     attempts = attempts_of(outcomes)
-    refusals = [o.error for o in outcomes if isinstance(o.error, InvalidRequest)]
-    if refusals and len(refusals) == len(outcomes):
+    refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
+    silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
+    if refusals and len(refusals) + len(silent) == len(outcomes):
         raise refusals[0]
     spoken = [o for o in outcomes if o.error is not None and o.kind == "no_route"]
     if spoken:
@@ -140,6 +141,8 @@ def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
 def _rank(quote: Quote) -> int:
     if quote.net_output is not None:
         return quote.net_output
+    if not quote.outputs:
+        return 0
     first = quote.outputs[0]
     return first.amount_min if first.amount_min is not None else first.amount
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quoteway.errors import ConfigError, FieldError, InvalidRequest, Reason
+
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MAX_CHAIN_ID = (1 << 53) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,15 @@ class Networks:
             self.add(network)
 
     def add(self, network: Network) -> None:
-        """Adds a network. A slug claimed for two chain ids, or a chain id under two slugs, raises ``ConfigError``."""
+        """Adds a network. Raises ``ConfigError`` for a slug claimed for two chain ids, a chain id under two slugs, and
+        a slug or chain id that could not be asked for."""
+        if not _SLUG.fullmatch(network.slug) or network.slug.isdigit():
+            # All digits would be read as a chain id, maybe that of another network.
+            raise ConfigError(
+                f"network name {network.slug!r}: expected lowercase letters, digits and single dashes, not digits alone"
+            )
+        if type(network.chain_id) is not int or not 0 < network.chain_id <= _MAX_CHAIN_ID:
+            raise ConfigError(f"network {network.slug!r}: chain id {network.chain_id!r} is not between 1 and 2^53 - 1")
         same_slug = self._by_slug.get(network.slug)
         same_id = self._by_id.get(network.chain_id)
         for other in (same_slug, same_id):

@@ -6,20 +6,22 @@ all and results would carry no plugin name. Each plugin is loaded, configured an
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from quoteway import hookspecs
 from quoteway.config import Config, missing_credentials
 from quoteway.context import Context, Runtime
+from quoteway.credentials import SecretField
 from quoteway.errors import ConfigError
 from quoteway.models import Capability
 from quoteway.providers import (
@@ -34,7 +36,13 @@ from quoteway.providers import (
     VaultProvider,
 )
 
+if TYPE_CHECKING:
+    from marshmallow import Schema
+
 log = logging.getLogger("quoteway.plugins")
+
+BROKEN = (Exception, SystemExit, asyncio.CancelledError)
+"""What a plugin's synchronous code may raise without costing anyone else: ``sys.exit()`` in it must not end the server."""
 
 PROVIDER_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -181,25 +189,35 @@ class Registry:
 
     def discover(self) -> None:
         """Lists installed plugins from entry points. Imports nothing: importing is execution."""
-        from importlib_metadata import entry_points
+        from importlib_metadata import distributions
 
-        for entry_point in entry_points():
-            if not entry_point.group.startswith("quoteway.v"):
+        seen: set[str] = set()
+        for distribution in distributions():
+            try:
+                # Most distributions have none: reading the text is cheaper than parsing every METADATA.
+                if "quoteway.v" not in (distribution.read_text("entry_points.txt") or ""):
+                    continue
+                name, version = distribution.name, distribution.version
+                entry_points = [ep for ep in distribution.entry_points if ep.group.startswith("quoteway.v")]
+            except Exception:
+                log.exception("an installed distribution has metadata that cannot be read: it is left out")
                 continue
-            dist = entry_point.dist
-            entry = PluginEntry(
-                name=entry_point.name,
-                distribution=dist.name if dist else "unknown",
-                version=dist.version if dist else "unknown",
-                loader=entry_point.load,
-            )
-            if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
-                entry.refuse(
-                    NotEnabled.INCOMPATIBLE,
-                    f"it is written for hook API {entry_point.group!r}, this core speaks "
-                    f"{hookspecs.ENTRY_POINT_GROUP!r}: install a matching version of {entry.distribution}",
-                )
-            self._add(entry)
+            key = re.sub(r"[-_.]+", "-", name).lower()
+            if key in seen:
+                continue  # the same distribution further down the path, which an import would not find
+            seen.add(key)
+            spoken = {ep.name for ep in entry_points if ep.group == hookspecs.ENTRY_POINT_GROUP}
+            for entry_point in entry_points:
+                entry = PluginEntry(entry_point.name, name, version, loader=entry_point.load)
+                if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
+                    if entry_point.name in spoken:
+                        continue  # it offers this core's major version too
+                    entry.refuse(
+                        NotEnabled.INCOMPATIBLE,
+                        f"it is written for hook API {entry_point.group!r}, this core speaks "
+                        f"{hookspecs.ENTRY_POINT_GROUP!r}: install a matching version of {name}",
+                    )
+                self._add(entry)
 
     def add(self, name: str, plugin: object) -> None:
         """Adds an in-process plugin (tests, embedders) that no entry point names."""
@@ -208,8 +226,6 @@ class Registry:
     def _add(self, entry: PluginEntry) -> None:
         other = self._plugins.get(entry.name)
         if other is not None:
-            if other.distribution == entry.distribution and other.version == entry.version:
-                return  # the same distribution seen twice on the path
             text = f"{other.distribution} and {entry.distribution} both claim plugin name {entry.name!r}"
             other.refuse(NotEnabled.DUPLICATE_ID, text)
             entry.refuse(NotEnabled.DUPLICATE_ID, text)
@@ -244,16 +260,17 @@ class Registry:
     def _import(self, entry: PluginEntry) -> None:
         try:
             plugin = entry.loader()
-        except (Exception, SystemExit) as error:
+        except BROKEN as error:
             entry.refuse(NotEnabled.IMPORT_FAILED, f"{type(error).__name__}: {error}", error=error)
             return
         try:
             self._manager.register(plugin, name=entry.name)
             self._manager.check_pending()
-        except (pluggy.PluginValidationError, ValueError) as error:
+        except BROKEN as error:  # pluggy's own validation, and whatever reading the object's attributes raises
             if self._manager.get_plugin(entry.name) is not None:
                 self._manager.unregister(name=entry.name)
-            entry.refuse(NotEnabled.INCOMPATIBLE, str(error))
+            text = str(error) if isinstance(error, pluggy.PluginValidationError) else repr(error)
+            entry.refuse(NotEnabled.INCOMPATIBLE, text)
             return
         entry.plugin, entry.state = plugin, State.LOADED
         if not any(True for _ in self._implemented(entry)):
@@ -264,7 +281,7 @@ class Registry:
             yield caller.name
 
     def _configure(self, entry: PluginEntry) -> None:
-        from marshmallow import ValidationError
+        from marshmallow import RAISE, ValidationError
 
         section = self._config.plugin_sections.get(entry.name, {})
         settings: Mapping[str, Any] = {}
@@ -275,13 +292,18 @@ class Registry:
         try:
             schema = self._call(entry, "quoteway_settings")
             if schema is not None:
-                settings = schema().load(dict(section))
+                form = schema()
+                absent = next(_absent_secrets(form, section), None)
+                if absent is not None:
+                    entry.refuse(NotEnabled.CREDENTIAL_MISSING, f"[plugin.{entry.name}]: {absent} is not set")
+                    return
+                settings = form.load(dict(section), unknown=RAISE)
             elif section:
-                raise ConfigError(f"plugin {entry.name!r} takes no settings, yet [plugin.{entry.name}] has some")
+                raise ConfigError("this plugin takes no settings")
         except (ValidationError, ConfigError) as error:
             entry.refuse(NotEnabled.CONFIG_INVALID, f"[plugin.{entry.name}]: {error}")
             return
-        except Exception as error:
+        except BROKEN as error:
             entry.refuse(NotEnabled.STARTUP_FAILED, f"quoteway_settings: {error!r}", error=error)
             return
         entry.context = Context(
@@ -305,12 +327,16 @@ class Registry:
                 continue
             try:
                 answer = self._call(entry, hook, context=entry.context)
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                    entry.refuse(NotEnabled.INCOMPLETE, f"{hook} is async, hooks are plain functions")
+                    continue
                 if answer is not None and not isinstance(answer, (str, bytes)) and isinstance(answer, Iterable):
                     answer = list(answer)  # a generator raises here, inside the try
             except ConfigError as error:
                 entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
                 continue
-            except Exception as error:
+            except BROKEN as error:
                 abstract = isinstance(error, TypeError) and "abstract" in str(error)
                 reason = NotEnabled.INCOMPLETE if abstract else NotEnabled.STARTUP_FAILED
                 entry.refuse(reason, f"{hook}: {error}" if abstract else f"{hook}: {error!r}", error=error)
@@ -322,11 +348,12 @@ class Registry:
         """Asks every plugin for its providers of a capability and checks what they hand over."""
         hook, wanted = CAPABILITY_HOOKS[capability]
         for entry, answer in self.ask(hook):
-            for provider in answer if isinstance(answer, list) else [answer]:
-                problem = _incomplete(provider, wanted)
-                if problem is not None:
-                    entry.refuse(NotEnabled.INCOMPLETE, f"{hook}: {problem}")
-                    break
+            providers = answer if isinstance(answer, list) else [answer]
+            problem = next((found for p in providers if (found := _incomplete(p, wanted)) is not None), None)
+            if problem is not None:  # before any claim: what is not served must not contest an id
+                entry.refuse(NotEnabled.INCOMPLETE, f"{hook}: {problem}")
+                continue
+            for provider in providers:
                 self._claim(ProviderEntry(provider, entry))
         self.changed()
 
@@ -354,7 +381,7 @@ class Registry:
         for entry in self.observers():
             try:
                 self._call(entry, "quoteway_observe", event=event)
-            except Exception:
+            except BROKEN:
                 log.exception("observer of plugin %r raised", entry.name)
 
     def commands(self) -> Iterator[tuple[PluginEntry, Any]]:
@@ -362,8 +389,22 @@ class Registry:
         yield from ((entry, answer) for entry, answer in self.ask("quoteway_commands"))
 
 
+def _absent_secrets(form: Schema, section: Mapping[str, Any]) -> Iterator[str]:
+    """The required secrets that a plugin's section does not mention."""
+    for name, member in form.fields.items():
+        if isinstance(member, SecretField) and member.required and (member.data_key or name) not in section:
+            yield member.data_key or name
+
+
 def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
     """What keeps an object from being a provider of the wanted class; None when nothing does."""
+    try:
+        return _shortcoming(provider, wanted)
+    except BROKEN as error:  # a property of the provider raised
+        return f"{type(provider).__name__}: {error!r}"
+
+
+def _shortcoming(provider: object, wanted: type[Provider]) -> str | None:
     if not isinstance(provider, wanted):
         return f"{type(provider).__name__} is not a {wanted.__name__}"
     provider_id = getattr(provider, "id", None)
@@ -371,7 +412,7 @@ def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
         return f"{type(provider).__name__}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
     if not isinstance(getattr(provider, "title", None), str):
         return f"{type(provider).__name__}.title is missing"
-    if not all(isinstance(chain_id, int) for chain_id in provider.networks):
+    if not isinstance(provider.networks, Collection) or any(type(n) is not int for n in provider.networks):
         return f"{type(provider).__name__}.networks must be chain ids"
     for name, member in inspect.getmembers(wanted, inspect.iscoroutinefunction):
         if not name.startswith("_") and not inspect.iscoroutinefunction(inspect.unwrap(getattr(provider, name))):
