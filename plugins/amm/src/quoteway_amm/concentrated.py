@@ -14,7 +14,12 @@ from typing import Literal
 from quoteway_amm.errors import BandExceeded
 from quoteway_amm.ladder import Ladder
 from quoteway_amm.pool import PIPS
-from quoteway_amm.swap_math import combined_fee, swap_step_exact_in, swap_step_exact_out
+from quoteway_amm.swap_math import (
+    combined_fee,
+    swap_step_exact_in,
+    swap_step_exact_in_v3,
+    swap_step_exact_out,
+)
 from quoteway_amm.tick_math import (
     MAX_SQRT_RATIO,
     MAX_TICK,
@@ -78,8 +83,12 @@ class ConcentratedPool:
 
     @property
     def has_liquidity(self) -> bool:
-        """Whether any liquidity is known, in range or at some initialised tick."""
-        return self.liquidity > 0 or bool(self.ticks)
+        """Whether a swap may find any: in range, at a known tick, or beyond the known words."""
+        spacing = self.tick_spacing
+        all_known = self.word_lo <= word_of_tick(MIN_TICK, spacing) and self.word_hi >= word_of_tick(
+            MAX_TICK, spacing
+        )
+        return self.liquidity > 0 or bool(self.ticks) or not all_known
 
     def swap_fee_pips(self, zero_for_one: bool) -> int:
         """All that is withheld from the input: the fee (v3), LP and protocol fee together (v4)."""
@@ -168,7 +177,7 @@ def next_tick_within_one_word(
         return pool.ticks[at] if at >= 0 and pool.ticks[at][0] >= edge else (edge, None)
     word = compressed + 1 >> 8
     if not pool.word_lo <= word <= pool.word_hi:
-        raise BandExceeded(pool, zero_for_one, (compressed + 1) * spacing)
+        raise BandExceeded(pool, zero_for_one, (compressed + 1) * spacing, 0, 0, pool.sqrt_price_x96)
     at = bisect_left(pool.ticks, (compressed + 1) * spacing, key=_index)
     edge = min(((word << 8) + 255) * spacing, MAX_TICK)
     return pool.ticks[at] if at < len(pool.ticks) and pool.ticks[at][0] <= edge else (edge, None)
@@ -185,7 +194,10 @@ def _swap(
         raise ValueError(f"the amount must be positive, got {specified}")
     limit = _checked_limit(pool, zero_for_one, limit)
     fee_pips = pool.swap_fee_pips(zero_for_one)
-    step = swap_step_exact_in if exact_in else swap_step_exact_out
+    if exact_in:
+        step = swap_step_exact_in_v3 if pool.kind == "v3" else swap_step_exact_in
+    else:
+        step = swap_step_exact_out
     price, tick, liquidity = pool.sqrt_price_x96, pool.tick, pool.liquidity
     remaining, total_in, total_out, total_fee, crossed = specified, 0, 0, 0, 0
     while remaining and price != limit:

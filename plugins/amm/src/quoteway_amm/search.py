@@ -36,8 +36,8 @@ _amount = itemgetter(0)
 class Search:
     """One search. Afterwards `best` is the winning candidate, or None with `saw_*` saying why.
 
-    Forward (exact input) walks from the input token and maximises; backward (exact output) walks from the output
-    token and minimises.
+    Forward (exact input) walks from the input token and maximises; backward (exact output) walks from the
+    output token and minimises.
     """
 
     def __init__(

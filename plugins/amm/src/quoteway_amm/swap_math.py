@@ -1,8 +1,7 @@
 """One swap step at constant liquidity. Source: v3-core and v4-core SwapMath.computeSwapStep.
 
-The two versions move the same amounts in every step; they differ only in how an unfinished step splits the
-input between amount and fee, which no caller of a whole swap can see. A 100 % fee exists in v4 alone, exact
-input alone.
+Both versions move the same totals in every step; they differ in how an unfinished exact-input step splits the
+input between amount and fee. A 100 % fee exists in v4 alone, for exact inputs alone.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def combined_fee(protocol_fee_pips: int, lp_fee_pips: int) -> int:
 def swap_step_exact_in(
     sqrt_price_x96: int, sqrt_target_x96: int, liquidity: int, amount_remaining: int, fee_pips: int
 ) -> tuple[int, int, int, int]:
-    """(next sqrt price, amount in, amount out, fee) of one step; amount in excludes the fee."""
+    """(next sqrt price, amount in, amount out, fee) of one step, split as in v4."""
     zero_for_one = sqrt_price_x96 >= sqrt_target_x96
     less_fee = amount_remaining * (PIPS - fee_pips) // PIPS
     if zero_for_one:
@@ -50,6 +49,22 @@ def swap_step_exact_in(
     if zero_for_one:
         return sqrt_next_x96, amount_in, amount1_delta(sqrt_next_x96, sqrt_price_x96, liquidity), fee
     return sqrt_next_x96, amount_in, amount0_delta(sqrt_price_x96, sqrt_next_x96, liquidity), fee
+
+
+def swap_step_exact_in_v3(
+    sqrt_price_x96: int, sqrt_target_x96: int, liquidity: int, amount_remaining: int, fee_pips: int
+) -> tuple[int, int, int, int]:
+    """As `swap_step_exact_in`, split as in v3: an unfinished step pays for its move, the rest is fee."""
+    sqrt_next_x96, amount_in, amount_out, fee = swap_step_exact_in(
+        sqrt_price_x96, sqrt_target_x96, liquidity, amount_remaining, fee_pips
+    )
+    if sqrt_next_x96 != sqrt_target_x96:
+        if sqrt_price_x96 >= sqrt_target_x96:
+            amount_in = amount0_delta_up(sqrt_next_x96, sqrt_price_x96, liquidity)
+        else:
+            amount_in = amount1_delta_up(sqrt_price_x96, sqrt_next_x96, liquidity)
+        fee = amount_remaining - amount_in
+    return sqrt_next_x96, amount_in, amount_out, fee
 
 
 def swap_step_exact_out(

@@ -1,0 +1,341 @@
+"""Every quote against the contracts themselves: routers and quoters, and swaps that are executed.
+
+Amounts run from one base unit to far beyond a pool's depth; states come from random positions, trades and
+protocol fees. AMM_ONCHAIN_QUOTES sets the quotes per pool and round.
+"""
+
+import os
+import random
+
+import pytest
+from chain_state import ChainState, calldata
+from eth_abi import decode, encode
+from quoteway_amm import (
+    MAX_TICK,
+    MIN_TICK,
+    NATIVE,
+    sqrt_ratio_at_tick,
+    swap_exact_in,
+    swap_exact_out,
+    tick_at_sqrt_ratio,
+)
+
+accounts = pytest.importorskip("quoteway_devnet.accounts")
+chains = pytest.importorskip("quoteway_devnet.chains")
+
+QUOTES = int(os.environ.get("AMM_ONCHAIN_QUOTES", "8"))
+ROUNDS = 3
+MAX_UINT256, MAX_UINT160, MAX_UINT48 = 2**256 - 1, 2**160 - 1, 2**48 - 1
+NO_HOOKS = "0x" + "00" * 20
+POOL_KEY = "(address,address,uint24,int24,address)"
+
+
+@pytest.fixture(scope="module")
+def devnet():
+    with chains.Devnet.running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chain(devnet):
+    manifest = devnet.chains["devnet"]
+    state = ChainState(devnet.ports["devnet"], manifest, accounts.ACCOUNTS[0].address)
+    contracts = manifest.contracts
+    for token in manifest.tokens:
+        for spender in ("SwapRouter02", "NonfungiblePositionManager", "Permit2", "UniswapV2Router02"):
+            state.send(token.address, calldata("approve(address,uint256)", contracts[spender], MAX_UINT256))
+        for spender in ("UniversalRouter", "PositionManager"):
+            grant = calldata(
+                "approve(address,address,uint160,uint48)",
+                token.address,
+                contracts[spender],
+                MAX_UINT160,
+                MAX_UINT48,
+            )
+            state.send(contracts["Permit2"], grant)
+    return state
+
+
+def pools_of(devnet, protocol):
+    tax = devnet.chains["devnet"].token("TAX").address
+    return [
+        pool
+        for pool in devnet.chains["devnet"].pools
+        if pool.protocol == protocol and pool.hooks == NO_HOOKS and tax not in (pool.token0, pool.token1)
+    ]
+
+
+def random_amount(rng, most):
+    """Half of them of any magnitude, half of the magnitudes that move prices."""
+    return max(1, int(most * 10 ** rng.uniform(*rng.choice([(-len(str(most)), 0), (-4, 0)]))))
+
+
+def balance(chain, token, owner):
+    if token == NATIVE:
+        return int(chain.batch([("eth_getBalance", [owner, "latest"])])[0], 16)
+    return chain.call(token, "balanceOf(address)", owner, returns=["uint256"])[0]
+
+
+def key_of(pool):
+    return pool.token0, pool.token1, pool.fee, pool.tick_spacing, pool.hooks
+
+
+def add_random_positions(chain, rng, pools):
+    """Narrow, far, touching and overlapping positions: crossings, gaps, ticks at word edges."""
+    for pool in pools:
+        spacing = pool.tick_spacing
+        snapshot = chain.snapshot(pool)
+        tick = snapshot.tick
+        for _ in range(3):
+            lower = (tick // spacing + rng.randint(-60, 40)) * spacing
+            upper = lower + rng.choice([1, 2, 17, 40, 256]) * spacing
+            share = rng.randint(1, 100)
+            if pool.protocol == "uniswap-v3":
+                mint_v3(chain, pool, lower, upper, share)
+            else:
+                mint_v4(chain, pool, lower, upper, snapshot.liquidity * share // 1000 + 1)
+        chain.ticks.pop(pool.id)
+
+
+def mint_v3(chain, pool, lower, upper, share_of_depth_permille):
+    signature = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
+    desired = [
+        balance(chain, token, pool.id) * share_of_depth_permille // 1000 + 1
+        for token in (pool.token0, pool.token1)
+    ]
+    position = (pool.token0, pool.token1, pool.fee, lower, upper, *desired, 0, 0, chain.sender, MAX_UINT48)
+    chain.send(chain.contracts["NonfungiblePositionManager"], calldata(signature, position))
+
+
+def mint_v4(chain, pool, lower, upper, liquidity):
+    types = [POOL_KEY, "int24", "int24", "uint256", "uint128", "uint128", "address", "bytes"]
+    mint = encode(types, [key_of(pool), lower, upper, liquidity, 2**127 - 1, 2**127 - 1, chain.sender, b""])
+    settle = encode(["address", "address"], [pool.token0, pool.token1])
+    sweep = encode(["address", "address"], [NATIVE, chain.sender])
+    native = pool.token0 == NATIVE
+    actions = bytes([0x02, 0x0D, 0x14] if native else [0x02, 0x0D])
+    plan = encode(["bytes", "bytes[]"], [actions, [mint, settle, sweep] if native else [mint, settle]])
+    chain.send(
+        chain.contracts["PositionManager"],
+        calldata("modifyLiquidities(bytes,uint256)", plan, MAX_UINT48),
+        10**22 if native else 0,
+    )
+
+
+def swap_on_chain(chain, pool, zero_for_one, amount_in, limit):
+    """Execute an exact input; what the pool's own Swap event says: (in, out, sqrt price, liquidity, tick)."""
+    token_in, token_out = (pool.token0, pool.token1) if zero_for_one else (pool.token1, pool.token0)
+    if pool.protocol == "uniswap-v3":
+        signature = "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"
+        order = token_in, token_out, pool.fee, chain.sender, amount_in, 0, limit or 0
+        receipt = chain.send(chain.contracts["SwapRouter02"], calldata(signature, order))
+        emitter, types = pool.id, ["int256", "int256", "uint160", "uint128", "int24"]
+    else:
+        swap = encode(
+            [f"({POOL_KEY},bool,uint128,uint128,bytes)"], [(key_of(pool), zero_for_one, amount_in, 0, b"")]
+        )
+        settle = encode(["address", "uint256"], [token_in, MAX_UINT256])
+        take = encode(["address", "uint256"], [token_out, 0])
+        plan = encode(["bytes", "bytes[]"], [bytes([0x06, 0x0C, 0x0F]), [swap, settle, take]])
+        receipt = chain.send(
+            chain.contracts["UniversalRouter"],
+            calldata("execute(bytes,bytes[],uint256)", bytes([0x10]), [plan], MAX_UINT48),
+            amount_in if token_in == NATIVE else 0,
+        )
+        emitter, types = (
+            chain.contracts["PoolManager"],
+            ["int128", "int128", "uint160", "uint128", "int24", "uint24"],
+        )
+    (log,) = [log for log in receipt["logs"] if log["address"] == emitter.lower() and len(log["topics"]) == 3]
+    amount0, amount1, price, liquidity, tick = decode(types, bytes.fromhex(log["data"][2:]))[:5]
+    if pool.protocol == "uniswap-v4":
+        # The PoolManager counts from the caller's side, a v3 pool from its own.
+        amount0, amount1 = -amount0, -amount1
+    moved = (amount0, -amount1) if zero_for_one else (amount1, -amount0)
+    return *moved, price, liquidity, tick
+
+
+def trade_at_random(chain, rng, pools, trades):
+    """Execute random swaps; each does what the snapshot before it says, the state afterwards included."""
+    partial = crossed = 0
+    for _ in range(trades):
+        pool = rng.choice(pools)
+        before = chain.snapshot(pool)
+        zero_for_one = rng.random() < 0.5
+        token_in = pool.token0 if zero_for_one else pool.token1
+        holder = chain.contracts["PoolManager"] if pool.protocol == "uniswap-v4" else pool.id
+        most = min(balance(chain, token_in, chain.sender) // 20, balance(chain, token_in, holder) // 2 + 1)
+        amount_in = max(2, int(most * 10 ** rng.uniform(-5, 0)))
+        limit = None
+        if pool.protocol == "uniswap-v3" and rng.random() < 0.4:
+            distance = rng.randint(1, 400) * (-1 if zero_for_one else 1)
+            limit = sqrt_ratio_at_tick(min(max(before.tick + distance, MIN_TICK + 1), MAX_TICK - 1))
+            if (limit < before.sqrt_price_x96) != zero_for_one:
+                continue
+        expected = swap_exact_in(before, zero_for_one, amount_in, limit)
+        if limit is None and not expected.complete:
+            continue
+        if expected.amount_out == 0:
+            continue
+        partial += not expected.complete
+        crossed += expected.ticks_crossed
+        done = swap_on_chain(chain, pool, zero_for_one, amount_in, limit)
+        assert done[:2] == (expected.amount_in, expected.amount_out)
+        assert done[2:] == (expected.sqrt_price_x96, expected.liquidity, expected.tick)
+        after = chain.snapshot(pool)
+        assert (after.sqrt_price_x96, after.liquidity, after.tick) == done[2:]
+    return partial, crossed
+
+
+def compare_quotes_v3(chain, rng, pools, quotes):
+    exact_in = "quoteExactInputSingle((address,address,uint256,uint24,uint160))"
+    exact_out = "quoteExactOutputSingle((address,address,uint256,uint24,uint160))"
+    asked, calls = [], []
+    for pool in pools:
+        snapshot = chain.snapshot(pool)
+        for _ in range(quotes):
+            zero_for_one, buys = rng.random() < 0.5, rng.random() < 0.5
+            token_in, token_out = (pool.token0, pool.token1) if zero_for_one else (pool.token1, pool.token0)
+            most = 3 * balance(chain, token_out if buys else token_in, pool.id)
+            amount = random_amount(rng, most)
+            asked.append((snapshot, zero_for_one, buys, amount))
+            order = token_in, token_out, amount, pool.fee, 0
+            calls.append((chain.contracts["QuoterV2"], calldata(exact_out if buys else exact_in, order)))
+    for (pool, zero_for_one, buys, amount), answer in zip(
+        asked, chain.calls(calls, ["uint256", "uint160", "uint32", "uint256"]), strict=True
+    ):
+        if buys:
+            result = swap_exact_out(pool, zero_for_one, amount)
+            told = pool.exact_out(zero_for_one, amount)
+            amount_answered = result.amount_in
+        else:
+            result = swap_exact_in(pool, zero_for_one, amount)
+            told = pool.exact_in(zero_for_one, amount)
+            amount_answered = result.amount_out
+        context = pool.id, zero_for_one, buys, amount
+        if not result.complete:
+            assert told is None, context
+            # The quoter refuses a partial exact output, and passes over a partial input in silence.
+            if buys:
+                assert answer is None, context
+                continue
+        else:
+            assert told == (amount_answered, result.ticks_crossed), context
+        assert answer is not None, context
+        assert (amount_answered, result.sqrt_price_x96) == answer[:2], context
+    return len(asked)
+
+
+def compare_quotes_v4(chain, rng, pools, quotes):
+    exact_in = f"quoteExactInputSingle(({POOL_KEY},bool,uint128,bytes))"
+    exact_out = f"quoteExactOutputSingle(({POOL_KEY},bool,uint128,bytes))"
+    asked, calls = [], []
+    for pool in pools:
+        snapshot = chain.snapshot(pool)
+        for _ in range(quotes):
+            zero_for_one, buys = rng.random() < 0.5, rng.random() < 0.5
+            token = pool.token0 if zero_for_one != buys else pool.token1
+            amount = random_amount(rng, balance(chain, token, chain.contracts["PoolManager"]))
+            asked.append((snapshot, zero_for_one, buys, amount))
+            order = key_of(pool), zero_for_one, amount, b""
+            calls.append((chain.contracts["V4Quoter"], calldata(exact_out if buys else exact_in, order)))
+    for (pool, zero_for_one, buys, amount), answer in zip(
+        asked, chain.calls(calls, ["uint256", "uint256"]), strict=True
+    ):
+        told = (pool.exact_out if buys else pool.exact_in)(zero_for_one, amount)
+        result = (swap_exact_out if buys else swap_exact_in)(pool, zero_for_one, amount)
+        context = pool.id, zero_for_one, buys, amount
+        assert result.complete == (answer is not None), context
+        if answer is None:
+            assert told is None, context
+            continue
+        amount_answered = result.amount_in if buys else result.amount_out
+        assert (amount_answered, amount_answered) == (answer[0], told[0]), context
+    return len(asked)
+
+
+def test_v2_router_quotes(devnet, chain):
+    rng = random.Random(2)
+    pools = pools_of(devnet, "uniswap-v2")
+    router = chain.contracts["UniswapV2Router02"]
+    for _ in range(ROUNDS):
+        asked, calls = [], []
+        for pool in pools:
+            snapshot = chain.snapshot(pool)
+            for _ in range(2 * QUOTES):
+                zero_for_one, buys = rng.random() < 0.5, rng.random() < 0.5
+                path = [pool.token0, pool.token1] if zero_for_one else [pool.token1, pool.token0]
+                amount = random_amount(rng, 10 * max(snapshot.reserve0, snapshot.reserve1))
+                name = "getAmountsIn" if buys else "getAmountsOut"
+                asked.append((snapshot, zero_for_one, buys, amount))
+                calls.append((router, calldata(f"{name}(uint256,address[])", amount, path)))
+        for (pool, zero_for_one, buys, amount), answer in zip(
+            asked, chain.calls(calls, ["uint256[]"]), strict=True
+        ):
+            told = (pool.exact_out if buys else pool.exact_in)(zero_for_one, amount)
+            if answer is None:
+                assert buys
+                assert told is None
+            else:
+                assert told == (answer[0][0 if buys else 1], 0)
+        for pool in pools:
+            path = [pool.token0, pool.token1]
+            rng.shuffle(path)
+            before = chain.snapshot(pool)
+            zero_for_one = path[0] == pool.token0
+            reserve_in = before.reserve0 if zero_for_one else before.reserve1
+            amount = int(reserve_in * 10 ** rng.uniform(-5, -1))
+            signature = "swapExactTokensForTokens(uint256,uint256,address[],address,uint256)"
+            chain.send(router, calldata(signature, amount, 0, path, chain.sender, MAX_UINT48))
+            after = chain.snapshot(pool)
+            gone = before.reserve1 - after.reserve1 if zero_for_one else before.reserve0 - after.reserve0
+            assert before.exact_in(zero_for_one, amount) == (gone, 0)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "compare"), [("uniswap-v3", compare_quotes_v3), ("uniswap-v4", compare_quotes_v4)]
+)
+def test_concentrated_quotes_and_swaps(devnet, chain, protocol, compare):
+    rng = random.Random(34)
+    pools = pools_of(devnet, protocol)
+    compared = compare(chain, rng, pools, QUOTES)
+    partial = crossed = 0
+    add_random_positions(chain, rng, pools)
+    for turn in range(ROUNDS):
+        if turn == 1:
+            set_protocol_fees(chain, rng, pools)
+        stopped, passed = trade_at_random(chain, rng, pools, 30)
+        partial, crossed = partial + stopped, crossed + passed
+        compared += compare(chain, rng, pools, QUOTES)
+    assert compared == (ROUNDS + 1) * QUOTES * len(pools)
+    assert crossed > 20
+    assert partial or protocol == "uniswap-v4"
+
+
+def set_protocol_fees(chain, rng, pools):
+    """Switch protocol fees on, a different one per direction, on all pools of a protocol."""
+    if pools[0].protocol == "uniswap-v3":
+        (owner,) = chain.call(chain.contracts["UniswapV3Factory"], "owner()", returns=["address"])
+        chain.impersonate(owner)
+        for pool in pools:
+            data = calldata("setFeeProtocol(uint8,uint8)", rng.randint(4, 10), rng.randint(4, 10))
+            chain.send(pool.id, data, sender=owner)
+        return
+    manager = chain.contracts["PoolManager"]
+    (owner,) = chain.call(manager, "owner()", returns=["address"])
+    chain.impersonate(owner)
+    chain.send(manager, calldata("setProtocolFeeController(address)", owner), sender=owner)
+    for pool in pools:
+        fee = rng.randint(1, 1000) << 12 | rng.randint(1, 1000)
+        data = calldata(f"setProtocolFee({POOL_KEY},uint24)", key_of(pool), fee)
+        chain.send(manager, data, sender=owner)
+        assert chain.snapshot(pool).swap_fee_pips(True) > pool.fee
+
+
+def test_tick_at_the_price_of_every_pool(devnet, chain):
+    for protocol in ("uniswap-v3", "uniswap-v4"):
+        for pool in pools_of(devnet, protocol):
+            snapshot = chain.snapshot(pool)
+            tick = tick_at_sqrt_ratio(snapshot.sqrt_price_x96)
+            # After a swap down to an initialised tick the pool counts itself below it already.
+            assert snapshot.tick in (tick, tick - 1)
