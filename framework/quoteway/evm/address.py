@@ -54,7 +54,7 @@ def parse_address(text: str) -> Address:
 
 
 def is_native_alias(text: str) -> bool:
-    """Whether the text names the chain's own coin: ``native``, the zero address or ERC-7528's alias, any case."""
+    """Whether the text names the chain's own coin: ``native``, zero address or ERC-7528 alias, any case."""
     lower = text.lower()
     return lower in ("native", NATIVE) or lower == ERC7528_NATIVE.lower()
 

@@ -1,0 +1,391 @@
+"""Reads of one chain: pinned to a block, batched, coalesced, dispatched through the RPC upstreams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from cachetools import LRUCache
+
+from quoteway.errors import Reason, RpcError, UpstreamError
+from quoteway.evm import batch
+from quoteway.evm.address import checksum
+from quoteway.evm.batch import Call, CallFailed, NativeBalance, Read
+from quoteway.evm.head import HeadTracker
+from quoteway.evm.single_flight import SingleFlight
+from quoteway.models import Address, Block
+from quoteway.networks import Network
+
+__all__ = [
+    "Call",
+    "CallFailed",
+    "Chain",
+    "Log",
+    "NativeBalance",
+    "Overrides",
+    "SimulatedCall",
+    "SimulatedResult",
+    "SimulationUnsupported",
+]
+
+Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
+"""``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
+
+Overrides: TypeAlias = Mapping[Address, Mapping[str, Any]]
+"""A JSON-RPC state override set: address -> ``balance``, ``code``, ``stateDiff``..., all in hex."""
+
+# What nodes answer to a parameter they do not understand: a block given by hash, to those that predate
+# EIP-1898.
+_INVALID_PARAMS = (-32600, -32602)
+# EIP-1474 "method not supported" and JSON-RPC 2.0 "method not found".
+_METHOD_MISSING = (-32601, -32004)
+_RETRY_SIMULATION_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCall:
+    """One transaction of a simulation. ``gas`` None: as much as the block has left."""
+
+    sender: Address
+    to: Address
+    data: bytes = b""
+    value: int = 0
+    gas: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """An event. ``topics`` are 0x hex; the first is the event's signature hash."""
+
+    address: Address
+    topics: tuple[str, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedResult:
+    """What one transaction of a simulation did.
+
+    ``gas_used`` is after refunds, as in a receipt; ``peak_gas`` is before them where the node tells.
+    ``output`` is what the call returned, or its revert data. ``error`` is the node's error code when
+    ``ok`` is False.
+    """
+
+    ok: bool
+    gas_used: int
+    output: bytes
+    logs: tuple[Log, ...] = ()
+    error: int | None = None
+    peak_gas: int | None = None
+
+
+class SimulationUnsupported(Exception):  # noqa: N818 - a fact about the node, not a failure
+    """The node does not offer ``eth_simulateV1``. ``reason`` is a word for ``Simulation.skip_reason``."""
+
+    def __init__(self, reason: str = "node_has_no_simulation") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceSlot:
+    """Where a token keeps balances: a mapping at ``base`` in ``contract``'s storage."""
+
+    contract: Address
+    base: int
+    vyper: bool = field(default=False)
+
+
+class Chain:
+    """One chain, read through ``forward``.
+
+    ``requests`` counts the JSON-RPC requests sent. Results may be shared between callers: do not change
+    them. Every method raises ``UpstreamError`` when no node gave a usable answer in time and ``RpcError``
+    when a node answered with an error. Before anything is answered, the nodes' ``eth_chainId`` is
+    compared once with ``network.chain_id``.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        forward: Forward,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        timeout_s: float = 10.0,
+        idle_s: float = 60.0,
+    ) -> None:
+        self.network = network
+        self.requests = 0
+        self.balance_slots: LRUCache[Address, BalanceSlot] = LRUCache(maxsize=4096)
+        self._forward = forward
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._flights = SingleFlight()
+        self._head = HeadTracker(
+            network.slug,
+            self._read_head,
+            poll_s=network.head_poll_s,
+            idle_s=idle_s,
+            stale_s=max(5.0, 3 * network.head_poll_s),
+            clock=clock,
+        )
+        self._verified = False
+        self._hash_refused = False
+        self._simulation_missing_until = float("-inf")
+
+    async def close(self) -> None:
+        """Ends the polling and every read under way."""
+        await self._head.close()
+        await self._flights.close()
+
+    # --- requests -------------------------------------------------------------------------------------------
+
+    async def request(
+        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None
+    ) -> Any:
+        """The ``result`` of a JSON-RPC read. Identical concurrent reads share one request."""
+        if self._verified:
+            return await self._send(method, params, timeout_s)
+        # Side by side, so that the check costs no round trip of its own.
+        check, answer = await asyncio.gather(
+            self._verify(), self._send(method, params, timeout_s), return_exceptions=True
+        )
+        for outcome in (check, answer):
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return answer
+
+    async def _send(self, method: str, params: Sequence[Any], timeout_s: float | None) -> Any:
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        key = (method, json.dumps(params, separators=(",", ":")))
+
+        async def forward() -> Any:
+            self.requests += 1
+            return await self._forward(method, params, limit_s)
+
+        try:
+            # The dispatcher keeps the deadline itself; this one holds also when it is broken.
+            async with asyncio.timeout(limit_s + 0.05):
+                return await self._flights.run(key, forward)
+        except TimeoutError as error:
+            raise UpstreamError(
+                f"No node of {self.network.name} answered within {limit_s:g} seconds.",
+                reason=Reason.PROVIDER_TIMEOUT,
+            ) from error
+
+    async def _verify(self) -> None:
+        answered = _quantity(await self._send("eth_chainId", (), None))
+        if answered != self.network.chain_id:
+            raise UpstreamError(
+                f"The RPC upstream of {self.network.name} is a node of another chain: "
+                f"chain id {self.network.chain_id} was expected, it answers {answered}.",
+                reason=Reason.RPC_ERROR,
+            )
+        self._verified = True
+
+    # --- blocks ---------------------------------------------------------------------------------------------
+
+    async def head(self, *, fresh: bool = False) -> Block:
+        """The newest block, known without a request while the chain is in use."""
+        return await self._head.get(fresh=fresh)
+
+    async def block(self, at: int | Literal["latest", "safe", "finalized"]) -> Block:
+        """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+        tag = hex(at) if isinstance(at, int) else at
+        header = await self.request("eth_getBlockByNumber", [tag, False])
+        if not isinstance(header, Mapping):
+            raise UpstreamError(f"{self.network.name} has no block {at}.", reason=Reason.RPC_ERROR)
+        base_fee = header.get("baseFeePerGas")
+        block_hash = header.get("hash")
+        if not isinstance(block_hash, str) or len(block_hash) != 66:
+            raise _unreadable()
+        return Block(
+            number=_quantity(header.get("number")),
+            hash=block_hash,
+            timestamp=_quantity(header.get("timestamp")),
+            base_fee_wei=None if base_fee is None else _quantity(base_fee),
+        )
+
+    async def _read_head(self) -> Block:
+        return await self.block("latest")
+
+    # --- calls ----------------------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        block: Block | None = None,
+        sender: Address | None = None,
+        value: int = 0,
+        gas: int | None = None,
+        overrides: Overrides | None = None,
+    ) -> bytes:
+        """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
+        return await self._eth_call({"to": to, "data": _hex(data)}, block, sender, value, gas, overrides)
+
+    async def deployless(
+        self,
+        creation_code: bytes,
+        *,
+        block: Block | None = None,
+        gas: int | None = None,
+        overrides: Overrides | None = None,
+    ) -> bytes:
+        """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
+        return await self._eth_call({"data": _hex(creation_code)}, block, None, 0, gas, overrides)
+
+    async def call_many(
+        self, reads: Sequence[Read], *, block: Block | None = None
+    ) -> list[bytes | CallFailed]:
+        """The outputs of many reads at one block, in their order.
+
+        One round trip (of several requests side by side when they do not fit one). A read that fails gives a
+        ``CallFailed`` and costs the others nothing.
+        """
+        if block is None:
+            block = await self.head()
+        parts = list(batch.split(reads))
+        answers = await asyncio.gather(*(self._call_batch(part, block) for part in parts))
+        return [result for answer in answers for result in answer]
+
+    async def _call_batch(self, reads: Sequence[Read], block: Block) -> list[bytes | CallFailed]:
+        output = await self.deployless(batch.program(reads), block=block)
+        try:
+            return batch.outputs(reads, output)
+        except ValueError as error:
+            raise _unreadable() from error
+
+    async def code(self, address: Address, *, block: Block | None = None) -> bytes:
+        """The code at an address; empty for an account without."""
+        return _bytes(await self._pinned("eth_getCode", [address], block))
+
+    async def _eth_call(
+        self,
+        transaction: dict[str, Any],
+        block: Block | None,
+        sender: Address | None,
+        value: int,
+        gas: int | None,
+        overrides: Overrides | None,
+    ) -> bytes:
+        if sender is not None:
+            transaction["from"] = sender
+        if value:
+            transaction["value"] = hex(value)
+        if gas is not None:
+            transaction["gas"] = hex(gas)
+        more = [overrides] if overrides else []
+        return _bytes(await self._pinned("eth_call", [transaction], block, *more))
+
+    async def _pinned(self, method: str, params: list[Any], block: Block | None, *more: Any) -> Any:
+        """A request at a block: given by hash (EIP-1898), by number to nodes that refuse a hash."""
+        if block is None:
+            block = await self.head()
+        by_number = [*params, hex(block.number), *more]
+        if self._hash_refused:
+            return await self.request(method, by_number)
+        try:
+            return await self.request(method, [*params, {"blockHash": block.hash}, *more])
+        except RpcError as refusal:
+            if refusal.rpc_code not in _INVALID_PARAMS:
+                raise
+            try:
+                answer = await self.request(method, by_number)
+            except RpcError:
+                raise refusal from None  # the parameters were wrong some other way
+            self._hash_refused = True
+            return answer
+
+    # --- simulation -----------------------------------------------------------------------------------------
+
+    async def simulate(
+        self, calls: Sequence[SimulatedCall], *, block: Block, overrides: Overrides | None = None
+    ) -> list[SimulatedResult]:
+        """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+
+        Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
+        ``SimulationUnsupported`` when the node does not offer the method.
+        """
+        if self._clock() < self._simulation_missing_until:
+            raise SimulationUnsupported
+        payload = {
+            "blockStateCalls": [
+                {"stateOverrides": dict(overrides or {}), "calls": [_transaction(call) for call in calls]}
+            ],
+            "traceTransfers": True,
+            "validation": False,
+        }
+        try:
+            answer = await self._pinned("eth_simulateV1", [payload], block)
+        except RpcError as error:
+            if error.rpc_code not in _METHOD_MISSING:
+                raise
+            self._simulation_missing_until = self._clock() + _RETRY_SIMULATION_S
+            raise SimulationUnsupported from error
+        try:
+            results = [_simulated(result) for result in answer[0]["calls"]]
+        except (LookupError, TypeError, AttributeError) as error:
+            raise _unreadable() from error
+        if len(results) != len(calls):
+            raise _unreadable()
+        return results
+
+
+def _transaction(call: SimulatedCall) -> dict[str, str]:
+    transaction = {"from": call.sender, "to": call.to, "input": _hex(call.data), "value": hex(call.value)}
+    if call.gas is not None:
+        transaction["gas"] = hex(call.gas)
+    return transaction
+
+
+def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
+    error = result.get("error") or {}
+    ok = _quantity(result["status"]) == 1
+    output = _bytes(result.get("returnData") or "0x")
+    # geth puts revert data in error.data and leaves returnData empty or equal; anvil has it in returnData.
+    if not ok and not output and isinstance(error.get("data"), str):
+        output = _bytes(error["data"])
+    peak = result.get("maxUsedGas")
+    return SimulatedResult(
+        ok=ok,
+        gas_used=_quantity(result["gasUsed"]),
+        output=output,
+        logs=tuple(
+            Log(checksum(entry["address"]), tuple(entry["topics"]), _bytes(entry["data"]))
+            for entry in result.get("logs") or ()
+        ),
+        error=error.get("code"),
+        peak_gas=None if peak is None else _quantity(peak),
+    )
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()
+
+
+def _bytes(value: Any) -> bytes:
+    try:
+        if value[:2] == "0x":
+            return bytes.fromhex(value[2:])
+    except (TypeError, ValueError):
+        pass
+    raise _unreadable()
+
+
+def _quantity(value: Any) -> int:
+    try:
+        if value[:2] == "0x":
+            return int(value[2:], 16)
+    except (TypeError, ValueError):
+        pass
+    raise _unreadable()
+
+
+def _unreadable() -> UpstreamError:
+    return UpstreamError("A node's answer cannot be read.", reason=Reason.RPC_ERROR)

@@ -1,0 +1,52 @@
+"""Identical concurrent reads become one request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable
+from typing import Any
+
+
+class SingleFlight:
+    """Runs at most one task per key at a time and gives its outcome to everyone who asked meanwhile.
+
+    The task belongs to nobody: a waiter that is cancelled strands no other, and the task is cancelled
+    only when the last waiter has gone.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[Hashable, _Flight] = {}
+
+    async def run(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """The outcome of the running task of this key, or of a new one made by ``start``."""
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = _Flight(asyncio.ensure_future(start()))
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters:
+                flight.task.cancel()
+            # Also when done: the next caller wants a new answer, not an old one.
+            if (flight.task.done() or not flight.waiters) and self._flights.get(key) is flight:
+                del self._flights[key]
+
+    async def close(self) -> None:
+        """Cancels what is still running; whoever waits for it gets ``CancelledError``."""
+        tasks = [flight.task for flight in self._flights.values()]
+        self._flights.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            # wait, not gather: a task that swallows cancellation must not hold the shutdown.
+            await asyncio.wait(tasks, timeout=1.0)
+
+
+class _Flight:
+    __slots__ = ("task", "waiters")
+
+    def __init__(self, task: asyncio.Future[Any]) -> None:
+        self.task = task
+        self.waiters = 0
