@@ -66,8 +66,9 @@ def pools_of(devnet, protocol):
 
 
 def random_amount(rng, most):
-    """Half of them of any magnitude, half of the magnitudes that move prices."""
-    return max(1, int(most * 10 ** rng.uniform(*rng.choice([(-len(str(most)), 0), (-4, 0)]))))
+    """Of any magnitude, of those that move prices, and now and then far beyond what a pool holds."""
+    span = rng.choices([(-len(str(most)), 0), (-4, 0), (0, 9)], [10, 10, 1])[0]
+    return min(2**127 - 1, max(1, int(most * 10 ** rng.uniform(*span))))
 
 
 def balance(chain, token, owner):
@@ -87,8 +88,8 @@ def add_random_positions(chain, rng, pools):
         snapshot = chain.snapshot(pool)
         tick = snapshot.tick
         for _ in range(3):
-            lower = (tick // spacing + rng.randint(-60, 40)) * spacing
-            upper = lower + rng.choice([1, 2, 17, 40, 256]) * spacing
+            lower = (tick // spacing + rng.randint(-20, 15)) * spacing
+            upper = lower + rng.choice([1, 2, 5, 17, 256]) * spacing
             share = rng.randint(1, 100)
             if pool.protocol == "uniswap-v3":
                 mint_v3(chain, pool, lower, upper, share)
@@ -165,7 +166,7 @@ def trade_at_random(chain, rng, pools, trades):
         token_in = pool.token0 if zero_for_one else pool.token1
         holder = chain.contracts["PoolManager"] if pool.protocol == "uniswap-v4" else pool.id
         most = min(balance(chain, token_in, chain.sender) // 20, balance(chain, token_in, holder) // 2 + 1)
-        amount_in = max(2, int(most * 10 ** rng.uniform(-5, 0)))
+        amount_in = max(2, int(most * 10 ** rng.uniform(-3, 0.5)))
         limit = None
         if pool.protocol == "uniswap-v3" and rng.random() < 0.4:
             distance = rng.randint(1, 400) * (-1 if zero_for_one else 1)
