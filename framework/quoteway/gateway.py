@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from cachetools import TTLCache
 
+from quoteway.competition import ask_all
 from quoteway.config import Config, NetworkConfig
 from quoteway.context import Runtime
 from quoteway.errors import ConfigError, ProviderUnavailable, Reason, RpcError, UpstreamError
@@ -22,7 +23,7 @@ from quoteway.evm.erc20 import token_facts
 from quoteway.models import NATIVE, Address, Capability, Token
 from quoteway.networks import Network, Networks
 from quoteway.plugins import NotEnabled, PluginEntry, Registry, State
-from quoteway.providers import RpcUpstream, TokenCatalog
+from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 from quoteway.sealing import KeyRing, Sealer
 from quoteway.spine import Spine
 
@@ -67,7 +68,7 @@ class Gateway:
         known = _known_networks(self.registry, self.config)
         self.runtime.networks = known
         self.registry.collect(Capability.RPC)
-        upstreams = [entry.provider for entry in self.registry.providers if entry.reason is None]
+        upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
         served = {chain_id for upstream in upstreams for chain_id in upstream.networks}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
@@ -92,6 +93,9 @@ class Gateway:
         except ConfigError as error:
             log.error("the configuration cannot be used: %s", error)
             return
+        except Exception:
+            log.exception("starting failed")
+            return
         await self._enter_lifespans()
         for entry in self.registry.plugins:
             if entry.reason is None and entry.state in (State.CONFIGURED, State.STARTED):
@@ -108,7 +112,7 @@ class Gateway:
         if not waits:
             return
         timeout_s = self.config.plugins.startup_timeout_s
-        await asyncio.wait(waits, timeout=timeout_s)
+        await asyncio.wait(waits, timeout=timeout_s)  # not gather: a plugin that swallows cancellation holds that
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
 
@@ -163,13 +167,18 @@ class Gateway:
     async def _forward(self, network: Network, method: str, params: Sequence[Any], timeout_s: float) -> Any:
         """One JSON-RPC call through the RPC upstream providers, in order; the next is asked when one has no answer."""
         last: UpstreamError | None = None
+        ends_at = time.monotonic() + timeout_s
         for upstream in self.registry.rpc_upstreams(network.chain_id):
+            left_s = max(ends_at - time.monotonic(), 0.0)
             try:
-                return await cast(RpcUpstream, upstream).forward(network, method, params, timeout_s=timeout_s)
+                return await cast(RpcUpstream, upstream).forward(network, method, params, timeout_s=left_s)
             except RpcError:
                 raise
             except UpstreamError as error:
                 last = error
+            except (Exception, SystemExit):
+                log.exception("RPC upstream %r raised", upstream.id)
+                last = UpstreamError(f"An RPC upstream of {network.slug} failed.", reason=Reason.RPC_ERROR)
         if last is not None:
             raise last
         raise ProviderUnavailable(
@@ -189,20 +198,21 @@ class Gateway:
         return token
 
     async def _look_up_token(self, chain_id: int, address: Address) -> Token | None:
+        key = (chain_id, address)
         network = self.runtime.networks.by_chain_id(chain_id)
         if network is None:
             return None
         if address == NATIVE:
             return Token(chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name)
-        for catalog in self.registry.enabled(Capability.TOKENS):
-            try:
-                found = await cast(TokenCatalog, catalog).token(chain_id, address)
-            except UpstreamError:
-                raise
-            except Exception:
-                log.exception("token catalog %r raised", catalog.id)
-                continue
-            if found is not None:
+
+        async def ask(catalog: Provider) -> Token | None:
+            return await cast(TokenCatalog, catalog).token(chain_id, address)
+
+        catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
+        timeout_s = self.config.quotes.competition_timeout_s
+        for outcome in await ask_all(catalogs, ask, timeout_s=timeout_s, verb="token", observe=self.registry.observe):
+            found = outcome.value
+            if isinstance(found, Token) and (found.chain_id, found.address) == key:
                 return found
         chain = self.runtime.chains[chain_id]
         return await token_facts(chain, address, await chain.head())
@@ -214,42 +224,49 @@ class _Lifespan:
     def __init__(self, entry: PluginEntry, manager: AbstractAsyncContextManager[Any]) -> None:
         self._entry = entry
         self._manager = manager
-        self._up = asyncio.Event()
+        self._entered = False
+        self._up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._leave = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self) -> asyncio.Task[Any]:
-        """Starts entering; the returned task ends when it is entered or has failed."""
-        name = self._entry.name
-        self._task = asyncio.create_task(self._run(), name=f"plugin:{name}.lifespan")
-        return asyncio.create_task(self._up.wait(), name=f"plugin:{name}.start")
+    def begin(self) -> asyncio.Future[None]:
+        """Starts entering; the returned future is done when it is entered or has failed."""
+        self._task = asyncio.create_task(self._run(), name=f"plugin:{self._entry.name}.lifespan")
+        return self._up
 
     async def _run(self) -> None:
         try:
             async with self._manager:
+                self._entered = True
                 if self._entry.reason is None:
                     self._entry.state = State.STARTED
-                self._up.set()
+                self._up.set_result(None)
                 await self._leave.wait()
-        except Exception as error:
-            if self._up.is_set():
+        except (Exception, SystemExit) as error:  # asyncio lets a task's SystemExit end the event loop
+            if self._entered:
                 log.exception("plugin %r failed while stopping", self._entry.name)
-            self._entry.refuse(NotEnabled.STARTUP_FAILED, f"{type(error).__name__}: {error}", error=error)
+            else:
+                self._entry.refuse(NotEnabled.STARTUP_FAILED, f"{type(error).__name__}: {error}", error=error)
         finally:
-            self._up.set()
+            if not self._up.done():
+                self._up.set_result(None)
 
     def judge(self, timeout_s: float) -> None:
         """Refuses the plugin when its lifespan was not entered in time."""
-        if not self._up.is_set():
-            self._entry.refuse(NotEnabled.STARTUP_FAILED, f"it did not start within {timeout_s:g} s")
-            if self._task is not None:
-                self._task.cancel()
+        if self._entered:
+            return
+        if self._up.done():
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, "its lifespan was cancelled while starting")
+            return
+        self._entry.refuse(NotEnabled.STARTUP_FAILED, f"it did not start within {timeout_s:g} s")
+        if self._task is not None:
+            self._task.cancel()
 
     def end(self) -> asyncio.Task[None]:
         """Leaves the lifespan; the returned task ends when that is done."""
         self._leave.set()
         assert self._task is not None
-        if not self._up.is_set():
+        if not self._entered:
             self._task.cancel()
         return self._task
 
@@ -265,17 +282,23 @@ def _known_networks(registry: Registry, config: Config) -> Networks:
     """What plugins describe, with the configuration's endpoints and facts laid over it."""
     known = Networks()
     for entry, networks in registry.ask("quoteway_networks"):
+        with_these = Networks(known)
         try:
             for network in networks:
-                known.add(network)
+                with_these.add(network)
         except ConfigError as error:
             entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
+        except Exception as error:
+            entry.refuse(NotEnabled.INCOMPLETE, f"quoteway_networks: {error!r}", error=error)
+        else:
+            known = with_these
     overlaid = Networks()
     for network in known:
         settings = config.networks.get(network.slug)
         overlaid.add(network if settings is None else _overlay(network, settings))
+    described = {network.slug for network in known}
     for slug, settings in config.networks.items():
-        if known.find(slug) is None:
+        if slug not in described:
             overlaid.add(_from_config(slug, settings))
     return overlaid
 
@@ -295,6 +318,11 @@ _FACTS = (
 
 
 def _overlay(network: Network, settings: NetworkConfig) -> Network:
+    if settings.chain_id not in (None, network.chain_id):
+        raise ConfigError(
+            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, yet {network.slug!r} is known with chain id "
+            f"{network.chain_id}: remove the line, or give the network another name"
+        )
     facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
     deployments = dict(network.deployments)
     for family, rows in settings.deployments.items():

@@ -120,8 +120,7 @@ class Sealer:
 
     def seal(self, quote: SealedQuote) -> SealedQuote:
         """The same quote with its ``token``. Raises ``UpstreamError`` when the provider's plan does not fit."""
-        if len(json.dumps(quote.plan, separators=(",", ":"))) > MAX_PLAN_CHARS:
-            raise UpstreamError("The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR)
+        quote = replace(quote, plan=plain_plan(quote.plan))
         content = _pack(_quote_to_json(quote))
         claims = {"iss": self._issuer, "aud": quote.capability.value, "iat": quote.created_at, "exp": quote.expires_at}
         token = self._ring.sign({**claims, **content}, _QUOTE_TYPE)
@@ -158,6 +157,24 @@ class Sealer:
         if commitment.expires_at <= self._clock():
             raise NotFound("The transaction id has expired.", reason=Reason.QUOTE_EXPIRED)
         return commitment
+
+
+def plain_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan as a token gives it back: tuples as lists, keys as text. Raises ``UpstreamError`` when it does not fit,
+    or is not plain JSON."""
+    try:
+        text = json.dumps(plan, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise UpstreamError("The provider's plan is not plain JSON.", reason=Reason.PROVIDER_ERROR) from None
+    if len(text) > MAX_PLAN_CHARS:
+        raise UpstreamError("The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR)
+    plain: Mapping[str, Any] = json.loads(text)
+    return plain
+
+
+def same_request(one: Request, other: Request) -> bool:
+    """Whether two requests ask for the same; what a token leaves out of them (a token's name, price) does not count."""
+    return type(one) is type(other) and _request_to_json(one) == _request_to_json(other)
 
 
 def _b64(data: bytes) -> str:
