@@ -13,7 +13,7 @@ from typing import Literal
 
 from cachetools import LRUCache
 
-from quoteway.errors import GatewayError, RpcError
+from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function
 from quoteway.evm.chain import Call, Chain, NativeBalance
@@ -148,12 +148,11 @@ async def approval_steps(
         if needs_reset:
             steps.append(_approve(chain, tokens[token], spender, 0, approval))
         steps.append(_approve(chain, tokens[token], spender, required, approval))
-    for spend in spends:
-        if spend.permit2_spender is None or spend.permit2_signed:
-            continue
-        grant = wallet.permit2.get((spend.token, spend.permit2_spender), Permit2Grant(0, 0, 0))
-        if grant.amount < spend.amount or grant.expiration < deadline:
-            steps.append(_permit2_approve(chain, tokens[spend.token], spend, grant, deadline))
+    for token, puller, required in _pulled(spends):
+        grant = wallet.permit2.get((token, puller), Permit2Grant(0, 0, 0))
+        if grant.amount < required or grant.expiration < deadline:
+            approval = Approval(token, puller, required, grant.amount, True, False)
+            steps.append(_permit2_approve(chain, tokens[token], approval, deadline))
     return steps
 
 
@@ -165,20 +164,30 @@ def _required(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
     return [(token, spender, amount) for (token, spender), amount in totals.items()]
 
 
+def _pulled(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
+    """What is pulled through Permit2 by whom, where no signed permit grants it. ``approve`` sets, it does not add."""
+    totals: dict[tuple[Address, Address], int] = {}
+    for spend in spends:
+        if spend.permit2_spender is not None and not spend.permit2_signed:
+            key = (spend.token, spend.permit2_spender)
+            totals[key] = totals.get(key, 0) + spend.amount
+    return [(token, puller, amount) for (token, puller), amount in totals.items()]
+
+
 async def _refuses_change(chain: Chain, wallet: Wallet, token: Address, spender: Address, amount: int) -> bool:
     """Whether the token refuses to change a non-zero allowance (USDT ``approve``), asked of the token itself."""
     data = erc20.APPROVE.encode([spender, amount])
     try:
-        await chain.call(token, data, block=wallet.block, sender=wallet.owner)
+        output = await chain.call(token, data, block=wallet.block, sender=wallet.owner)
     except RpcError:
         return True
-    except GatewayError:
-        raise
-    return False
+    return len(output) == 32 and not any(output)  # it answers false
 
 
 def _named(token: Token) -> str:
-    return token.symbol or token.address
+    """The symbol, unless it could reverse or hide what stands beside it in the sentence; then the address."""
+    symbol = token.symbol
+    return symbol if symbol and symbol.isprintable() and len(symbol) <= 32 else token.address
 
 
 def _amount(token: Token, amount: int) -> str:
@@ -209,10 +218,9 @@ def _approve(chain: Chain, token: Token, spender: Address, amount: int, approval
     return _step(chain, kind, token.address, erc20.APPROVE, [spender, amount], intent, approval)
 
 
-def _permit2_approve(chain: Chain, token: Token, spend: Spend, grant: Permit2Grant, deadline: int) -> Step:
-    assert spend.permit2_spender is not None
+def _permit2_approve(chain: Chain, token: Token, approval: Approval, deadline: int) -> Step:
     until = datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    intent = f"Allow {spend.permit2_spender} to take exactly {_amount(token, spend.amount)} through Permit2 until {until}"
-    approval = Approval(spend.token, spend.permit2_spender, spend.amount, grant.amount, True, False)
-    args = [spend.token, spend.permit2_spender, spend.amount, deadline]
+    exactly = _amount(token, approval.required)
+    intent = f"Allow {approval.spender} to take exactly {exactly} through Permit2 until {until}"
+    args = [token.address, approval.spender, approval.required, deadline]
     return _step(chain, "permit2_approval", permit2.ADDRESS, permit2.APPROVE, args, intent, approval)

@@ -11,10 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
-from eth_utils import keccak
-
 from quoteway import approvals, guard
-from quoteway.approvals import Wallet, WalletReader
+from quoteway.approvals import GrantKey, Wallet, WalletReader
 from quoteway.competition import ask_all, attempts_of, best
 from quoteway.config import Config
 from quoteway.context import Runtime
@@ -26,6 +24,7 @@ from quoteway.errors import (
     UpstreamError,
 )
 from quoteway.evm import permit2
+from quoteway.evm.address import keccak256
 from quoteway.evm.chain import Chain
 from quoteway.models import (
     NATIVE,
@@ -36,7 +35,6 @@ from quoteway.models import (
     Block,
     Build,
     Capability,
-    DeployRequest,
     Issue,
     Quote,
     Request,
@@ -48,7 +46,7 @@ from quoteway.models import (
 )
 from quoteway.plugins import Registry
 from quoteway.providers import Provider, SwapProvider
-from quoteway.sealing import TRANSACTION_LIFETIME_S, Sealer, TransactionCommitment
+from quoteway.sealing import TRANSACTION_LIFETIME_S, Sealer, TransactionCommitment, same_request
 from quoteway.simulation import Trace, simulate
 
 log = logging.getLogger("quoteway.spine")
@@ -96,7 +94,7 @@ class Spine:
         """
         candidates = self._candidates(capability, request, provider)
         chain = self._chain(request.chain_id)
-        sender = sender_of(request)
+        sender, _ = guard.parties(request)
 
         async def ask(candidate: Provider) -> Quote | None:
             quote = await cast(Builder, candidate).quote(request)
@@ -158,22 +156,29 @@ class Spine:
         """Reads what quotes will show of the wallet while providers work, so that it costs no round of its own."""
         if not isinstance(request, SwapRequest):
             return
-        token, grants = request.token_in.address, []
+        token = request.token_in.address
+        grants: list[GrantKey] = []
         for candidate in candidates if token != NATIVE else ():
-            spenders = candidate.spenders(request.chain_id)
+            try:
+                spenders = tuple(candidate.spenders(request.chain_id))
+            except Exception:
+                log.exception("provider %r raised", candidate.id)
+                continue
             pullers = [s for s in spenders if s != permit2.ADDRESS] if permit2.ADDRESS in spenders else []
             grants += [(token, s, None) for s in spenders if s not in pullers]
             grants += [(token, permit2.ADDRESS, puller) for puller in pullers]
         try:
-            await self._wallets.read(chain, await chain.head(), request.sender, [token], grants)
-        except GatewayError:
+            async with asyncio.timeout(self._config.quotes.competition_timeout_s):
+                await self._wallets.read(chain, await chain.head(), request.sender, [token], grants)
+        except (GatewayError, TimeoutError):
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
     async def _wallet(self, chain: Chain, block: Block, sender: Address, quote: Quote) -> Wallet | None:
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == chain.network.chain_id]
         try:
-            return await self._wallets.read(chain, block, sender, tokens, approvals.grants_of(quote.spends))
-        except GatewayError:
+            async with asyncio.timeout(self._config.quotes.competition_timeout_s):
+                return await self._wallets.read(chain, block, sender, tokens, approvals.grants_of(quote.spends))
+        except (GatewayError, TimeoutError):
             return None
 
     # --- open -> build -> guard -------------------------------------------------------------------------------------
@@ -196,7 +201,7 @@ class Spine:
         """
         if pin is None:
             pin = (await self.quote(capability, request, provider=provider)).sealed
-        elif pin.request != request:
+        elif pin.capability is not capability or not same_request(pin.request, request):
             raise InvalidRequest("quoteId is a quote for another request.", reason=Reason.CONFLICT)
         return await self.action(pin)
 
@@ -211,9 +216,8 @@ class Spine:
             raise ProviderUnavailable("The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED)
         chain = self._chain(sealed.request.chain_id)
         build = await self._build(provider, sealed)
-        guard.check_build(provider, sealed, build, now=self._now())
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, provider, build))
-        sender = sender_of(sealed.request)
+        sender, _ = guard.parties(sealed.request)
         needs = guard.needs_of(build)
         wallet = await self._wallets.read(chain, block, sender, needs, approvals.grants_of(build.spends))
         created_at = max(block.timestamp, sealed.created_at)
@@ -246,7 +250,9 @@ class Spine:
 
     async def _build(self, provider: Provider, sealed: SealedQuote) -> Build:
         async def build(candidate: Provider) -> Build:
-            return await cast(Builder, candidate).build(sealed)
+            answer = await cast(Builder, candidate).build(sealed)
+            guard.check_build(candidate, sealed, answer, now=self._now())
+            return answer
 
         (outcome,) = await ask_all(
             [provider],
@@ -270,7 +276,7 @@ class Spine:
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
                 raise guard.UnsafeAnswer(provider.id, f"a transaction goes to {to}, which has no code")
-            self._code_hashes[chain.network.chain_id, to] = keccak(hexstr=code)
+            self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
 
     def code_hash(self, chain_id: int, address: Address) -> str | None:
         """keccak-256 of the code at a target that passed the guard, as 0x hex; None when not looked at."""
@@ -318,8 +324,8 @@ class Spine:
         """keccak-256 over chain, sender and every transaction in order: the same action has the same id."""
         parts = [action.chain_id.to_bytes(32), bytes.fromhex(action.sender[2:])]
         for step in action.steps:
-            parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak(step.data)]
-        return "0x" + keccak(b"".join(parts)).hex()
+            parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
+        return "0x" + keccak256(b"".join(parts)).hex()
 
     def transaction_id(self, action: Action, index: int) -> str:
         """The ``txId`` of one step: a signed commitment to chain, sender, target, value and calldata."""
@@ -330,7 +336,7 @@ class Spine:
                 action.sender,
                 step.to,
                 step.value,
-                "0x" + keccak(step.data).hex(),
+                "0x" + keccak256(step.data).hex(),
                 self.action_id(action),
                 index,
                 action.created_at + TRANSACTION_LIFETIME_S,
@@ -354,11 +360,6 @@ class Spine:
 
     def _now(self) -> int:
         return int(self._runtime.clock())
-
-
-def sender_of(request: Request) -> Address:
-    """The account that signs and pays."""
-    return request.owner if isinstance(request, DeployRequest) else request.sender
 
 
 def _moved(signature: SignatureRequest, by: int) -> SignatureRequest:
