@@ -1,0 +1,26 @@
+"""Uniswap v2, v3 and v4, and forks of them, as rows of data: swaps through the Universal Router."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from quoteway import hookimpl
+
+if TYPE_CHECKING:
+    from marshmallow import Schema
+    from quoteway import Context, SwapProvider
+
+
+@hookimpl
+def quoteway_settings() -> type[Schema]:
+    from quoteway_uniswap.settings import UniswapSettings
+
+    return UniswapSettings
+
+
+@hookimpl
+def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
+    from quoteway_uniswap.provider import UniswapProvider
+
+    return (UniswapProvider(context),)

@@ -1,0 +1,113 @@
+"""Candidate pools of a token pair, computed: every address and id follows from factory, tokens and fee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from quoteway.evm.abi import encode
+from quoteway.evm.address import address_bytes, create2_address, keccak256
+from quoteway.models import NATIVE, Address
+from quoteway_amm import Kind
+
+from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3Deployment, V4Deployment
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRef:
+    """A pool that may exist.
+
+    ``id`` is the contract (v2, v3) or the 32-byte pool id (v4); ``target`` is what the lens asks: that contract, or
+    the PoolManager. ``fee`` is in pips, as the pool's key has it; ``tick_spacing`` is 0 on v2.
+    """
+
+    kind: Kind
+    id: str
+    target: Address
+    token0: Address
+    token1: Address
+    fee: int
+    tick_spacing: int = 0
+    v2_fee: tuple[int, int] = (997, 1000)
+
+
+def candidate_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolRef, ...]:
+    """All pools that routes from ``token_in`` to ``token_out`` through the base tokens can use.
+
+    Either token may be the native coin; it stands for its wrapped form and the other way round.
+    """
+    wrapped, bases = deployment.wrapped_native, deployment.pass_through
+    ends = (wrapped if token == NATIVE else token for token in (token_in, token_out))
+    tokens = tuple(dict.fromkeys((*bases, *ends)))
+    # What all requests have in common comes first and in one order, so that their reads coincide.
+    pairs = dict.fromkeys((*combinations(bases, 2), *combinations(tokens, 2)))
+    return tuple(ref for a, b in pairs for ref in pools_of_pair(deployment, *sorted_pair(a, b)))
+
+
+def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolKey, ...]:
+    """Known v4 pools of exactly this pair that are never candidates, since their hooks may change any amount."""
+    if deployment.v4 is None:
+        return ()
+    wrapped = deployment.wrapped_native
+    wanted = {wrapped if token == NATIVE else token for token in (token_in, token_out)}
+    return tuple(
+        key
+        for key in deployment.v4.known_pools
+        if key.hooks != NATIVE
+        and {wrapped if token == NATIVE else token for token in (key.currency0, key.currency1)} == wanted
+    )
+
+
+@lru_cache(maxsize=8192)
+def pools_of_pair(deployment: Deployment, token0: Address, token1: Address) -> tuple[PoolRef, ...]:
+    """The pools of two ERC-20 tokens in address order, and those of the native coin where one is its wrapped form."""
+    refs: list[PoolRef] = []
+    if deployment.v2 is not None:
+        refs.append(v2_pool(deployment.v2, token0, token1))
+    if deployment.v3 is not None:
+        refs += (v3_pool(deployment.v3, token0, token1, fee, spacing) for fee, spacing in deployment.v3.fee_tiers)
+    if deployment.v4 is not None:
+        pairs = [(token0, token1)]
+        if deployment.wrapped_native in (token0, token1):
+            pairs.append((NATIVE, token1 if token0 == deployment.wrapped_native else token0))
+        for pair in pairs:
+            keys = [PoolKey(*pair, fee, spacing) for fee, spacing in deployment.v4.fee_tiers]
+            keys += (
+                key
+                for key in deployment.v4.known_pools
+                if key.hooks == NATIVE and (key.currency0, key.currency1) == pair and key not in keys
+            )
+            refs += (v4_pool(deployment.v4, key) for key in keys)
+    return tuple(refs)
+
+
+def v2_pool(v2: V2Deployment, token0: Address, token1: Address) -> PoolRef:
+    """Source: UniswapV2Factory.createPair, salt = keccak256(abi.encodePacked(token0, token1))."""
+    salt = keccak256(address_bytes(token0) + address_bytes(token1))
+    pair = create2_address(v2.factory, salt, v2.init_code_hash)
+    fee = -(-(v2.fee_denominator - v2.fee_numerator) * 1_000_000 // v2.fee_denominator)
+    return PoolRef("v2", pair, pair, token0, token1, fee, 0, (v2.fee_numerator, v2.fee_denominator))
+
+
+def v3_pool(v3: V3Deployment, token0: Address, token1: Address, fee: int, tick_spacing: int) -> PoolRef:
+    """Source: UniswapV3PoolDeployer.deploy, salt = keccak256(abi.encode(token0, token1, fee))."""
+    salt = keccak256(encode(("address", "address", "uint24"), (token0, token1, fee)))
+    pool = create2_address(v3.deployer, salt, v3.init_code_hash)
+    return PoolRef("v3", pool, pool, token0, token1, fee, tick_spacing)
+
+
+def v4_pool(v4: V4Deployment, key: PoolKey) -> PoolRef:
+    """Source: v4-core PoolId.toId."""
+    return PoolRef("v4", pool_id(key), v4.pool_manager, key.currency0, key.currency1, key.fee, key.tick_spacing)
+
+
+def pool_id(key: PoolKey) -> str:
+    """A v4 pool's id, keccak256(abi.encode(poolKey)), 0x hex."""
+    fields = (key.currency0, key.currency1, key.fee, key.tick_spacing, key.hooks)
+    return "0x" + keccak256(encode(("address", "address", "uint24", "int24", "address"), fields)).hex()
+
+
+def sorted_pair(a: Address, b: Address) -> tuple[Address, Address]:
+    """Two tokens in the order of their addresses as numbers, as every factory wants them."""
+    return (a, b) if a.lower() < b.lower() else (b, a)

@@ -1,0 +1,192 @@
+"""Where Uniswap, or a fork of it, stands on a network: rows of data.
+
+A row is a mapping as it comes from a network's ``deployments["uniswap"]`` or from ``[plugin.uniswap] deployments``::
+
+    {
+        "protocol": "uniswap",                  # name shown in routes; one row per protocol and network
+        "router": "0x66a9...", "router_version": "2.0",
+        "wrapped_native": "0xC02a...",          # default: the network's
+        "base_tokens": ["0xA0b8..."],           # tokens that routes may pass through
+        "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000]},
+        "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]]},
+        "v4": {"pool_manager": "0x0000...", "fees": [[500, 10], [3000, 60]]},
+        "v4_known_pools": [{"currency0": ..., "currency1": ..., "fee": 100, "tick_spacing": 1, "hooks": "0x..."}],
+    }
+
+``v2``, ``v3`` and ``v4`` may each be absent; all members inside have Uniswap's own values as defaults where Uniswap's
+are the same on every chain. The router pays only from pools of its own factories, so paths never mix rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quoteway.errors import ConfigError
+from quoteway.evm.address import parse_address
+from quoteway.models import NATIVE, Address
+from quoteway.networks import Network
+
+V2_PAIR_INIT_CODE_HASH = "0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f"
+V3_POOL_INIT_CODE_HASH = "0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54"
+FEE_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
+"""(fee in pips, tick spacing): v3's tiers, and what almost all v4 pools without hooks use."""
+
+
+@dataclass(frozen=True, slots=True)
+class V2Deployment:
+    """A UniswapV2Factory. The swap fee is ``1 - fee_numerator / fee_denominator``."""
+
+    factory: Address
+    init_code_hash: bytes
+    fee_numerator: int = 997
+    fee_denominator: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class V3Deployment:
+    """A UniswapV3Factory. ``deployer`` is who creates the pools: the factory itself, but not in every fork."""
+
+    deployer: Address
+    init_code_hash: bytes
+    fee_tiers: tuple[tuple[int, int], ...] = FEE_TIERS
+
+
+@dataclass(frozen=True, slots=True)
+class PoolKey:
+    """v4-core PoolKey: what a v4 pool is, hashed to its id. ``currency0`` may be the native coin (zero address)."""
+
+    currency0: Address
+    currency1: Address
+    fee: int
+    tick_spacing: int
+    hooks: Address = NATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class V4Deployment:
+    """A v4 PoolManager. ``known_pools`` are keys that the standard fees would not reach; hooked ones are only named."""
+
+    pool_manager: Address
+    fee_tiers: tuple[tuple[int, int], ...] = FEE_TIERS
+    known_pools: tuple[PoolKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One protocol on one network, reached through one Universal Router."""
+
+    protocol: str
+    chain_id: int
+    router: Address
+    router_version: str
+    wrapped_native: Address
+    base_tokens: tuple[Address, ...]
+    v2: V2Deployment | None = None
+    v3: V3Deployment | None = None
+    v4: V4Deployment | None = None
+
+    @property
+    def pass_through(self) -> tuple[Address, ...]:
+        """Tokens that routes may pass through: the wrapped native coin first, then the base tokens."""
+        return tuple(dict.fromkeys((self.wrapped_native, *self.base_tokens)))
+
+
+def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
+    """A row as a ``Deployment``. Raises ConfigError naming the network, the row and the member."""
+    where = f"deployments.uniswap row {row.get('protocol', '?')!r} of network {network.slug!r}"
+    try:
+        _only(row, _ROW)
+        wrapped = row.get("wrapped_native") or network.wrapped_native
+        if wrapped is None:
+            raise ValueError("wrapped_native is missing and the network does not name it")
+        v2, v3, v4 = row.get("v2"), row.get("v3"), row.get("v4")
+        if v2 is None and v3 is None and v4 is None:
+            raise ValueError("one of v2, v3 and v4 is needed")
+        return Deployment(
+            protocol=str(row["protocol"]),
+            chain_id=network.chain_id,
+            router=parse_address(row["router"]),
+            router_version=str(row["router_version"]),
+            wrapped_native=parse_address(wrapped),
+            base_tokens=tuple(parse_address(token) for token in row.get("base_tokens", ())),
+            v2=None if v2 is None else _v2(v2),
+            v3=None if v3 is None else _v3(v3),
+            v4=None if v4 is None else _v4(v4, row.get("v4_known_pools", ())),
+        )
+    except KeyError as error:
+        raise ConfigError(f"{where}: {error.args[0]} is missing") from None
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{where}: {error}") from None
+
+
+def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = ()) -> tuple[Deployment, ...]:
+    """The protocols on a network: configured rows first, then the network's own, then the built-in ones.
+
+    A protocol name given twice counts once, at its first place, so that a configured row replaces a built-in one.
+    """
+    from quoteway_uniswap.public_networks import ROWS
+
+    rows = (*extra_rows, *network.deployments.get("uniswap", ()), *ROWS.get(network.chain_id, ()))
+    found: dict[str, Deployment] = {}
+    for row in rows:
+        deployment = parse_deployment(row, network)
+        found.setdefault(deployment.protocol, deployment)
+    return tuple(found.values())
+
+
+_ROW = {
+    "protocol", "router", "router_version", "wrapped_native", "base_tokens", "v2", "v3", "v4", "v4_known_pools",
+}  # fmt: skip
+
+
+def _v2(row: Mapping[str, Any]) -> V2Deployment:
+    _only(row, {"factory", "init_code_hash", "fee"})
+    numerator, denominator = row.get("fee", (997, 1000))
+    if not 0 < numerator <= denominator:
+        raise ValueError(f"v2.fee {numerator}/{denominator} is not in (0, 1]")
+    code_hash = _hash(row.get("init_code_hash", V2_PAIR_INIT_CODE_HASH))
+    return V2Deployment(parse_address(row["factory"]), code_hash, int(numerator), int(denominator))
+
+
+def _v3(row: Mapping[str, Any]) -> V3Deployment:
+    _only(row, {"factory", "deployer", "init_code_hash", "fees"})
+    deployer = parse_address(row.get("deployer") or row["factory"])
+    return V3Deployment(deployer, _hash(row.get("init_code_hash", V3_POOL_INIT_CODE_HASH)), _tiers(row))
+
+
+def _v4(row: Mapping[str, Any], known_pools: Sequence[Mapping[str, Any]]) -> V4Deployment:
+    _only(row, {"pool_manager", "fees"})
+    keys = tuple(
+        PoolKey(
+            parse_address(pool["currency0"]),
+            parse_address(pool["currency1"]),
+            int(pool["fee"]),
+            int(pool["tick_spacing"]),
+            parse_address(pool.get("hooks", NATIVE)),
+        )
+        for pool in known_pools
+    )
+    return V4Deployment(parse_address(row["pool_manager"]), _tiers(row), keys)
+
+
+def _tiers(row: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    tiers = tuple((int(fee), int(spacing)) for fee, spacing in row.get("fees", FEE_TIERS))
+    for fee, spacing in tiers:
+        if not (0 <= fee < 1_000_000 and 0 < spacing < 32768):
+            raise ValueError(f"fee {fee} with tick spacing {spacing} is of no pool")
+    return tiers
+
+
+def _hash(text: str) -> bytes:
+    raw = bytes.fromhex(text.removeprefix("0x"))
+    if len(raw) != 32:
+        raise ValueError(f"init_code_hash has {len(raw)} bytes, not 32")
+    return raw
+
+
+def _only(row: Mapping[str, Any], members: set[str]) -> None:
+    unknown = sorted(set(row) - members)
+    if unknown:
+        raise ValueError(f"unknown member {unknown[0]!r}; known: {', '.join(sorted(members))}")

@@ -1,0 +1,142 @@
+"""The lens: questions packed for ``contracts/Lens.sol``, its answers as pool snapshots. See there for both layouts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from quoteway.evm.abi import encode
+from quoteway.evm.address import address_bytes
+from quoteway_amm import ConcentratedPool, Pool, V2Pool
+
+from quoteway_uniswap.candidates import PoolRef
+
+POOLS_PER_CALL = 40
+"""An answer holds some 1,200 ticks at most (EIP-170), shared by the pools of a call that exist: about a third."""
+
+_KINDS = {"v2": 2, "v3": 3, "v4": 4}
+_BAND_TICKS = 7_000
+"""How far, at least, a first look goes on each side: a price twice or half as high."""
+
+_ALL_WORDS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pool and the bitmap words wanted: around the current word, or (``start`` given) outward from that word."""
+
+    ref: PoolRef
+    below: int
+    above: int
+    start: int | None = None
+
+    def packed(self) -> bytes:
+        """The 68 bytes of one record."""
+        ref = self.ref
+        return b"".join(
+            (
+                bytes([_KINDS[ref.kind]]),
+                address_bytes(ref.target),
+                bytes.fromhex(ref.id[2:]) if ref.kind == "v4" else bytes(32),
+                ref.tick_spacing.to_bytes(3, "big"),
+                bytes([self.start is None]),
+                (self.start or 0).to_bytes(3, "big", signed=True),
+                self.below.to_bytes(4, "big"),
+                self.above.to_bytes(4, "big"),
+            )
+        )
+
+
+def first_look(ref: PoolRef) -> Question:
+    """The pool's state and a band around its price; an empty word costs 3,000 gas, so narrow spacings get many."""
+    words = -(-_BAND_TICKS // (256 * ref.tick_spacing)) if ref.tick_spacing else 0
+    return Question(ref, words, words)
+
+
+def rest_below(ref: PoolRef, word: int) -> Question:
+    """Everything from ``word`` down to the lowest tick."""
+    return Question(ref, _ALL_WORDS, 0, word)
+
+
+def rest_above(ref: PoolRef, word: int) -> Question:
+    """Everything from ``word`` up to the highest tick."""
+    return Question(ref, 0, _ALL_WORDS, word)
+
+
+def creation_code(questions: Sequence[Question]) -> bytes:
+    """The data of the eth_call that answers up to ``POOLS_PER_CALL`` questions."""
+    packed = b"".join(question.packed() for question in questions)
+    return _bytecode() + encode(("bytes",), (packed,))
+
+
+def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | None]:
+    """One snapshot per question, None where there is no pool or it is empty of reserves. Raises ValueError."""
+    reader = _Reader(answer)
+    if reader.uint(1) != 1:
+        raise ValueError("the lens answered in another version of its layout")
+    pools = [_read_pool(reader, question.ref) for question in questions]
+    if reader.at != len(answer):
+        raise ValueError("the lens answered more than it was asked for")
+    return pools
+
+
+def _read_pool(reader: _Reader, ref: PoolRef) -> Pool | None:
+    tag = reader.uint(1)
+    if tag == 0:
+        return None
+    if tag == 2:
+        reserve0, reserve1 = reader.uint(14), reader.uint(14)
+        return V2Pool(ref.id, ref.token0, ref.token1, reserve0, reserve1, *ref.v2_fee)
+    sqrt_price_x96, tick = reader.uint(20), reader.int(3)
+    protocol_fee, lp_fee, liquidity = reader.uint(4), reader.uint(3), reader.uint(16)
+    word_lo, word_hi = reader.int(3), reader.int(3)
+    ticks = tuple((reader.int(3), reader.int(16)) for _ in range(reader.uint(2)))
+    # Two halves in either protocol: v4-core ProtocolFeeLibrary 12 bits each, v3-core slot0.feeProtocol 4 bits each.
+    width = 12 if ref.kind == "v4" else 4
+    return ConcentratedPool(
+        "v4" if ref.kind == "v4" else "v3",
+        ref.id,
+        ref.token0,
+        ref.token1,
+        lp_fee if ref.kind == "v4" else ref.fee,
+        ref.tick_spacing,
+        sqrt_price_x96,
+        tick,
+        liquidity,
+        ticks,
+        word_lo,
+        word_hi,
+        protocol_fee & ((1 << width) - 1),
+        protocol_fee >> width,
+    )
+
+
+class _Reader:
+    """Big-endian integers one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def uint(self, size: int) -> int:
+        return self._int(size, signed=False)
+
+    def int(self, size: int) -> int:
+        return self._int(size, signed=True)
+
+    def _int(self, size: int, *, signed: bool) -> int:
+        end = self.at + size
+        if end > len(self.data):
+            raise ValueError("the lens answered less than it was asked for")
+        value = int.from_bytes(self.data[self.at : end], "big", signed=signed)
+        self.at = end
+        return value
+
+
+@cache
+def _bytecode() -> bytes:
+    text = (resources.files("quoteway_uniswap") / "artifacts" / "Lens.json").read_text()
+    return bytes.fromhex(json.loads(text)["bytecode"][2:])

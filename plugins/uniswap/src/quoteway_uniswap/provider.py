@@ -1,0 +1,138 @@
+"""The swap provider: quotes by exact local maths, builds Universal Router transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from quoteway import (
+    Address,
+    Block,
+    Build,
+    ConfigError,
+    Context,
+    InvalidRequest,
+    Quote,
+    Reason,
+    SealedQuote,
+    SwapProvider,
+    SwapRequest,
+    UpstreamError,
+)
+from quoteway.evm import permit2
+
+from quoteway_uniswap.building import build_swap
+from quoteway_uniswap.candidates import hooked_pools, pool_id
+from quoteway_uniswap.commands import RESERVED_RECIPIENTS
+from quoteway_uniswap.deployments import Deployment, deployments_of
+from quoteway_uniswap.quoting import quote_of_route, quote_of_wrapping
+from quoteway_uniswap.routing import Refusal, Route, best_route, is_wrapping
+from quoteway_uniswap.state import PoolStates
+from quoteway_uniswap.taxes import TransferTaxes
+
+_MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
+    "no_liquidity": ("The pools of this pair hold no liquidity.", Reason.INSUFFICIENT_LIQUIDITY),
+    "insufficient_liquidity": ("No path takes the whole amount.", Reason.INSUFFICIENT_LIQUIDITY),
+    "amount_too_low": ("The amount is so low that nothing would come out.", Reason.AMOUNT_TOO_LOW),
+}
+
+
+class UniswapProvider(SwapProvider):
+    """Best single path of up to three hops over v2, v3 and v4 pools, net of gas, exact at its block."""
+
+    id = "uniswap"
+    title = "Uniswap"
+    docs = "https://docs.uniswap.org/contracts/universal-router/overview"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._max_hops: int = context.settings.get("max_hops", 3)
+        self._lifetime_s: int | None = context.settings.get("lifetime_s")
+        self._deployments = _configured(context)
+        self.networks = frozenset(self._deployments)
+        self._states: dict[int, PoolStates] = {}
+        self._taxes: dict[int, TransferTaxes] = {}
+
+    def contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """The Universal Routers."""
+        return {d.router: f"{d.protocol.title()} Universal Router" for d in self._deployments.get(chain_id, ())}
+
+    def spenders(self, chain_id: int) -> Sequence[Address]:
+        """Permit2, and the routers that pull through it."""
+        rows = self._deployments.get(chain_id, ())
+        return (permit2.ADDRESS, *dict.fromkeys(row.router for row in rows)) if rows else ()
+
+    async def quote(self, request: SwapRequest) -> Quote | None:
+        """See ``SwapProvider``. Raises UpstreamError with reason insufficient_liquidity or amount_too_low."""
+        deployments = self._deployments.get(request.chain_id)
+        if request.is_cross_chain or not deployments:
+            return None
+        self._check(request, deployments)
+        block = await self._context.chain(request.chain_id).head()
+        for deployment in deployments:
+            if is_wrapping(request, deployment.wrapped_native):
+                return quote_of_wrapping(deployment, block, request, self._lifetime_s)
+        outcomes = await asyncio.gather(*(self._route(d, block, request) for d in deployments))
+        routes = [outcome for outcome in outcomes if isinstance(outcome, Route)]
+        if routes:
+            best = max(routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output)
+            return await quote_of_route(self._context, best, block, request, self._lifetime_s)
+        return self._refuse(request, deployments, [o for o in outcomes if not isinstance(o, Route)])
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """See ``SwapProvider``. Raises UpstreamError when the quote's deployment is no longer configured."""
+        request = sealed.request
+        if not isinstance(request, SwapRequest):
+            raise InvalidRequest("This quote is not a swap.", reason=Reason.QUOTE_INVALID)
+        for deployment in self._deployments.get(request.chain_id, ()):
+            if (deployment.protocol, deployment.router) == (sealed.plan["protocol"], sealed.plan["router"]):
+                chain = self._context.chain(request.chain_id)
+                return await build_swap(self._context, chain, deployment, sealed, request)
+        raise UpstreamError(
+            "The router of this quote is no longer configured: request a new quote.", reason=Reason.PROVIDER_ERROR
+        )
+
+    async def _route(self, deployment: Deployment, block: Block, request: SwapRequest) -> Route | Refusal:
+        chain_id = request.chain_id
+        chain = self._context.chain(chain_id)
+        if chain_id not in self._states:
+            self._states[chain_id] = PoolStates(chain)
+            self._taxes[chain_id] = TransferTaxes(chain, self._deployments[chain_id], self._context.now)
+        return await best_route(
+            deployment, self._states[chain_id], self._taxes[chain_id], block, request, self._max_hops
+        )
+
+    def _check(self, request: SwapRequest, deployments: Sequence[Deployment]) -> None:
+        if request.amount_in >= permit2.MAX_AMOUNT:
+            raise InvalidRequest("The amount does not fit Permit2's uint160.", reason=Reason.AMOUNT_TOO_HIGH)
+        if request.recipient in RESERVED_RECIPIENTS or request.recipient in {d.router for d in deployments}:
+            raise InvalidRequest("Tokens sent to this recipient would be lost.", reason=Reason.INVALID_FORMAT)
+
+    def _refuse(
+        self, request: SwapRequest, deployments: Sequence[Deployment], refusals: Sequence[Refusal]
+    ) -> Quote | None:
+        tokens = request.token_in.address, request.token_out.address
+        hooked = [pool_id(key) for deployment in deployments for key in hooked_pools(deployment, *tokens)]
+        skipped = f" Skipped, since their hooks may change any amount: {', '.join(hooked)}." if hooked else ""
+        for refusal in ("insufficient_liquidity", "amount_too_low", "no_liquidity"):
+            if refusal in refusals:
+                message, reason = _MESSAGES[refusal]
+                raise UpstreamError(message + skipped, reason=reason)
+        if skipped:
+            raise UpstreamError("No pool without hooks joins these tokens." + skipped, reason=Reason.NO_ROUTE)
+        return None
+
+
+def _configured(context: Context) -> dict[int, tuple[Deployment, ...]]:
+    extra: dict[str, list[Mapping[str, object]]] = {}
+    for row in context.settings.get("deployments", ()):
+        members = dict(row)
+        slug = members.pop("network", None)
+        if not isinstance(slug, str) or context.networks.find(slug) is None:
+            known = ", ".join(network.slug for network in context.networks)
+            raise ConfigError(f"plugin.uniswap.deployments: network {slug!r} is unknown; known: {known}")
+        extra.setdefault(slug, []).append(members)
+    found = {
+        network.chain_id: deployments_of(network, extra.get(network.slug, ())) for network in context.networks
+    }
+    return {chain_id: deployments for chain_id, deployments in found.items() if deployments}

@@ -1,0 +1,177 @@
+"""From a route to the quote a client sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quoteway import (
+    NATIVE,
+    Address,
+    Block,
+    Context,
+    Fee,
+    Gas,
+    Hop,
+    Issue,
+    Leg,
+    Notice,
+    Quote,
+    RoutePath,
+    Spend,
+    SwapRequest,
+    Token,
+)
+from quoteway.evm import permit2
+from quoteway_amm import UNISWAP_GAS
+from quoteway_amm import Hop as PathHop
+
+from quoteway_uniswap.candidates import hooked_pools, pool_id
+from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.routing import PRIORITY_FEE_WEI, Route
+
+HIGH_PRICE_IMPACT_BPS = 500
+
+# Paths are estimated, wallets and tokens differ: the limit leaves room; an action gets limits from its simulation.
+_GAS_LIMIT_PCT = 130
+
+
+def minimum_out(amount_out: int, slippage_bps: int) -> int:
+    """What the chain enforces: rounded down, but never nothing for something."""
+    return max(amount_out * (10_000 - slippage_bps) // 10_000, 1)
+
+
+def spends_of(deployment: Deployment, request: SwapRequest, *, signed: bool) -> tuple[Spend, ...]:
+    """What the router pulls through Permit2; nothing for the native coin."""
+    if request.token_in.address == NATIVE:
+        return ()
+    return (
+        Spend(request.token_in.address, request.amount_in, permit2.ADDRESS, deployment.router, permit2_signed=signed),
+    )
+
+
+async def quote_of_route(
+    context: Context, route: Route, block: Block, request: SwapRequest, lifetime_s: int | None
+) -> Quote:
+    """The quote of a route found at ``block``."""
+    deployment, path = route.deployment, route.path
+    amount_min = minimum_out(route.amount_out, request.slippage_bps)
+    fees = [fee for hop in path.hops if (fee := await _lp_fee(context, request, hop)) is not None]
+    net_output = None if route.net_output is None else route.net_output - (route.amount_out - amount_min)
+    issues = [
+        Issue("transfer_tax", token.address, tax_bps, 0)
+        for token, tax_bps in ((request.token_in, route.tax_in_bps), (request.token_out, route.tax_out_bps))
+        if tax_bps
+    ]
+    impact_bps = path.price_impact_bps
+    if impact_bps > HIGH_PRICE_IMPACT_BPS:
+        issues.append(Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS))
+    return Quote(
+        inputs=(Leg(request.token_in, request.amount_in, request.sender),),
+        outputs=(Leg(request.token_out, route.amount_out, request.recipient, amount_min=amount_min),),
+        block=block,
+        plan=_plan(deployment, path.hops),
+        spends=spends_of(deployment, request, signed=request.permit2_signature),
+        slippage_bps=request.slippage_bps,
+        fees=tuple(fees),
+        gas=_gas(path.gas_units, block),
+        route=(RoutePath(10_000, tuple(_hop(deployment, hop) for hop in path.hops)),),
+        price_impact_bps=impact_bps,
+        issues=tuple(issues),
+        warnings=tuple(_warnings(route, request)),
+        net_output=None if net_output is None else max(net_output, 0),
+        lifetime_s=lifetime_s,
+    )
+
+
+def quote_of_wrapping(deployment: Deployment, block: Block, request: SwapRequest, lifetime_s: int | None) -> Quote:
+    """Wrapping and unwrapping is one to one, at any time: the minimum is the amount."""
+    amount = request.amount_in
+    step = UNISWAP_GAS.wrap if request.token_in.address == NATIVE else UNISWAP_GAS.unwrap
+    hop = Hop(
+        "uniswap",
+        "wrapped-native",
+        deployment.wrapped_native,
+        request.token_in.address,
+        request.token_out.address,
+        amount,
+        amount,
+        0.0,
+    )
+    return Quote(
+        inputs=(Leg(request.token_in, amount, request.sender),),
+        outputs=(Leg(request.token_out, amount, request.recipient, amount_min=amount),),
+        block=block,
+        plan=_plan(deployment, ()),
+        spends=spends_of(deployment, request, signed=request.permit2_signature),
+        slippage_bps=request.slippage_bps,
+        gas=_gas(UNISWAP_GAS.transaction + step, block),
+        route=(RoutePath(10_000, (hop,)),),
+        price_impact_bps=0,
+        net_output=amount,
+        lifetime_s=lifetime_s,
+    )
+
+
+def _plan(deployment: Deployment, hops: tuple[PathHop, ...]) -> dict[str, Any]:
+    """Read back by ``building.hops_of_plan``: [kind, token in, token out, fee, tick spacing] per hop."""
+    return {
+        "protocol": deployment.protocol,
+        "router": deployment.router,
+        "hops": [
+            [hop.pool.kind, hop.token_in, hop.token_out, _key_fee(hop), getattr(hop.pool, "tick_spacing", 0)]
+            for hop in hops
+        ],
+    }
+
+
+def _key_fee(hop: PathHop) -> int:
+    """The fee in the pool's key: of v2 none, of v3 and hookless v4 what the LPs get."""
+    return int(getattr(hop.pool, "fee_pips", 0))
+
+
+def _hop(deployment: Deployment, hop: PathHop) -> Hop:
+    return Hop(
+        "uniswap",
+        f"{deployment.protocol}-{hop.pool.kind}",
+        hop.pool.id,
+        hop.token_in,
+        hop.token_out,
+        hop.amount_in,
+        hop.amount_out,
+        hop.fee_pips / 100,
+    )
+
+
+async def _lp_fee(context: Context, request: SwapRequest, hop: PathHop) -> Fee | None:
+    token = await _token(context, request, hop.token_in)
+    if token is None:
+        return None
+    amount = -(-hop.amount_in * hop.fee_pips // 1_000_000)
+    return Fee("Liquidity providers' fee", "lp", token, amount, included=True, bps=hop.fee_pips / 100)
+
+
+async def _token(context: Context, request: SwapRequest, address: Address) -> Token | None:
+    for token in (request.token_in, request.token_out):
+        if token.address == address:
+            return token
+    return await context.token(request.chain_id, address)
+
+
+def _gas(units: int, block: Block) -> Gas:
+    limit = units * _GAS_LIMIT_PCT // 100
+    if block.base_fee_wei is None:
+        return Gas(units, limit)
+    # Twice the base fee outlasts six full blocks of its steepest rise (EIP-1559).
+    max_fee = 2 * block.base_fee_wei + PRIORITY_FEE_WEI
+    return Gas(units, limit, max_fee, cost_wei=units * (block.base_fee_wei + PRIORITY_FEE_WEI))
+
+
+def _warnings(route: Route, request: SwapRequest) -> list[Notice]:
+    notices = []
+    if "gas_exceeds_output" in route.path.warnings:
+        notices.append(Notice("gas_exceeds_output", "Gas costs more than the swap brings in."))
+    for key in hooked_pools(route.deployment, request.token_in.address, request.token_out.address):
+        notices.append(
+            Notice("hooked_pool_skipped", f"Pool {pool_id(key)} has hooks, which may change any amount: not considered.")
+        )
+    return notices

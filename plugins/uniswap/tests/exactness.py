@@ -1,0 +1,167 @@
+"""Random swaps executed on the devnet: what arrived against what was quoted, to the wei.
+
+``python exactness.py --swaps 3000 --seed 1`` prints a summary; its exit code says whether every difference is zero.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from execution import Desk, Reverted
+from quoteway import NATIVE, SwapRequest, UpstreamError
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.chains import Devnet
+
+SWAPS_PER_STATE = 40
+"""After so many swaps in a row on the state that they leave behind, the chain goes back to where it was."""
+FRESH_RECIPIENT = "0x000000000000000000000000000000000000dEaD"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One executed swap. ``wei`` is received minus quoted."""
+
+    pair: str
+    amount_in: int
+    path: str
+    quoted: int
+    received: int
+    router_left: int
+
+    @property
+    def wei(self) -> int:
+        return self.received - self.quoted
+
+
+@dataclass
+class Report:
+    """All executed swaps, what was refused and why, and reverts (there must be none)."""
+
+    swaps: list[Difference] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+    reverted: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def wrong(self) -> list[Difference]:
+        """Swaps that gave anything but the quoted amount, or left something in the router."""
+        return [swap for swap in self.swaps if swap.wei or swap.router_left]
+
+    @property
+    def paths(self) -> Counter[str]:
+        """How often each sequence of pool kinds was taken."""
+        return Counter(swap.path for swap in self.swaps)
+
+
+async def execute_random_swaps(
+    n: int, seed: int, devnet: Devnet | None = None, slugs: Iterable[str] = ("devnet", "devnet-l2")
+) -> Report:
+    """Execute ``n`` random swaps: all tokens and both directions, 10^-6 to 30 % of a pool's depth, native and not."""
+    if devnet is None:
+        async with Devnet.start() as started:
+            return await execute_random_swaps(n, seed, started, slugs)
+    chance = random.Random(seed)
+    report = Report()
+    started_at = time.perf_counter()
+    counts = [n - n // 5, n // 5]
+    for slug, count in zip(slugs, counts, strict=False):
+        async with Desk(devnet, slug) as desk:
+            await _run(desk, chance, count, report)
+    report.seconds = time.perf_counter() - started_at
+    return report
+
+
+async def _run(desk: Desk, chance: random.Random, count: int, report: Report) -> None:
+    executed = 0
+    snapshot = desk.rpc("evm_snapshot")
+    while executed < count:
+        if executed % SWAPS_PER_STATE == SWAPS_PER_STATE - 1:
+            desk.rpc("evm_revert", snapshot)
+            snapshot = desk.rpc("evm_snapshot")
+        request = random_request(desk, chance)
+        pair = f"{request.token_in.symbol}>{request.token_out.symbol}"
+        try:
+            quote = await desk.quote(request)
+        except UpstreamError as error:
+            report.refused[str(error.reason)] += 1
+            continue
+        if quote is None:
+            report.refused["no_route"] += 1
+            continue
+        path = "-".join(hop.protocol.removeprefix("uniswap-") for hop in quote.route[0].hops)
+        executed += 1
+        try:
+            build = await desk.provider.build(desk.seal(request, quote))
+            done = desk.execute(request, quote, build)
+        except Reverted as error:
+            report.reverted.append(str(error))
+            continue
+        left = sum(done.left.values())
+        report.swaps.append(Difference(pair, request.amount_in, path, done.quoted, done.received, left))
+    desk.rpc("evm_revert", snapshot)
+
+
+def random_request(desk: Desk, chance: random.Random) -> SwapRequest:
+    """A request whose size is drawn from the depth of some pool that trades the input token."""
+    prices = {token.address: token for token in desk.manifest.tokens}
+    prices[NATIVE] = prices[desk.network.wrapped_native]
+    pool = chance.choice([pool for pool in desk.manifest.pools if pool.hooks == NATIVE])
+    sold, bought = (pool.token0, pool.token1) if chance.random() < 0.5 else (pool.token1, pool.token0)
+    if chance.random() < 0.5:
+        bought = chance.choice([token for token in prices if _wrapped(desk, token) != _wrapped(desk, sold)])
+    sold, bought = _either_form(desk, chance, sold), _either_form(desk, chance, bought)
+    info = prices[sold]
+    depth = Fraction(pool.depth_usd, 2) / Fraction(info.price_usd) * 10**info.decimals
+    amount = max(int(depth * Fraction(10 ** chance.uniform(-6, -0.5229))), 1)
+    sender = chance.choice(ACCOUNTS).address
+    by_address = {token.address: token for token in desk.tokens.values()}
+    return SwapRequest(
+        desk.network.chain_id,
+        desk.network.chain_id,
+        by_address[sold],
+        by_address[bought],
+        amount,
+        sender,
+        sender if chance.random() < 0.5 else FRESH_RECIPIENT,
+        chance.choice((0, 10, 50, 300)),
+    )
+
+
+def _wrapped(desk: Desk, token: str) -> str:
+    return desk.network.wrapped_native if token == NATIVE else token
+
+
+def _either_form(desk: Desk, chance: random.Random, token: str) -> str:
+    if token in (NATIVE, desk.network.wrapped_native):
+        return chance.choice((NATIVE, desk.network.wrapped_native))
+    return token
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--swaps", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    report = asyncio.run(execute_random_swaps(options.swaps, options.seed))
+    each_ms = 1000 * report.seconds / max(len(report.swaps), 1)
+    print(f"{len(report.swaps)} swaps executed, seed {options.seed}, {report.seconds:.1f} s ({each_ms:.0f} ms each)")
+    print(f"not quoted: {dict(report.refused)}; reverted: {len(report.reverted)}")
+    hops = Counter(path.count("-") + 1 if "wrapped" not in path else 0 for path in report.paths.elements())
+    print(f"hops: {dict(sorted(hops.items()))}; paths: {dict(report.paths.most_common())}")
+    print(f"received minus quoted is not 0 wei in {len(report.wrong)} of {len(report.swaps)}")
+    for line in [*report.reverted[:5], *map(str, report.wrong[:10])]:
+        print(line)
+    sys.exit(bool(report.wrong or report.reverted))
+
+
+if __name__ == "__main__":
+    main()
