@@ -4,6 +4,9 @@ import asyncio
 import gzip
 import ipaddress
 import os
+import shutil
+import ssl
+import subprocess
 import time
 
 import aiohttp
@@ -211,6 +214,34 @@ async def test_the_connection_goes_to_the_address_that_was_checked(server, sessi
     await fetch(session, server.url.with_host("rebinding.example"), LIMITS)
     assert asked == ["rebinding.example"]
     assert server.requests[0].headers["Host"] == f"rebinding.example:{server.url.port}"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+async def test_tls_is_checked_against_the_name_and_not_the_address(tmp_path, monkeypatch):
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subject = ["-subj", "/CN=lists.example", "-addext", "subjectAltName=DNS:lists.example"]
+    new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    files = ["-keyout", str(key), "-out", str(certificate), "-days", "2"]
+    await (await asyncio.create_subprocess_exec(*new, *files, *subject, stderr=subprocess.DEVNULL)).wait()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+    async def resolve(host, port, **options):
+        return [(2, 1, 6, "", ("127.0.0.1", port))]
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls) as server:
+        port = server.sockets[0].getsockname()[1]
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
+        trusting = aiohttp.TCPConnector(ssl=ssl.create_default_context(cafile=certificate))
+        async with aiohttp.ClientSession(connector=trusting) as session:
+            assert (await fetch(session, URL(f"https://lists.example:{port}/"), LIMITS)).body == b"{}"
+            assert "Certificate" in await refused(session, URL(f"https://other.example:{port}/"))
 
 
 async def test_a_refused_connection_is_a_refused_list(session):

@@ -183,8 +183,10 @@ class TokenListCatalog(TokenCatalog):
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Follows the lists while entered. Files are read before that, URLs after: those may be slow."""
-        files = [source for source in self._sources if isinstance(source, FileSource)]
-        failures = {source: 0 if await self._refresh(source, quiet=False) else 1 for source in files}
+        failures: dict[ListSource, int] = {}
+        for source in self._sources:
+            if isinstance(source, FileSource):
+                failures[source] = 0 if await self._refresh(source, quiet=False) else 1
         tasks = [
             asyncio.create_task(self._follow(source, failures.get(source)), name=f"tokenlist:{source.label}")
             for source in self._sources

@@ -1,8 +1,9 @@
 """Reading one Token List document: strict about each entry, tolerant of a bad one.
 
 Source: Token Lists JSON schema (``tokenlist.schema.json`` of the package ``@uniswap/token-lists``). An entry
-accepted here is accepted by that schema. The reverse does not hold, because a list is data from outside that
-people act on: only EVM addresses, EIP-55 where mixed case, and only text that cannot pass for other text.
+accepted here, but for its tags and extensions, is accepted by that schema. The reverse does not hold, because
+a list is data from outside that people act on: only EVM addresses, EIP-55 where mixed case, and only text
+that cannot pass for other text.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from quoteway.evm.address import is_native_alias, parse_address
 MAX_TOKENS = 10_000
 MAX_SYMBOL = 20
 MAX_NAME = 60
+MAX_TAGS = 10
 
 _MEMBERS = frozenset({"chainId", "address", "decimals", "name", "symbol", "logoURI", "tags", "extensions"})
 _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -152,19 +154,18 @@ def _name(value: Any) -> str:
 
 
 def _logo(value: Any) -> str | None:
-    """A picture is no reason to lose a token: an address that is no plain URL is left out."""
+    """A picture is no reason to lose a token: one whose address is no plain URL is left out."""
     if not isinstance(value, str):
         raise EntryError("bad_logo")
     return value if _LOGO.fullmatch(value) else None
 
 
 def _tags(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(value) > 10:
+    """As with pictures: a tag that breaks the schema is left out. "unlisted" is this catalog's own word."""
+    if not isinstance(value, list):
         raise EntryError("bad_tags")
-    if not all(isinstance(tag, str) and _TAG.fullmatch(tag) for tag in value):
-        raise EntryError("bad_tags")
-    # "unlisted" is this catalog's own word for the opposite.
-    return tuple(dict.fromkeys(tag for tag in value if tag != "unlisted"))
+    good = (tag for tag in value if isinstance(tag, str) and _TAG.fullmatch(tag) and tag != "unlisted")
+    return tuple(dict.fromkeys(good))[:MAX_TAGS]
 
 
 def _is_version(value: Any) -> bool:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache, TTLCache
 from quoteway import Context, Token
-from quoteway.evm.abi import selector
 from quoteway.evm.chain import Call
-from quoteway.evm.erc20 import token_facts
+from quoteway.evm.erc20 import MAX_NAME_CHARS, MAX_SYMBOL_CHARS, TOTAL_SUPPLY, token_facts, word
 from quoteway.evm.units import format_units
 
 from quoteway_tokenlist.document import plain_text
@@ -19,10 +18,6 @@ ABSENT_S = 30.0
 """How long "no token there" holds: a token may be deployed in the next block."""
 SUPPLY_S = 60.0
 MAX_TOKENS = 20_000
-
-# Contracts write longer names than lists may: LP shares and principal tokens name their pair and their term.
-MAX_SYMBOL = 32
-MAX_NAME = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +58,8 @@ class ChainFacts:
             chain_id=chain_id,
             address=address,
             decimals=read.decimals,
-            symbol=plain_text(read.symbol, MAX_SYMBOL),
-            name=plain_text(read.name, MAX_NAME),
+            symbol=plain_text(read.symbol, MAX_SYMBOL_CHARS),
+            name=plain_text(read.name, MAX_NAME_CHARS),
         )
         return self._tokens[key]
 
@@ -73,9 +68,10 @@ class ChainFacts:
         key = token.chain_id, token.address
         if key not in self._supplies:
             chain = self._context.chain(token.chain_id)
-            (output,) = await chain.call_many([Call(token.address, selector("totalSupply()"))])
-            if not isinstance(output, bytes) or len(output) != 32:
+            (output,) = await chain.call_many([Call(token.address, TOTAL_SUPPLY.encode([]))])
+            supply = word(output)
+            if supply is None:
                 return None
-            whole = format_units(int.from_bytes(output), token.decimals)
+            whole = format_units(supply, token.decimals)
             self._supplies[key] = Supply(whole, self._context.now())
         return self._supplies[key]

@@ -114,7 +114,7 @@ async def _addresses(url: URL, *, allow_private: bool) -> list[IPv4Address | IPv
     if url.host is None:
         raise ListError("its URL has no host")
     found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(ipaddress.ip_address(row[4][0].split("%")[0]) for row in found))
+    addresses = list(dict.fromkeys(ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found))
     if not allow_private and not all(map(is_public, addresses)):
         raise ListError("its host is in a private network (allow_private = true admits it)")
     return addresses[:MAX_ADDRESSES]
