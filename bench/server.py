@@ -62,7 +62,8 @@ async def gateway() -> AsyncIterator[str]:
     environ = {
         "QUOTEWAY_SERVER__PORT": str(port),
         "QUOTEWAY_LIMITS__ENABLED": "false",
-        "QUOTEWAY_PLUGIN__DEVNET__PORTS": f"[{chain}, {chain_l2}]",
+        "QUOTEWAY_PLUGIN__DEVNET__PORT": str(chain),
+        "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(chain_l2),
     }
     command = str(Path(sys.executable).with_name("quoteway"))
     async with process(command, "serve", environ=environ) as child:

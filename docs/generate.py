@@ -115,6 +115,27 @@ PAGES: dict[str, Callable[[], str]] = {
 }
 
 
+def included(page: Path) -> str:
+    """The page with every ``<!-- include: file -->`` block holding what the file holds now."""
+
+    def block(match: re.Match[str]) -> str:
+        source = (page.parent / match["file"]).resolve()
+        language = {".py": "python", ".toml": "toml"}.get(source.suffix, "")
+        return f"<!-- include: {match['file']} -->\n```{language}\n{source.read_text().rstrip()}\n```\n<!-- end -->"
+
+    pattern = r"<!-- include: (?P<file>\S+) -->(?:.*?<!-- end -->)?"
+    return re.sub(pattern, block, page.read_text(), flags=re.DOTALL)
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every page that has generated text, with the text it should have."""
+    for name, page in PAGES.items():
+        yield REFERENCE / name, (HEADER if name.endswith(".md") else "") + page()
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        if "<!-- include: " in path.read_text():
+            yield path, included(path)
+
+
 def _first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n")[0].replace("|", "\\|")
 
@@ -137,15 +158,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="say what is stale, write nothing, exit 1 if anything is")
     check = parser.parse_args().check
     stale = []
-    for name, page in PAGES.items():
-        path = REFERENCE / name
-        text = (HEADER if name.endswith(".md") else "") + page()
+    for path, text in pages():
         if not path.exists() or path.read_text() != text:
-            stale.append(name)
+            stale.append(str(path.relative_to(ROOT)))
             if not check:
                 path.write_text(text)
     verb = "stale (run `make docs` and commit)" if check else "written"
-    sys.stdout.write(f"docs/reference: {', '.join(stale)} {verb}\n" if stale else "docs/reference: up to date\n")
+    sys.stdout.write(f"{', '.join(stale)}: {verb}\n" if stale else "Generated pages are up to date.\n")
     return 1 if check and stale else 0
 
 

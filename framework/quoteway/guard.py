@@ -156,8 +156,10 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
     _check_legs(sealed, build, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
-            minimum = _word(leg.amount_min or 0)
-            expect(any(minimum in step.data for step in build.steps), "its calldata does not hold the quoted minimum")
+            minimum = leg.amount_min or 0
+            # Or the value is the minimum: wrapping the native coin pays out what is sent, and takes no argument.
+            held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
+            expect(held, "its calldata does not hold the quoted minimum")
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
     expect(build.deadline is None or now < build.deadline <= latest, "its deadline has passed, or is over a day away")
     for signature in build.signatures:
