@@ -14,6 +14,11 @@ from quoteway_amm import (
     MAX_TICK,
     MIN_TICK,
     NATIVE,
+    UNISWAP_GAS,
+    Graph,
+    NoPath,
+    best_path_exact_in,
+    best_path_exact_out,
     sqrt_ratio_at_tick,
     swap_exact_in,
     swap_exact_out,
@@ -335,6 +340,37 @@ def set_protocol_fees(chain, rng, pools):
         data = calldata(f"setProtocolFee({POOL_KEY},uint24)", key_of(pool), fee)
         chain.send(manager, data, sender=owner)
         assert chain.snapshot(pool).swap_fee_pips(True) > pool.fee
+
+
+def test_routes_of_three_hops(devnet, chain):
+    """Best paths over the v3 pools against the quoter's own multi-hop calls."""
+    rng = random.Random(3)
+    pools = pools_of(devnet, "uniswap-v3")
+    graph = Graph([chain.snapshot(pool) for pool in pools], chain.contracts["WETH9"])
+    tokens = sorted({token for pool in pools for token in (pool.token0, pool.token1)})
+    decimals = {token.address: token.decimals for token in devnet.chains["devnet"].tokens}
+    lengths = []
+    for _ in range(20 * QUOTES):
+        token_in, token_out = rng.sample(tokens, 2)
+        buys = rng.random() < 0.5
+        search, name = (
+            (best_path_exact_out, "quoteExactOutput") if buys else (best_path_exact_in, "quoteExactInput")
+        )
+        amount = int(10 ** (decimals[token_out if buys else token_in] + rng.uniform(-3, 2)))
+        path = search(graph, token_in, token_out, amount, UNISWAP_GAS)
+        if isinstance(path, NoPath):
+            continue
+        hops = path.hops[::-1] if buys else path.hops
+        route = bytes.fromhex((token_out if buys else token_in)[2:])
+        for hop in hops:
+            route += hop.fee_pips.to_bytes(3, "big")
+            route += bytes.fromhex((hop.token_in if buys else hop.token_out)[2:])
+        returns = ["uint256", "uint160[]", "uint32[]", "uint256"]
+        quoter = chain.contracts["QuoterV2"]
+        answer = chain.call(quoter, f"{name}(bytes,uint256)", route, amount, returns=returns)
+        assert answer[0] == (path.amount_in if buys else path.amount_out)
+        lengths.append(len(hops))
+    assert set(lengths) == {1, 2, 3}
 
 
 def test_tick_at_the_price_of_every_pool(devnet, chain):

@@ -67,6 +67,8 @@ def walks(pools, here, end, hops):
 
 def gas_of(trail, crossed, token_in, token_out):
     units, last_kind, held = UNISWAP_GAS.transaction, None, token_in
+    if token_in != NATIVE:
+        units += UNISWAP_GAS.pull
     for (pool, zero_for_one), ticks in zip(trail, crossed, strict=True):
         source, target = (pool.token0, pool.token1) if zero_for_one else (pool.token1, pool.token0)
         costs = UNISWAP_GAS.hops[pool.kind]
@@ -236,7 +238,8 @@ def test_native_and_wrapped_are_one_node_and_remembered():
     pools = [pair("native", NATIVE, "0xa"), pair("wrapped", "0xb", WRAPPED)]
     path = best_path_exact_in(Graph(pools, WRAPPED), "0xa", "0xb", 10**9, UNISWAP_GAS)
     assert [(hop.token_in, hop.token_out) for hop in path.hops] == [("0xa", NATIVE), (WRAPPED, "0xb")]
-    assert path.gas_units == UNISWAP_GAS.transaction + 16_000 + 2 * 50_000 + UNISWAP_GAS.wrap
+    gas = UNISWAP_GAS
+    assert path.gas_units == gas.transaction + gas.pull + 10_000 + 2 * 44_000 + gas.wrap
     unjoined = best_path_exact_in(Graph(pools), "0xa", "0xb", 10**9, UNISWAP_GAS)
     assert unjoined == NoPath("no_pool")
 

@@ -56,6 +56,8 @@ class Search:
         self._amount = amount
         self._model = gas_model
         self._gas_price = gas_price
+        token_in = start if forward else end
+        self._base_gas = gas_model.transaction + (0 if token_in == NATIVE else gas_model.pull)
         self._gas_rate = gas_price.numerator / gas_price.denominator
         self._forward = forward
         self._sign = 1 if forward else -1
@@ -70,7 +72,7 @@ class Search:
         """Visit every path of up to `max_hops` over distinct tokens that could win."""
         start_node = self._graph.node(self._start)
         potentials = self._potentials(max_hops)
-        first: Candidate = (self._amount, self._model.transaction, self._start, None, None)
+        first: Candidate = (self._amount, self._base_gas, self._start, None, None)
         layer: list[tuple[tuple[str, ...], list[Candidate]]] = [((start_node,), [first])]
         for hops_left in range(max_hops - 1, -1, -1):
             onward: list[tuple[tuple[str, ...], list[Candidate]]] = []
