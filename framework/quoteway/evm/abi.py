@@ -94,7 +94,7 @@ def function(declaration: str) -> Function:
 
 
 def encode(types: Sequence[str], args: Sequence[Any]) -> bytes:
-    """ABI-encodes values (addresses as 0x text, ``bytes`` as bytes, structs as tuples).
+    """ABI-encodes values: addresses as 0x text, bytes as bytes or 0x hex text, structs as tuples.
 
     Raises ``ValueError`` when a value does not fit its type, and for an address with a wrong EIP-55 checksum.
     """
@@ -152,12 +152,7 @@ def reencode(call: DecodedCall) -> bytes:
     declared = function(call.signature)
     if declared.signature != call.signature or tuple(arg.type for arg in call.args) != declared.types:
         raise ValueError("the decoded arguments do not fit the decoded signature")
-    return declared.encode(
-        [
-            _convert(type_, arg.value, _from_plain)
-            for type_, arg in zip(declared.types, call.args, strict=True)
-        ]
-    )
+    return declared.encode([arg.value for arg in call.args])
 
 
 # --- types -----------------------------------------------------------------------------------------------
@@ -195,12 +190,22 @@ def _check_leaf(type_: str, value: Any) -> Any:
             raise ValueError(f"an address is 0x text, {type(value).__name__} came")
         return parse_address(value)
     # bool is an int in Python: True would encode as uint256 1.
-    if type_.startswith(("uint", "int")) and (isinstance(value, bool) or not isinstance(value, int)):
+    if type_.startswith(("uint", "int")) and type(value) is not int:
         raise ValueError(f"a value of type {type_} is an int, {type(value).__name__} came")
-    # eth_abi right-pads a short bytesN; a cut hash or pool id must not pass for the whole one.
-    if type_.startswith("bytes") and type_ != "bytes" and len(value) != int(type_[5:]):
-        raise ValueError(f"a value of type {type_} has {type_[5:]} bytes, {len(value)} came")
+    if type_.startswith("bytes"):
+        return _check_bytes(type_, value)
     return value
+
+
+def _check_bytes(type_: str, value: Any) -> bytes:
+    if isinstance(value, str) and value.startswith("0x"):
+        value = bytes.fromhex(value[2:])
+    if not isinstance(value, (bytes, bytearray)):
+        raise ValueError(f"a value of type {type_} is bytes or 0x hex text, {type(value).__name__} came")
+    # eth_abi right-pads a short bytesN: a cut hash or pool id would pass for a whole one.
+    if type_ != "bytes" and len(value) != int(type_[5:]):
+        raise ValueError(f"a value of type {type_} has {type_[5:]} bytes, {len(value)} came")
+    return bytes(value)
 
 
 def _from_chain(type_: str, value: Any) -> Any:
@@ -208,15 +213,8 @@ def _from_chain(type_: str, value: Any) -> Any:
 
 
 def _to_plain(type_: str, value: Any) -> Any:
-    return "0x" + value.hex() if isinstance(value, (bytes, bytearray)) else _check_leaf(type_, value)
-
-
-def _from_plain(type_: str, value: Any) -> Any:
-    if not type_.startswith("bytes"):
-        return value
-    if not isinstance(value, str) or not value.startswith("0x"):
-        raise ValueError(f"a decoded value of type {type_} is 0x hex text")
-    return bytes.fromhex(value[2:])
+    checked = _check_leaf(type_, value)
+    return "0x" + checked.hex() if isinstance(checked, bytes) else checked
 
 
 def _balanced(text: str) -> tuple[str, str]:

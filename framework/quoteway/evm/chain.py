@@ -6,8 +6,8 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from cachetools import LRUCache
 
@@ -19,6 +19,9 @@ from quoteway.evm.head import HeadTracker
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, Block
 from quoteway.networks import Network
+
+if TYPE_CHECKING:
+    from quoteway.evm.balance_slot import BalanceSlot
 
 __all__ = [
     "Call",
@@ -91,15 +94,6 @@ class SimulationUnsupported(Exception):  # noqa: N818 - a fact about the node, n
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class BalanceSlot:
-    """Where a token keeps balances: a mapping at ``base`` in ``contract``'s storage."""
-
-    contract: Address
-    base: int
-    vyper: bool = field(default=False)
-
-
 class Chain:
     """One chain, read through ``forward``.
 
@@ -151,13 +145,13 @@ class Chain:
         if self._verified:
             return await self._send(method, params, timeout_s)
         # Side by side, so that the check costs no round trip of its own.
-        check, answer = await asyncio.gather(
+        outcomes = await asyncio.gather(
             self._verify(), self._send(method, params, timeout_s), return_exceptions=True
         )
-        for outcome in (check, answer):
+        for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-        return answer
+        return outcomes[1]
 
     async def _send(self, method: str, params: Sequence[Any], timeout_s: float | None) -> Any:
         limit_s = self._timeout_s if timeout_s is None else timeout_s
@@ -263,7 +257,7 @@ class Chain:
 
     async def code(self, address: Address, *, block: Block | None = None) -> bytes:
         """The code at an address; empty for an account without."""
-        return _bytes(await self._pinned("eth_getCode", [address], block))
+        return _bytes(await self.pinned("eth_getCode", [address], block))
 
     async def _eth_call(
         self,
@@ -281,9 +275,9 @@ class Chain:
         if gas is not None:
             transaction["gas"] = hex(gas)
         more = [overrides] if overrides else []
-        return _bytes(await self._pinned("eth_call", [transaction], block, *more))
+        return _bytes(await self.pinned("eth_call", [transaction], block, *more))
 
-    async def _pinned(self, method: str, params: list[Any], block: Block | None, *more: Any) -> Any:
+    async def pinned(self, method: str, params: list[Any], block: Block | None, *more: Any) -> Any:
         """A request at a block: given by hash (EIP-1898), by number to nodes that refuse a hash."""
         if block is None:
             block = await self.head()
@@ -322,7 +316,7 @@ class Chain:
             "validation": False,
         }
         try:
-            answer = await self._pinned("eth_simulateV1", [payload], block)
+            answer = await self.pinned("eth_simulateV1", [payload], block)
         except RpcError as error:
             if error.rpc_code not in _METHOD_MISSING:
                 raise

@@ -1,0 +1,133 @@
+"""ERC-20 tokens (EIP-20): their functions, their facts, and what they really transfer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quoteway.evm.abi import event_topic, function
+from quoteway.evm.address import checksum
+from quoteway.evm.chain import Call, Chain, NativeBalance, SimulatedCall, SimulationUnsupported
+from quoteway.models import NATIVE, Address, Block, Token
+
+APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
+ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
+BALANCE_OF = function("balanceOf(address account) returns (uint256)")
+TRANSFER = function("transfer(address to, uint256 amount) returns (bool)")
+TRANSFER_FROM = function("transferFrom(address from, address to, uint256 amount) returns (bool)")
+DECIMALS = function("decimals() returns (uint8)")
+SYMBOL = function("symbol() returns (string)")
+NAME = function("name() returns (string)")
+TOTAL_SUPPLY = function("totalSupply() returns (uint256)")
+
+TRANSFER_EVENT = event_topic("Transfer(address,address,uint256)")
+APPROVAL_EVENT = event_topic("Approval(address,address,uint256)")
+
+MAX_SYMBOL_CHARS = 32
+MAX_NAME_CHARS = 128
+
+
+async def token_facts(chain: Chain, address: Address, block: Block | None = None) -> Token | None:
+    """What a token says of itself, in one round trip; None when the address is no ERC-20 token.
+
+    A token has ``decimals`` (at most 255) and ``totalSupply``. ``symbol`` and ``name`` may be ``string``
+    or, as in old tokens such as MKR, ``bytes32``; absent or unreadable ones are None, over-long ones are
+    cut. ``NATIVE`` gives the network's coin without asking.
+    """
+    network = chain.network
+    if address == NATIVE:
+        return Token(
+            network.chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name
+        )
+    decimals, supply, symbol, name = await chain.call_many(
+        [
+            Call(address, DECIMALS.encode([])),
+            Call(address, TOTAL_SUPPLY.encode([])),
+            Call(address, SYMBOL.encode([]), max_output=1_024),
+            Call(address, NAME.encode([]), max_output=1_024),
+        ],
+        block=block,
+    )
+    places = word(decimals)
+    if places is None or places > 255 or word(supply) is None:
+        return None
+    return Token(
+        chain_id=network.chain_id,
+        address=address,
+        decimals=places,
+        symbol=text(symbol, MAX_SYMBOL_CHARS),
+        name=text(name, MAX_NAME_CHARS),
+    )
+
+
+async def balances(
+    chain: Chain, account: Address, tokens: Sequence[Address], block: Block | None = None
+) -> list[int | None]:
+    """What an account holds of each token (``NATIVE``: the chain's coin); None where not readable."""
+    balance_of = BALANCE_OF.encode([account])
+    reads = [NativeBalance(account) if token == NATIVE else Call(token, balance_of) for token in tokens]
+    return [word(output) for output in await chain.call_many(reads, block=block)]
+
+
+async def transfer_tax(
+    chain: Chain, token: Address, holder: Address, amount: int, block: Block | None = None
+) -> tuple[int, int] | None:
+    """What leaves ``holder`` and what arrives elsewhere when it transfers ``amount``, base units.
+
+    A plain token gives ``(amount, amount)``. ``holder`` is an account that has the amount, such as a pool
+    that trades the token. None when it cannot be measured: the node has no ``eth_simulateV1``, or the
+    transfer fails.
+    """
+    block = block or await chain.head()
+    reads = [
+        SimulatedCall(NATIVE, token, BALANCE_OF.encode([account]), gas=500_000)
+        for account in (holder, _receiver())
+    ]
+    transfer = SimulatedCall(holder, token, TRANSFER.encode([_receiver(), amount]))
+    try:
+        results = await chain.simulate([*reads, transfer, *reads], block=block)
+    except SimulationUnsupported:
+        return None
+    if not all(result.ok for result in results):
+        return None
+    sent_before, got_before, _, sent_after, got_after = (word(result.output) for result in results)
+    if sent_before is None or got_before is None or sent_after is None or got_after is None:
+        return None
+    return sent_before - sent_after, got_after - got_before
+
+
+def _receiver() -> Address:
+    """An account that holds nothing and has no code on any chain."""
+    return checksum("0x" + event_topic("quoteway.transfer_tax")[-40:])
+
+
+def word(output: object) -> int | None:
+    """The unsigned integer in a call's output; None when the call failed or gave less than a word.
+
+    More than one word is tolerated: what follows the first is not looked at.
+    """
+    return int.from_bytes(output[:32], "big") if isinstance(output, bytes) and len(output) >= 32 else None
+
+
+def text(output: object, max_chars: int) -> str | None:
+    """The text in the output of ``symbol()`` or ``name()``, cut to ``max_chars``; None without any.
+
+    Control and other unprintable characters make it unreadable: they have no place in a name, and can
+    hide one.
+    """
+    if not isinstance(output, bytes) or len(output) < 32:
+        return None
+    raw = output[:32].rstrip(b"\0") if len(output) == 32 else _string(output)
+    try:
+        found = (raw or b"").decode().strip()
+    except UnicodeDecodeError:
+        return None
+    return found[:max_chars] if found and found.isprintable() else None
+
+
+def _string(output: bytes) -> bytes | None:
+    """The bytes of an ABI ``string``, without requiring the padding that some tokens leave out."""
+    start = int.from_bytes(output[:32], "big") + 32
+    if start > len(output):
+        return None
+    end = start + int.from_bytes(output[start - 32 : start], "big")
+    return output[start:end] if end <= len(output) else None

@@ -1,0 +1,80 @@
+"""Uniswap Permit2 (github.com/Uniswap/permit2), AllowanceTransfer: allowances with an expiry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quoteway.evm.abi import function
+from quoteway.models import Address
+
+ADDRESS = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
+"""The same on every chain (CREATE2)."""
+
+ALLOWANCE = function(
+    "allowance(address owner, address token, address spender)"
+    " returns (uint160 amount, uint48 expiration, uint48 nonce)"
+)
+APPROVE = function("approve(address token, address spender, uint160 amount, uint48 expiration)")
+PERMIT = function(
+    "permit(address owner, ((address token, uint160 amount, uint48 expiration, uint48 nonce) details,"
+    " address spender, uint256 sigDeadline) permitSingle, bytes signature)"
+)
+
+MAX_AMOUNT = (1 << 160) - 1
+"""An allowance of this amount is not used up by transfers (Permit2 ``Allowance``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermitSingle:
+    """A permit to sign. ``expiration`` ends the allowance, ``sig_deadline`` the signature; both Unix seconds.
+
+    ``nonce`` is the one ``allowance`` gives for (owner, token, spender).
+    """
+
+    token: Address
+    amount: int
+    expiration: int
+    nonce: int
+    spender: Address
+    sig_deadline: int
+
+    def as_args(self) -> tuple[tuple[Address, int, int, int], Address, int]:
+        """The struct as ABI arguments."""
+        return (self.token, self.amount, self.expiration, self.nonce), self.spender, self.sig_deadline
+
+    def typed_data(self, chain_id: int) -> Mapping[str, Any]:
+        """The EIP-712 payload for ``eth_signTypedData_v4``; integers as decimal text, exact everywhere."""
+        return {
+            "types": {
+                "EIP712Domain": [
+                    {"name": "name", "type": "string"},
+                    {"name": "chainId", "type": "uint256"},
+                    {"name": "verifyingContract", "type": "address"},
+                ],
+                "PermitSingle": [
+                    {"name": "details", "type": "PermitDetails"},
+                    {"name": "spender", "type": "address"},
+                    {"name": "sigDeadline", "type": "uint256"},
+                ],
+                "PermitDetails": [
+                    {"name": "token", "type": "address"},
+                    {"name": "amount", "type": "uint160"},
+                    {"name": "expiration", "type": "uint48"},
+                    {"name": "nonce", "type": "uint48"},
+                ],
+            },
+            "primaryType": "PermitSingle",
+            "domain": {"name": "Permit2", "chainId": chain_id, "verifyingContract": ADDRESS},
+            "message": {
+                "details": {
+                    "token": self.token,
+                    "amount": str(self.amount),
+                    "expiration": str(self.expiration),
+                    "nonce": str(self.nonce),
+                },
+                "spender": self.spender,
+                "sigDeadline": str(self.sig_deadline),
+            },
+        }

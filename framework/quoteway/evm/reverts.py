@@ -1,0 +1,56 @@
+"""Why a call reverted, in words that are safe to show."""
+
+from __future__ import annotations
+
+from quoteway.errors import RpcError
+from quoteway.evm.abi import decode
+
+_ERROR = bytes.fromhex("08c379a0")  # Error(string)
+_PANIC = bytes.fromhex("4e487b71")  # Panic(uint256)
+_MAX_CHARS = 200
+
+# Solidity documentation, "Panic via assert and Error via require".
+_PANICS = {
+    0x00: "generic panic",
+    0x01: "assertion failed",
+    0x11: "arithmetic overflow or underflow",
+    0x12: "division by zero",
+    0x21: "value out of range of its enum",
+    0x22: "wrongly encoded storage byte array",
+    0x31: "pop of an empty array",
+    0x32: "array index out of bounds",
+    0x41: "out of memory",
+    0x51: "call of an uninitialised function",
+}
+
+
+def revert_data(error: RpcError) -> bytes | None:
+    """The revert data in a node's error object (geth and anvil: code 3, hex ``data``); None without."""
+    data = error.data
+    if not isinstance(data, str) or not data.startswith("0x"):
+        return None
+    try:
+        return bytes.fromhex(data[2:])
+    except ValueError:
+        return None
+
+
+def revert_reason(data: bytes) -> str:
+    """Revert data in words: the text of ``Error(string)``, the meaning of ``Panic(uint256)``, or the custom
+    error's selector. A contract chooses its text freely: it is cut and made printable."""
+    if not data:
+        return "reverted without a reason"
+    if len(data) < 4:
+        return "reverted with unreadable data"
+    selector, body = data[:4], data[4:]
+    try:
+        if selector == _ERROR:
+            (message,) = decode(["string"], body)
+            shown = "".join(char if char.isprintable() else "?" for char in message[:_MAX_CHARS])
+            return shown or "reverted with an empty reason"
+        if selector == _PANIC:
+            (code,) = decode(["uint256"], body)
+            return f"{_PANICS.get(code, 'panic')} (panic 0x{code:02x})"
+    except ValueError:
+        pass
+    return f"custom error 0x{selector.hex()}"

@@ -1,0 +1,271 @@
+"""The ordered run of an action on the chain's state: asset and allowance deltas, gas, logs.
+
+One ``eth_simulateV1`` round trip runs [reads, transaction 1..n, reads]. What the wallet lacks is overridden
+and named in ``Simulation.assumptions``; allowances are never assumed, since the approval transactions are
+part of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quoteway.errors import RpcError
+from quoteway.evm import erc20, permit2
+from quoteway.evm.abi import event_topic
+from quoteway.evm.address import ERC7528_NATIVE, checksum
+from quoteway.evm.balance_slot import assume_balance
+from quoteway.evm.batch import Call, NativeBalance, Read, outputs, program
+from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulatedResult, SimulationUnsupported
+from quoteway.evm.reverts import revert_reason
+from quoteway.models import (
+    MAX_UINT256,
+    NATIVE,
+    Address,
+    AllowanceChange,
+    AssetChange,
+    Block,
+    Simulation,
+    Step,
+)
+
+MAX_TRANSACTION_GAS = 1 << 24
+"""EIP-7825: a transaction with a higher gas limit is invalid."""
+
+# The code of the sender while it stands in for a signer: it answers every call with the call's own
+# selector. For isValidSignature(bytes32,bytes) that is ERC-1271's magic value 0x1626ba7e, so Permit2 takes
+# a placeholder signature; the receiver hooks of ERC-721 and ERC-1155 want their selector too; plain
+# payments are accepted.
+_SIGNER_CODE = "0x60003560e01c60e01b60005260206000f3"
+
+# geth: insufficient funds for transfer; anvil: insufficient funds for gas * price + value.
+_INSUFFICIENT_FUNDS = (-38014, -32003)
+
+_PERMIT2_APPROVAL = event_topic("Approval(address,address,address,uint160,uint48)")
+_PERMIT2_PERMIT = event_topic("Permit(address,address,address,uint160,uint48,uint48)")
+_APPROVAL_FOR_ALL = event_topic("ApprovalForAll(address,address,bool)")
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A movement seen in the run, by its log; ``NATIVE``: the chain's coin. ERC-721 tokens count as 1."""
+
+    step: int
+    token: Address
+    sender: Address
+    recipient: Address
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """An approval seen in the run, by its log: ERC-20, ERC-721, operator, or through Permit2."""
+
+    step: int
+    token: Address
+    owner: Address
+    spender: Address
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the logs of a run say, in order; ``step`` is the transaction's index."""
+
+    transfers: tuple[Transfer, ...] = ()
+    approvals: tuple[Granted, ...] = ()
+
+
+async def simulate(
+    chain: Chain,
+    block: Block,
+    sender: Address,
+    steps: Sequence[Step],
+    *,
+    watch: Sequence[tuple[Address, Address]] = (),
+    allowances: Sequence[tuple[Address, Address, Address]] = (),
+    needs: Mapping[Address, int] | None = None,
+    signatures_assumed: bool = False,
+) -> tuple[Simulation, tuple[int | None, ...], Trace]:
+    """Runs ``steps`` in order, sent by ``sender``, on the state after ``block``.
+
+    ``watch`` lists (account, token) pairs, ``NATIVE`` included, whose balance change is wanted;
+    ``allowances`` (token, owner, spender). ``needs`` are balances the sender lacks and is assumed to hold.
+    ``signatures_assumed`` makes contracts accept any signature of the sender. Gives the simulation, one gas
+    limit per step (None where not known) and the trace. Raises ``UpstreamError`` when no node answers.
+    """
+    reads = _reads(sender, watch, allowances, needs or {})
+    unknown: tuple[int | None, ...] = (None,) * len(steps)
+    assumed = await _assume(chain, block, sender, needs or {}, signatures_assumed)
+    if assumed is None:
+        return Simulation("skipped", block, skip_reason="balance_not_assumable"), unknown, Trace()
+    overrides, assumptions = assumed
+    read = SimulatedCall(NATIVE, _reader(), b"")
+    overrides[_reader()] = {"code": "0x" + program(list(reads.values())).hex()}
+    calls = [read, *(SimulatedCall(sender, step.to, step.data, step.value) for step in steps), read]
+    run = Simulation("success", block, assumptions=assumptions)
+    try:
+        before, *results, after = await chain.simulate(calls, block=block, overrides=overrides)
+    except SimulationUnsupported as error:
+        return replace(run, status="skipped", assumptions=(), skip_reason=error.reason), unknown, Trace()
+    except RpcError as error:
+        if error.rpc_code not in _INSUFFICIENT_FUNDS:
+            raise
+        reason = "the sender has not enough of the native coin"
+        return replace(run, status="reverted", revert_reason=reason), unknown, Trace()
+    run = replace(run, gas_used=tuple(result.gas_used for result in results))
+    trace = _trace(results)
+    failed = next((index for index, result in enumerate(results) if not result.ok), None)
+    if failed is not None:
+        reason = revert_reason(results[failed].output)
+        return replace(run, status="reverted", reverted_step=failed, revert_reason=reason), unknown, trace
+    was, became = _values(reads, before), _values(reads, after)
+    for token, amount in (needs or {}).items():
+        if was.get(("balance", token, sender), amount) < amount:
+            # The remembered slot no longer holds balances (an upgraded proxy): look for it anew next time.
+            chain.balance_slots.pop(token, None)
+            return Simulation("skipped", block, skip_reason="balance_not_assumable"), unknown, Trace()
+    run = replace(
+        run,
+        asset_changes=_asset_changes(watch, was, became),
+        allowance_changes=_allowance_changes(allowances, was, became),
+    )
+    return run, tuple(gas_limit(result) for result in results), trace
+
+
+def gas_limit(result: SimulatedResult) -> int:
+    """A limit under which the transaction runs as simulated, with 20 % for state that moves until it is mined.
+
+    The gas used is net of refunds, but the limit must cover them: they are at most a fifth of the whole
+    (EIP-3529), so where the node does not tell the peak it is taken as 5/4 of the gas used.
+    """
+    peak = result.peak_gas if result.peak_gas is not None else -(-result.gas_used * 5 // 4)
+    limit = peak * 6 // 5
+    return max(min(limit, MAX_TRANSACTION_GAS), result.gas_used)
+
+
+def _reader() -> Address:
+    """Where the code of the reads is put: an address that nobody has."""
+    return checksum("0x" + event_topic("quoteway.simulation.reader")[-40:])
+
+
+# --- reads
+# ----------------------------------------------------------------------------------------------------
+
+_Key = tuple[str, Address, Address] | tuple[str, Address, Address, Address]
+
+
+def _reads(
+    sender: Address,
+    watch: Iterable[tuple[Address, Address]],
+    allowances: Iterable[tuple[Address, Address, Address]],
+    needs: Iterable[Address],
+) -> dict[_Key, Read]:
+    reads: dict[_Key, Read] = {}
+    for account, token in (*watch, *((sender, token) for token in needs)):
+        data = erc20.BALANCE_OF.encode([account])
+        reads["balance", token, account] = NativeBalance(account) if token == NATIVE else Call(token, data)
+    for token, owner, spender in allowances:
+        reads["allowance", token, owner, spender] = Call(token, erc20.ALLOWANCE.encode([owner, spender]))
+    return reads
+
+
+def _values(reads: Mapping[_Key, Read], result: SimulatedResult) -> dict[_Key, int]:
+    """What could be read; a token that does not answer is absent."""
+    if not result.ok:
+        return {}
+    try:
+        found = outputs(list(reads.values()), result.output)
+    except ValueError:
+        return {}
+    words = {key: erc20.word(output) for key, output in zip(reads, found, strict=True)}
+    return {key: value for key, value in words.items() if value is not None}
+
+
+def _asset_changes(
+    watch: Iterable[tuple[Address, Address]], was: Mapping[_Key, int], became: Mapping[_Key, int]
+) -> tuple[AssetChange, ...]:
+    changes = []
+    for account, token in dict.fromkeys(watch):
+        key: _Key = ("balance", token, account)
+        if key in was and key in became:
+            changes.append(AssetChange(account, token, became[key] - was[key]))
+    return tuple(changes)
+
+
+def _allowance_changes(
+    allowances: Iterable[tuple[Address, Address, Address]],
+    was: Mapping[_Key, int],
+    became: Mapping[_Key, int],
+) -> tuple[AllowanceChange, ...]:
+    changes = []
+    for token, owner, spender in dict.fromkeys(allowances):
+        key: _Key = ("allowance", token, owner, spender)
+        if key in was and key in became:
+            changes.append(AllowanceChange(owner, token, spender, was[key], became[key]))
+    return tuple(changes)
+
+
+# --- assumptions
+# ----------------------------------------------------------------------------------------------
+
+
+async def _assume(
+    chain: Chain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
+) -> tuple[dict[Address, dict[str, Any]], tuple[str, ...]] | None:
+    """The overrides and their names; None when a balance cannot be assumed."""
+    overrides: dict[Address, dict[str, Any]] = {}
+    names = []
+    for token, amount in needs.items():
+        if token == NATIVE:
+            overrides.setdefault(sender, {})["balance"] = hex(amount)
+            names.append("native_balance")
+            continue
+        found = await assume_balance(chain, token, sender, amount, block)
+        if found is None:
+            return None
+        for address, override in found.items():
+            overrides.setdefault(address, {}).setdefault("stateDiff", {}).update(override["stateDiff"])
+        names.append(f"balance:{token}")
+    if signatures_assumed:
+        overrides.setdefault(sender, {})["code"] = _SIGNER_CODE
+        names.append("permit2_signature")
+    return overrides, tuple(names)
+
+
+# --- logs
+# -----------------------------------------------------------------------------------------------------
+
+
+def _trace(results: Sequence[SimulatedResult]) -> Trace:
+    transfers, approvals = [], []
+    for step, result in enumerate(results):
+        for entry in result.logs:
+            words = _words(entry)
+            topic = entry.topics[0] if entry.topics else ""
+            if topic == erc20.TRANSFER_EVENT and len(words) >= 3:
+                token = NATIVE if entry.address == ERC7528_NATIVE else entry.address
+                amount = 1 if len(entry.topics) == 4 else words[2]
+                transfers.append(Transfer(step, token, _account(words[0]), _account(words[1]), amount))
+            elif topic == erc20.APPROVAL_EVENT and len(words) >= 3:
+                # ERC-721 has the token's id where ERC-20 has the amount, and approves nobody to revoke.
+                amount = int(words[1] != 0) if len(entry.topics) == 4 else words[2]
+                approvals.append(Granted(step, entry.address, _account(words[0]), _account(words[1]), amount))
+            elif topic == _APPROVAL_FOR_ALL and len(words) >= 3:
+                amount = MAX_UINT256 if words[2] else 0
+                approvals.append(Granted(step, entry.address, _account(words[0]), _account(words[1]), amount))
+            elif topic in (_PERMIT2_APPROVAL, _PERMIT2_PERMIT) and entry.address == permit2.ADDRESS:
+                owner, token, spender = (_account(word) for word in words[:3])
+                approvals.append(Granted(step, token, owner, spender, words[3]))
+    return Trace(tuple(transfers), tuple(approvals))
+
+
+def _words(entry: Log) -> list[int]:
+    """The event's arguments in order: contracts differ in which of them they index."""
+    data = [int.from_bytes(entry.data[at : at + 32], "big") for at in range(0, len(entry.data) - 31, 32)]
+    return [int(topic, 16) for topic in entry.topics[1:]] + data
+
+
+def _account(value: int) -> Address:
+    return checksum(f"0x{value & ((1 << 160) - 1):040x}")
