@@ -2,7 +2,8 @@
 
 ``devnet``        the two local chains of ``quoteway-devnet`` on free ports, one pair per test process
 ``fresh_devnet``  the same, put back after the test to the state it had before
-``make_gateway``  an async factory of started in-process gateways, stopped after the test (``asyncio_mode = "auto"``)
+``make_gateway``  an async factory of started in-process gateways, stopped after the test
+                  (pytest-asyncio with ``asyncio_mode = "auto"``)
 
 Nothing is imported before a fixture is asked for: pytest loads this module at every start.
 """
@@ -49,7 +50,12 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
     async with contextlib.AsyncExitStack() as stack:
 
         async def make(
-            plugins: Any = None, *, config: Any = None, discover: bool = False, clock: Any = None, **sections: Any
+            plugins: Any = None,
+            *,
+            config: Any = None,
+            discover: bool = False,
+            clock: Any = None,
+            **sections: Any,
         ) -> Gateway:
             from quoteway.config import Config
             from quoteway.gateway import Gateway
