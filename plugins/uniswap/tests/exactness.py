@@ -1,6 +1,7 @@
 """Random swaps executed on the devnet: what arrived against what was quoted, to the wei.
 
-``python exactness.py --swaps 3000 --seed 1`` prints a summary; its exit code says whether every difference is zero.
+``python exactness.py --swaps 3000 --seed 1`` prints a summary; its exit code says whether every difference is
+zero.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ class Report:
 async def execute_random_swaps(
     n: int, seed: int, devnet: Devnet | None = None, slugs: Iterable[str] = ("devnet", "devnet-l2")
 ) -> Report:
-    """Execute ``n`` random swaps: all tokens and both directions, 10^-6 to 30 % of a pool's depth, native and not."""
+    """Execute ``n`` random swaps: all tokens and both directions, 10^-6 to 30 % of a pool's depth, native and
+    not.
+    """
     if devnet is None:
         async with Devnet.start() as started:
             return await execute_random_swaps(n, seed, started, slugs)
@@ -153,7 +156,10 @@ def main() -> None:
     options = parser.parse_args()
     report = asyncio.run(execute_random_swaps(options.swaps, options.seed))
     each_ms = 1000 * report.seconds / max(len(report.swaps), 1)
-    print(f"{len(report.swaps)} swaps executed, seed {options.seed}, {report.seconds:.1f} s ({each_ms:.0f} ms each)")
+    print(
+        f"{len(report.swaps)} swaps executed, seed {options.seed}, "
+        f"{report.seconds:.1f} s ({each_ms:.0f} ms each)"
+    )
     print(f"not quoted: {dict(report.refused)}; reverted: {len(report.reverted)}")
     hops = Counter(path.count("-") + 1 if "wrapped" not in path else 0 for path in report.paths.elements())
     print(f"hops: {dict(sorted(hops.items()))}; paths: {dict(report.paths.most_common())}")

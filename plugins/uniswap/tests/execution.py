@@ -1,4 +1,6 @@
-"""Quotes taken through the real provider, built, approved exactly, sent to the devnet and measured in balances."""
+"""Quotes taken through the real provider, built, approved exactly, sent to the devnet and measured in
+balances.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ class Reverted(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Execution:
-    """What an execution did. ``received`` is the recipient's gain, gas aside; ``left`` what the router holds after."""
+    """What an execution did.
+
+    ``received`` is the recipient's gain, gas aside; ``left`` what the router holds after.
+    """
 
     quoted: int
     received: int
@@ -39,9 +44,14 @@ class Execution:
 
 
 class Desk:
-    """One devnet chain with the provider in front of it. ``async with``; mines by itself, only when it executes."""
+    """One devnet chain with the provider in front of it.
 
-    def __init__(self, devnet: Devnet, slug: str = "devnet", settings: dict[str, Any] | None = None, **changes: Any):
+    ``async with``; mines by itself, only when it executes.
+    """
+
+    def __init__(
+        self, devnet: Devnet, slug: str = "devnet", settings: dict[str, Any] | None = None, **changes: Any
+    ):
         self.manifest = devnet.chains[slug]
         network = next(n for n in devnet_networks(devnet.ports) if n.slug == slug)
         self.network = replace(network, **changes)
@@ -52,7 +62,7 @@ class Desk:
             for token in self.manifest.tokens
         }
         self.tokens["ETH"] = Token(self.manifest.chain_id, NATIVE, 18, "ETH")
-        self.router = self.manifest.contracts["UniversalRouter"]
+        self.router = self.network.deployments["uniswap"][0]["router"]
         self.permit2 = self.manifest.contracts["Permit2"]
         self.sender = ACCOUNTS[0].address
 
@@ -90,14 +100,26 @@ class Desk:
         """A request by token symbols; ``ETH`` is the native coin."""
         chain_id = self.network.chain_id
         made = SwapRequest(
-            chain_id, chain_id, self.tokens[token_in], self.tokens[token_out], amount_in, self.sender, self.sender, 50
+            chain_id,
+            chain_id,
+            self.tokens[token_in],
+            self.tokens[token_out],
+            amount_in,
+            self.sender,
+            self.sender,
+            50,
         )
         return replace(made, **changes)
 
     async def quote(self, request: SwapRequest) -> Quote | None:
         """The provider's quote at the newest block."""
-        await self.chain.head(fresh=True)
-        return await self.provider.quote(request)
+        newest = self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
+        # A read of the head that began before the last block was mined answers with the one before it.
+        while (await self.chain.head(fresh=True)).hash != newest:
+            pass
+        quote = await self.provider.quote(request)
+        assert quote is None or quote.block.hash == newest
+        return quote
 
     def seal(self, request: SwapRequest, quote: Quote) -> SealedQuote:
         """The quote as the core seals it."""
@@ -123,8 +145,12 @@ class Desk:
         build = await self.provider.build(self.seal(request, quote))
         return self.execute(request, quote, build)
 
-    def execute(self, request: SwapRequest, quote: Quote, build: Build, data: bytes | None = None) -> Execution:
-        """Exact approvals, then the build's transaction (``data`` instead of its own, when signed), in one block."""
+    def execute(
+        self, request: SwapRequest, quote: Quote, build: Build, data: bytes | None = None
+    ) -> Execution:
+        """Exact approvals, then the build's transaction (``data`` instead of its own, when signed), in one
+        block.
+        """
         (step,) = build.steps
         calls = [(step.to, data or step.data, step.value, 8_000_000)]
         for spend in build.spends:
@@ -173,7 +199,9 @@ class Desk:
         receipts, balances = answers[: len(hashes)], answers[len(hashes) :]
         for receipt, call in zip(receipts, calls, strict=True):
             if receipt is None or receipt["status"] != "0x1":
-                raise Reverted(f"{request} through {quote.plan['hops']}: {call[0]} {receipt and receipt['status']}")
+                raise Reverted(
+                    f"{request} through {quote.plan['hops']}: {call[0]} {receipt and receipt['status']}"
+                )
         received = int(after, 16) - int(before, 16)
         if watched == NATIVE and request.recipient == request.sender:
             received += sum(int(r["gasUsed"], 16) * int(r["effectiveGasPrice"], 16) for r in receipts)

@@ -1,4 +1,7 @@
-"""From a sealed quote to the router's transaction. The route is the quote's own: nothing is looked for again."""
+"""From a sealed quote to the router's transaction.
+
+The route is the quote's own: nothing is looked for again.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,8 @@ async def build_swap(
 def hops_of_plan(plan: Mapping[str, Any]) -> tuple[SwapHop, ...]:
     """The hops that ``quoting`` put into a plan."""
     return tuple(
-        SwapHop(kind, token_in, token_out, fee, spacing) for kind, token_in, token_out, fee, spacing in plan["hops"]
+        SwapHop(kind, token_in, token_out, fee, spacing)
+        for kind, token_in, token_out, fee, spacing in plan["hops"]
     )
 
 

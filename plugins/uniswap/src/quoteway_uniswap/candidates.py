@@ -18,8 +18,8 @@ from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3De
 class PoolRef:
     """A pool that may exist.
 
-    ``id`` is the contract (v2, v3) or the 32-byte pool id (v4); ``target`` is what the lens asks: that contract, or
-    the PoolManager. ``fee`` is in pips, as the pool's key has it; ``tick_spacing`` is 0 on v2.
+    ``id`` is the contract (v2, v3) or the 32-byte pool id (v4); ``target`` is what the lens asks: that
+    contract, or the PoolManager. ``fee`` is in pips, as the pool's key has it; ``tick_spacing`` is 0 on v2.
     """
 
     kind: Kind
@@ -61,12 +61,16 @@ def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) 
 
 @lru_cache(maxsize=8192)
 def pools_of_pair(deployment: Deployment, token0: Address, token1: Address) -> tuple[PoolRef, ...]:
-    """The pools of two ERC-20 tokens in address order, and those of the native coin where one is its wrapped form."""
+    """The pools of two ERC-20 tokens in address order, and those of the native coin where one is its wrapped
+    form.
+    """
     refs: list[PoolRef] = []
     if deployment.v2 is not None:
         refs.append(v2_pool(deployment.v2, token0, token1))
     if deployment.v3 is not None:
-        refs += (v3_pool(deployment.v3, token0, token1, fee, spacing) for fee, spacing in deployment.v3.fee_tiers)
+        refs += (
+            v3_pool(deployment.v3, token0, token1, fee, spacing) for fee, spacing in deployment.v3.fee_tiers
+        )
     if deployment.v4 is not None:
         pairs = [(token0, token1)]
         if deployment.wrapped_native in (token0, token1):
@@ -99,7 +103,9 @@ def v3_pool(v3: V3Deployment, token0: Address, token1: Address, fee: int, tick_s
 
 def v4_pool(v4: V4Deployment, key: PoolKey) -> PoolRef:
     """Source: v4-core PoolId.toId."""
-    return PoolRef("v4", pool_id(key), v4.pool_manager, key.currency0, key.currency1, key.fee, key.tick_spacing)
+    return PoolRef(
+        "v4", pool_id(key), v4.pool_manager, key.currency0, key.currency1, key.fee, key.tick_spacing
+    )
 
 
 def pool_id(key: PoolKey) -> str:

@@ -1,9 +1,10 @@
 """The Universal Router's language: commands, v4 actions, and their inputs by router version.
 
-Source: universal-router contracts (Dispatcher, Commands), v4-periphery (Actions, IV4Router), and for the form with
-``minHopPriceX36``, which routers from 2.1.1 on expect, @uniswap/universal-router-sdk 5.13.0 and @uniswap/v4-sdk 2.4.0.
-Three forms exist: 2.0; 2.1, whose v4 swaps of several hops alone carry a list of limits (found by running the bytecode
-of @uniswap/universal-router 2.1.0, which reverts without; no SDK knows that version); and 2.1.1 and later.
+Source: universal-router contracts (Dispatcher, Commands), v4-periphery (Actions, IV4Router), and for the form
+with ``minHopPriceX36``, which routers from 2.1.1 on expect, @uniswap/universal-router-sdk 5.13.0 and
+@uniswap/v4-sdk 2.4.0. Three forms exist: 2.0; 2.1, whose v4 swaps of several hops alone carry a list of
+limits (found by running the bytecode of @uniswap/universal-router 2.1.0, which reverts without; no SDK knows
+that version); and 2.1.1 and later.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ CONTRACT_BALANCE = 1 << 255
 OPEN_DELTA = 0
 """All that is owed to or by the PoolManager, as an amount in a v4 action."""
 
+_SWAP = "address recipient, uint256 amountIn, uint256 amountOutMin"
 _KEY = "(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks)"
 _PATH_KEY = "(address intermediateCurrency, uint24 fee, int24 tickSpacing, address hooks, bytes hookData)"
 
 _COMMANDS = {
-    0x00: "V3_SWAP_EXACT_IN(address recipient, uint256 amountIn, uint256 amountOutMin, bytes path, bool payerIsUser)",
+    0x00: f"V3_SWAP_EXACT_IN({_SWAP}, bytes path, bool payerIsUser)",
     0x02: "PERMIT2_TRANSFER_FROM(address token, address recipient, uint160 amount)",
     0x04: "SWEEP(address token, address recipient, uint256 amountMin)",
-    0x08: "V2_SWAP_EXACT_IN(address recipient, uint256 amountIn, uint256 amountOutMin, address[] path, bool payerIsUser)",
+    0x08: f"V2_SWAP_EXACT_IN({_SWAP}, address[] path, bool payerIsUser)",
     0x0A: (
-        "PERMIT2_PERMIT(((address token, uint160 amount, uint48 expiration, uint48 nonce) details, address spender, "
-        "uint256 sigDeadline) permit, bytes signature)"
+        "PERMIT2_PERMIT(((address token, uint160 amount, uint48 expiration, uint48 nonce) details, "
+        "address spender, uint256 sigDeadline) permit, bytes signature)"
     ),
     0x0B: "WRAP_ETH(address recipient, uint256 amount)",
     0x0C: "UNWRAP_WETH(address recipient, uint256 amountMin)",
@@ -49,7 +51,8 @@ _ACTIONS = {
         "bytes hookData) swap)"
     ),
     0x07: (
-        f"SWAP_EXACT_IN((address currencyIn, {_PATH_KEY}[] path, uint128 amountIn, uint128 amountOutMinimum) swap)"
+        f"SWAP_EXACT_IN((address currencyIn, {_PATH_KEY}[] path, uint128 amountIn, "
+        "uint128 amountOutMinimum) swap)"
     ),
     0x0B: "SETTLE(address currency, uint256 amount, bool payerIsUser)",
     0x0E: "TAKE(address currency, address recipient, uint256 amount)",
@@ -61,14 +64,8 @@ _ACTIONS_2_1 = _ACTIONS | {
     ),
 }
 _COMMANDS_2_1_1 = _COMMANDS | {
-    0x00: (
-        "V3_SWAP_EXACT_IN(address recipient, uint256 amountIn, uint256 amountOutMin, bytes path, bool payerIsUser, "
-        "uint256[] minHopPriceX36)"
-    ),
-    0x08: (
-        "V2_SWAP_EXACT_IN(address recipient, uint256 amountIn, uint256 amountOutMin, address[] path, bool payerIsUser, "
-        "uint256[] minHopPriceX36)"
-    ),
+    0x00: f"V3_SWAP_EXACT_IN({_SWAP}, bytes path, bool payerIsUser, uint256[] minHopPriceX36)",
+    0x08: f"V2_SWAP_EXACT_IN({_SWAP}, address[] path, bool payerIsUser, uint256[] minHopPriceX36)",
 }
 _ACTIONS_2_1_1 = _ACTIONS | {
     0x06: (
@@ -86,7 +83,8 @@ _ACTIONS_2_1_1 = _ACTIONS | {
 class Dialect:
     """The inputs one family of router versions expects, by command and action byte.
 
-    ``hop_limits``: v4 swaps of several hops take a list of limits. ``min_hop_price``: every swap takes its own.
+    ``hop_limits``: v4 swaps of several hops take a list of limits. ``min_hop_price``: every swap takes its
+    own.
     """
 
     commands: Mapping[int, Function]
@@ -104,13 +102,18 @@ class Dialect:
 
 
 def dialect(router_version: str) -> Dialect:
-    """The dialect of a router version such as ``2.0``. Raises ValueError for versions that no known form serves."""
+    """The dialect of a router version such as ``2.0``.
+
+    Raises ValueError for versions that no known form serves.
+    """
     try:
         version = tuple(int(part) for part in router_version.split("."))
     except ValueError:
         version = ()
     if not (2,) <= version < (3,):
-        raise ValueError(f"router version {router_version!r} is unknown: 2.0 to 2.2.0 and what is compatible are")
+        raise ValueError(
+            f"router version {router_version!r} is unknown: 2.0 to 2.2.0 and what is compatible are"
+        )
     if version < (2, 1):
         return _dialect("2.0")
     return _dialect("2.1" if version < (2, 1, 1) else "2.1.1")

@@ -1,6 +1,7 @@
 """Where Uniswap, or a fork of it, stands on a network: rows of data.
 
-A row is a mapping as it comes from a network's ``deployments["uniswap"]`` or from ``[plugin.uniswap] deployments``::
+A row is a mapping as it comes from a network's ``deployments["uniswap"]`` or from ``[plugin.uniswap]
+deployments``::
 
     {
         "protocol": "uniswap",                  # name shown in routes; one row per protocol and network
@@ -10,16 +11,19 @@ A row is a mapping as it comes from a network's ``deployments["uniswap"]`` or fr
         "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000]},
         "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]]},
         "v4": {"pool_manager": "0x0000...", "fees": [[500, 10], [3000, 60]]},
-        "v4_known_pools": [{"currency0": ..., "currency1": ..., "fee": 100, "tick_spacing": 1, "hooks": "0x..."}],
+        "v4_known_pools": [
+            {"currency0": "0x...", "currency1": "0x...", "fee": 100, "tick_spacing": 1, "hooks": "0x..."}
+        ],
     }
 
-``v2``, ``v3`` and ``v4`` may each be absent; all members inside have Uniswap's own values as defaults where Uniswap's
-are the same on every chain. The router pays only from pools of its own factories, so paths never mix rows.
+``v2``, ``v3`` and ``v4`` may each be absent; all members inside have Uniswap's own values as defaults where
+Uniswap's are the same on every chain. The router pays only from pools of its own factories, so paths never
+mix rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +50,10 @@ class V2Deployment:
 
 @dataclass(frozen=True, slots=True)
 class V3Deployment:
-    """A UniswapV3Factory. ``deployer`` is who creates the pools: the factory itself, but not in every fork."""
+    """A UniswapV3Factory.
+
+    ``deployer`` is who creates the pools: the factory itself, but not in every fork.
+    """
 
     deployer: Address
     init_code_hash: bytes
@@ -55,7 +62,10 @@ class V3Deployment:
 
 @dataclass(frozen=True, slots=True)
 class PoolKey:
-    """v4-core PoolKey: what a v4 pool is, hashed to its id. ``currency0`` may be the native coin (zero address)."""
+    """v4-core PoolKey: what a v4 pool is, hashed to its id.
+
+    ``currency0`` may be the native coin (zero address).
+    """
 
     currency0: Address
     currency1: Address
@@ -66,7 +76,10 @@ class PoolKey:
 
 @dataclass(frozen=True, slots=True)
 class V4Deployment:
-    """A v4 PoolManager. ``known_pools`` are keys that the standard fees would not reach; hooked ones are only named."""
+    """A v4 PoolManager.
+
+    ``known_pools`` are keys that the standard fees would not reach; hooked ones are only named.
+    """
 
     pool_manager: Address
     fee_tiers: tuple[tuple[int, int], ...] = FEE_TIERS
@@ -124,7 +137,8 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
 def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = ()) -> tuple[Deployment, ...]:
     """The protocols on a network: configured rows first, then the network's own, then the built-in ones.
 
-    A protocol name given twice counts once, at its first place, so that a configured row replaces a built-in one.
+    A protocol name given twice counts once, at its first place, so that a configured row replaces a built-in
+    one.
     """
     from quoteway_uniswap.public_networks import ROWS
 
@@ -136,9 +150,8 @@ def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = (
     return tuple(found.values())
 
 
-_ROW = {
-    "protocol", "router", "router_version", "wrapped_native", "base_tokens", "v2", "v3", "v4", "v4_known_pools",
-}  # fmt: skip
+_ROW = {"protocol", "router", "router_version", "wrapped_native", "base_tokens"}
+_ROW |= {"v2", "v3", "v4", "v4_known_pools"}
 
 
 def _v2(row: Mapping[str, Any]) -> V2Deployment:
@@ -186,7 +199,7 @@ def _hash(text: str) -> bytes:
     return raw
 
 
-def _only(row: Mapping[str, Any], members: set[str]) -> None:
+def _only(row: Mapping[str, Any], members: Set[str]) -> None:
     unknown = sorted(set(row) - members)
     if unknown:
         raise ValueError(f"unknown member {unknown[0]!r}; known: {', '.join(sorted(members))}")

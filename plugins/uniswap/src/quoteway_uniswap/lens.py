@@ -1,4 +1,7 @@
-"""The lens: questions packed for ``contracts/Lens.sol``, its answers as pool snapshots. See there for both layouts."""
+"""The lens: questions packed for ``contracts/Lens.sol``, its answers as pool snapshots.
+
+See there for both layouts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from quoteway_amm import ConcentratedPool, Pool, V2Pool
 from quoteway_uniswap.candidates import PoolRef
 
 POOLS_PER_CALL = 40
-"""An answer holds some 1,200 ticks at most (EIP-170), shared by the pools of a call that exist: about a third."""
+"""An answer holds some 1,200 ticks at most (EIP-170), shared by the pools of a call that exist: about a
+third.
+"""
 
 _KINDS = {"v2": 2, "v3": 3, "v4": 4}
 _BAND_TICKS = 7_000
@@ -26,7 +31,9 @@ _ALL_WORDS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pool and the bitmap words wanted: around the current word, or (``start`` given) outward from that word."""
+    """A pool and the bitmap words wanted: around the current word, or (``start`` given) outward from that
+    word.
+    """
 
     ref: PoolRef
     below: int
@@ -51,7 +58,9 @@ class Question:
 
 
 def first_look(ref: PoolRef) -> Question:
-    """The pool's state and a band around its price; an empty word costs 3,000 gas, so narrow spacings get many."""
+    """The pool's state and a band around its price; an empty word costs 3,000 gas, so narrow spacings get
+    many.
+    """
     words = -(-_BAND_TICKS // (256 * ref.tick_spacing)) if ref.tick_spacing else 0
     return Question(ref, words, words)
 
@@ -73,7 +82,10 @@ def creation_code(questions: Sequence[Question]) -> bytes:
 
 
 def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | None]:
-    """One snapshot per question, None where there is no pool or it is empty of reserves. Raises ValueError."""
+    """One snapshot per question, None where there is no pool or it is empty of reserves.
+
+    Raises ValueError.
+    """
     reader = _Reader(answer)
     if reader.uint(1) != 1:
         raise ValueError("the lens answered in another version of its layout")
@@ -94,7 +106,7 @@ def _read_pool(reader: _Reader, ref: PoolRef) -> Pool | None:
     protocol_fee, lp_fee, liquidity = reader.uint(4), reader.uint(3), reader.uint(16)
     word_lo, word_hi = reader.int(3), reader.int(3)
     ticks = tuple((reader.int(3), reader.int(16)) for _ in range(reader.uint(2)))
-    # Two halves in either protocol: v4-core ProtocolFeeLibrary 12 bits each, v3-core slot0.feeProtocol 4 bits each.
+    # Two halves: v4-core ProtocolFeeLibrary 12 bits each, v3-core slot0.feeProtocol 4 bits each.
     width = 12 if ref.kind == "v4" else 4
     return ConcentratedPool(
         "v4" if ref.kind == "v4" else "v3",

@@ -55,7 +55,9 @@ class UniswapProvider(SwapProvider):
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
         """The Universal Routers."""
-        return {d.router: f"{d.protocol.title()} Universal Router" for d in self._deployments.get(chain_id, ())}
+        return {
+            d.router: f"{d.protocol.title()} Universal Router" for d in self._deployments.get(chain_id, ())
+        }
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
         """Permit2, and the routers that pull through it."""
@@ -75,7 +77,9 @@ class UniswapProvider(SwapProvider):
         outcomes = await asyncio.gather(*(self._route(d, block, request) for d in deployments))
         routes = [outcome for outcome in outcomes if isinstance(outcome, Route)]
         if routes:
-            best = max(routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output)
+            best = max(
+                routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output
+            )
             return await quote_of_route(self._context, best, block, request, self._lifetime_s)
         return self._refuse(request, deployments, [o for o in outcomes if not isinstance(o, Route)])
 
@@ -89,7 +93,8 @@ class UniswapProvider(SwapProvider):
                 chain = self._context.chain(request.chain_id)
                 return await build_swap(self._context, chain, deployment, sealed, request)
         raise UpstreamError(
-            "The router of this quote is no longer configured: request a new quote.", reason=Reason.PROVIDER_ERROR
+            "The router of this quote is no longer configured: request a new quote.",
+            reason=Reason.PROVIDER_ERROR,
         )
 
     async def _route(self, deployment: Deployment, block: Block, request: SwapRequest) -> Route | Refusal:

@@ -1,7 +1,7 @@
 """The built-in rows: Uniswap on seven public networks, by chain id.
 
-Factories, PoolManagers and routers as in @uniswap/sdk-core 7.19.4 and @uniswap/universal-router-sdk 5.13.0, tokens as
-in @uniswap/default-token-list (all MIT). Init-code hashes and fee tiers are the same on all seven.
+Factories, PoolManagers and routers as in @uniswap/sdk-core 7.19.4 and @uniswap/universal-router-sdk 5.13.0,
+tokens as in @uniswap/default-token-list (all MIT). Init-code hashes and fee tiers are the same on all seven.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from quoteway_uniswap.routing import PRIORITY_FEE_WEI, Route
 
 HIGH_PRICE_IMPACT_BPS = 500
 
-# Paths are estimated, wallets and tokens differ: the limit leaves room; an action gets limits from its simulation.
+# Wallets and tokens differ, so the limit leaves room; an action gets its limits from its simulation.
 _GAS_LIMIT_PCT = 130
 
 
@@ -45,7 +45,13 @@ def spends_of(deployment: Deployment, request: SwapRequest, *, signed: bool) -> 
     if request.token_in.address == NATIVE:
         return ()
     return (
-        Spend(request.token_in.address, request.amount_in, permit2.ADDRESS, deployment.router, permit2_signed=signed),
+        Spend(
+            request.token_in.address,
+            request.amount_in,
+            permit2.ADDRESS,
+            deployment.router,
+            permit2_signed=signed,
+        ),
     )
 
 
@@ -64,7 +70,9 @@ async def quote_of_route(
     ]
     impact_bps = path.price_impact_bps
     if impact_bps > HIGH_PRICE_IMPACT_BPS:
-        issues.append(Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS))
+        issues.append(
+            Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS)
+        )
     return Quote(
         inputs=(Leg(request.token_in, request.amount_in, request.sender),),
         outputs=(Leg(request.token_out, route.amount_out, request.recipient, amount_min=amount_min),),
@@ -83,7 +91,9 @@ async def quote_of_route(
     )
 
 
-def quote_of_wrapping(deployment: Deployment, block: Block, request: SwapRequest, lifetime_s: int | None) -> Quote:
+def quote_of_wrapping(
+    deployment: Deployment, block: Block, request: SwapRequest, lifetime_s: int | None
+) -> Quote:
     """Wrapping and unwrapping is one to one, at any time: the minimum is the amount."""
     amount = request.amount_in
     step = UNISWAP_GAS.wrap if request.token_in.address == NATIVE else UNISWAP_GAS.unwrap
@@ -172,6 +182,9 @@ def _warnings(route: Route, request: SwapRequest) -> list[Notice]:
         notices.append(Notice("gas_exceeds_output", "Gas costs more than the swap brings in."))
     for key in hooked_pools(route.deployment, request.token_in.address, request.token_out.address):
         notices.append(
-            Notice("hooked_pool_skipped", f"Pool {pool_id(key)} has hooks, which may change any amount: not considered.")
+            Notice(
+                "hooked_pool_skipped",
+                f"Pool {pool_id(key)} has hooks, which may change any amount: not considered.",
+            )
         )
     return notices

@@ -1,8 +1,8 @@
 """From a path of pools to Universal Router calldata.
 
-Neighbouring hops on one protocol become one command. Between commands the tokens stay in the router and the next one
-spends all of them (CONTRACT_BALANCE, OPEN_DELTA), so nothing is left behind; only the last enforces the minimum and
-pays the recipient. The native coin is wrapped or unwrapped where two forms of it meet.
+Neighbouring hops on one protocol become one command. Between commands the tokens stay in the router and the
+next one spends all of them (CONTRACT_BALANCE, OPEN_DELTA), so nothing is left behind; only the last enforces
+the minimum and pays the recipient. The native coin is wrapped or unwrapped where two forms of it meet.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from quoteway.models import NATIVE, Address, DecodedCall
 from quoteway_amm import Kind
 
 from quoteway_uniswap.candidates import sorted_pair
-from quoteway_uniswap.commands import ADDRESS_THIS, CONTRACT_BALANCE, EXECUTE, OPEN_DELTA, Dialect, Program, describe, dialect
+from quoteway_uniswap.commands import (
+    ADDRESS_THIS,
+    CONTRACT_BALANCE,
+    EXECUTE,
+    OPEN_DELTA,
+    Dialect,
+    Program,
+    describe,
+    dialect,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +65,16 @@ class Calldata:
 
 
 def encode_swap(
-    router_version: str, order: Order, hops: Sequence[SwapHop], deadline: int, permit: PermitSingle | None = None
+    router_version: str,
+    order: Order,
+    hops: Sequence[SwapHop],
+    deadline: int,
+    permit: PermitSingle | None = None,
 ) -> Calldata:
     """The router's calldata for ``hops`` in order; no hops: wrap or unwrap. ``deadline`` is in Unix seconds.
 
-    ``permit`` goes first, with 65 zero bytes in place of its signature. Raises ValueError when the hops do not join the two tokens or a value does not fit its type.
+    ``permit`` goes first, with 65 zero bytes in place of its signature. Raises ValueError when the hops do
+    not join the two tokens or a value does not fit its type.
     """
     words = dialect(router_version)
     program = Program(words.command)
@@ -112,7 +126,9 @@ class _Way:
     def _change_form(self, token: Address, recipient: Address, minimum: int) -> None:
         order = self.order
         if {self.held, token} != {NATIVE, order.wrapped_native}:
-            raise ValueError(f"{self.held} and {token} are not two forms of the native coin: the path is broken")
+            raise ValueError(
+                f"{self.held} and {token} are not two forms of the native coin: the path is broken"
+            )
         if token == NATIVE:
             if not self.in_router:
                 self.program.add("PERMIT2_TRANSFER_FROM", self.held, ADDRESS_THIS, self.amount)

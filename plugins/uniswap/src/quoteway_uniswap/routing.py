@@ -36,9 +36,9 @@ Refusal = Literal["no_pool", "no_liquidity", "amount_too_low", "insufficient_liq
 class Route:
     """A path with what the recipient gets of it.
 
-    ``amount_out`` is after the output token's transfer tax; taxes are in basis points. ``gas_price_wei`` is base fee
-    and tip, None where the chain names no base fee. ``net_output`` is ``amount_out`` less gas in output base units,
-    None where gas has no known price in that token.
+    ``amount_out`` is after the output token's transfer tax; taxes are in basis points. ``gas_price_wei`` is
+    base fee and tip, None where the chain names no base fee. ``net_output`` is ``amount_out`` less gas in
+    output base units, None where gas has no known price in that token.
     """
 
     deployment: Deployment
@@ -58,9 +58,11 @@ async def best_route(
     request: SwapRequest,
     max_hops: int,
 ) -> Route | Refusal:
-    """The route with the greatest output after gas. Raises UpstreamError or RpcError when the chain is unreadable.
+    """The route with the greatest output after gas. Raises UpstreamError or RpcError when the chain is
+    unreadable.
 
-    One round trip when anything is not yet known at ``block``, a second one when a swap may leave the known ticks.
+    One round trip when anything is not yet known at ``block``, a second one when a swap may leave the known
+    ticks.
     """
     token_in, token_out = request.token_in.address, request.token_out.address
     refs = candidate_pools(deployment, token_in, token_out)

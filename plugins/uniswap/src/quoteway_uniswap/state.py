@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
-
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm.chain import Chain
 from quoteway.evm.single_flight import SingleFlight
@@ -28,7 +27,10 @@ class _Snapshots:
 
 
 class PoolStates:
-    """The pools of one chain. Everything asked for twice at one block costs no RPC request the second time."""
+    """The pools of one chain.
+
+    Everything asked for twice at one block costs no RPC request the second time.
+    """
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain

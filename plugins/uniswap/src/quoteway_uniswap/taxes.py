@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cachetools import TTLCache
-
 from quoteway.errors import GatewayError, InvalidRequest, Reason
 from quoteway.evm.abi import event_topic
 from quoteway.evm.address import checksum
@@ -18,7 +17,9 @@ from quoteway_uniswap.candidates import pools_of_pair, sorted_pair
 from quoteway_uniswap.deployments import Deployment
 
 REMEMBER_S = 3600
-"""A tax is a rate in the token's code or settings: it changes seldom, and an action is simulated all the same."""
+"""A tax is a rate in the token's code or settings: it changes seldom, and an action is simulated all the
+same.
+"""
 RETRY_S = 60
 
 # An account that holds nothing and has no code.
@@ -69,7 +70,8 @@ class TransferTaxes:
         return found
 
     async def _measure(self, token: Token, block: Block) -> Tax | InvalidRequest | None:
-        """Small transfers from each place that may hold the token to a visitor, and half of it back, in one request.
+        """Small transfers from each place that may hold the token to a visitor, and half of it back, in one
+        request.
 
         None when no place holds enough.
         """
