@@ -98,6 +98,13 @@ async def test_an_unchanged_list_is_asked_for_with_its_etag_and_not_sent_again(s
     assert [token.symbol for token in source.current.tokens] == ["A", "B"]
 
 
+async def test_the_same_list_without_an_etag_is_no_change(server, session):
+    server.body(token_list("A"))
+    source = UrlSource(server.url, LIMITS, lambda: session)
+    assert [await source.refresh() for _ in range(3)] == [True, False, False]
+    assert len(server.requests) == 3
+
+
 async def test_the_last_good_list_stays_when_the_next_is_bad(server, session):
     server.body(token_list("A"), ETag='"1"')
     source = UrlSource(server.url, LIMITS, lambda: session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ class ListSource(ABC):
         self.label = label
         self.current: TokenList | None = None
         self._mark: str | None = None
+        self._digest: bytes | None = None  # of the last good document: many hosts send no ETag
 
     async def refresh(self) -> bool:
         """Reads the list again; whether it changed. Raises ``ListError`` and then keeps ``current``."""
@@ -28,10 +30,13 @@ class ListSource(ABC):
         if found is None:
             return False
         body, mark = found
-        # 10,000 entries with their checksums take a good part of a second: not on the event loop.
-        self.current = await asyncio.to_thread(parse_list, body)
-        self._mark = mark
-        return True
+        digest = hashlib.sha256(body).digest()
+        changed = digest != self._digest
+        if changed:
+            # 10,000 entries with their checksums take a third of a second: not on the event loop.
+            self.current = await asyncio.to_thread(parse_list, body)
+        self._mark, self._digest = mark, digest
+        return changed
 
     @abstractmethod
     def retry_s(self, failures: int) -> float:
