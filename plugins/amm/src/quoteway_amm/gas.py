@@ -69,6 +69,8 @@ UNISWAP_GAS = GasModel(
         }
     ),
 )
-"""Swaps through the Universal Router 2.1.0 with Permit2, within 2 % of receipts for v2 and v3 of one to three hops
-and v4 of one; further v4 hops are an estimate. Pools and balances are taken to be in use already, and a tick to
-have been crossed before or not: the first crossing ever writes fresh storage and costs about twice the figure."""
+"""Swaps through the Universal Router 2.1.0 with Permit2.
+
+Within 2 % of receipts for v2 and v3 of one to three hops and v4 of one, all storage in use already; further v4 hops
+are an estimate. The first crossing ever of a tick writes fresh storage and costs about twice the figure.
+"""
