@@ -1,0 +1,5 @@
+"""``python -m quoteway``."""
+
+from quoteway.cli import main
+
+main()

@@ -1,0 +1,225 @@
+"""The ``quoteway`` command. Commands import what they need when they run: ``--help`` stays quick."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from quoteway.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quoteway.config import Config
+    from quoteway.gateway import Gateway
+
+CONFIG_OPTION = click.option(
+    "--config", "config_path", type=click.Path(path_type=Path, dir_okay=False), help="Configuration file (TOML)."
+)
+
+
+class PluginCommands(click.Group):
+    """The core's commands, and those of plugins when a name is not one of the core's."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *(command.name or "" for command in _plugin_commands())})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            return found
+        return next((command for command in _plugin_commands() if command.name == cmd_name), None)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            click.echo(f"quoteway: {error}", err=True)
+            ctx.exit(2)
+
+
+def _plugin_commands() -> Iterator[click.Command]:
+    """Commands of installed plugins. A broken plugin costs its own commands, with one line saying so."""
+    from importlib_metadata import entry_points
+
+    from quoteway.hookspecs import ENTRY_POINT_GROUP
+
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            hook = getattr(entry_point.load(), "quoteway_commands", None)
+            commands = list(hook()) if hook is not None else []
+        except (Exception, SystemExit) as error:
+            click.echo(f"quoteway: commands of plugin {entry_point.name!r} are missing: {error!r}", err=True)
+            continue
+        yield from (command for command in commands if isinstance(command, click.Command) and command.name)
+
+
+@click.group(cls=PluginCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="quoteway", prog_name="quoteway")
+def main() -> None:
+    """Quoteway: quotes in, unsigned transactions out."""
+
+
+@main.command()
+@CONFIG_OPTION
+@click.option("--host", help="Address to listen on (127.0.0.1).")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on (8080); 0 for any free one.")
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes that share the port (1).")
+@click.option("--no-devnet", is_flag=True, help="Do not start the embedded devnet.")
+def serve(
+    config_path: Path | None, host: str | None, port: int | None, workers: int | None, no_devnet: bool
+) -> None:
+    """Serve the API."""
+    from quoteway.logs import configure_logging
+    from quoteway.serve import Supervisor, is_worker, run, worker_command
+
+    config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
+    configure_logging(config)
+    if config.server.workers > 1 and not is_worker():
+        arguments = ["serve", *_repeated(config_path, host, no_devnet)]
+        sys.exit(Supervisor(config, worker_command(arguments), os.environ).run())
+    run(config, announce=_announce if config.worker == 0 else None)
+
+
+def _repeated(config_path: Path | None, host: str | None, no_devnet: bool) -> Sequence[str]:
+    """The options a worker needs again; port and workers reach it through the environment."""
+    options: list[str] = []
+    if config_path is not None:
+        options += ["--config", str(config_path)]
+    if host is not None:
+        options += ["--host", host]
+    if no_devnet:
+        options.append("--no-devnet")
+    return options
+
+
+def _config(
+    path: Path | None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    workers: int | None = None,
+    no_devnet: bool = False,
+) -> Config:
+    from quoteway.config import load_config
+
+    config = load_config(path)
+    given = {"host": host, "port": port, "workers": workers}
+    server = replace(config.server, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each has its own type
+    sections = dict(config.plugin_sections)
+    if no_devnet:
+        # said in the plugin's own section, where its schema knows the word; without the plugin there is none to stop
+        if _is_installed("devnet"):
+            sections["devnet"] = {**sections.get("devnet", {}), "mode": "off"}
+    return replace(config, server=server, plugin_sections=sections)
+
+
+def _is_installed(plugin: str) -> bool:
+    from importlib_metadata import entry_points
+
+    from quoteway.hookspecs import ENTRY_POINT_GROUP
+
+    return any(entry_points(group=ENTRY_POINT_GROUP, name=plugin))
+
+
+def _announce(gateway: Gateway, url: str) -> None:
+    """One block for the person at the terminal, once the providers are up."""
+    registry = gateway.registry
+    enabled = [entry.provider for entry in registry.providers if entry.enabled]
+    networks = [network.slug for network in gateway.runtime.networks]
+    refused = [plugin for plugin in registry.plugins if plugin.reason is not None and plugin.reason != "not_selected"]
+    lines = [
+        "",
+        f"  Quoteway is serving on {url}",
+        f"    networks   {', '.join(networks) or 'none (give one an RPC URL in quoteway.toml)'}",
+        f"    providers  {', '.join(sorted({provider.id for provider in enabled})) or 'none'}",
+    ]
+    lines += [f"    not up     {plugin.name}: {plugin.reason} ({_first_line(plugin.detail)})" for plugin in refused]
+    lines += ["", "  Try:", f"    curl -s {url}/v2/providers", f"    curl -s '{url}/v2/tokens?limit=5'", ""]
+    click.echo("\n".join(lines), err=True)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "no detail").splitlines()[0][:160]
+
+
+@main.command()
+@CONFIG_OPTION
+def providers(config_path: Path | None) -> None:
+    """Plugins and providers of this installation, with the reason where one is not enabled."""
+    gateway = _loaded(config_path)
+    rows = [("PROVIDER", "CAPABILITY", "NETWORKS", "PLUGIN", "STATE", "REASON")]
+    for entry in gateway.registry.providers:
+        names = [str(chain_id) for chain_id in sorted(entry.provider.networks)]
+        rows.append(
+            (
+                entry.provider.id,
+                entry.provider.capability.value,
+                ",".join(names) or "-",
+                f"{entry.plugin.name} {entry.plugin.version}",
+                entry.state.value,
+                entry.not_enabled or "-",
+            )
+        )
+    speaking = {entry.plugin.name for entry in gateway.registry.providers}
+    for plugin in gateway.registry.plugins:
+        if plugin.name not in speaking:
+            rows.append(
+                ("-", "-", "-", f"{plugin.name} {plugin.version}", plugin.state.value, plugin.reason or "-")
+            )
+    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        click.echo("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _loaded(config_path: Path | None) -> Gateway:
+    """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
+    import logging
+
+    from quoteway.gateway import Gateway
+
+    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
+    gateway = Gateway(_config(config_path))
+    gateway.load()
+    return gateway
+
+
+@main.command("config")
+@CONFIG_OPTION
+def show_config(config_path: Path | None) -> None:
+    """The configuration in force, secrets hidden."""
+    import orjson
+
+    from quoteway.config import redacted
+
+    shown = redacted(_config(config_path))
+    click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=str).decode())
+
+
+@main.command()
+def openapi() -> None:
+    """Print the OpenAPI 3.1 document."""
+    from quoteway.web.app import openapi_document
+
+    click.echo(openapi_document().decode())
+
+
+@main.command()
+@CONFIG_OPTION
+def doctor(config_path: Path | None) -> None:
+    """Check what a deployment needs; exit 1 when something is wrong."""
+    import asyncio
+
+    from quoteway.doctor import examine
+
+    click.echo(f"python {platform.python_version()} on {platform.platform()}")
+    sound = True
+    for finding in asyncio.run(examine(config_path)):
+        sound = sound and finding.mark != "fail"
+        click.echo(f"{finding.mark:<5} {finding.subject}: {finding.text}")
+    sys.exit(0 if sound else 1)

@@ -1,0 +1,123 @@
+"""What ``quoteway doctor`` looks at: the interpreter, the tools, the configuration, the plugins, the RPC endpoints."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from quoteway.errors import ConfigError
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from quoteway.gateway import Gateway
+    from quoteway.networks import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. ``warn`` is worth knowing, ``fail`` keeps the deployment from working."""
+
+    mark: Literal["ok", "warn", "fail"]
+    subject: str
+    text: str
+
+
+async def examine(config_path: Path | None) -> list[Finding]:
+    """Looks at everything; every problem is a finding, none an exception."""
+    findings = [*_python(), *_tools()]
+    try:
+        findings += await _deployment(config_path)
+    except ConfigError as error:
+        findings.append(Finding("fail", "config", str(error)))
+    return findings
+
+
+def _python() -> Iterator[Finding]:
+    supported = sys.version_info >= (3, 11)
+    text = sys.version.split()[0] + ("" if supported else ": 3.11 or newer is needed")
+    yield Finding("ok" if supported else "fail", "python", text)
+
+
+def _tools() -> Iterator[Finding]:
+    for tool, use in (("anvil", "runs the devnet (fetched when missing)"), ("node", "fetches anvil for the devnet")):
+        path = shutil.which(tool)
+        if path is None:
+            yield Finding("warn", tool, f"not on PATH; it {use}")
+            continue
+        try:
+            answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603, ASYNC221
+            yield Finding("ok", tool, (answer.stdout.splitlines() or ["no version"])[0])
+        except (OSError, subprocess.TimeoutExpired) as error:
+            yield Finding("warn", tool, f"does not run: {error}")
+
+
+async def _deployment(config_path: Path | None) -> list[Finding]:
+    from quoteway.config import load_config
+    from quoteway.gateway import Gateway
+
+    config = load_config(config_path)
+    findings = [Finding("ok", "config", str(config.path) if config.path else "embedded default (the devnet)")]
+    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
+    gateway = Gateway(config)
+    gateway.load()
+    for plugin in gateway.registry.plugins:
+        name = f"plugin {plugin.name} {plugin.version}"
+        if plugin.reason is None:
+            findings.append(Finding("ok", name, plugin.state.value))
+        elif plugin.reason == "not_selected":
+            findings.append(Finding("ok", name, plugin.reason))
+        else:
+            findings.append(Finding("fail", name, f"{plugin.reason}: {plugin.detail}{_import_trace(plugin)}"))
+    findings += [
+        Finding("fail", f"provider {entry.provider.id}", f"{entry.reason}: {entry.detail}")
+        for entry in gateway.registry.providers
+        if entry.reason is not None and entry.reason != "disabled"
+    ]
+    return findings + await _endpoints(gateway)
+
+
+def _import_trace(plugin: object) -> str:
+    """The traceback of a plugin that does not import: the author needs the line, not the word."""
+    loader = getattr(plugin, "loader", None)
+    if getattr(plugin, "reason", None) != "import_failed" or loader is None:
+        return ""
+    try:
+        loader()
+    except (Exception, SystemExit):
+        return "\n" + traceback.format_exc()
+    return ""
+
+
+async def _endpoints(gateway: Gateway) -> list[Finding]:
+    """Asks every configured endpoint for its chain id, without the devnet's, which only run while served."""
+    import aiohttp
+
+    findings: list[Finding] = []
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+        for network in gateway.runtime.networks:
+            for position, endpoint in enumerate(network.endpoints):
+                subject = f"rpc {network.slug} #{position + 1}"
+                findings.append(await _endpoint(session, subject, endpoint, network.chain_id))
+    return findings
+
+
+async def _endpoint(session: aiohttp.ClientSession, subject: str, endpoint: Endpoint, chain_id: int) -> Finding:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+    try:
+        async with session.post(endpoint.url, json=call, headers=dict(endpoint.headers)) as response:
+            answer = await response.json(content_type=None)
+        found = int(answer["result"], 16)
+    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+        # the type only: messages of the HTTP client hold the URL
+        return Finding("fail", subject, f"no usable answer ({type(error).__name__})")
+    if found != chain_id:
+        return Finding("fail", subject, f"it is chain {found}, expected {chain_id}: correct the URL or the network")
+    return Finding("ok", subject, f"chain {found}")

@@ -1,0 +1,243 @@
+"""Serving: one process on a socket, or a small supervisor over several that share one port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from quoteway.config import Config
+from quoteway.errors import ConfigError
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from quoteway.gateway import Gateway
+
+log = logging.getLogger("quoteway.serve")
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+MAX_BACKOFF_S = 30.0
+STEADY_S = 10.0
+"""A worker that lived this long starts again without delay."""
+
+
+# --- one process ----------------------------------------------------------------------------------------------
+
+
+def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
+    """Serves until SIGTERM or SIGINT. Raises ``ConfigError`` when the socket cannot be had."""
+    try:
+        import uvloop
+    except ImportError:  # Windows
+        asyncio.run(_serve(config, announce))
+    else:
+        uvloop.run(_serve(config, announce))
+
+
+async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None) -> None:
+    from quoteway.gateway import Gateway
+    from quoteway.web.app import make_app
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in STOP_SIGNALS:
+        loop.add_signal_handler(name, stop.set)
+    gateway = Gateway(config)
+    runner = make_runner(make_app(gateway, run_gateway=False), config)
+    await runner.setup()
+    try:
+        url = await _listen(runner, config)
+        log.info("listening on %s", url)
+        # Only now: importing plugins takes longer than all of the above, and /healthz answers meanwhile.
+        await gateway.start()
+        waiting = asyncio.create_task(_announce(gateway, url, announce))
+        await stop.wait()
+        waiting.cancel()
+        log.info("stopping: requests under way get %g s", config.server.shutdown_timeout_s)
+    finally:
+        await runner.cleanup()
+        await gateway.stop()
+
+
+def make_runner(app: web.Application, config: Config) -> web.AppRunner:
+    """The runner with this deployment's limits and the envelope for what aiohttp answers by itself."""
+    from quoteway.web.protocol import EnvelopeRunner
+
+    server = config.server
+    return EnvelopeRunner(
+        app,
+        access_log=None,
+        keepalive_timeout=server.keepalive_timeout_s,
+        max_line_size=server.max_line_bytes,
+        max_field_size=server.max_line_bytes,
+        lingering_time=1.0,
+        shutdown_timeout=server.shutdown_timeout_s,
+    )
+
+
+async def _listen(runner: web.AppRunner, config: Config) -> str:
+    from aiohttp import web
+
+    server = config.server
+    site = web.TCPSite(runner, server.host, server.port, backlog=1_024, reuse_port=is_worker() or None)
+    try:
+        await site.start()
+    except OSError as error:
+        raise _no_socket(server.host, server.port, error) from None
+    host, port = runner.addresses[0][:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def _announce(gateway: Gateway, url: str, announce: Callable[[Gateway, str], None] | None) -> None:
+    await gateway.started()
+    if announce is not None:
+        announce(gateway, url)
+
+
+def is_worker(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether this process is one of several on one port."""
+    return "QUOTEWAY_WORKER" in environ
+
+
+def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
+    if error.errno == errno.EADDRINUSE:
+        return ConfigError(
+            f"port {port} on {host} is taken: stop what listens there, or choose another with --port (0 for any free one)"
+        )
+    if error.errno == errno.EACCES:
+        return ConfigError(f"port {port} on {host} needs privileges this user does not have: choose one above 1023")
+    return ConfigError(f"cannot listen on {host} port {port}: {error.strerror or error}")
+
+
+# --- several processes ----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Worker:
+    index: int
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_at: float = 0.0
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Keeps ``workers`` processes on one port (SO_REUSEPORT: the kernel spreads connections over them).
+
+    A worker that dies is started again, later each time. SIGTERM and SIGINT go to all; they drain and end.
+    """
+
+    config: Config
+    command: Sequence[str]
+    environ: Mapping[str, str]
+    _workers: list[_Worker] = field(default_factory=list)
+    _stopping: bool = False
+
+    def run(self) -> int:
+        """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up."""
+        with _reserved_port(self.config) as port, tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder:
+            shared = self._shared_environment(port, folder)
+            self._workers = [_Worker(index) for index in range(self.config.server.workers)]
+            previous = {name: signal.signal(name, self._on_signal) for name in STOP_SIGNALS}
+            try:
+                while not self._stopping:
+                    if not self._tend(shared):
+                        return 1
+                    time.sleep(0.05)
+                return 0
+            finally:
+                self._end_all()
+                for name, handler in previous.items():
+                    signal.signal(name, handler)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self._stopping = True
+
+    def _shared_environment(self, port: int, folder: str) -> dict[str, str]:
+        shared = dict(self.environ)
+        shared["QUOTEWAY_SERVER__PORT"] = str(port)
+        shared["QUOTEWAY_SERVER__WORKERS"] = str(self.config.server.workers)
+        shared["PROMETHEUS_MULTIPROC_DIR"] = folder
+        if not self.config.quotes.keys:
+            # Every worker must open what another sealed. Like a single process's, this key ends with the run.
+            shared["QUOTEWAY_RUN_KEY"] = secrets.token_urlsafe(32)
+            shared["QUOTEWAY_QUOTES__KEYS"] = '[{id = "run", secret = {env = "QUOTEWAY_RUN_KEY"}}]'
+        return shared
+
+    def _tend(self, shared: Mapping[str, str]) -> bool:
+        """Starts what is due; False when every worker keeps failing at once."""
+        now = time.monotonic()
+        for worker in self._workers:
+            status = None if worker.process is None else worker.process.poll()
+            if worker.process is not None and status is None:
+                continue
+            if worker.process is not None:
+                self._note_death(worker, status, now)
+            if now >= worker.start_at:
+                worker.process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
+                    list(self.command), env={**shared, "QUOTEWAY_WORKER": str(worker.index)}
+                )
+                worker.started_at = now
+        return any(worker.failures < 5 for worker in self._workers)
+
+    def _note_death(self, worker: _Worker, status: int | None, now: float) -> None:
+        steady = now - worker.started_at >= STEADY_S
+        worker.failures = 0 if steady else worker.failures + 1
+        delay_s = 0.0 if steady else min(MAX_BACKOFF_S, 0.2 * 2**worker.failures)
+        worker.start_at, worker.process = now + delay_s, None
+        log.error("worker %d ended with status %s; starting again in %.1f s", worker.index, status, delay_s)
+
+    def _end_all(self) -> None:
+        running = [worker.process for worker in self._workers if worker.process is not None]
+        for process in running:
+            process.terminate()
+        deadline = time.monotonic() + 2 * self.config.server.shutdown_timeout_s + 5
+        for process in running:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                log.error("a worker did not stop in time: killed")
+                process.kill()
+                process.wait()
+
+
+@contextlib.contextmanager
+def _reserved_port(config: Config) -> Iterator[int]:
+    """The port, proven free and held for the run without listening on it: workers share it, strangers cannot.
+
+    Raises ``ConfigError`` when it is taken. Without this, SO_REUSEPORT would let two deployments of one user share a
+    port silently.
+    """
+    host, port = config.server.host, config.server.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+        held = socket.socket(family, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind((host, port))
+    except OSError as error:
+        raise _no_socket(host, port, error) from None
+    with held:
+        yield int(held.getsockname()[1])
+
+
+def worker_command(arguments: Sequence[str]) -> list[str]:
+    """The command of a worker: this interpreter, this package, the same arguments."""
+    return [sys.executable, "-m", "quoteway", *arguments]

@@ -1,0 +1,1 @@
+"""The HTTP API: one file per resource, its schemas beside its handlers."""

@@ -1,0 +1,127 @@
+"""The web application of one gateway: routes, middleware, lifespan. It owns nothing that outlives it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import orjson
+from aiohttp import web
+
+from quoteway.web import (
+    bridges,
+    listings,
+    movements,
+    pools,
+    portfolio,
+    rpc,
+    swaps,
+    tokens,
+    transactions,
+    vaults,
+)
+from quoteway.web.cache import CACHE, CatalogCache, cached, keep
+from quoteway.web.front_door import FrontDoor
+from quoteway.web.health import health_routes, metrics_handler
+from quoteway.web.metrics import Metrics
+from quoteway.web.operation import Operation
+from quoteway.web.schema import ResponseSchema
+
+if TYPE_CHECKING:
+    from quoteway.gateway import Gateway
+
+GATEWAY: web.AppKey[Gateway] = web.AppKey("gateway")
+
+
+class OpenApiDocument(ResponseSchema):
+    """An OpenAPI 3.1 document."""
+
+
+def operations() -> tuple[Operation, ...]:
+    """Every route of the API, in the order they are matched and documented."""
+    resources = (listings, tokens, swaps, bridges, pools, vaults, transactions, portfolio, rpc)
+    return tuple(operation for resource in resources for operation in resource.OPERATIONS)
+
+
+def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
+    """The application. With ``run_gateway`` it starts and stops the gateway with itself; without, its maker does."""
+    metrics = Metrics()
+    front_door = FrontDoor(gateway.config, metrics)
+    app = web.Application(middlewares=[front_door.serve])
+    app[GATEWAY] = gateway
+    app[CACHE] = CatalogCache()
+    app[movements.METRICS] = metrics
+    every = operations()
+    for operation in every:
+        handler = operation.bind(gateway)
+        front_door.operations[handler] = operation
+        app.router.add_route(operation.method, operation.path, handler)
+        if operation.method == "GET":
+            app.router.add_route("HEAD", operation.path, handler)
+    _add_openapi(app, front_door, gateway, every)
+    app.add_routes(health_routes(gateway))
+    if gateway.config.server.metrics_port is None:
+        app.router.add_get("/metrics", metrics_handler(gateway, metrics))
+    else:
+        app.cleanup_ctx.append(_own_metrics_port)
+    if run_gateway:
+        app.cleanup_ctx.append(_run_gateway)
+    return app
+
+
+def api_version() -> str:
+    """The version of the installed distribution."""
+    try:
+        return version("quoteway")
+    except PackageNotFoundError:
+        return "0"
+
+
+def openapi_document() -> bytes:
+    """The OpenAPI document of the core's routes, as JSON."""
+    from quoteway.web.openapi import document
+
+    return orjson.dumps(document(operations(), version=api_version()), option=orjson.OPT_INDENT_2)
+
+
+def _add_openapi(
+    app: web.Application, front_door: FrontDoor, gateway: Gateway, every: Sequence[Operation]
+) -> None:
+    async def show(request: web.Request) -> web.StreamResponse:
+        kept = cached(request, 0)
+        return kept if kept is not None else keep(request, 0, openapi_document())
+
+    async def unused(call: object) -> dict[str, object]:
+        raise NotImplementedError
+
+    front_door.operations[show] = Operation(
+        "GET",
+        "/v2/openapi.json",
+        "getOpenApi",
+        "deployment",
+        "This document",
+        unused,
+        OpenApiDocument,
+        needs_ready=False,
+    )
+    app.router.add_get("/v2/openapi.json", show)
+
+
+async def _run_gateway(app: web.Application) -> AsyncIterator[None]:
+    gateway = app[GATEWAY]
+    await gateway.start()
+    yield
+    await gateway.stop()
+
+
+async def _own_metrics_port(app: web.Application) -> AsyncIterator[None]:
+    """``/metrics`` on a port of its own, so that it need not be reachable where the API is."""
+    gateway, server = app[GATEWAY], app[GATEWAY].config.server
+    inner = web.Application()
+    inner.router.add_get("/metrics", metrics_handler(gateway, app[movements.METRICS]))
+    runner = web.AppRunner(inner, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, server.host, server.metrics_port, reuse_port=server.workers > 1).start()
+    yield
+    await runner.cleanup()

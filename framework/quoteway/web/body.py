@@ -1,0 +1,67 @@
+"""Reading a JSON body: type, size, time and syntax, each with its own refusal and never an exception of the server's."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import Any
+
+import orjson
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestPayloadError
+
+from quoteway.errors import MalformedRequest, Reason
+from quoteway.web.envelope import BodyTimeout, BodyTooLarge, UnsupportedMediaType
+
+
+async def read_object(request: web.Request, *, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
+    """The request's JSON object. Raises ``MalformedRequest`` (400, 408, 413 or 415)."""
+    raw = await _read(request, limit_bytes, timeout_s)
+    if not raw.strip():
+        raise MalformedRequest("A JSON object is required as the body.", reason=Reason.MISSING)
+    _check_content_type(request)
+    return parse_object(raw)
+
+
+def parse_object(raw: bytes) -> dict[str, Any]:
+    """Bytes to a JSON object. A key given twice counts with its last value; NaN, a BOM and bad UTF-8 are refused."""
+    try:
+        value = orjson.loads(raw)
+    except ValueError:  # orjson caps the depth itself, so a deep document lands here too
+        raise MalformedRequest("The body is not valid JSON in UTF-8.", reason=Reason.INVALID_FORMAT) from None
+    if not isinstance(value, dict):
+        raise MalformedRequest("The body must be a JSON object.", reason=Reason.INVALID_FORMAT)
+    return value
+
+
+def _check_content_type(request: web.Request) -> None:
+    kind = request.content_type
+    charset: str | None = None
+    with contextlib.suppress(Exception):
+        charset = request.charset
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise UnsupportedMediaType("Send the body as Content-Type: application/json.", reason=Reason.INVALID_FORMAT)
+    if charset is not None and charset.lower() not in ("utf-8", "utf8", "us-ascii"):
+        raise UnsupportedMediaType("Send the body in UTF-8.", reason=Reason.INVALID_FORMAT)
+
+
+async def _read(request: web.Request, limit_bytes: int, timeout_s: float) -> bytes:
+    too_large = BodyTooLarge(f"The body is over {limit_bytes} bytes.", reason=Reason.OUT_OF_RANGE)
+    if (request.content_length or 0) > limit_bytes:
+        raise too_large
+    if not request.can_read_body:
+        return b""
+    raw = bytearray()
+    try:
+        # aiohttp has no deadline of its own for a body: one dripped in stays open for minutes (measured)
+        async with asyncio.timeout(timeout_s):
+            while chunk := await request.content.readany():
+                raw += chunk
+                if len(raw) > limit_bytes:
+                    raise too_large
+    except TimeoutError:
+        raise BodyTimeout("The body did not arrive in time.", retryable=True) from None
+    except (RequestPayloadError, HttpProcessingError, ValueError, web.HTTPException):
+        raise MalformedRequest("The body cannot be read.", reason=Reason.INVALID_FORMAT) from None
+    return bytes(raw)

@@ -1,0 +1,82 @@
+"""Rendered answers kept as bytes, with strong ETags: a kept one costs a look-up and nothing is parsed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+MAX_AGE_S = 5
+"""How long a rendered list is served again: about half a block of the usual chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One answer, kept as bytes."""
+
+    revision: int
+    expires: float
+    body: bytes
+    headers: CIMultiDict[str]
+
+
+@dataclass(slots=True)
+class CatalogCache:
+    """Rendered lists by path and query. The least recently used go first; a query's text is bounded by the line."""
+
+    entries: OrderedDict[str, Rendered] = field(default_factory=OrderedDict)
+    capacity: int = 512
+
+    def get(self, key: str, revision: int, now: float) -> Rendered | None:
+        found = self.entries.get(key)
+        if found is None or found.revision != revision or found.expires <= now:
+            return None
+        return found
+
+    def put(self, key: str, rendered: Rendered) -> None:
+        self.entries[key] = rendered
+        self.entries.move_to_end(key)
+        while len(self.entries) > self.capacity:
+            self.entries.popitem(last=False)
+
+
+CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
+
+
+def cached(request: web.Request, revision: int) -> web.Response | None:
+    """The kept answer of this very path and query, if it is still good: nothing is parsed to find it."""
+    rendered = request.app[CACHE].get(request.raw_path, revision, asyncio.get_running_loop().time())
+    return None if rendered is None else _respond(request, rendered)
+
+
+def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
+    """Keeps a rendered answer for its path and query, and answers with it."""
+    headers = CIMultiDict(
+        {
+            "Content-Type": "application/json",
+            "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
+            "Cache-Control": f"public, max-age={MAX_AGE_S}",
+        }
+    )
+    expires = asyncio.get_running_loop().time() + MAX_AGE_S
+    rendered = Rendered(revision, expires, body, headers)
+    request.app[CACHE].put(request.raw_path, rendered)
+    return _respond(request, rendered)
+
+
+def _respond(request: web.Request, rendered: Rendered) -> web.Response:
+    asked = request.headers.get("If-None-Match")
+    headers = CIMultiDict(rendered.headers)
+    if asked is not None and _matches(asked, rendered.headers["ETag"]):
+        del headers["Content-Type"]
+        return web.Response(status=304, headers=headers)
+    return web.Response(body=rendered.body, headers=headers)
+
+
+def _matches(asked: str, etag: str) -> bool:
+    """RFC 9110, 13.1.2: weak comparison, a list, or ``*``."""
+    return asked.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in asked.split(",")}

@@ -1,0 +1,153 @@
+"""Lists: merged from every provider, filtered, sorted, paged, rendered once, and answered with a strong ETag."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import orjson
+from aiohttp import web
+
+from quoteway.competition import ask_all
+from quoteway.errors import FieldError, Reason, UpstreamError
+from quoteway.models import Capability, Token
+from quoteway.providers import Provider
+from quoteway.web.cache import keep
+from quoteway.web.fields import QueryInteger, Text
+from quoteway.web.envelope import json_response
+from quoteway.web.operation import NO_STORE, Call
+from quoteway.web.rendering import timestamp
+from quoteway.web.schema import RequestSchema, invalid
+
+T = TypeVar("T")
+P = TypeVar("P", bound=Provider)
+Row = Mapping[str, Any]
+
+
+class PageQuery(RequestSchema):
+    limit = QueryInteger(1, 200, load_default=50)
+    cursor = Text(max_length=300, pattern=r"[A-Za-z0-9_-]+", hint="must be a nextCursor of this list")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All rows a request selects, before paging. ``key`` names a row uniquely; ``updated_at`` in Unix seconds."""
+
+    rows: Sequence[Row]
+    key: Callable[[Row], str] = lambda row: str(row["id"])
+    updated_at: int | None = None
+
+
+async def answer(
+    call: Call, collect: Callable[[], Awaitable[Listing]], *, keep_it: bool = True
+) -> web.Response:
+    """Collects, sorts as asked, cuts the page, renders, and keeps it unless it is about one wallet."""
+    listing = await collect()
+    rows = _sorted(listing, call.query.get("sort"))
+    page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
+    now = int(call.gateway.runtime.clock())
+    body = orjson.dumps(
+        {
+            "data": page,
+            "nextCursor": next_cursor,
+            "total": len(rows),
+            "preview": any(row.get("preview", False) for row in page),
+            "updatedAt": timestamp(listing.updated_at or now),
+        }
+    )
+    if not keep_it:
+        return json_response(body, headers=NO_STORE)
+    return keep(call.request, call.gateway.registry.revision, body)
+
+
+async def merge(
+    call: Call,
+    capability: Capability,
+    ask: Callable[[Provider], Awaitable[Sequence[T]]],
+    *chain_ids: int,
+) -> list[T]:
+    """Every enabled provider's rows in configured order. A source that fails or is late costs its own rows only."""
+    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= p.networks]
+    outcomes = await ask_all(
+        providers,
+        ask,
+        timeout_s=call.gateway.config.quotes.competition_timeout_s,
+        verb="list",
+        observe=call.gateway.registry.observe,
+    )
+    return [row for outcome in outcomes for row in outcome.value or ()]
+
+
+def _sorted(listing: Listing, sort: str | None) -> list[Row]:
+    """Rows by id, then by the asked member; rows that do not have it come last in both directions."""
+    rows = sorted(listing.rows, key=listing.key)
+    if sort is None:
+        return rows
+    member = sort.removeprefix("-")
+    known = [row for row in rows if row.get(member) is not None]
+    known.sort(key=lambda row: row[member], reverse=sort.startswith("-"))
+    return known + [row for row in rows if row.get(member) is None]
+
+
+def _page(
+    rows: Sequence[Row], key: Callable[[Row], str], limit: int, cursor: str | None
+) -> tuple[Sequence[Row], str | None]:
+    start = 0
+    if cursor is not None:
+        start = _after(rows, key, cursor)
+    page = rows[start : start + limit]
+    if start + limit >= len(rows):
+        return page, None
+    mark = orjson.dumps([key(page[-1]), start + limit])
+    return page, base64.urlsafe_b64encode(mark).decode().rstrip("=")
+
+
+def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
+    """Where the next page starts: after the last row seen, or at its old place when that row has gone."""
+    try:
+        last, position = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        if not isinstance(last, str) or type(position) is not int or position < 0:
+            raise ValueError
+    except (ValueError, TypeError):
+        raise invalid(
+            [FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")]
+        ) from None
+    for index, row in enumerate(rows):
+        if key(row) == last:
+            return index + 1
+    return position
+
+
+def sort_choices(*members: str) -> tuple[str, ...]:
+    """The values ``sort`` takes: each member, and with ``-`` before it for descending."""
+    return tuple(sign + member for member in members for sign in ("", "-"))
+
+
+def names_token(text: str, token: Token) -> bool:
+    """Whether a filter's text is this token's symbol or address, in any case."""
+    lowered = text.lower()
+    return lowered in (token.address.lower(), (token.symbol or "").lower())
+
+
+def mentions(text: str, *members: str) -> bool:
+    """Whether any member contains the text, in any case."""
+    lowered = text.lower()
+    return any(lowered in member.lower() for member in members)
+
+
+async def one_source(call: Call, provider: P, ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
+    """One provider's rows. Raises its ``GatewayError``, or ``UpstreamError`` when it failed or was late."""
+    (outcome,) = await ask_all(
+        [provider],
+        ask,
+        timeout_s=call.gateway.config.quotes.competition_timeout_s,
+        verb="list",
+        observe=call.gateway.registry.observe,
+    )
+    if outcome.value is not None:
+        return outcome.value
+    if outcome.error is not None:
+        raise outcome.error
+    raise UpstreamError("The provider failed.", reason=outcome.reason, retryable=True)

@@ -1,0 +1,163 @@
+"""The one middleware: request id, key, rate limit, deadline, errors to the envelope, CORS, metrics and the log line.
+
+One function rather than a chain of them: a chain of four empty middlewares already costs 3 us of the 40 that a
+cached catalog takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+from quoteway.config import Config
+from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
+from quoteway.web.envelope import DeadlineExceeded, error_response, from_http_exception
+from quoteway.web.limiting import Callers, Limiter, Quota
+from quoteway.web.metrics import Metrics
+from quoteway.web.request_id import continue_trace, request_id_of, traceparent
+
+if TYPE_CHECKING:
+    from quoteway.web.operation import Operation
+
+log = logging.getLogger("quoteway.web")
+
+Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+_EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
+
+
+class FrontDoor:
+    """Everything that happens to every request, before and after its handler."""
+
+    def __init__(self, config: Config, metrics: Metrics) -> None:
+        server = config.server
+        self.limiter = Limiter(config.limits)
+        self.operations: dict[Any, Operation] = {}
+        self._metrics = metrics
+        self._callers = Callers(server.trusted_proxies)
+        self._keys = [key.reveal().encode() for key in config.auth.keys]
+        self._origins = frozenset(server.cors_origins)
+        self._log_all = server.access_log == "all"
+        self._timeout_s = server.request_timeout_s
+
+    @web.middleware
+    async def serve(self, request: web.Request, handler: Next) -> web.StreamResponse:
+        started = time.perf_counter()
+        headers = request.headers
+        request_id = request_id_of(headers.get("X-Request-ID"))
+        trace = continue_trace(headers.get("traceparent"))
+        if trace is not None:
+            traceparent.set(trace)
+        operation = self.operations.get(request.match_info.handler)
+        quota: Quota | None = None
+        response: web.StreamResponse
+        try:
+            if self._origins and request.method == "OPTIONS" and "Access-Control-Request-Method" in headers:
+                response = web.Response(status=204)
+            else:
+                if operation is not None or request.path.startswith("/v2/"):
+                    caller = self._authorized(request) or self._callers.of(request)
+                    if self.limiter.enabled:
+                        group = operation.group if operation is not None else "catalog"
+                        quota = await self.limiter.take(group, caller)
+                response = await self._answer(request, handler)
+        except GatewayError as error:
+            response = error_response(error, request_id)
+        except web.HTTPException as error:
+            response = error_response(from_http_exception(error), request_id)
+        except ConnectionResetError:
+            raise
+        except Exception:
+            # A bug of ours. The contract's codes are closed, so it is told as "not available", without details.
+            log.exception("unexpected error", extra={"request_id": request_id, "route": _route(request, operation)})
+            response = error_response(ProviderUnavailable("The service failed to answer this request."), request_id)
+        out = response.headers
+        out["X-Request-ID"] = request_id
+        out["Server"] = "quoteway"
+        out["X-Content-Type-Options"] = "nosniff"
+        if quota is not None:
+            out["RateLimit-Policy"] = quota.policy
+            out["RateLimit"] = quota.state
+        if trace is not None:
+            out["traceparent"] = trace
+        if self._origins:
+            self._allow_origin(request, response)
+        duration_s = time.perf_counter() - started
+        status = response.status
+        self._metrics.answered(_route(request, operation), request.method, status, duration_s)
+        if status >= 400 or self._log_all:
+            self._log(request, operation, status, duration_s, request_id, trace)
+        return response
+
+    async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await handler(request)
+        except TimeoutError:
+            raise DeadlineExceeded(
+                f"No answer within {self._timeout_s:g} s.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
+            ) from None
+
+    def _authorized(self, request: web.Request) -> str | None:
+        """The caller's key as a counting key; None when the deployment has no keys. Raises ``Unauthorized``."""
+        if not self._keys:
+            return None
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        token = given.strip().encode("utf-8", "surrogateescape")
+        found = None
+        for index, key in enumerate(self._keys):
+            if hmac.compare_digest(key, token):  # no early exit: the time must not tell which key is near
+                found = index
+        if found is None or scheme.lower() != "bearer":
+            raise Unauthorized("Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"})
+        return f"key:{found}"
+
+    def _allow_origin(self, request: web.Request, response: web.StreamResponse) -> None:
+        out = response.headers
+        out.add("Vary", "Origin")
+        origin = request.headers.get("Origin")
+        if origin is None or (origin not in self._origins and "*" not in self._origins):
+            return
+        out["Access-Control-Allow-Origin"] = "*" if "*" in self._origins else origin
+        out["Access-Control-Expose-Headers"] = _EXPOSED
+        if request.method == "OPTIONS":
+            out["Access-Control-Allow-Methods"] = "GET, POST, OPTIONS"
+            out["Access-Control-Allow-Headers"] = "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"
+            out["Access-Control-Max-Age"] = "600"
+
+    def _log(
+        self,
+        request: web.Request,
+        operation: Operation | None,
+        status: int,
+        duration_s: float,
+        request_id: str,
+        trace: str | None,
+    ) -> None:
+        # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
+        log.log(
+            logging.WARNING if status >= 500 else logging.INFO,
+            "request",
+            extra={
+                "route": _route(request, operation),
+                "method": request.method if request.method.isalpha() else "OTHER",
+                "status": status,
+                "duration_ms": round(duration_s * 1_000, 2),
+                "request_id": request_id,
+                **({"trace": trace[3:35]} if trace else {}),
+            },
+        )
+
+
+def _route(request: web.Request, operation: Operation | None) -> str:
+    if operation is not None:
+        return operation.path
+    resource = request.match_info.route.resource
+    return resource.canonical if resource is not None else "unmatched"
+

@@ -1,0 +1,49 @@
+"""What an orchestrator asks: is the process up, is it ready, how is it doing. Outside ``/v2``, keys and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import orjson
+from aiohttp import web
+
+from quoteway.errors import ProviderUnavailable
+from quoteway.web.envelope import json_response
+from quoteway.web.metrics import CONTENT_TYPE, Metrics
+from quoteway.web.operation import NO_STORE
+
+if TYPE_CHECKING:
+    from quoteway.gateway import Gateway
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def health_routes(gateway: Gateway) -> list[web.RouteDef]:
+    """``/healthz`` (200 while the process serves) and ``/readyz`` (200 once the providers are up)."""
+
+    async def healthz(request: web.Request) -> web.StreamResponse:
+        return json_response(b'{"status":"ok"}', headers=NO_STORE)
+
+    async def readyz(request: web.Request) -> web.StreamResponse:
+        reasons = gateway.readiness()
+        if reasons:
+            raise ProviderUnavailable(
+                "Not ready: " + "; ".join(reasons) + ".",
+                headers={"Retry-After": "1"},
+                extra={"notReady": reasons},
+                retryable=True,
+            )
+        return json_response(orjson.dumps({"status": "ready"}), headers=NO_STORE)
+
+    return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
+
+
+def metrics_handler(gateway: Gateway, metrics: Metrics) -> Handler:
+    """``/metrics`` in the Prometheus text format."""
+
+    async def show(request: web.Request) -> web.StreamResponse:
+        body = metrics.render(ready=gateway.ready)
+        return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
+
+    return show

@@ -1,0 +1,169 @@
+"""Rate limits: one window per caller and group, in this process or in a shared Valkey/Redis."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from limits import RateLimitItem, parse
+from limits.aio.storage import MemoryStorage, Storage
+
+from quoteway.config import LimitsConfig, Secret
+from quoteway.errors import RateLimited
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+log = logging.getLogger("quoteway.web")
+
+
+class Counters(MemoryStorage):
+    """Counters of this process.
+
+    The parent's ``incr`` starts a task that walks every key at every hit, so its cost grows with the number of callers;
+    here expired keys go in one sweep a minute. Nothing awaits inside, so no lock is needed.
+    """
+
+    SWEEP_S = 60.0
+    _next_sweep = 0.0
+
+    async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
+        now = time.time()
+        if now >= self._next_sweep:
+            self._sweep(now)
+        if self.expirations.get(key, 0.0) <= now:
+            self.expirations[key] = now + expiry
+            self.storage[key] = 0
+        self.storage[key] += amount
+        return self.storage[key]
+
+    async def get_expiry(self, key: str) -> float:
+        return self.expirations.get(key, time.time())
+
+    def _sweep(self, now: float) -> None:
+        self._next_sweep = now + self.SWEEP_S
+        for key in [key for key, expires in self.expirations.items() if expires <= now]:
+            del self.expirations[key]
+            del self.storage[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Where a caller stands after a request: the two header values of draft-ietf-httpapi-ratelimit-headers."""
+
+    policy: str
+    state: str
+
+
+class Limiter:
+    """Counts requests per caller in three groups. A store that fails lets requests pass and says so in the log."""
+
+    def __init__(self, config: LimitsConfig, *, storage: Storage | None = None) -> None:
+        self.enabled = config.enabled
+        self._items: dict[str, RateLimitItem] = {
+            group: parse(getattr(config, group)) for group in ("quotes", "catalog", "rpc")
+        }
+        self._policies = {
+            group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in self._items.items()
+        }
+        self._storage = storage or _storage(config.store)
+        self._last_complaint = 0.0
+
+    async def take(self, group: str, caller: str) -> Quota:
+        """Counts one request. Raises ``RateLimited`` when the caller's window is used up."""
+        item = self._items[group]
+        policy = self._policies[group]
+        window_s = item.get_expiry()
+        key = f"quoteway/{group}/{caller}"
+        try:
+            count = await self._storage.incr(key, window_s)
+            reset_s = max(0, int(await self._storage.get_expiry(key) - time.time() + 0.999))
+        except Exception as error:  # the store's client has exceptions of its own
+            self._complain(error)
+            return Quota(policy, f'"{group}";r={item.amount};t={window_s}')
+        remaining = item.amount - count
+        state = f'"{group}";r={max(0, remaining)};t={reset_s}'
+        if remaining < 0:
+            raise RateLimited(
+                f"More than {item.amount} requests within {window_s} s. Try again in {max(1, reset_s)} s.",
+                headers={"Retry-After": str(max(1, reset_s)), "RateLimit-Policy": policy, "RateLimit": state},
+                retryable=True,
+            )
+        return Quota(policy, state)
+
+    def _complain(self, error: Exception) -> None:
+        now = time.monotonic()
+        if now - self._last_complaint > 10:
+            self._last_complaint = now
+            log.error("the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__)
+
+
+def _storage(store: Secret | str) -> Storage:
+    url = store.reveal() if isinstance(store, Secret) else store
+    if url.startswith("memory"):
+        return Counters()
+    from limits.storage import storage_from_string
+
+    # Redis and Valkey speak one protocol; the valkey client serves both
+    scheme, rest = url.split("://", 1)
+    scheme = scheme.replace("redis", "valkey")
+    made = storage_from_string(f"async+{scheme}://{rest}", implementation="valkey")
+    assert isinstance(made, Storage)
+    return made
+
+
+class Callers:
+    """Who a request is from: its API key, or its address as the trusted proxies tell it."""
+
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._trusted = [ipaddress.ip_network(network) for network in trusted_proxies]
+        self._keys: dict[str, str] = {}
+
+    def of(self, request: web.Request) -> str:
+        """A key for counting. IPv6 callers count by /64, since one caller has all of it."""
+        remote = request.remote or "unknown"
+        if self._trusted and self._is_trusted(remote):
+            remote = self._forwarded_for(request, remote)
+        key = self._keys.get(remote)
+        if key is None:
+            if len(self._keys) > 10_000:
+                self._keys.clear()
+            key = self._keys[remote] = _network_of(remote)
+        return key
+
+    def _forwarded_for(self, request: web.Request, remote: str) -> str:
+        # From the right: everything left of the first address we do not trust is the client's own invention.
+        chain = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+        for hop in reversed(chain):
+            hop = hop.strip()
+            try:
+                ipaddress.ip_address(hop)
+            except ValueError:
+                return remote
+            remote = hop
+            if not self._is_trusted(hop):
+                return hop
+        return remote
+
+    def _is_trusted(self, text: str) -> bool:
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            return False
+        return any(address in network for network in self._trusted if network.version == address.version)
+
+
+def _network_of(remote: str) -> str:
+    try:
+        address = ipaddress.ip_address(remote.split("%")[0])
+    except ValueError:
+        return remote[:64]
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)

@@ -1,0 +1,67 @@
+"""The two movements on the wire, one piece of code for swaps, bridges, pools and vaults: quote and action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from quoteway.models import Action, Capability, Request, SealedQuote
+from quoteway.web import rendering
+from quoteway.web.envelope import json_response
+from quoteway.web.metrics import Metrics
+from quoteway.web.operation import NO_STORE, Call
+
+METRICS: web.AppKey[Metrics] = web.AppKey("metrics", Metrics)
+
+
+async def quote(
+    call: Call, capability: Capability, request: Request, *, provider: str | None = None
+) -> dict[str, Any]:
+    """Asks the providers and renders the winning quote."""
+    gateway = call.gateway
+    answer = await gateway.spine.quote(capability, request, provider=provider)
+    call.request.app[METRICS].attempted(capability.value, answer.attempts)
+    return rendering.quote(
+        answer.sealed,
+        answer.quote,
+        answer.approvals,
+        answer.issues,
+        answer.attempts,
+        call.networks,
+        now=int(gateway.runtime.clock()),
+        deadline_s=gateway.config.quotes.action_deadline_s,
+    )
+
+
+def shown_quote(call: Call, capability: Capability, token: str) -> dict[str, Any]:
+    """A quote read back from its token alone, also when it has expired."""
+    sealed = call.gateway.spine.open(capability, token, allow_expired=True)
+    return rendering.sealed_quote(sealed, call.networks, now=int(call.gateway.runtime.clock()))
+
+
+async def exchange(call: Call, capability: Capability, token: str) -> web.Response:
+    """A quote token for its action."""
+    sealed = call.gateway.spine.open(capability, token)
+    return rendered(call, await call.gateway.spine.action(sealed))
+
+
+async def direct(
+    call: Call, capability: Capability, request: Request, *, provider: str | None = None, pin: SealedQuote | None = None
+) -> web.Response:
+    """A request that stands alone, for its action; ``pin`` keeps the minimums of an earlier quote."""
+    action = await call.gateway.spine.direct(capability, request, provider=provider, pin=pin)
+    return rendered(call, action)
+
+
+def rendered(call: Call, action: Action) -> web.Response:
+    """201 with the Action object."""
+    wire = rendering.action(action, call.gateway.spine, call.networks)
+    return json_response(orjson.dumps(wire), status=201, headers=NO_STORE)
+
+
+def pinned(call: Call, capability: Capability) -> SealedQuote | None:
+    """The quote that an action's optional ``quoteId`` names. Raises ``NotFound``."""
+    token = call.body.get("quote_id")
+    return None if token is None else call.gateway.spine.open(capability, token)

@@ -1,0 +1,141 @@
+"""One route of the API: method, path, schemas, and the handler that gets what they loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+from aiohttp import web
+
+from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.web.body import read_object
+from quoteway.web.cache import cached
+from quoteway.web.envelope import json_response
+from quoteway.web.schema import RequestSchema, ResponseSchema, invalid
+
+if TYPE_CHECKING:
+    from quoteway.config import Config
+    from quoteway.gateway import Gateway
+    from quoteway.networks import Networks
+
+Group = Literal["quotes", "catalog", "rpc"]
+
+NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a handler gets: the gateway and the loaded members of path, query and body."""
+
+    gateway: Gateway
+    request: web.Request
+    path: Mapping[str, Any]
+    query: Mapping[str, Any]
+    body: Mapping[str, Any]
+
+    @property
+    def networks(self) -> Networks:
+        return self.gateway.runtime.networks
+
+
+Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]
+
+
+class NoMembers(RequestSchema):
+    """A query or path that takes nothing of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A route as data; OpenAPI, routing, validation, limits and metrics are all made from it.
+
+    ``group`` is the rate limit it counts against. A query is checked only where the operation has one: unknown
+    query members are then refused like unknown body members.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    name: str
+    tag: str
+    summary: str
+    handler: Handler = field(repr=False)
+    response: type[ResponseSchema]
+    status: int = 200
+    group: Group = "catalog"
+    path_schema: type[RequestSchema] | None = None
+    query: type[RequestSchema] | None = None
+    body: type[RequestSchema] | None = None
+    description: str = ""
+    errors: tuple[int, ...] = (400, 422, 429, 503)
+    needs_ready: bool = True
+    cacheable: bool = False
+
+    def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """The aiohttp handler: reads, loads, refuses every wrong member at once, answers."""
+
+        def networks() -> Networks:
+            return gateway.runtime.networks
+
+        config: Config = gateway.config
+        path = self.path_schema(networks) if self.path_schema else None
+        query = self.query(networks) if self.query else None
+        body = self.body(networks) if self.body else None
+        server = config.server
+        limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
+        status, handler, needs_ready, cacheable = self.status, self.handler, self.needs_ready, self.cacheable
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if needs_ready and not gateway.ready:
+                raise ProviderUnavailable(
+                    "The service is starting.", headers={"Retry-After": "1"}, retryable=True
+                )
+            if cacheable:
+                kept = cached(request, gateway.registry.revision)
+                if kept is not None:
+                    return kept
+            raw: Mapping[str, Any] = {}
+            if body is not None:
+                raw = await read_object(request, limit_bytes=limit, timeout_s=server.body_timeout_s)
+            loaded = _load(
+                (path, dict(request.match_info)),
+                (query, _single(request) if query is not None else {}),
+                (body, raw),
+            )
+            answer = await handler(Call(gateway, request, *loaded))
+            if isinstance(answer, web.Response):
+                return answer
+            return json_response(orjson.dumps(answer), status=status, headers=NO_STORE)
+
+        return handle
+
+
+def _single(request: web.Request) -> Mapping[str, str]:
+    """The query with each member once. A member given twice is a conflict, not "the last one wins"."""
+    query = request.query
+    members = dict(query)
+    if len(members) != len(query):
+        twice = sorted({name for name in members if len(query.getall(name)) > 1})
+        raise invalid([FieldError(name[:64], Reason.CONFLICT, "is given more than once") for name in twice])
+    return members
+
+
+def _load(*parts: tuple[RequestSchema | None, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Loads path, query and body; the refused members of all three go into one answer."""
+    from quoteway.errors import InvalidRequest
+
+    loaded: list[Mapping[str, Any]] = []
+    refused: list[FieldError] = []
+    for schema, raw in parts:
+        if schema is None:
+            loaded.append(raw)
+            continue
+        try:
+            loaded.append(schema.accept(raw))
+        except InvalidRequest as error:
+            refused.extend(error.fields)
+            loaded.append({})
+    if refused:
+        raise invalid(refused)
+    return loaded

@@ -1,0 +1,303 @@
+"""Pools: the catalog, liquidity operations, series and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from aiohttp import web
+from marshmallow import ValidationError, fields, validates_schema
+
+from quoteway.errors import Reason
+from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
+from quoteway.networks import Network
+from quoteway.providers import PoolProvider
+from quoteway.web import catalog, movements, rendering, shapes
+from quoteway.web.fields import MAX, AddressField, AmountOrMax, Choice, NetworkField, QueryNumber, SlippageField
+from quoteway.web.fields import StrictInteger, Text
+from quoteway.web.operation import Call, Handler, Operation
+from quoteway.web.resources import PoolIdField, ResourceId, owner_of
+from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema
+from quoteway.web.series import SeriesQuery, series_of
+from quoteway.web.swaps import require_provider
+
+ACTIONS = ("add", "remove", "collect")
+TICK_LIMIT = 887_272
+"""Uniswap v3 TickMath.MAX_TICK; v4 has the same."""
+
+
+class PoolPath(RequestSchema):
+    pool_id = PoolIdField(required=True)
+
+
+class PoolBody(RequestSchema):
+    """``amount`` is base units of ``asset``; ``collect`` needs neither."""
+
+    action = Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField(required=True)
+    amount = AmountOrMax(minimum=1)
+    asset = AddressField(native=True)
+    slippage_bps = SlippageField()
+    recipient = AddressField()
+    tick_lower = StrictInteger(-TICK_LIMIT, TICK_LIMIT)
+    tick_upper = StrictInteger(-TICK_LIMIT, TICK_LIMIT)
+    position_id = Text(max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}")
+
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_members(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
+        refused: dict[str, list[str]] = {}
+        if data.get("action") in ("add", "remove"):
+            for name in ("amount", "asset"):
+                if original.get(name, "") == "":
+                    refused[name] = [Refusal(Reason.MISSING, f"is required for {data['action']}")]
+        if data.get("action") == "add" and data.get("amount") == MAX:
+            refused["amount"] = [Refusal(Reason.INVALID_FORMAT, '"max" is for remove only')]
+        lower, upper = data.get("tick_lower"), data.get("tick_upper")
+        if lower is not None and upper is not None and lower >= upper:
+            refused["tickUpper"] = [Refusal(Reason.CONFLICT, "must be above tickLower")]
+        if refused:
+            raise ValidationError(refused)
+
+
+class PoolActionBody(PoolBody):
+    """``quoteId`` keeps the minimums of an earlier quote for the same request."""
+
+    quote_id = Text(max_length=4_096)
+
+
+class PoolsQuery(catalog.PageQuery):
+    network = NetworkField()
+    protocol = Text(max_length=64)
+    token = Text(max_length=64)
+    query = Text(max_length=100)
+    min_tvl_usd = QueryNumber()
+    sort = Choice(*catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd"))
+
+
+class PositionsQuery(catalog.PageQuery):
+    wallet = AddressField(required=True)
+
+
+class Range(ResponseSchema):
+    tick_lower = shapes.sure(fields.Integer)
+    tick_upper = shapes.sure(fields.Integer)
+
+
+class PoolState(ResponseSchema):
+    kind = shapes.sure(fields.String)
+    fee_bps = fields.Float(allow_none=True)
+    reserves = fields.Raw(allow_none=True)
+    sqrt_price_x96 = fields.String(data_key="sqrtPriceX96", allow_none=True)
+    tick = fields.Integer(allow_none=True)
+    liquidity = fields.String(allow_none=True)
+
+
+class PoolQuote(shapes.Quote):
+    pool_state = fields.Nested(PoolState, allow_none=True)
+    dependent = fields.Nested(shapes.Leg, allow_none=True)
+    liquidity_delta = fields.String(allow_none=True)
+    range = fields.Nested(Range, allow_none=True)
+    share_of_pool = fields.Float(allow_none=True)
+
+
+class PoolEntry(ResponseSchema):
+    id = shapes.sure(fields.String)
+    network = shapes.sure(fields.String)
+    chain_id = shapes.sure(fields.Integer)
+    protocol = shapes.sure(fields.String)
+    kind = shapes.sure(fields.String)
+    address = shapes.sure(fields.String)
+    pair = shapes.sure(fields.String)
+    tokens = shapes.some(shapes.TokenRef)
+    fee_bps = shapes.maybe(fields.Float)
+    tvl_usd = shapes.maybe(fields.Float)
+    apr = shapes.maybe(fields.Float)
+    volume_24h_usd = shapes.maybe(fields.Float)
+    fees_24h_usd = shapes.maybe(fields.Float)
+    hooks = shapes.maybe(shapes.AddressText)
+    actions = shapes.texts()
+    preview = shapes.sure(fields.Boolean)
+    source = shapes.sure(fields.String)
+    updated_at = shapes.sure(shapes.TimeText)
+
+
+class PoolPage(shapes.PageMembers):
+    data = shapes.some(PoolEntry)
+
+
+class PositionEntry(ResponseSchema):
+    position_id = shapes.sure(fields.String)
+    pool_id = shapes.sure(fields.String)
+    owner = shapes.sure(shapes.AddressText)
+    kind = shapes.sure(fields.String, enum=["fungible", "nft"])
+    liquidity = shapes.sure(shapes.AmountText)
+    share = shapes.maybe(fields.Float)
+    amounts = shapes.some(shapes.Leg)
+    uncollected_fees = shapes.some(shapes.Leg)
+    range = shapes.one_or_null(Range)
+    in_range = shapes.maybe(fields.Boolean)
+    value_usd = shapes.maybe(fields.Float)
+    as_of_block = shapes.one(shapes.BlockRef)
+
+
+class PositionPage(shapes.PageMembers):
+    data = shapes.some(PositionEntry)
+
+
+async def list_pools(call: Call) -> web.Response:
+    network: Network | None = call.query.get("network")
+    chain_ids = [network.chain_id] if network else []
+    require_provider(call, Capability.POOL, *chain_ids)
+    chain_id = network.chain_id if network else None
+
+    async def collect() -> catalog.Listing:
+        found: list[Pool] = await catalog.merge(
+            call, Capability.POOL, lambda provider: cast(PoolProvider, provider).pools(chain_id), *chain_ids
+        )
+        chosen = [pool for pool in found if _selected(pool, call.query)]
+        rows = [rendering.pool(pool, call.networks) for pool in chosen]
+        return catalog.Listing(rows, updated_at=max((pool.updated_at for pool in chosen), default=None))
+
+    return await catalog.answer(call, collect)
+
+
+def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
+    if "protocol" in query and pool.protocol != query["protocol"]:
+        return False
+    if "min_tvl_usd" in query and (pool.tvl_usd is None or pool.tvl_usd < query["min_tvl_usd"]):
+        return False
+    if "token" in query and not any(catalog.names_token(query["token"], token) for token in pool.tokens):
+        return False
+    if "query" not in query:
+        return True
+    symbols = "/".join(token.symbol or "" for token in pool.tokens)
+    return catalog.mentions(query["query"], pool.id, pool.protocol, symbols)
+
+
+async def create_quote(call: Call) -> dict[str, Any]:
+    request, provider = await _request(call)
+    return await movements.quote(call, Capability.POOL, request, provider=provider.id)
+
+
+async def create_action(call: Call) -> web.Response:
+    request, provider = await _request(call)
+    pin = movements.pinned(call, Capability.POOL)
+    return await movements.direct(call, Capability.POOL, request, provider=provider.id, pin=pin)
+
+
+async def _request(call: Call) -> tuple[PoolRequest, PoolProvider]:
+    pool: ResourceId = call.path["pool_id"]
+    provider = await _provider(call, pool)
+    body = call.body
+    amount = body.get("amount")
+    request = PoolRequest(
+        pool_id=pool.id,
+        chain_id=pool.chain_id,
+        action=body["action"],
+        asset=body.get("asset", NATIVE),
+        amount=None if amount == MAX else amount,
+        sender=body["address"],
+        recipient=body.get("recipient", body["address"]),
+        slippage_bps=body["slippage_bps"],
+        tick_lower=body.get("tick_lower"),
+        tick_upper=body.get("tick_upper"),
+        position_id=body.get("position_id"),
+    )
+    return request, provider
+
+
+async def _provider(call: Call, pool: ResourceId) -> PoolProvider:
+    owner = await owner_of(
+        call, Capability.POOL, pool, lambda provider: cast(PoolProvider, provider).pool(pool.id), "pool"
+    )
+    return cast(PoolProvider, owner)
+
+
+async def list_positions(call: Call) -> web.Response:
+    pool: ResourceId = call.path["pool_id"]
+    provider = await _provider(call, pool)
+
+    async def collect() -> catalog.Listing:
+        found: list[Position] = list(
+            await catalog.one_source(call, provider, lambda p: p.positions(call.query["wallet"], pool.id))
+        )
+        rows = [rendering.position(position, call.networks) for position in found]
+        return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
+
+    return await catalog.answer(call, collect, keep_it=False)
+
+
+def _metric(metric: str) -> Handler:
+    async def show(call: Call) -> dict[str, Any]:
+        return await series_of(call, Capability.POOL, call.path["pool_id"], metric, _provider)
+
+    return show
+
+
+OPERATIONS = (
+    Operation(
+        "GET",
+        "/v2/pools",
+        "listPools",
+        "pools",
+        "Pools",
+        list_pools,
+        PoolPage,
+        query=PoolsQuery,
+        cacheable=True,
+    ),
+    Operation(
+        "POST",
+        "/v2/pools/{poolId}/quote",
+        "createPoolQuote",
+        "pools",
+        "Quote adding, removing or collecting",
+        create_quote,
+        PoolQuote,
+        group="quotes",
+        path_schema=PoolPath,
+        body=PoolBody,
+        errors=(400, 404, 422, 429, 502, 503),
+    ),
+    Operation(
+        "POST",
+        "/v2/pools/{poolId}/action",
+        "createPoolAction",
+        "pools",
+        "Unsigned transactions for a liquidity operation",
+        create_action,
+        shapes.Action,
+        status=201,
+        group="quotes",
+        path_schema=PoolPath,
+        body=PoolActionBody,
+        errors=(400, 404, 422, 429, 502, 503),
+    ),
+    *(
+        Operation(
+            "GET",
+            f"/v2/pools/{{poolId}}/{metric}",
+            f"getPool{metric.capitalize()}",
+            "pools",
+            f"{title} of a pool over time",
+            _metric(metric),
+            shapes.Series,
+            path_schema=PoolPath,
+            query=SeriesQuery,
+            errors=(404, 422, 429, 502, 503),
+        )
+        for metric, title in (("tvl", "TVL"), ("volume", "Volume"), ("fees", "Fees"), ("apr", "APR"))
+    ),
+    Operation(
+        "GET",
+        "/v2/pools/{poolId}/positions",
+        "listPoolPositions",
+        "pools",
+        "A wallet's positions in a pool",
+        list_positions,
+        PositionPage,
+        path_schema=PoolPath,
+        query=PositionsQuery,
+        errors=(404, 422, 429, 502, 503),
+    ),
+)

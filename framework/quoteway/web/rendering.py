@@ -1,0 +1,617 @@
+"""Models to wire shapes: one function per shape, and no other place that knows a shape's member names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+from quoteway.models import (
+    Action,
+    Approval,
+    Argument,
+    Attempt,
+    Block,
+    BridgeRoute,
+    Capability,
+    DecodedCall,
+    DeployRequest,
+    Fee,
+    Gas,
+    Hop,
+    Issue,
+    Leg,
+    Notice,
+    Pool,
+    PoolRequest,
+    Position,
+    Quote,
+    Request,
+    RoutePath,
+    SealedQuote,
+    Series,
+    SignatureRequest,
+    Simulation,
+    Step,
+    SwapRequest,
+    Token,
+    TokenProfile,
+    Vault,
+    VaultRequest,
+)
+from quoteway.web.envelope import render_attempt
+
+if TYPE_CHECKING:
+    from quoteway.networks import Networks
+    from quoteway.spine import Spine
+
+Wire = dict[str, Any]
+
+_PRICE = Context(prec=18)
+
+
+def timestamp(unix_s: int) -> str:
+    """RFC 3339 in UTC."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def quantity(value: int) -> str:
+    """A minimal 0x quantity (execution-apis)."""
+    return hex(value)
+
+
+def amount(value: int | None) -> str | None:
+    """Base units as a decimal string."""
+    return None if value is None else str(value)
+
+
+def slug(networks: Networks, chain_id: int) -> str:
+    """The network's name; its CAIP-2 id for a chain this deployment does not name."""
+    network = networks.by_chain_id(chain_id)
+    return network.slug if network else f"eip155:{chain_id}"
+
+
+# --- tokens, legs, fees ---------------------------------------------------------------------------------------
+
+
+def token_ref(token: Token, networks: Networks) -> Wire:
+    return {
+        "address": token.address,
+        "chainId": token.chain_id,
+        "network": slug(networks, token.chain_id),
+        "symbol": token.symbol,
+        "name": token.name,
+        "decimals": token.decimals,
+        "isNative": token.is_native,
+        "logoUri": token.logo_uri,
+        "priceUsd": token.price_usd,
+    }
+
+
+def leg(item: Leg, networks: Networks) -> Wire:
+    return {
+        "token": token_ref(item.token, networks),
+        "amount": str(item.amount),
+        "amountMin": amount(item.amount_min),
+        "amountMax": amount(item.amount_max),
+        "amountUsd": item.amount_usd,
+        "account": item.account,
+    }
+
+
+def legs(items: Iterable[Leg], networks: Networks) -> list[Wire]:
+    return [leg(item, networks) for item in items]
+
+
+def fee(item: Fee, networks: Networks) -> Wire:
+    return {
+        "name": item.name,
+        "kind": item.kind,
+        "token": token_ref(item.token, networks),
+        "amount": str(item.amount),
+        "amountUsd": item.amount_usd,
+        "bps": item.bps,
+        "included": item.included,
+    }
+
+
+def gas(item: Gas | None) -> Wire | None:
+    if item is None:
+        return None
+    return {
+        "units": str(item.units),
+        "limit": str(item.limit),
+        "maxFeePerGas": amount(item.max_fee_per_gas_wei),
+        "l1Fee": amount(item.l1_fee_wei),
+        "cost": amount(item.cost_wei),
+        "costUsd": item.cost_usd,
+    }
+
+
+def approval(item: Approval) -> Wire:
+    return {
+        "token": item.token,
+        "spender": item.spender,
+        "required": str(item.required),
+        "current": amount(item.current),
+        "needed": item.needed,
+        "needsReset": item.needs_reset,
+    }
+
+
+def issue(item: Issue) -> Wire:
+    return {
+        "code": item.code,
+        "token": item.token,
+        "actual": amount(item.actual),
+        "required": amount(item.required),
+    }
+
+
+def notice(item: Notice) -> Wire:
+    return {"code": item.code, "message": item.message}
+
+
+def block(item: Block) -> Wire:
+    return {"number": item.number, "hash": item.hash, "timestamp": item.timestamp}
+
+
+# --- quotes ---------------------------------------------------------------------------------------------------
+
+
+def route(paths: Sequence[RoutePath] | None) -> Wire | None:
+    if paths is None:
+        return None
+    return {"paths": [{"bps": path.bps, "hops": [_hop(hop) for hop in path.hops]} for path in paths]}
+
+
+def _hop(hop: Hop) -> Wire:
+    return {
+        "provider": hop.provider,
+        "protocol": hop.protocol,
+        "pool": hop.pool,
+        "tokenIn": hop.token_in,
+        "tokenOut": hop.token_out,
+        "amountIn": str(hop.amount_in),
+        "amountOut": str(hop.amount_out),
+        "feeBps": hop.fee_bps,
+    }
+
+
+def request_echo(request: Request, networks: Networks) -> Wire:
+    """The request as it was understood: networks by name, addresses in EIP-55, defaults filled in."""
+    match request:
+        case SwapRequest():
+            return {
+                "fromChain": slug(networks, request.chain_id),
+                "toChain": slug(networks, request.to_chain_id),
+                "fromToken": request.token_in.address,
+                "toToken": request.token_out.address,
+                "amount": str(request.amount_in),
+                "address": request.sender,
+                "toAddress": request.recipient,
+                "slippageBps": request.slippage_bps,
+                "approvalMode": "permit2-signature" if request.permit2_signature else "transactions",
+            }
+        case PoolRequest():
+            return {
+                "poolId": request.pool_id,
+                "action": request.action,
+                "asset": request.asset,
+                "amount": "max" if request.amount is None else str(request.amount),
+                "address": request.sender,
+                "recipient": request.recipient,
+                "slippageBps": request.slippage_bps,
+                "tickLower": request.tick_lower,
+                "tickUpper": request.tick_upper,
+                "positionId": request.position_id,
+            }
+        case VaultRequest():
+            return {
+                "vaultId": request.vault_id,
+                "action": request.action,
+                "asset": request.asset,
+                "amount": amount(request.amount),
+                "address": request.sender,
+                "recipient": request.recipient,
+                "slippageBps": request.slippage_bps,
+                "strategy": request.strategy,
+            }
+        case DeployRequest():
+            return {
+                "network": slug(networks, request.chain_id),
+                "asset": request.asset,
+                "owner": request.owner,
+                "strategy": request.strategy,
+                "bot": request.bot,
+            }
+
+
+def sealed_quote(sealed: SealedQuote, networks: Networks, *, now: int) -> Wire:
+    """The Quote object as far as its token holds it; every other member is null."""
+    chain_id = sealed.request.chain_id
+    wire: Wire = {
+        "quoteId": sealed.token,
+        "kind": sealed.capability.value,
+        "status": "active" if now < sealed.expires_at else "expired",
+        "provider": sealed.provider,
+        "network": slug(networks, chain_id),
+        "chainId": chain_id,
+        "createdAt": timestamp(sealed.created_at),
+        "expiresAt": timestamp(sealed.expires_at),
+        "expiresIn": max(0, sealed.expires_at - now),
+        "request": request_echo(sealed.request, networks),
+        "inputs": legs(sealed.inputs, networks),
+        "outputs": legs(sealed.outputs, networks),
+        "slippageBps": sealed.slippage_bps,
+        "deadline": None,
+        "priceImpactBps": None,
+        "fees": None,
+        "gas": None,
+        "approvals": None,
+        "issues": None,
+        "route": None,
+        "block": block(sealed.block),
+        "simulation": None,
+        "warnings": None,
+        "attempts": None,
+    }
+    if sealed.capability is Capability.SWAP:
+        wire |= _flat_swap(sealed.inputs, sealed.outputs, networks)
+    return wire
+
+
+def quote(
+    sealed: SealedQuote,
+    quoted: Quote,
+    approvals: Sequence[Approval],
+    issues: Sequence[Issue],
+    attempts: Sequence[Attempt],
+    networks: Networks,
+    *,
+    now: int,
+    deadline_s: int,
+) -> Wire:
+    """The whole Quote object of a fresh quote."""
+    warnings = list(quoted.warnings)
+    if quoted.slippage_bps > 300:
+        warnings.append(Notice("high_slippage", "The allowed slippage is above 3 %."))
+    return sealed_quote(sealed, networks, now=now) | {
+        # What the provider measured, where the token holds only what consent needs.
+        "inputs": legs(quoted.inputs, networks),
+        "outputs": legs(quoted.outputs, networks),
+        **(_flat_swap(quoted.inputs, quoted.outputs, networks) if sealed.capability is Capability.SWAP else {}),
+        "deadline": sealed.created_at + deadline_s,
+        "priceImpactBps": quoted.price_impact_bps,
+        "fees": [fee(item, networks) for item in quoted.fees],
+        "gas": gas(quoted.gas),
+        "approvals": [approval(item) for item in approvals],
+        "issues": [issue(item) for item in issues],
+        "route": route(quoted.route),
+        "warnings": [notice(item) for item in warnings],
+        "attempts": [render_attempt(item) for item in attempts],
+        **quoted.details,
+    }
+
+
+def _flat_swap(inputs: Sequence[Leg], outputs: Sequence[Leg], networks: Networks) -> Wire:
+    sold, bought = inputs[0], outputs[0]
+    return {
+        "fromToken": token_ref(sold.token, networks),
+        "toToken": token_ref(bought.token, networks),
+        "fromAmount": str(sold.amount),
+        "toAmount": str(bought.amount),
+        "toAmountMin": amount(bought.amount_min),
+        "fromAmountUsd": sold.amount_usd,
+        "toAmountUsd": bought.amount_usd,
+        "executionPrice": _price(sold, bought),
+    }
+
+
+def _price(sold: Leg, bought: Leg) -> str | None:
+    """Whole output coins per whole input coin, to 18 significant digits; a decimal string, never a float."""
+    if sold.amount == 0:
+        return None
+    given = Decimal(sold.amount).scaleb(-sold.token.decimals, _PRICE)
+    got = Decimal(bought.amount).scaleb(-bought.token.decimals, _PRICE)
+    text = format(_PRICE.divide(got, given), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# --- actions --------------------------------------------------------------------------------------------------
+
+
+def transaction(step: Step) -> Wire:
+    """Exactly four members: more, or a decimal value, breaks wallets (docs: why a transaction has four members)."""
+    return {
+        "to": step.to,
+        "data": "0x" + step.data.hex(),
+        "value": quantity(step.value),
+        "chainId": step.chain_id,
+    }
+
+
+def action(item: Action, spine: Spine, networks: Networks) -> Wire:
+    transactions = [transaction(step) for step in item.steps]
+    return {
+        "actionId": spine.action_id(item),
+        "quoteId": item.quote_token,
+        "kind": item.capability.value,
+        "provider": item.provider,
+        "network": slug(networks, item.chain_id),
+        "chainId": item.chain_id,
+        "from": item.sender,
+        "createdAt": timestamp(item.created_at),
+        "expiresAt": timestamp(item.expires_at),
+        "deadline": item.deadline,
+        "transactions": transactions,
+        "steps": [_step(item, index, spine) for index in range(len(item.steps))],
+        "signatures": [_signature(request) for request in item.signatures],
+        # A wallet that sends the calls as they are would send calldata without its signature: none is offered then.
+        "walletSendCalls": None if item.signatures else _wallet_send_calls(item, transactions),
+        "inputs": legs(item.inputs, networks),
+        "outputs": legs(item.outputs, networks),
+        "simulation": simulation(item.simulation),
+        "issues": [issue(found) for found in item.issues],
+        "warnings": [notice(found) for found in item.warnings],
+        **item.details,
+    }
+
+
+def _step(item: Action, index: int, spine: Spine) -> Wire:
+    step = item.steps[index]
+    label = step.target_label or spine.target_label(item, step)
+    return {
+        "index": index,
+        "txId": spine.transaction_id(item, index),
+        "kind": step.kind,
+        "description": step.description,
+        "gasLimit": None if step.gas_limit is None else quantity(step.gas_limit),
+        "decoded": decoded_call(step.decoded),
+        "approval": approval(step.approval) if step.approval else None,
+        "target": {
+            "label": label,
+            "known": label is not None,
+            "codeHash": spine.code_hash(step.chain_id, step.to),
+        },
+        "clearSigning": {"intent": step.intent, "descriptor": None},
+    }
+
+
+def decoded_call(call: DecodedCall) -> Wire:
+    wire: Wire = {"signature": call.signature, "args": [_argument(argument) for argument in call.args]}
+    if call.inner:
+        wire["inner"] = [decoded_call(inner) for inner in call.inner]
+    return wire
+
+
+def _argument(argument: Argument) -> Wire:
+    return {"name": argument.name, "type": argument.type, "value": _value(argument.value)}
+
+
+def _value(value: Any) -> Any:
+    """Integers as decimal strings (JSON readers lose them above 2^53), bytes as 0x hex."""
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, Argument):
+        return _argument(value)
+    if isinstance(value, Mapping):
+        return {str(name): _value(member) for name, member in value.items()}
+    return [_value(member) for member in value]
+
+
+def _signature(request: SignatureRequest) -> Wire:
+    return {
+        "kind": request.kind,
+        "typedData": request.typed_data,
+        "appliesTo": {"transaction": request.step, "offset": request.offset, "length": request.length},
+    }
+
+
+def _wallet_send_calls(item: Action, transactions: Sequence[Wire]) -> Wire:
+    """The ``wallet_sendCalls`` parameter of EIP-5792, version 2.0.0."""
+    return {
+        "version": "2.0.0",
+        "from": item.sender,
+        "chainId": quantity(item.chain_id),
+        "atomicRequired": True,
+        "calls": [{name: tx[name] for name in ("to", "data", "value")} for tx in transactions],
+    }
+
+
+def simulation(item: Simulation) -> Wire:
+    return {
+        "status": item.status,
+        "block": block(item.block) if item.block else None,
+        "gasUsed": str(sum(item.gas_used)) if item.gas_used else None,
+        "gasUsedByTransaction": [str(used) for used in item.gas_used],
+        "assetChanges": [
+            {"account": change.account, "token": change.token, "delta": str(change.delta)}
+            for change in item.asset_changes
+        ],
+        "allowanceChanges": [
+            {
+                "owner": change.owner,
+                "token": change.token,
+                "spender": change.spender,
+                "before": str(change.before),
+                "after": str(change.after),
+            }
+            for change in item.allowance_changes
+        ],
+        "revertReason": item.revert_reason,
+        "revertedStep": item.reverted_step,
+        "skipReason": item.skip_reason,
+        "assumptions": list(item.assumptions),
+    }
+
+
+# --- catalogs -------------------------------------------------------------------------------------------------
+
+
+def listed_token(profile: TokenProfile, networks: Networks) -> Wire:
+    return {
+        "id": profile.id,
+        "ucid": profile.ucid,
+        "name": profile.name,
+        "symbol": profile.symbol,
+        "logoUri": profile.logo_uri,
+        "priceUsd": profile.price_usd,
+        "rank": profile.rank,
+        "tags": list(profile.tags),
+        "contracts": [_contract(token, networks) for token in profile.contracts],
+    }
+
+
+def token_profile(profile: TokenProfile, networks: Networks) -> Wire:
+    return {
+        "id": profile.id,
+        "ucid": profile.ucid,
+        "name": profile.name,
+        "symbol": profile.symbol,
+        "description": profile.description,
+        "issuer": profile.issuer,
+        "logoUri": profile.logo_uri,
+        "website": profile.website,
+        "whitepaper": profile.whitepaper,
+        "rank": profile.rank,
+        "holders": profile.holders,
+        "priceUsd": profile.price_usd,
+        "priceChange24hPct": profile.price_change_24h_pct,
+        "marketCapUsd": profile.market_cap_usd,
+        "fdvUsd": profile.fdv_usd,
+        "volume24hUsd": profile.volume_24h_usd,
+        "circulatingSupply": profile.circulating_supply,
+        "totalSupply": profile.total_supply,
+        "maxSupply": profile.max_supply,
+        "auditScore": profile.audit_score,
+        "updatedAt": timestamp(profile.updated_at),
+        "tags": list(profile.tags),
+        "contracts": [_contract(token, networks) for token in profile.contracts],
+        "socials": [{"type": kind, "url": url} for kind, url in profile.socials],
+        "listed": profile.listed,
+    }
+
+
+def _contract(token: Token, networks: Networks) -> Wire:
+    network = networks.by_chain_id(token.chain_id)
+    base = network.explorer_url.rstrip("/") if network and network.explorer_url else None
+    return {
+        "address": token.address,
+        "chainId": token.chain_id,
+        "explorerUrl": f"{base}/token/{token.address}" if base and not token.is_native else base,
+        "network": slug(networks, token.chain_id),
+        "decimals": token.decimals,
+    }
+
+
+def pool(item: Pool, networks: Networks) -> Wire:
+    return {
+        "id": item.id,
+        "network": item.network,
+        "chainId": item.chain_id,
+        "protocol": item.protocol,
+        "kind": item.kind,
+        "address": item.address,
+        "pair": "/".join(token.symbol or token.address for token in item.tokens),
+        "tokens": [token_ref(token, networks) for token in item.tokens],
+        "feeBps": item.fee_bps,
+        "tvlUsd": item.tvl_usd,
+        "apr": item.apr,
+        "volume24hUsd": item.volume_24h_usd,
+        "fees24hUsd": item.fees_24h_usd,
+        "hooks": item.hooks,
+        "actions": list(item.actions),
+        "preview": item.preview,
+        "source": item.source,
+        "updatedAt": timestamp(item.updated_at),
+    }
+
+
+def vault(item: Vault, networks: Networks) -> Wire:
+    fees = {f"{name}Bps": item.fees_bps.get(name) for name in ("performance", "management", "entry", "exit")}
+    caps = None
+    if item.caps is not None:
+        caps = {name: amount(value) for name, value in item.caps.items()}
+    return {
+        "id": item.id,
+        "network": item.network,
+        "chainId": item.chain_id,
+        "address": item.address,
+        "name": item.name,
+        "protocol": item.protocol,
+        "strategy": item.strategy,
+        "asset": token_ref(item.asset, networks),
+        "share": token_ref(item.share, networks),
+        "apy": item.apy,
+        "tvlUsd": item.tvl_usd,
+        "riskScore": item.risk_score,
+        "fees": fees,
+        "caps": caps,
+        "status": item.status,
+        "actions": list(item.actions),
+        "isTransactional": item.is_transactional,
+        "preview": item.preview,
+        "source": item.source,
+        "updatedAt": timestamp(item.updated_at),
+    }
+
+
+def position(item: Position, networks: Networks) -> Wire:
+    ticks = item.tick_range
+    return {
+        "positionId": item.position_id,
+        "poolId": item.pool_id,
+        "owner": item.owner,
+        "kind": item.kind,
+        "liquidity": str(item.liquidity),
+        "share": item.share,
+        "amounts": legs(item.amounts, networks),
+        "uncollectedFees": legs(item.uncollected_fees, networks),
+        "range": None if ticks is None else {"tickLower": ticks[0], "tickUpper": ticks[1]},
+        "inRange": item.in_range,
+        "valueUsd": item.value_usd,
+        "asOfBlock": block(item.block),
+    }
+
+
+def bridge_route(item: BridgeRoute, networks: Networks) -> Wire:
+    return {
+        "fromChain": slug(networks, item.from_chain_id),
+        "toChain": slug(networks, item.to_chain_id),
+        "fromToken": token_ref(item.from_token, networks),
+        "toToken": token_ref(item.to_token, networks),
+        "bridge": item.bridge,
+        "minAmount": amount(item.min_amount),
+        "maxAmount": amount(item.max_amount),
+        "estimatedSeconds": item.estimated_seconds,
+        "enabled": item.enabled,
+    }
+
+
+def series(item: Series) -> Wire:
+    wire: Wire = {
+        "id": item.id,
+        "metric": item.metric,
+        "unit": item.unit,
+        "interval": item.interval,
+        "from": item.start,
+        "to": item.end,
+        "points": [{"timestamp": when, "value": value} for when, value in item.points],
+        "current": item.current,
+        "source": item.source,
+        "method": item.method,
+        "asOfBlock": block(item.block) if item.block else None,
+        "updatedAt": timestamp(item.updated_at),
+        "preview": item.preview,
+        "gaps": [list(gap) for gap in item.gaps],
+    }
+    if item.metric in ("apr", "apy"):
+        wire["components"] = dict(item.components) if item.components is not None else None
+        wire["windows"] = dict(item.windows) if item.windows is not None else None
+    return wire

@@ -1,0 +1,116 @@
+"""The read-only JSON-RPC proxy: one call, rebuilt from parsed values, answered with the caller's id."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from marshmallow import ValidationError, fields
+
+from quoteway.errors import ProviderUnavailable, Reason, RpcError
+from quoteway.models import Capability
+from quoteway.web.fields import Choice, Text
+from quoteway.web import shapes
+from quoteway.web.operation import Call, Operation
+from quoteway.web.schema import RequestSchema, ResponseSchema, refuse
+
+MAX_PARAMS = 16
+_CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
+
+
+class ChainIdField(fields.Field[int]):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(metadata={"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        if not _CHAIN_ID.fullmatch(value):
+            raise refuse(Reason.INVALID_FORMAT, "must be a chain id in decimal digits")
+        return int(value)
+
+
+class IdField(fields.Field[int | str]):
+    """A JSON-RPC id: an integer as the contract says, or a short string as the standard allows."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(metadata={"type": "integer", "example": 1}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int | str:
+        if type(value) is int and abs(value) <= 2**53:
+            return value
+        if isinstance(value, str) and len(value) <= 128:
+            return value
+        raise refuse(Reason.INVALID_FORMAT, "must be an integer or a string of at most 128 characters")
+
+
+class ParamsField(fields.Field[list[Any]]):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(metadata={"type": "array", "maxItems": MAX_PARAMS, "items": {}}, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise refuse(Reason.INVALID_FORMAT, "must be an array")
+        if len(value) > MAX_PARAMS:
+            raise refuse(Reason.OUT_OF_RANGE, f"must have at most {MAX_PARAMS} members")
+        return value
+
+
+class RpcPath(RequestSchema):
+    chain_id = ChainIdField(required=True)
+
+
+class RpcBody(RequestSchema):
+    jsonrpc = Choice("2.0", required=True)
+    id = IdField(required=True)
+    method = Text(max_length=64, required=True)
+    params = ParamsField(load_default=list)
+
+
+class RpcErrorObject(ResponseSchema):
+    code = shapes.sure(fields.Integer)
+    message = shapes.sure(fields.String)
+    data = fields.Raw(allow_none=True)
+
+
+class RpcAnswer(ResponseSchema):
+    jsonrpc = shapes.sure(fields.String)
+    id = fields.Raw(required=True)
+    result = fields.Raw(allow_none=True)
+    error = fields.Nested(RpcErrorObject)
+
+
+async def forward(call: Call) -> dict[str, Any]:
+    body, chain_id = call.body, call.path["chain_id"]
+    from quoteway.evm.methods import check  # TEMP
+
+    checked = check(body["method"], body["params"])
+    chain = call.gateway.runtime.chains.get(chain_id)
+    if chain is None or not call.gateway.registry.enabled(Capability.RPC, chain_id):
+        raise ProviderUnavailable(
+            f"No RPC upstream is enabled for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
+        )
+    answer: dict[str, Any] = {"jsonrpc": "2.0", "id": body["id"]}
+    local = answered_here(checked.method, checked.params, chain_id)
+    if local is not None:
+        return answer | {"result": local}
+    try:
+        return answer | {"result": await chain.request(checked.method, checked.params)}
+    except RpcError as error:
+        # The node's own words may name it; only code, message and revert data are passed on, scrubbed.
+        return answer | {"error": _error(error)}
+
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/v2/rpc/{chainId}",
+        "callRpc",
+        "rpc",
+        "One read-only JSON-RPC 2.0 call",
+        forward,
+        RpcAnswer,
+        group="rpc",
+        path_schema=RpcPath,
+        body=RpcBody,
+        errors=(400, 422, 429, 502, 503),
+    ),
+)

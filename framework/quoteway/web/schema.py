@@ -1,0 +1,138 @@
+"""Request and response schemas: requests are closed and name every refused member at once, responses are open."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, pre_load
+from marshmallow.exceptions import SCHEMA
+
+from quoteway.errors import FieldError, InvalidRequest, Reason
+from quoteway.networks import Networks
+
+_MISSING = fields.Field.default_error_messages["required"]
+
+
+class Refusal(str):
+    """A sentence that also carries the reason a program can branch on."""
+
+    reason: Reason
+
+    def __new__(cls, reason: Reason, message: str) -> Refusal:
+        refusal = super().__new__(cls, message)
+        refusal.reason = reason
+        return refusal
+
+
+def refuse(reason: Reason, message: str, field_name: str = SCHEMA) -> ValidationError:
+    """The exception that a field or a schema raises to refuse a member."""
+    refusals = [Refusal(reason, message)]
+    return ValidationError(refusals if field_name == SCHEMA else {field_name: refusals})
+
+
+def camel_case(name: str) -> str:
+    """``slippage_bps`` as it is on the wire: ``slippageBps``."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class WireSchema(Schema):
+    """A schema whose members are snake_case in Python and camelCase on the wire."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        if field_obj.data_key is None:
+            field_obj.data_key = camel_case(field_name)
+
+
+class RequestSchema(WireSchema):
+    """A closed request. ``networks`` gives the networks of the deployment at the time of the request.
+
+    An empty string means "not given" (generated clients send empty members), so it is absent for an optional member
+    and missing for a required one.
+    """
+
+    class Meta:
+        unknown = RAISE
+
+    def __init__(self, networks: Callable[[], Networks]) -> None:
+        super().__init__()
+        self._networks = networks
+
+    @property
+    def networks(self) -> Networks:
+        return self._networks()
+
+    @pre_load
+    def drop_empty(self, data: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return {name: value for name, value in data.items() if value != ""}
+
+    def accept(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The loaded members. Raises ``InvalidRequest`` that lists every refused one."""
+        try:
+            loaded: dict[str, Any] = self.load(data)
+        except ValidationError as error:
+            raise self.refusal(error) from None
+        return loaded
+
+    def refusal(self, error: ValidationError) -> InvalidRequest:
+        """The 422 of a validation error."""
+        found = list(_field_errors(error.messages, [m.data_key or name for name, m in self.fields.items()]))
+        return invalid(found)
+
+
+def invalid(found: Sequence[FieldError]) -> InvalidRequest:
+    """The 422 that names these members."""
+    names = ", ".join(dict.fromkeys(field.path for field in found if field.path))
+    first = found[0]
+    message = f"Refused: {names}. {first.message}" if names else first.message
+    return InvalidRequest(message, reason=first.reason, fields=found)
+
+
+def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:
+    if not isinstance(messages, Mapping):
+        messages = {SCHEMA: messages}
+    for name, value in messages.items():
+        path = "" if name == SCHEMA else _printable(str(name))
+        for message in _leaves(value):
+            if isinstance(message, Refusal):
+                yield FieldError(path, message.reason, str(message))
+            elif message == "Unknown field.":
+                yield FieldError(path, Reason.UNKNOWN_MEMBER, f"is no member of this request.{_near(name, known)}")
+            elif message == _MISSING:
+                yield FieldError(path, Reason.MISSING, "is required")
+            else:
+                yield FieldError(path, Reason.INVALID_FORMAT, message)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for member in value.values():
+            yield from _leaves(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _leaves(member)
+    else:
+        yield value
+
+
+def _near(name: Any, known: Iterable[str]) -> str:
+    names = list(known)
+    lowered = {candidate.lower(): candidate for candidate in names}
+    near = difflib.get_close_matches(str(name)[:64].lower(), lowered, n=1, cutoff=0.5)
+    if near:
+        return f" Did you mean {lowered[near[0]]!r}?"
+    return f" Members: {', '.join(names)}." if names else " It takes none."
+
+
+def _printable(text: str) -> str:
+    """A client's own member name, cut and without control characters: it goes into an answer and a log."""
+    return "".join(char if char.isprintable() and char.isascii() else "?" for char in text[:64])
+
+
+class ResponseSchema(WireSchema):
+    """An open response: members may be added within v2, so clients ignore what they do not know."""
+
+    class Meta:
+        unknown = EXCLUDE

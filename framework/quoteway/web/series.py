@@ -1,0 +1,95 @@
+"""Metrics over time: from an indexer when there is one, else from the resource's own provider."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from marshmallow import ValidationError, validates_schema
+
+from quoteway.competition import Outcome, ask_all
+from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
+from quoteway.models import Capability, Series
+from quoteway.providers import Provider
+from quoteway.web import rendering
+from quoteway.web.fields import Choice, QueryInteger
+from quoteway.web.operation import Call
+from quoteway.web.resources import ResourceId
+from quoteway.web.schema import Refusal, RequestSchema, invalid
+
+MAX_POINTS = 1_000
+INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
+DEFAULT_SPAN_S = 30 * 86_400
+
+Owner = Callable[[Call, ResourceId], Awaitable[Provider]]
+
+
+class HasSeries(Protocol):
+    """What pool, vault and metrics providers have in common here."""
+
+    async def series(
+        self, resource_id: str, metric: str, start: int, end: int, interval: str
+    ) -> Series | None: ...
+
+
+class SeriesQuery(RequestSchema):
+    from_ = QueryInteger(0, 2**33, data_key="from")
+    to = QueryInteger(0, 2**33)
+    interval = Choice(*INTERVALS_S, load_default="1d")
+
+    @validates_schema
+    def check_span(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        start, end = data.get("from_"), data.get("to")
+        if start is not None and end is not None and start >= end:
+            raise ValidationError({"to": [Refusal(Reason.CONFLICT, "must be after from")]})
+
+
+async def series_of(
+    call: Call, capability: Capability, resource: ResourceId, metric: str, owner: Owner
+) -> dict[str, Any]:
+    """The series, rendered. Raises ``ProviderUnavailable`` when nothing at hand can give it."""
+    start, end, interval = _span(call)
+    registry = call.gateway.registry
+    if not registry.enabled(capability) and not registry.enabled(Capability.METRICS):
+        raise ProviderUnavailable(
+            f"No enabled provider serves {capability.value} metrics.", reason=Reason.CAPABILITY_DISABLED
+        )
+
+    async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
+        return await ask_all(
+            providers,
+            lambda p: cast(HasSeries, p).series(resource.id, metric, start, end, interval),
+            timeout_s=call.gateway.config.quotes.competition_timeout_s,
+            verb="series",
+            observe=registry.observe,
+        )
+
+    outcomes = await ask(registry.enabled(Capability.METRICS, resource.chain_id))
+    if not any(outcome.value for outcome in outcomes):
+        outcomes += await ask([await owner(call, resource)])
+    for outcome in outcomes:
+        if outcome.value is not None:
+            return rendering.series(outcome.value)
+    last = outcomes[-1]
+    if last.error is not None:
+        raise last.error
+    if last.kind != "no_route":
+        raise UpstreamError("The provider failed.", reason=last.reason, retryable=True)
+    raise ProviderUnavailable(
+        f"Nothing at hand gives {metric} of this {capability.value}.", reason=Reason.CAPABILITY_DISABLED
+    )
+
+
+def _span(call: Call) -> tuple[int, int, str]:
+    query = call.query
+    now = int(call.gateway.runtime.clock())
+    interval = query["interval"]
+    end = query.get("to", now)
+    start = query.get("from_", max(0, end - DEFAULT_SPAN_S))
+    if start >= end:
+        raise invalid([FieldError("from", Reason.CONFLICT, "must be before to (now when not given)")])
+    if (end - start) // INTERVALS_S[interval] > MAX_POINTS:
+        raise invalid(
+            [FieldError("interval", Reason.OUT_OF_RANGE, f"more than {MAX_POINTS} points: ask for a longer interval")]
+        )
+    return start, end, interval

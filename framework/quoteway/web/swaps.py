@@ -1,0 +1,169 @@
+"""Swaps: quote, the quote read back, and the action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiohttp import web
+from marshmallow import ValidationError, validates_schema
+
+from quoteway.errors import FieldError, ProviderUnavailable, Reason
+from quoteway.models import Address, Capability, SwapRequest, Token
+from quoteway.networks import Network
+from quoteway.web import movements, shapes
+from quoteway.web.fields import AddressField, Amount, Choice, NetworkField, SlippageField, Text
+from quoteway.web.operation import Call, Operation
+from quoteway.web.schema import Refusal, RequestSchema, invalid
+
+APPROVAL_MODES = ("transactions", "permit2-signature")
+
+
+class Transfer(RequestSchema):
+    """What a swap and a bridge transfer have in common."""
+
+    address = AddressField(required=True)
+    amount = Amount(minimum=1, required=True)
+    from_chain = NetworkField()
+    from_token = AddressField(native=True, required=True)
+    slippage_bps = SlippageField()
+    to_address = AddressField()
+    to_chain = NetworkField()
+    to_token = AddressField(native=True, required=True)
+    provider = Text(max_length=64)
+    approval_mode = Choice(*APPROVAL_MODES, load_default="transactions")
+
+
+class SwapQuoteBody(Transfer):
+    """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict it."""
+
+    network = NetworkField()
+
+    @validates_schema(skip_on_field_errors=False)
+    def check_chains(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        network, origin = data.get("network"), data.get("from_chain")
+        target = data.get("to_chain")
+        if network is not None:
+            wrong = [
+                name for name, end in (("fromChain", origin), ("toChain", target)) if end is not None and end != network
+            ]
+            if wrong:
+                raise ValidationError(
+                    {name: [Refusal(Reason.CONFLICT, "names another network than `network` does")] for name in wrong}
+                )
+
+    @validates_schema(skip_on_field_errors=False, pass_original=True)
+    def check_chain_given(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
+        if not original.get("network") and not original.get("fromChain"):
+            raise ValidationError({"network": [Refusal(Reason.MISSING, "is required unless fromChain is given")]})
+
+    @validates_schema
+    def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        origin, target = ends(data)
+        if origin is not None and origin == target and data["from_token"] == data["to_token"]:
+            raise ValidationError({"toToken": [Refusal(Reason.CONFLICT, "must be another token than fromToken")]})
+
+
+def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
+    """The network the tokens leave and the one they arrive on."""
+    origin = data.get("from_chain") or data.get("network")
+    return origin, data.get("to_chain") or data.get("network") or origin
+
+
+async def transfer_request(call: Call, origin: Network, target: Network) -> SwapRequest:
+    """The request with its tokens' facts. Raises ``InvalidRequest`` naming every address that is no token."""
+    body = call.body
+    sold = await call.gateway.find_token(origin.chain_id, body["from_token"])
+    bought = await call.gateway.find_token(target.chain_id, body["to_token"])
+    refused = [
+        FieldError(member, Reason.UNSUPPORTED_TOKEN, f"is no ERC-20 token on {network.slug}")
+        for member, token, network in (("fromToken", sold, origin), ("toToken", bought, target))
+        if token is None
+    ]
+    if refused or sold is None or bought is None:
+        raise invalid(refused)
+    return _request(body, origin, target, sold, bought)
+
+
+def _request(body: Mapping[str, Any], origin: Network, target: Network, sold: Token, bought: Token) -> SwapRequest:
+    sender: Address = body["address"]
+    return SwapRequest(
+        chain_id=origin.chain_id,
+        to_chain_id=target.chain_id,
+        token_in=sold,
+        token_out=bought,
+        amount_in=body["amount"],
+        sender=sender,
+        recipient=body.get("to_address", sender),
+        slippage_bps=body["slippage_bps"],
+        permit2_signature=body["approval_mode"] == "permit2-signature",
+    )
+
+
+def require_provider(call: Call, capability: Capability, *chain_ids: int) -> None:
+    """Refuses with 503 before anything is asked of a chain when nobody could answer.
+
+    Raises ``ProviderUnavailable``.
+    """
+    enabled = call.gateway.registry.enabled(capability)
+    if not any(set(chain_ids) <= provider.networks for provider in enabled):
+        raise ProviderUnavailable(
+            f"No enabled provider serves {capability.value} on the network(s) asked for.",
+            reason=Reason.CAPABILITY_DISABLED,
+        )
+
+
+async def create_quote(call: Call) -> dict[str, Any]:
+    origin, target = ends(call.body)
+    assert origin is not None
+    assert target is not None
+    require_provider(call, Capability.SWAP, origin.chain_id, target.chain_id)
+    request = await transfer_request(call, origin, target)
+    return await movements.quote(call, Capability.SWAP, request, provider=call.body.get("provider"))
+
+
+async def show_quote(call: Call) -> dict[str, Any]:
+    return movements.shown_quote(call, Capability.SWAP, call.path["quoteId"])
+
+
+async def create_action(call: Call) -> web.Response:
+    return await movements.exchange(call, Capability.SWAP, call.path["quoteId"])
+
+
+OPERATIONS = (
+    Operation(
+        "POST",
+        "/v2/swaps/quote",
+        "createSwapQuote",
+        "swaps",
+        "Quote a swap",
+        create_quote,
+        shapes.SwapQuote,
+        group="quotes",
+        body=SwapQuoteBody,
+        errors=(400, 422, 429, 502, 503),
+    ),
+    Operation(
+        "GET",
+        "/v2/swaps/quote/{quoteId}",
+        "getSwapQuote",
+        "swaps",
+        "Read a quote back from its token",
+        show_quote,
+        shapes.SwapQuote,
+        group="quotes",
+        errors=(404, 429, 503),
+    ),
+    Operation(
+        "POST",
+        "/v2/swaps/{quoteId}/action",
+        "createSwapAction",
+        "swaps",
+        "Unsigned transactions for a quote",
+        create_action,
+        shapes.Action,
+        status=201,
+        group="quotes",
+        errors=(404, 429, 502, 503),
+    ),
+)

@@ -1,0 +1,161 @@
+"""Tokens: the catalog and the profile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from aiohttp import web
+from marshmallow import fields
+
+from quoteway.competition import ask_all
+from quoteway.errors import NotFound, Reason, UpstreamError
+from quoteway.evm.address import parse_address
+from quoteway.models import Capability, TokenProfile
+from quoteway.networks import Network
+from quoteway.providers import TokenCatalog
+from quoteway.web import catalog, rendering, shapes
+from quoteway.web.fields import Choice, NetworkField, Text
+from quoteway.web.operation import Call, Operation
+from quoteway.web.schema import ResponseSchema
+from quoteway.web.swaps import require_provider
+
+_ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
+
+
+class TokensQuery(catalog.PageQuery):
+    network = NetworkField()
+    query = Text(max_length=100)
+    sort = Choice(*catalog.sort_choices("rank", "symbol", "priceUsd"))
+
+
+class Contract(ResponseSchema):
+    address = shapes.sure(shapes.AddressText)
+    chain_id = shapes.sure(fields.Integer)
+    explorer_url = shapes.maybe(fields.String)
+    network = shapes.sure(fields.String)
+    decimals = shapes.sure(fields.Integer)
+
+
+class Social(ResponseSchema):
+    type = shapes.sure(fields.String)
+    url = shapes.sure(fields.String)
+
+
+class TokenEntry(ResponseSchema):
+    id = shapes.sure(fields.String)
+    ucid = shapes.maybe(fields.String)
+    name = shapes.sure(fields.String)
+    symbol = shapes.sure(fields.String)
+    logo_uri = shapes.maybe(fields.String)
+    price_usd = shapes.maybe(fields.Float)
+    rank = shapes.maybe(fields.Integer)
+    tags = shapes.texts()
+    contracts = shapes.some(Contract)
+
+
+class TokenPage(shapes.PageMembers):
+    data = shapes.some(TokenEntry)
+
+
+class Profile(TokenEntry):
+    description = shapes.maybe(fields.String)
+    issuer = shapes.maybe(fields.String)
+    website = shapes.maybe(fields.String)
+    whitepaper = shapes.maybe(fields.String)
+    holders = shapes.maybe(fields.Integer)
+    price_change_24h_pct = shapes.maybe(fields.Float)
+    market_cap_usd = shapes.maybe(fields.Float)
+    fdv_usd = shapes.maybe(fields.Float)
+    volume_24h_usd = shapes.maybe(fields.Float)
+    circulating_supply = shapes.maybe(fields.String)
+    total_supply = shapes.maybe(fields.String)
+    max_supply = shapes.maybe(fields.String)
+    audit_score = shapes.maybe(fields.Float)
+    updated_at = shapes.sure(shapes.TimeText)
+    socials = shapes.some(Social)
+    listed = shapes.sure(fields.Boolean, description="Whether a token list of this deployment has it")
+
+
+async def list_tokens(call: Call) -> web.Response:
+    network: Network | None = call.query.get("network")
+    chain_ids = [network.chain_id] if network else []
+    require_provider(call, Capability.TOKENS, *chain_ids)
+    chain_id = network.chain_id if network else None
+
+    async def collect() -> catalog.Listing:
+        found: list[TokenProfile] = await catalog.merge(
+            call, Capability.TOKENS, lambda p: cast(TokenCatalog, p).tokens(chain_id), *chain_ids
+        )
+        first = {profile.id: profile for profile in reversed(found)}
+        chosen = [profile for profile in first.values() if _selected(profile, call.query)]
+        rows = [rendering.listed_token(profile, call.networks) for profile in chosen]
+        return catalog.Listing(rows, updated_at=max((profile.updated_at for profile in chosen), default=None))
+
+    return await catalog.answer(call, collect)
+
+
+def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
+    if "query" not in query:
+        return True
+    addresses = [token.address for token in profile.contracts]
+    return catalog.mentions(query["query"], profile.id, profile.symbol, profile.name, *addresses)
+
+
+async def show_token(call: Call) -> dict[str, Any]:
+    require_provider(call, Capability.TOKENS)
+    token_id = _canonical(call.path["id"])
+    registry = call.gateway.registry
+    outcomes = await ask_all(
+        registry.enabled(Capability.TOKENS),
+        lambda p: cast(TokenCatalog, p).profile(token_id),
+        timeout_s=call.gateway.config.quotes.competition_timeout_s,
+        verb="profile",
+        observe=registry.observe,
+    )
+    for outcome in outcomes:
+        if outcome.value is not None:
+            return rendering.token_profile(outcome.value, call.networks)
+    failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
+    if failed is not None:
+        raise UpstreamError("Whether this token exists could not be read.", reason=failed.reason, retryable=True)
+    raise NotFound("This token is unknown.")
+
+
+def _canonical(token_id: str) -> str:
+    """A slug as it is; ``{chainId}:{address}`` with the address in EIP-55. Raises ``NotFound`` for a wrong one."""
+    match = _ADDRESS_ID.fullmatch(token_id)
+    if match is None:
+        if len(token_id) > 200 or not token_id.isprintable():
+            raise NotFound("This token is unknown.")
+        return token_id
+    try:
+        return f"{match[1]}:{parse_address(match[2])}"
+    except ValueError as error:
+        raise NotFound(f"This token is unknown: {error}.", reason=Reason.INVALID_FORMAT) from None
+
+
+OPERATIONS = (
+    Operation(
+        "GET",
+        "/v2/tokens",
+        "listTokens",
+        "tokens",
+        "Tokens",
+        list_tokens,
+        TokenPage,
+        query=TokensQuery,
+        cacheable=True,
+    ),
+    Operation(
+        "GET",
+        "/v2/tokens/{id}",
+        "getToken",
+        "tokens",
+        "One token, by its id or {chainId}:{address}",
+        show_token,
+        Profile,
+        errors=(404, 429, 502, 503),
+    ),
+)

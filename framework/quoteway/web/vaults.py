@@ -1,0 +1,370 @@
+"""Vaults: the catalog, deposits and withdrawals, deployment, management and series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from aiohttp import web
+from marshmallow import ValidationError, fields, validates_schema
+
+from quoteway.errors import Reason
+from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
+from quoteway.networks import Network
+from quoteway.providers import VaultProvider
+from quoteway.web import catalog, movements, rendering, shapes
+from quoteway.web.fields import MAX, AddressField, AmountOrMax, Choice, NetworkField, SlippageField, Text
+from quoteway.web.operation import Call, Handler, Operation
+from quoteway.web.resources import ResourceId, VaultIdField, owner_of
+from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema
+from quoteway.web.series import SeriesQuery, series_of
+from quoteway.web.swaps import require_provider
+
+ACTIONS = ("deposit", "withdraw", "mint", "redeem")
+MANAGE_ACTIONS = ("harvest", "claim", "pause", "unpause", "setFee", "setCap", "setOperator")
+
+
+class VaultPath(RequestSchema):
+    vault_id = VaultIdField(required=True)
+
+
+class VaultBody(RequestSchema):
+    """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
+
+    action = Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField(required=True)
+    amount = AmountOrMax(minimum=1, required=True)
+    asset = AddressField(native=True, required=True)
+    slippage_bps = SlippageField()
+    recipient = AddressField()
+
+    @validates_schema
+    def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        if data["amount"] == MAX and data["action"] not in ("withdraw", "redeem"):
+            raise ValidationError({"amount": [Refusal(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only')]})
+
+
+class VaultActionBody(VaultBody):
+    """``quoteId`` keeps the minimums of an earlier quote for the same request."""
+
+    quote_id = Text(max_length=4_096)
+
+
+class ManageBody(RequestSchema):
+    """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``)."""
+
+    action = Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField(required=True)
+    amount = AmountOrMax(minimum=0)
+    asset = AddressField(native=True)
+
+
+class RebalanceBody(RequestSchema):
+    address = AddressField(required=True)
+    strategy = Text(max_length=64)
+    slippage_bps = SlippageField()
+
+
+class DeployBody(RequestSchema):
+    asset = AddressField(required=True)
+    bot = AddressField(zero=True)
+    network = NetworkField(required=True)
+    owner = AddressField(required=True)
+    strategy = Text(max_length=64, required=True)
+
+
+class DeployActionBody(DeployBody):
+    quote_id = Text(max_length=4_096)
+
+
+class VaultsQuery(catalog.PageQuery):
+    network = NetworkField()
+    protocol = Text(max_length=64)
+    asset = Text(max_length=64)
+    strategy = Text(max_length=64)
+    query = Text(max_length=100)
+    sort = Choice(*catalog.sort_choices("tvlUsd", "apy", "riskScore"))
+
+
+class VaultFees(ResponseSchema):
+    performance_bps = shapes.maybe(fields.Integer)
+    management_bps = shapes.maybe(fields.Integer)
+    entry_bps = shapes.maybe(fields.Integer)
+    exit_bps = shapes.maybe(fields.Integer)
+
+
+class VaultEntry(ResponseSchema):
+    id = shapes.sure(fields.String)
+    network = shapes.sure(fields.String)
+    chain_id = shapes.sure(fields.Integer)
+    address = shapes.sure(shapes.AddressText)
+    name = shapes.sure(fields.String)
+    protocol = shapes.sure(fields.String)
+    strategy = shapes.sure(fields.String)
+    asset = shapes.one(shapes.TokenRef)
+    share = shapes.one(shapes.TokenRef)
+    apy = shapes.maybe(fields.Float)
+    tvl_usd = shapes.maybe(fields.Float)
+    risk_score = shapes.maybe(fields.Float, description="0 to 100, lower is safer")
+    fees = shapes.one(VaultFees)
+    caps = shapes.maybe(fields.Dict)
+    status = shapes.sure(fields.String, enum=["active", "paused", "retired"])
+    actions = shapes.texts()
+    is_transactional = shapes.sure(fields.Boolean)
+    preview = shapes.sure(fields.Boolean)
+    source = shapes.sure(fields.String)
+    updated_at = shapes.sure(shapes.TimeText)
+
+
+class VaultPage(shapes.PageMembers):
+    data = shapes.some(VaultEntry)
+
+
+class VaultQuote(shapes.Quote):
+    vault = fields.Dict(allow_none=True)
+    limit = fields.String(allow_none=True)
+    lock_seconds = fields.Integer(allow_none=True)
+    fees_bps = fields.Dict(allow_none=True)
+
+
+class RequiredRole(ResponseSchema):
+    name = shapes.sure(fields.String)
+    holder = shapes.maybe(shapes.AddressText)
+    caller_has_role = shapes.maybe(fields.Boolean)
+
+
+class ManageAction(shapes.Action):
+    required_role = fields.Nested(RequiredRole, allow_none=True)
+
+
+class DeployQuote(shapes.Quote):
+    factory = fields.String()
+    predicted_address = fields.String()
+    salt = fields.String()
+    init_code_hash = fields.String()
+    params = fields.Dict()
+
+
+class DeployAction(shapes.Action):
+    factory = fields.String()
+    predicted_address = fields.String()
+    salt = fields.String()
+    init_code_hash = fields.String()
+    params = fields.Dict()
+
+
+async def list_vaults(call: Call) -> web.Response:
+    network: Network | None = call.query.get("network")
+    chain_ids = [network.chain_id] if network else []
+    require_provider(call, Capability.VAULT, *chain_ids)
+    chain_id = network.chain_id if network else None
+
+    async def collect() -> catalog.Listing:
+        found: list[Vault] = await catalog.merge(
+            call, Capability.VAULT, lambda provider: cast(VaultProvider, provider).vaults(chain_id), *chain_ids
+        )
+        chosen = [vault for vault in found if _selected(vault, call.query)]
+        rows = [rendering.vault(vault, call.networks) for vault in chosen]
+        return catalog.Listing(rows, updated_at=max((vault.updated_at for vault in chosen), default=None))
+
+    return await catalog.answer(call, collect)
+
+
+def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
+    if "protocol" in query and vault.protocol != query["protocol"]:
+        return False
+    if "strategy" in query and vault.strategy != query["strategy"]:
+        return False
+    if "asset" in query and not catalog.names_token(query["asset"], vault.asset):
+        return False
+    return "query" not in query or catalog.mentions(query["query"], vault.id, vault.name, vault.protocol)
+
+
+async def create_quote(call: Call) -> dict[str, Any]:
+    request, provider = await _request(call)
+    return await movements.quote(call, Capability.VAULT, request, provider=provider.id)
+
+
+async def create_action(call: Call) -> web.Response:
+    request, provider = await _request(call)
+    pin = movements.pinned(call, Capability.VAULT)
+    return await movements.direct(call, Capability.VAULT, request, provider=provider.id, pin=pin)
+
+
+async def create_manage_action(call: Call) -> web.Response:
+    request, provider = await _request(call)
+    return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
+
+
+async def create_rebalance_action(call: Call) -> web.Response:
+    request, provider = await _request(call, action="rebalance")
+    return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
+
+
+async def _request(call: Call, *, action: str | None = None) -> tuple[VaultRequest, VaultProvider]:
+    vault: ResourceId = call.path["vault_id"]
+    provider = await _provider(call, vault)
+    body = call.body
+    amount = body.get("amount")
+    request = VaultRequest(
+        vault_id=vault.id,
+        chain_id=vault.chain_id,
+        action=action or body["action"],
+        asset=body.get("asset"),
+        amount=None if amount == MAX else amount,
+        sender=body["address"],
+        recipient=body.get("recipient", body["address"]),
+        slippage_bps=body.get("slippage_bps", 0),
+        strategy=body.get("strategy"),
+    )
+    return request, provider
+
+
+async def _provider(call: Call, vault: ResourceId) -> VaultProvider:
+    owner = await owner_of(
+        call, Capability.VAULT, vault, lambda provider: cast(VaultProvider, provider).vault(vault.id), "vault"
+    )
+    return cast(VaultProvider, owner)
+
+
+async def create_deploy_quote(call: Call) -> dict[str, Any]:
+    return await movements.quote(call, Capability.VAULT, _deployment(call))
+
+
+async def create_deploy_action(call: Call) -> web.Response:
+    request = _deployment(call)
+    pin = movements.pinned(call, Capability.VAULT)
+    return await movements.direct(call, Capability.VAULT, request, pin=pin)
+
+
+def _deployment(call: Call) -> DeployRequest:
+    body = call.body
+    network: Network = body["network"]
+    require_provider(call, Capability.VAULT, network.chain_id)
+    bot = body.get("bot")
+    return DeployRequest(
+        chain_id=network.chain_id,
+        asset=body["asset"],
+        owner=body["owner"],
+        strategy=body["strategy"],
+        bot=None if bot == NATIVE else bot,
+    )
+
+
+def _metric(metric: str) -> Handler:
+    async def show(call: Call) -> dict[str, Any]:
+        return await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
+
+    return show
+
+
+_MUTATION_ERRORS = (400, 404, 422, 429, 502, 503)
+
+OPERATIONS = (
+    Operation(
+        "GET",
+        "/v2/vaults",
+        "listVaults",
+        "vaults",
+        "Vaults",
+        list_vaults,
+        VaultPage,
+        query=VaultsQuery,
+        cacheable=True,
+    ),
+    Operation(
+        "POST",
+        "/v2/vaults/deploy/quote",
+        "createVaultDeployQuote",
+        "vaults",
+        "Quote deploying a managed vault",
+        create_deploy_quote,
+        DeployQuote,
+        group="quotes",
+        body=DeployBody,
+        errors=_MUTATION_ERRORS,
+    ),
+    Operation(
+        "POST",
+        "/v2/vaults/deploy/action",
+        "createVaultDeployAction",
+        "vaults",
+        "Unsigned transactions that deploy a managed vault",
+        create_deploy_action,
+        DeployAction,
+        status=201,
+        group="quotes",
+        body=DeployActionBody,
+        errors=_MUTATION_ERRORS,
+    ),
+    Operation(
+        "POST",
+        "/v2/vaults/{vaultId}/quote",
+        "createVaultQuote",
+        "vaults",
+        "Quote a deposit or withdrawal",
+        create_quote,
+        VaultQuote,
+        group="quotes",
+        path_schema=VaultPath,
+        body=VaultBody,
+        errors=_MUTATION_ERRORS,
+    ),
+    Operation(
+        "POST",
+        "/v2/vaults/{vaultId}/action",
+        "createVaultAction",
+        "vaults",
+        "Unsigned transactions for a deposit or withdrawal",
+        create_action,
+        shapes.Action,
+        status=201,
+        group="quotes",
+        path_schema=VaultPath,
+        body=VaultActionBody,
+        errors=_MUTATION_ERRORS,
+    ),
+    Operation(
+        "POST",
+        "/v2/vaults/{vaultId}/manage/action",
+        "createVaultManageAction",
+        "vaults",
+        "Unsigned transactions for a management action",
+        create_manage_action,
+        ManageAction,
+        status=201,
+        group="quotes",
+        path_schema=VaultPath,
+        body=ManageBody,
+        errors=_MUTATION_ERRORS,
+    ),
+    Operation(
+        "POST",
+        "/v2/vaults/{vaultId}/rebalance/action",
+        "createVaultRebalanceAction",
+        "vaults",
+        "Unsigned transactions that rebalance a managed vault",
+        create_rebalance_action,
+        ManageAction,
+        status=201,
+        group="quotes",
+        path_schema=VaultPath,
+        body=RebalanceBody,
+        errors=_MUTATION_ERRORS,
+    ),
+    *(
+        Operation(
+            "GET",
+            f"/v2/vaults/{{vaultId}}/{metric}",
+            f"getVault{metric.capitalize()}",
+            "vaults",
+            f"{metric.upper()} of a vault over time",
+            _metric(metric),
+            shapes.Series,
+            path_schema=VaultPath,
+            query=SeriesQuery,
+            errors=(404, 422, 429, 502, 503),
+        )
+        for metric in ("tvl", "apy")
+    ),
+)

@@ -1,0 +1,438 @@
+"""The real app on a real socket, with toy plugins: small, honest providers on the devnet's own WETH9."""
+
+import contextlib
+import json
+import socket
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import aiohttp
+import jsonschema
+import pytest
+from aiohttp import web
+
+import quoteway.config as configuration
+from quoteway.errors import RpcError, UpstreamError
+from quoteway.evm.abi import function
+from quoteway.gateway import Gateway
+from quoteway.hookspecs import hookimpl
+from quoteway.models import (
+    NATIVE,
+    BridgeRoute,
+    Build,
+    Leg,
+    Pool,
+    Quote,
+    Series,
+    Step,
+    Token,
+    TokenProfile,
+    Vault,
+)
+from quoteway.networks import Endpoint, Network
+from quoteway.providers import (
+    BridgeProvider,
+    PoolProvider,
+    RpcUpstream,
+    SwapProvider,
+    TokenCatalog,
+    VaultProvider,
+)
+from quoteway.serve import make_runner
+from quoteway.web.app import make_app, openapi_document
+
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+DEPOSIT = function("deposit()")
+
+
+class Wrapping:
+    """Quotes and builds a WETH9 ``deposit``: one wei in, one wei out, on every capability alike."""
+
+    def __init__(self, context, weth, chain_ids):
+        self.context = context
+        self.weth = weth
+        self.networks = frozenset(chain_ids)
+
+    def contracts(self, chain_id):
+        return {self.weth: "WETH9"}
+
+    async def wrap(self, request, amount, *, recipient, to_chain=None, details=None):
+        chain = self.context.chain(request.chain_id)
+        coin = Token(request.chain_id, NATIVE, 18, "ETH", "Ether")
+        share = Token(to_chain or request.chain_id, self.weth, 18, "WETH", "Wrapped Ether")
+        sender = getattr(request, "sender", None) or request.owner
+        return Quote(
+            inputs=(Leg(coin, amount, sender),),
+            outputs=(Leg(share, amount, recipient, amount_min=amount),),
+            block=await chain.head(),
+            plan={"kind": "wrap"},
+            slippage_bps=getattr(request, "slippage_bps", 0),
+            details=details or {},
+        )
+
+    async def build(self, sealed):
+        data = DEPOSIT.encode([])
+        (given,) = sealed.inputs
+        step = Step(
+            kind=sealed.capability.value,
+            to=self.weth,
+            data=data,
+            value=given.amount,
+            chain_id=sealed.request.chain_id,
+            decoded=DEPOSIT.describe([]),
+            description="Wrap the native coin",
+            intent=f"Wrap {given.amount} wei",
+        )
+        return Build(steps=(step,), spends=(), inputs=sealed.inputs, outputs=sealed.outputs)
+
+
+class ToySwaps(Wrapping, SwapProvider):
+    id, title = "toy-swaps", "Toy swaps"
+
+    async def quote(self, request):
+        if request.token_in.address != NATIVE or request.token_out.address != self.weth or request.is_cross_chain:
+            return None
+        return await self.wrap(request, request.amount_in, recipient=request.recipient)
+
+
+class ToyBridge(Wrapping, BridgeProvider):
+    id, title = "toy-bridge", "Toy bridge"
+
+    async def routes(self, from_chain_id, to_chain_id):
+        ends = [(a, b) for a in sorted(self.networks) for b in sorted(self.networks) if a != b]
+        return [
+            BridgeRoute(a, b, Token(a, NATIVE, 18, "ETH"), Token(b, self.weth, 18, "WETH"), "toy", True)
+            for a, b in ends
+            if from_chain_id in (None, a) and to_chain_id in (None, b)
+        ]
+
+    async def quote(self, request):
+        if request.token_in.address != NATIVE:
+            return None
+        details = {"estimatedSeconds": 12, "fillDeadline": None, "refund": None}
+        return await self.wrap(
+            request, request.amount_in, recipient=request.recipient, to_chain=request.to_chain_id, details=details
+        )
+
+    async def track(self, chain_id, transaction_hash):
+        return {"status": "origin_pending"} if transaction_hash.startswith("0xaa") else None
+
+
+class ToyPools(Wrapping, PoolProvider):
+    id, title = "toy-pools", "Toy pools"
+    actions = ("add",)
+    count = 7
+
+    def entry(self, number):
+        chain_id = min(self.networks)
+        address = f"0x{number:040x}" if number else self.weth
+        network = self.context.networks.by_chain_id(chain_id)
+        tokens = (Token(chain_id, NATIVE, 18, "ETH"), Token(chain_id, self.weth, 18, "WETH"))
+        return Pool(
+            id=f"{chain_id}:{address}",
+            network=network.slug,
+            chain_id=chain_id,
+            protocol="toy",
+            kind="wrap",
+            address=address,
+            tokens=tokens,
+            actions=self.actions,
+            source="chain",
+            updated_at=1_700_000_000,
+            tvl_usd=None if number == 3 else float(100 * number),
+        )
+
+    async def pools(self, chain_id):
+        return [self.entry(number) for number in range(self.count)]
+
+    async def pool(self, pool_id):
+        return next((entry for entry in await self.pools(None) if entry.id == pool_id), None)
+
+    async def quote(self, request):
+        return await self.wrap(request, request.amount, recipient=request.recipient)
+
+    async def series(self, pool_id, metric, start, end, interval):
+        if metric == "volume":
+            return None
+        points = ((start, 1.5), (end, None))
+        return Series(pool_id, metric, "usd", interval, start, end, points, "chain", "state", 1_700_000_000)
+
+
+class ToyVaults(Wrapping, VaultProvider):
+    id, title = "toy-vaults", "Toy vaults"
+    actions = ("deposit",)
+    manage_actions = ("harvest",)
+
+    @property
+    def vault_id(self):
+        return f"{min(self.networks)}:{self.weth}"
+
+    async def vaults(self, chain_id):
+        mine = min(self.networks)
+        return [
+            Vault(
+                id=self.vault_id,
+                network=self.context.networks.by_chain_id(mine).slug,
+                chain_id=mine,
+                address=self.weth,
+                name="Toy vault",
+                protocol="toy",
+                strategy="wrap",
+                asset=Token(mine, NATIVE, 18, "ETH"),
+                share=Token(mine, self.weth, 18, "WETH"),
+                actions=self.actions,
+                source="chain",
+                updated_at=1_700_000_000,
+            )
+        ]
+
+    async def vault(self, vault_id):
+        return (await self.vaults(None))[0] if vault_id == self.vault_id else None
+
+    async def quote(self, request):
+        amount = getattr(request, "amount", None) or 1
+        recipient = getattr(request, "recipient", None) or request.owner
+        return await self.wrap(request, amount, recipient=recipient)
+
+
+class ToyTokens(TokenCatalog):
+    id, title = "toy-tokens", "Toy tokens"
+
+    def __init__(self, chain_id, weth):
+        self.networks = frozenset({chain_id})
+        self.listed = [
+            TokenProfile("eth", "Ether", "ETH", 1_700_000_000, (Token(chain_id, NATIVE, 18, "ETH"),), rank=2),
+            TokenProfile("weth", "Wrapped Ether", "WETH", 1_700_000_000, (Token(chain_id, weth, 18, "WETH"),), rank=1),
+        ]
+
+    async def tokens(self, chain_id):
+        return self.listed
+
+    async def profile(self, token_id):
+        return next((profile for profile in self.listed if profile.id == token_id), None)
+
+    async def token(self, chain_id, address):
+        found = [token for profile in self.listed for token in profile.contracts]
+        return next((token for token in found if (token.chain_id, token.address) == (chain_id, address)), None)
+
+
+class ToyUpstream(RpcUpstream):
+    id, title = "toy-rpc", "Toy RPC"
+
+    def __init__(self, context, chain_ids):
+        self.context = context
+        self.networks = frozenset(chain_ids)
+
+    async def forward(self, network, method, params, *, timeout_s):
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        try:
+            async with self.context.http.post(network.endpoints[0].url, json=call) as response:
+                answer = await response.json()
+        except aiohttp.ClientError:
+            raise UpstreamError("No node answered.") from None
+        if "error" in answer:
+            error = answer["error"]
+            raise RpcError(error["code"], error["message"], error.get("data"))
+        return answer["result"]
+
+
+class ToyPlugin:
+    """All toys, or those named."""
+
+    def __init__(self, devnet, kinds=("swap", "bridge", "pool", "vault", "tokens")):
+        self.devnet = devnet
+        self.kinds = kinds
+        manifests = list(devnet.chains.values())
+        self.weth = manifests[0].contracts["WETH9"]
+        self.chain_ids = [manifest.chain_id for manifest in manifests]
+
+    @hookimpl
+    def quoteway_networks(self):
+        return [
+            Network(
+                slug,
+                self.devnet.chains[slug].chain_id,
+                slug,
+                wrapped_native=self.weth,
+                explorer_url="https://explorer.example",
+                endpoints=(Endpoint(url),),
+            )
+            for slug, url in self.devnet.urls.items()
+        ]
+
+    @hookimpl
+    def quoteway_rpc_upstreams(self, context):
+        return [ToyUpstream(context, self.chain_ids)]
+
+    @hookimpl
+    def quoteway_swap_providers(self, context):
+        return [ToySwaps(context, self.weth, self.chain_ids)] if "swap" in self.kinds else []
+
+    @hookimpl
+    def quoteway_bridge_providers(self, context):
+        return [ToyBridge(context, self.weth, self.chain_ids)] if "bridge" in self.kinds else []
+
+    @hookimpl
+    def quoteway_pool_providers(self, context):
+        return [ToyPools(context, self.weth, self.chain_ids[:1])] if "pool" in self.kinds else []
+
+    @hookimpl
+    def quoteway_vault_providers(self, context):
+        return [ToyVaults(context, self.weth, self.chain_ids[:1])] if "vault" in self.kinds else []
+
+    @hookimpl
+    def quoteway_token_catalogs(self):
+        return [ToyTokens(self.chain_ids[0], self.weth)] if "tokens" in self.kinds else []
+
+
+class BareNetwork:
+    """One network that no RPC upstream really serves: enough to validate input against."""
+
+    @hookimpl
+    def quoteway_networks(self):
+        return [Network("ethereum", 1, "Ethereum", endpoints=(Endpoint("http://127.0.0.1:9/never"),))]
+
+    @hookimpl
+    def quoteway_rpc_upstreams(self, context):
+        class Nowhere(RpcUpstream):
+            id, title, networks = "nowhere", "Nowhere", frozenset({1})
+
+            async def forward(self, network, method, params, *, timeout_s):
+                raise UpstreamError("No node answered.")
+
+        return [Nowhere()]
+
+
+@dataclass
+class Api:
+    """A served app and a client of it."""
+
+    url: str
+    port: int
+    gateway: Gateway
+    session: aiohttp.ClientSession
+    app: web.Application
+    weth: str = ""
+
+    async def get(self, path, **kwargs):
+        return await self.request("GET", path, **kwargs)
+
+    async def post(self, path, body=None, **kwargs):
+        if body is not None:
+            kwargs["json"] = body
+        return await self.request("POST", path, **kwargs)
+
+    async def request(self, method, path, **kwargs):
+        async with self.session.request(method, self.url + path, **kwargs) as response:
+            raw = await response.read()
+        body = None
+        if raw and response.content_type == "application/json":
+            body = await response.json()
+        return SimpleNamespace(status=response.status, headers=response.headers, raw=raw, body=body)
+
+    def raw(self, request: bytes, *, timeout=5.0) -> bytes:
+        """Bytes in, all bytes out: for what a client library would not send. Blocks: call in a thread."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as connection:
+            connection.sendall(request)
+            received = b""
+            with contextlib.suppress(ConnectionResetError):
+                while chunk := connection.recv(65_536):
+                    received += chunk
+        return received
+
+
+def make_config(**server):
+    """A configuration with generous limits, so that only the tests of limits meet them."""
+    limits = configuration.LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
+    return configuration.Config(server=replace(configuration.ServerConfig(), port=0, **server), limits=limits)
+
+
+@pytest.fixture
+async def serve_app():
+    """``await serve_app({"name": plugin}, config=...)`` gives a ready ``Api``."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def serve(plugins=None, config=None, clock=None):
+            config = config or make_config()
+            options = {"clock": clock} if clock else {}
+            gateway = Gateway(config, plugins=plugins or {}, discover=False, **options)
+            app = make_app(gateway)
+            runner = make_runner(app, config)
+            await runner.setup()
+            stack.push_async_callback(runner.cleanup)
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            await gateway.started()
+            port = runner.addresses[0][1]
+            session = await stack.enter_async_context(aiohttp.ClientSession())
+            return Api(f"http://127.0.0.1:{port}", port, gateway, session, app)
+
+        yield serve
+
+
+@pytest.fixture
+async def api(serve_app):
+    """An app with one network and no capability beyond reads that fail: every input is checked, nothing served."""
+    return await serve_app({"bare": BareNetwork()})
+
+
+@pytest.fixture
+async def toys(serve_app, devnet):
+    """An app whose toy providers serve every capability on the devnet."""
+    served = await serve_app({"toys": ToyPlugin(devnet)})
+    served.weth = ToyPlugin(devnet).weth
+    return served
+
+
+class Contract:
+    """The OpenAPI document as the judge of answers: every member documented, every documented member there."""
+
+    def __init__(self):
+        self.document = json.loads(openapi_document())
+        schemas = self.document["components"]["schemas"]
+        for schema in schemas.values():
+            if "properties" in schema:
+                schema["additionalProperties"] = False  # open for clients, closed for us
+        self.operations = {
+            operation["operationId"]: operation
+            for methods in self.document["paths"].values()
+            for operation in methods.values()
+        }
+
+    def check(self, operation_id, answer):
+        assert answer.headers["X-Request-ID"]
+        response = self.operations[operation_id]["responses"][str(answer.status)]
+        schema = {**response["content"]["application/json"]["schema"], "components": self.document["components"]}
+        jsonschema.Draft202012Validator(schema).validate(answer.body)
+        return answer.body
+
+
+@pytest.fixture(scope="session")
+def contract():
+    return Contract()
+
+
+def refused(answer, status, code, reason=None):
+    """Asserts an error envelope, complete and bare; returns ``details``."""
+    assert answer.status == status, answer.body or answer.raw
+    assert set(answer.body) == {"error"}
+    error = answer.body["error"]
+    assert set(error) <= {"code", "message", "requestId", "details"}
+    assert error["code"] == code
+    assert error["requestId"] == answer.headers["X-Request-ID"]
+    assert answer.headers["Content-Type"] == "application/json"
+    details = error.get("details", {})
+    if reason is not None:
+        assert details["reason"] == reason, error
+    return details
+
+
+@pytest.fixture(scope="session", name="refused")
+def _refused():
+    return refused
+
+
+@pytest.fixture(scope="session", name="make_config")
+def _make_config():
+    return make_config
