@@ -135,7 +135,7 @@ async def simulate(
 
 
 def gas_limit(result: SimulatedResult) -> int:
-    """A limit under which the transaction runs as simulated, with 20 % for state that moves until it is mined.
+    """A limit under which the transaction runs as simulated, with 20 % for state that moves meanwhile.
 
     The gas used is net of refunds, but the limit must cover them: they are at most a fifth of the whole
     (EIP-3529), so where the node does not tell the peak it is taken as 5/4 of the gas used.

@@ -1,0 +1,217 @@
+"""Which JSON-RPC methods clients may have forwarded, and within which bounds. Deny by default.
+
+The names are matched exactly, after JSON decoding. Refused for good: what signs or sends (``eth_send*``,
+``eth_sign*``, ``personal_*``), what a node keeps for one client (filters, subscriptions), what costs or
+changes a node (``debug_*``, ``trace_*``, ``admin_*``, ``anvil_*``...), and whatever is not listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quoteway.errors import FieldError, InvalidRequest, Reason
+from quoteway.evm.address import keccak256
+from quoteway.networks import Network
+
+MAX_PARAMS: Final = 16
+MAX_LOG_RANGE_BLOCKS: Final = 10_000
+MAX_CALL_GAS: Final = 50_000_000
+MAX_CALLDATA_CHARS: Final = 2 + 2 * 131_072
+MAX_SIMULATED_CALLS: Final = 64
+MAX_FEE_HISTORY_BLOCKS: Final = 1_024
+MAX_STORAGE_KEYS: Final = 256
+
+CLIENT_VERSION: Final = "quoteway"
+"""The answer to ``web3_clientVersion``: the node's own would tell who the upstream is."""
+
+_QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
+_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One allowed method: the fewest and most parameters it takes, and what else is checked of them."""
+
+    least: int
+    most: int
+    check: Callable[[Sequence[Any]], None] | None = None
+
+
+def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
+    """The parameters to forward. Raises ``InvalidRequest`` (method_not_allowed, invalid_format...)."""
+    allowed = METHODS.get(method)
+    if allowed is None:
+        # The name is the caller's: it is not repeated, whatever its length.
+        raise InvalidRequest(
+            f"This method is not forwarded on {network.name}: only listed read methods are.",
+            reason=Reason.METHOD_NOT_ALLOWED,
+            fields=[FieldError("method", Reason.METHOD_NOT_ALLOWED, "is not an allowed read method")],
+            extra={"rpcCode": -32601},
+        )
+    if not isinstance(params, (list, tuple)):
+        raise _refused("params", Reason.INVALID_FORMAT, "must be an array")
+    if not allowed.least <= len(params) <= allowed.most:
+        raise _refused(
+            "params", Reason.OUT_OF_RANGE, f"must have {allowed.least} to {allowed.most} members for {method}"
+        )
+    if allowed.check is not None:
+        allowed.check(params)
+    return list(params)
+
+
+def answered_locally(network: Network, method: str, params: Sequence[Any]) -> Any | None:
+    """The answer to a checked method that needs no node; None for all others."""
+    if method == "eth_chainId":
+        return hex(network.chain_id)
+    if method == "net_version":
+        return str(network.chain_id)
+    if method == "web3_clientVersion":
+        return CLIENT_VERSION
+    if method == "web3_sha3":
+        return "0x" + keccak256(bytes.fromhex(params[0][2:])).hex()
+    return None
+
+
+# --- checks
+# ---------------------------------------------------------------------------------------------------
+
+
+def _refused(path: str, reason: Reason, message: str) -> InvalidRequest:
+    return InvalidRequest(f"{path} {message}.", reason=reason, fields=[FieldError(path, reason, message)])
+
+
+def _quantity(path: str, value: Any, most: int) -> None:
+    if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None:
+        raise _refused(path, Reason.INVALID_FORMAT, "must be a 0x quantity without leading zeros")
+    if int(value, 16) > most:
+        raise _refused(path, Reason.OUT_OF_RANGE, f"must be at most {hex(most)}")
+
+
+def _check_data(params: Sequence[Any]) -> None:
+    value = params[0]
+    if not isinstance(value, str) or _HEX.fullmatch(value) is None:
+        raise _refused("params[0]", Reason.INVALID_FORMAT, "must be 0x hex data of whole bytes")
+
+
+def _check_transaction(value: Any, path: str) -> None:
+    if not isinstance(value, Mapping):
+        raise _refused(path, Reason.INVALID_FORMAT, "must be a transaction object")
+    if value.get("gas") is not None:
+        _quantity(f"{path}.gas", value["gas"], MAX_CALL_GAS)
+    for member in ("data", "input"):
+        data = value.get(member)
+        if isinstance(data, str) and len(data) > MAX_CALLDATA_CHARS:
+            raise _refused(f"{path}.{member}", Reason.OUT_OF_RANGE, "is too long")
+
+
+def _check_call(params: Sequence[Any]) -> None:
+    _check_transaction(params[0], "params[0]")
+
+
+def _check_simulation(params: Sequence[Any]) -> None:
+    blocks = params[0].get("blockStateCalls") if isinstance(params[0], Mapping) else None
+    if not isinstance(blocks, list):
+        raise _refused("params[0].blockStateCalls", Reason.INVALID_FORMAT, "must be an array")
+    total = 0
+    for at, block in enumerate(blocks):
+        path = f"params[0].blockStateCalls[{at}].calls"
+        calls = block.get("calls") if isinstance(block, Mapping) else None
+        # A block without calls still costs a node a block: it counts as one.
+        total += max(1, len(calls)) if isinstance(calls, list) else 1
+        if total > MAX_SIMULATED_CALLS:
+            raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must hold at most {MAX_SIMULATED_CALLS} calls")
+        if calls is not None and not isinstance(calls, list):
+            raise _refused(path, Reason.INVALID_FORMAT, "must be an array")
+        for index, call in enumerate(calls or ()):
+            _check_transaction(call, f"{path}[{index}]")
+
+
+def _check_logs(params: Sequence[Any]) -> None:
+    """A range is bounded where both ends are numbers; against a tag the node's own bound must do."""
+    wanted = params[0]
+    if not isinstance(wanted, Mapping):
+        raise _refused("params[0]", Reason.INVALID_FORMAT, "must be a filter object")
+    ends = [wanted.get("fromBlock"), wanted.get("toBlock")]
+    if not all(isinstance(end, str) and end.startswith("0x") for end in ends):
+        return
+    for name, end in zip(("fromBlock", "toBlock"), ends, strict=True):
+        _quantity(f"params[0].{name}", end, (1 << 64) - 1)
+    first, last = (int(str(end), 16) for end in ends)
+    if last - first + 1 > MAX_LOG_RANGE_BLOCKS:
+        raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must span at most {MAX_LOG_RANGE_BLOCKS} blocks")
+
+
+def _check_fee_history(params: Sequence[Any]) -> None:
+    count = params[0]
+    if isinstance(count, str):
+        _quantity("params[0]", count, MAX_FEE_HISTORY_BLOCKS)
+    elif type(count) is not int or not 0 <= count <= MAX_FEE_HISTORY_BLOCKS:
+        raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must be a count up to {MAX_FEE_HISTORY_BLOCKS}")
+
+
+def _check_proof(params: Sequence[Any]) -> None:
+    if not isinstance(params[1], list) or len(params[1]) > MAX_STORAGE_KEYS:
+        raise _refused("params[1]", Reason.OUT_OF_RANGE, f"must be an array of up to {MAX_STORAGE_KEYS} keys")
+
+
+def _check_storage_values(params: Sequence[Any]) -> None:
+    wanted = params[0]
+    if not isinstance(wanted, Mapping) or not all(isinstance(keys, list) for keys in wanted.values()):
+        raise _refused("params[0]", Reason.INVALID_FORMAT, "must map addresses to arrays of keys")
+    if sum(len(keys) for keys in wanted.values()) > MAX_STORAGE_KEYS:
+        raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must hold at most {MAX_STORAGE_KEYS} keys")
+
+
+METHODS: Final[Mapping[str, Method]] = {
+    # answered here
+    "eth_chainId": Method(0, 0),
+    "net_version": Method(0, 0),
+    "web3_clientVersion": Method(0, 0),
+    "web3_sha3": Method(1, 1, _check_data),
+    # the chain's present state
+    "eth_blockNumber": Method(0, 0),
+    "eth_gasPrice": Method(0, 0),
+    "eth_maxPriorityFeePerGas": Method(0, 0),
+    "eth_blobBaseFee": Method(0, 0),
+    "eth_baseFee": Method(0, 0),
+    "eth_feeHistory": Method(2, 3, _check_fee_history),
+    "eth_syncing": Method(0, 0),
+    "eth_config": Method(0, 0),
+    "eth_capabilities": Method(0, 0),
+    "net_listening": Method(0, 0),
+    # blocks
+    "eth_getBlockByHash": Method(1, 2),
+    "eth_getBlockByNumber": Method(1, 2),
+    "eth_getBlockTransactionCountByHash": Method(1, 1),
+    "eth_getBlockTransactionCountByNumber": Method(1, 1),
+    "eth_getUncleCountByBlockHash": Method(1, 1),
+    "eth_getUncleCountByBlockNumber": Method(1, 1),
+    "eth_getUncleByBlockHashAndIndex": Method(2, 2),
+    "eth_getUncleByBlockNumberAndIndex": Method(2, 2),
+    "eth_getBlockReceipts": Method(1, 1),
+    "eth_getBlockAccessList": Method(1, 1),
+    "eth_getHeaderByHash": Method(1, 1),
+    "eth_getHeaderByNumber": Method(1, 1),
+    # transactions
+    "eth_getTransactionByHash": Method(1, 1),
+    "eth_getTransactionByBlockHashAndIndex": Method(2, 2),
+    "eth_getTransactionByBlockNumberAndIndex": Method(2, 2),
+    "eth_getTransactionReceipt": Method(1, 1),
+    "eth_getLogs": Method(1, 1, _check_logs),
+    # accounts
+    "eth_getBalance": Method(1, 2),
+    "eth_getCode": Method(1, 2),
+    "eth_getStorageAt": Method(2, 3),
+    "eth_getStorageValues": Method(1, 2, _check_storage_values),
+    "eth_getTransactionCount": Method(1, 2),
+    "eth_getProof": Method(2, 3, _check_proof),
+    "eth_getAccount": Method(1, 2),
+    # calls
+    "eth_call": Method(1, 4, _check_call),
+    "eth_estimateGas": Method(1, 4, _check_call),
+    "eth_createAccessList": Method(1, 3, _check_call),
+    "eth_simulateV1": Method(1, 2, _check_simulation),
+}
