@@ -72,5 +72,5 @@ UNISWAP_GAS = GasModel(
 """Swaps through the Universal Router 2.1.0 with Permit2.
 
 Within 2 % of receipts for v2 and v3 of one to three hops and v4 of one, all storage in use already; further
-v4 hops are an estimate. The first crossing ever of a tick writes fresh storage and costs about twice the figure.
+v4 hops are an estimate. The first crossing ever of a tick writes fresh storage and costs twice the figure.
 """
