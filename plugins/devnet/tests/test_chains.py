@@ -8,7 +8,7 @@ from eth_utils import keccak
 from ports import answers
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
-from quoteway_devnet.anvil import free_port
+from quoteway_devnet.anvil import STATES_KEPT, free_port
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.errors import DevnetError
 
@@ -254,6 +254,21 @@ def test_reads_stay_possible_at_earlier_blocks(fresh):
         then = rpc("eth_call", {"to": usdc, "data": data}, {"blockHash": block})
         now = rpc("eth_call", {"to": usdc, "data": data}, "latest")
     assert (int(then, 16), int(now, 16)) == (0, 9)
+
+
+def test_a_long_chain_keeps_recent_states_and_its_snapshot(devnet):
+    usdc = devnet.chains["devnet"].token("USDC").address
+    request = {"to": usdc, "data": "0x" + abi.call("balanceOf(address)", SOMEONE).hex()}
+    snapshot = devnet.snapshot()
+    with devnet.rpc() as rpc:
+        devnet.faucet("USDC", SOMEONE, 9)
+        rpc("anvil_mine", hex(2 * STATES_KEPT))
+        recent = hex(int(rpc("eth_blockNumber"), 16) - STATES_KEPT + 2)
+        assert int(rpc("eth_call", request, recent), 16) == 9
+        devnet.revert(snapshot)
+        assert int(rpc("eth_call", request, "latest"), 16) == 0
+        devnet.faucet("USDC", SOMEONE, 3)
+        assert int(rpc("eth_call", request, "latest"), 16) == 3
 
 
 async def test_from_a_coroutine():

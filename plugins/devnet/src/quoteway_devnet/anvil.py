@@ -15,6 +15,9 @@ from quoteway_devnet.rpc import Rpc
 
 BASE_FEE_WEI = 1_000_000_000
 
+STATES_KEPT = 128
+"""How many blocks back a read can be pinned. One more costs anvil some 0.6 MB of memory."""
+
 # anvil runs below a shell whose standard input is a pipe from us. When we end, by whatever means (SIGKILL
 # too), the kernel closes the pipe, `read` returns, and the shell ends anvil. Linux's parent-death signal
 # would not do: it is tied to the thread that forked, and servers start this in a worker thread.
@@ -68,6 +71,9 @@ class Anvil:
             *("--gas-limit", "1000000000", "--block-base-fee-per-gas", str(BASE_FEE_WEI)),
             # First come, first mined: the builder's transactions build on each other.
             *("--order", "fifo"),
+            # Without this, anvil writes every block's state to disk, gigabytes after some thousand blocks, and
+            # leaves the files behind.
+            *("--prune-history", str(STATES_KEPT)),
             # A dump is larger than the default limit of 2 MB.
             "--no-request-size-limit",
             "--quiet",
