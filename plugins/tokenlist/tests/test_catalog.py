@@ -11,7 +11,7 @@ import orjson
 import pytest
 import quoteway_tokenlist
 from odd_tokens import contract, erc20, text, word
-from quoteway import NATIVE, RpcError, RpcUpstream, UpstreamError, hookimpl
+from quoteway import NATIVE, Network, RpcError, RpcUpstream, UpstreamError, hookimpl
 from quoteway.config import Config
 from quoteway.evm.address import checksum
 
@@ -59,12 +59,12 @@ class Clock:
         return time.time() + self.offset_s
 
 
-class DevnetChains:
-    """The devnet's networks and an upstream to them, as a plugin."""
+class Chains:
+    """Networks and an upstream to them, as a plugin."""
 
-    def __init__(self, devnet):
-        self._networks = networks.devnet_networks(devnet.ports)
-        self.rpc = LoopbackRpc(self._networks)
+    def __init__(self, described):
+        self._networks = described
+        self.rpc = LoopbackRpc(described)
 
     @hookimpl
     def quoteway_networks(self):
@@ -81,7 +81,7 @@ async def start(devnet, make_gateway):
     upstreams = []
 
     async def start(**section):
-        chains = DevnetChains(devnet)
+        chains = Chains(networks.devnet_networks(devnet.ports))
         upstreams.append(chains.rpc)
         config = Config(plugin_sections={"tokenlist": section})
         plugins = {"chains": chains, "tokenlist": quoteway_tokenlist}
@@ -256,6 +256,8 @@ async def test_text_that_cannot_be_shown_is_left_out_and_costs_nothing_else(star
     assert (token.symbol, token.name, token.decimals) == ("OK", None, 6)
     profile = await catalog.profile(f"31337:{address}")
     assert (profile.name, profile.total_supply) == ("", "0.000005")
+    token = await catalog.token(31337, place(erc20(text(name), text("OK"), 6)))
+    assert (token.symbol, token.name, token.decimals) == (None, "OK", 6)
 
 
 @pytest.mark.parametrize(
@@ -308,12 +310,13 @@ async def test_the_chains_decimals_win_over_a_lists(start, place, tmp_path, capl
     assert (await catalog.profile("odd")).total_supply == "1.5"
 
 
-async def test_a_correction_shows_in_the_list_and_in_its_revision(start, place, tmp_path):
+async def test_a_correction_shows_in_the_list_and_in_its_revision(start, place, tmp_path, caplog):
     address = place(erc20(text("ODD"), text("Odd"), 6))
     catalog = await start(lists=[write_list(tmp_path / "l.json", row(address, 18))])
     before = catalog.revision()
     tokens = await asyncio.gather(*(catalog.token(31337, address) for _ in range(20)))
     assert {token.decimals for token in tokens} == {6}
+    assert caplog.text.count("its contract says 6") == 1
     (profile,) = [profile for profile in await catalog.tokens(31337) if profile.id == "odd"]
     assert profile.contracts[0].decimals == 6
     assert catalog.revision() != before
@@ -367,6 +370,19 @@ async def test_a_file_that_comes_later_is_found_and_followed(start, tmp_path):
     assert await listed("late")
     write_list(path, row(checksum("0x" + "11" * 20), 6, "LATER"))
     await eventually(lambda: listed("later"))
+
+
+async def test_a_list_cannot_take_the_id_or_the_facts_of_a_built_in_token(make_gateway, tmp_path):
+    usdc, other = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", checksum("0x" + "11" * 20)
+    path = write_list(tmp_path / "l.json", row(other, 18, "USDC", 1), row(usdc, 18, "EVIL", 1))
+    chains = Chains([Network("ethereum", 1, "Ethereum", token_lists=(path,))])
+    chains.rpc.down = True
+    gateway = await make_gateway({"chains": chains, "tokenlist": quoteway_tokenlist})
+    (entry,) = [entry for entry in gateway.registry.providers if entry.provider.id == "tokenlist"]
+    listed = {profile.id: profile.contracts[0] for profile in await entry.provider.tokens(1)}
+    assert (listed["usdc"].address, listed["usdc"].decimals, listed["usdc"].symbol) == (usdc, 6, "USDC")
+    assert listed["usdc-111111"].address == other
+    assert "evil" not in listed
 
 
 async def test_no_answer_names_the_list_it_comes_from(start, tmp_path):

@@ -29,8 +29,6 @@ from quoteway_tokenlist.index import Key, Snapshot, build
 from quoteway_tokenlist.settings import TokenListSettings
 from quoteway_tokenlist.sources import FileSource, ListSource, UrlSource
 
-MAX_ID = 100
-
 
 class TokenListCatalog(TokenCatalog):
     """Tokens of the built-in list, of every network's ``token_lists`` and of the configured ``lists``."""
@@ -78,8 +76,6 @@ class TokenListCatalog(TokenCatalog):
         ``total_supply`` is given where the profile has one contract. Several are not added up: a bridged
         token's supply is locked on one chain and issued again on the other.
         """
-        if len(token_id) > MAX_ID:
-            return None
         if ":" not in token_id:
             found = self._snapshot.by_id.get(token_id.lower())
             return None if found is None else await self._with_supply(found)

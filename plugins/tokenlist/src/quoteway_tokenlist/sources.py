@@ -1,4 +1,4 @@
-"""Where lists come from: a file, looked at again when it changes, or a URL, asked again with its ETag."""
+"""Where lists come from: a file, or a URL that is asked again with its ETag."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class ListSource(ABC):
     def __init__(self, label: str) -> None:
         self.label = label
         self.current: TokenList | None = None
-        self._mark: str | None = None
-        self._digest: bytes | None = None  # of the last good document: many hosts send no ETag
+        self._etag: str | None = None
+        self._digest: bytes | None = None  # of the last good document: files and many hosts have no ETag
 
     async def refresh(self) -> bool:
         """Reads the list again; whether it changed. Raises ``ListError`` and then keeps ``current``."""
-        found = await self._read(self._mark)
+        found = await self._read(self._etag)
         if found is None:
             return False
-        body, mark = found
+        body, etag = found
         digest = hashlib.sha256(body).digest()
         changed = digest != self._digest
         if changed:
             # 10,000 entries with their checksums take a third of a second: not on the event loop.
             self.current = await asyncio.to_thread(parse_list, body)
-        self._mark, self._digest = mark, digest
+        self._etag, self._digest = etag, digest
         return changed
 
     @abstractmethod
@@ -43,12 +43,12 @@ class ListSource(ABC):
         """How long to wait after this many failures in a row, seconds."""
 
     @abstractmethod
-    async def _read(self, mark: str | None) -> tuple[bytes, str | None] | None:
-        """The document and the mark of its state; None when nothing changed since ``mark``."""
+    async def _read(self, etag: str | None) -> tuple[bytes, str | None] | None:
+        """The document and its ETag where it has one; None when nothing changed since ``etag``."""
 
 
 class FileSource(ListSource):
-    """A list in a file. One that is missing is looked for each second: something may be about to write it."""
+    """A list in a file. One that is missing is soon looked for again: something may be about to write it."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         super().__init__(f"file {path.name}")
@@ -56,24 +56,20 @@ class FileSource(ListSource):
         self._max_bytes = max_bytes
 
     def retry_s(self, failures: int) -> float:
-        return 1.0
+        return float(min(failures, 30))
 
-    async def _read(self, mark: str | None) -> tuple[bytes, str | None] | None:
-        return await asyncio.to_thread(self._read_file, mark)
+    async def _read(self, etag: str | None) -> tuple[bytes, str | None] | None:
+        return await asyncio.to_thread(self._read_file), None
 
-    def _read_file(self, mark: str | None) -> tuple[bytes, str | None] | None:
+    def _read_file(self) -> bytes:
         try:
-            stat = self._path.stat()
-            new_mark = f"{stat.st_mtime_ns}-{stat.st_size}-{stat.st_ino}"
-            if new_mark == mark:
-                return None
             with self._path.open("rb") as file:
                 body = file.read(self._max_bytes + 1)
         except (OSError, ValueError) as error:
             raise ListError(f"it cannot be read ({type(error).__name__})") from error
         if len(body) > self._max_bytes:
             raise ListError(f"it is larger than {self._max_bytes} bytes")
-        return body, new_mark
+        return body
 
 
 class UrlSource(ListSource):
@@ -88,6 +84,6 @@ class UrlSource(ListSource):
     def retry_s(self, failures: int) -> float:
         return float(min(2 ** min(failures, 12), 3600))
 
-    async def _read(self, mark: str | None) -> tuple[bytes, str | None] | None:
-        fetched = await fetch(self._session(), self._url, self._limits, etag=mark)
+    async def _read(self, etag: str | None) -> tuple[bytes, str | None] | None:
+        fetched = await fetch(self._session(), self._url, self._limits, etag=etag)
         return None if fetched.body is None else (fetched.body, fetched.etag)
