@@ -1,8 +1,8 @@
 """Small honest providers, one per capability, for tests of the core, of plugins and of clients.
 
-Offline: ``MemoryRpc`` is a chain without contracts, ``FixedRateSwap`` and the catalogs answer from what they
-were given. On a real chain: ``HttpRpc`` forwards to the network's endpoints and ``RouterSwap`` swaps through a
-Uniswap v2 router.
+Offline: ``MemoryRpc`` is a chain without contracts, ``FixedRateSwap`` and the catalogs answer from what they were
+given. On a real chain: ``HttpRpc`` forwards to the network's endpoints and ``RouterSwap`` swaps through a Uniswap
+v2 router.
 ``ToyPlugin`` turns any of them into a plugin::
 
     plugin = ToyPlugin(networks=[network], providers=[MemoryRpc({1}), lambda context: FixedRateSwap(context)])
@@ -116,7 +116,7 @@ class ToyPlugin:
         return self._of(Capability.RELAY, context)
 
 
-# --- chains -----------------------------------------------------------------------------------------------
+# --- chains ---------------------------------------------------------------------------------------------
 
 
 class MemoryRpc(RpcUpstream):
@@ -185,7 +185,7 @@ class HttpRpc(RpcUpstream):
         return answer["result"]
 
 
-# --- swaps ------------------------------------------------------------------------------------------------
+# --- swaps ----------------------------------------------------------------------------------------------
 
 
 def swap_quote(request: SwapRequest, amount_out: int, block: Any, **more: Any) -> Quote:
@@ -326,7 +326,7 @@ class RouterSwap(SwapProvider):
         return Build((step,), spends, sealed.inputs, sealed.outputs, deadline)
 
 
-# --- catalogs ---------------------------------------------------------------------------------------------
+# --- catalogs -------------------------------------------------------------------------------------------
 
 
 class ListedTokens(TokenCatalog):
@@ -423,7 +423,7 @@ class ListedVaults(VaultProvider):
 
 
 class ListedRoutes(BridgeProvider):
-    """A bridge of the native coin, one for one, over the routes it was given; its transactions lead nowhere."""
+    """A bridge of the native coin, one for one, over given routes. Its transactions lead nowhere."""
 
     title = "Listed routes"
     SEND = function("send(uint256 toChainId, address recipient, uint256 amountMin)")

@@ -1,0 +1,234 @@
+"""The ABI codec: exact, strict, and reversible."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from quoteway.evm import permit2
+from quoteway.evm.abi import (
+    decode,
+    decode_call,
+    encode,
+    encode_call,
+    event_topic,
+    function,
+    reencode,
+    selector,
+)
+from quoteway.evm.address import checksum
+from quoteway.models import Argument, DecodedCall
+
+VITALIK = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
+ROUTER = function("execute(bytes commands, bytes[] inputs, uint256 deadline) payable")
+STRUCTS = function(
+    "mint((address token, uint24 fee)[2][] pairs, bytes32 id, uint deadline, string note)"
+    " external payable returns (uint256 amount, (bool ok, int128 delta) result)"
+)
+addresses = st.binary(min_size=20, max_size=20).map(lambda raw: checksum("0x" + raw.hex()))
+router_calls = st.tuples(
+    st.binary(max_size=40), st.lists(st.binary(max_size=70), max_size=4), st.integers(0, (1 << 256) - 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("signature", "digits"),
+    [
+        ("transfer(address,uint256)", "a9059cbb"),
+        ("approve(address,uint256)", "095ea7b3"),
+        ("execute(bytes,bytes[],uint256)", "3593564c"),
+        ("isValidSignature(bytes32,bytes)", "1626ba7e"),
+    ],
+)
+def test_selectors(signature, digits):
+    assert selector(signature).hex() == digits
+
+
+def test_the_transfer_event():
+    topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+    assert event_topic("Transfer(address,address,uint256)") == topic
+
+
+def test_a_declaration_gives_its_canonical_form():
+    assert STRUCTS.signature == "mint((address,uint24)[2][],bytes32,uint256,string)"
+    assert STRUCTS.names == ("pairs", "id", "deadline", "note")
+    assert STRUCTS.returns == ("uint256", "(bool,int128)")
+    assert function("a()").signature == "a()"
+    assert function("function f(uint x) view returns (uint)").returns == ("uint256",)
+    assert function("f(address)").names == ("arg0",)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "",
+        "f",
+        "f(",
+        "f(address",
+        "f(addres a)",
+        "f(uint7 a)",
+        "f(bytes33 a)",
+        "f(uint256 a) nonsense",
+        "1f()",
+        "f(address a b)",
+    ],
+)
+def test_what_is_no_declaration_is_refused(declaration):
+    with pytest.raises(ValueError, match=r"declaration|argument|type|parenthesis|expected"):
+        function(declaration)
+
+
+def test_the_solidity_documentation_example():
+    # Solidity ABI specification, "Examples": sam("dave", true, [1,2,3])
+    data = encode_call("sam(bytes,bool,uint256[])", [b"dave", True, [1, 2, 3]])
+    assert data.hex() == (
+        "a5643bf2"
+        "0000000000000000000000000000000000000000000000000000000000000060"
+        "0000000000000000000000000000000000000000000000000000000000000001"
+        "00000000000000000000000000000000000000000000000000000000000000a0"
+        "0000000000000000000000000000000000000000000000000000000000000004"
+        "6461766500000000000000000000000000000000000000000000000000000000"
+        "0000000000000000000000000000000000000000000000000000000000000003"
+        "0000000000000000000000000000000000000000000000000000000000000001"
+        "0000000000000000000000000000000000000000000000000000000000000002"
+        "0000000000000000000000000000000000000000000000000000000000000003"
+    )
+    assert decode_call("sam(bytes,bool,uint256[])", data) == (b"dave", True, (1, 2, 3))
+
+
+@given(router_calls)
+def test_encoding_is_reversible(args):
+    data = ROUTER.encode(args)
+    commands, inputs, deadline = ROUTER.decode(data)
+    assert (commands, list(inputs), deadline) == args
+    assert reencode(ROUTER.describe(args)) == data
+
+
+@given(
+    st.lists(
+        st.tuples(st.tuples(addresses, st.integers(0, 2**24 - 1)), st.tuples(addresses, st.just(0))),
+        max_size=3,
+    )
+)
+def test_structs_are_reversible_through_their_description(pairs):
+    args = (pairs, b"\x11" * 32, 7, "note")
+    data = STRUCTS.encode(args)
+    assert STRUCTS.decode(data) == (tuple(pairs), *args[1:])
+    assert reencode(STRUCTS.describe(args)) == data
+
+
+@given(router_calls, st.data())
+def test_a_flipped_byte_never_decodes_to_the_same_call(args, data):
+    call = bytearray(ROUTER.encode(args))
+    at = data.draw(st.integers(0, len(call) - 1))
+    call[at] ^= data.draw(st.integers(1, 255))
+    try:
+        changed = ROUTER.decode(bytes(call))
+    except ValueError:
+        return
+    # What still decodes says something else, and says it exactly.
+    assert changed != (args[0], tuple(args[1]), args[2])
+    assert ROUTER.encode(changed) == bytes(call)
+
+
+@given(router_calls, st.binary(min_size=1, max_size=64))
+def test_trailing_bytes_are_refused(args, tail):
+    with pytest.raises(ValueError, match="encoding"):
+        ROUTER.decode(ROUTER.encode(args) + tail)
+
+
+@given(router_calls, st.integers(1, 40))
+def test_a_truncated_call_is_refused(args, cut):
+    data = ROUTER.encode(args)
+    with pytest.raises(ValueError, match=r"encoding|selector"):
+        ROUTER.decode(data[:-cut])
+
+
+@given(st.binary(min_size=20, max_size=20), st.integers(0, 11), st.integers(1, 255))
+def test_dirty_padding_of_an_address_is_refused(raw, at, dirt):
+    word = bytearray(12) + raw
+    word[at] = dirt
+    with pytest.raises(ValueError, match="encoding"):
+        decode(["address"], bytes(word))
+
+
+def test_dirty_padding_of_bytes_is_refused():
+    data = bytearray(encode(["bytes"], [b"dave"]))
+    data[-1] = 1
+    with pytest.raises(ValueError, match="encoding"):
+        decode(["bytes"], bytes(data))
+
+
+def test_overlapping_tails_are_refused():
+    head = (64).to_bytes(32, "big") * 2
+    with pytest.raises(ValueError, match="encoding"):
+        decode(["bytes", "bytes"], head + encode(["uint256"], [4]) + b"dave" + bytes(28))
+
+
+@given(st.binary(max_size=400))
+def test_no_data_makes_the_decoder_fail_otherwise(data):
+    try:
+        decode(["(address,bytes[])[]", "string", "bool"], data)
+    except ValueError:
+        return
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("address", VITALIK.lower().replace("d8da", "D8da")),
+        ("address", "0x1234"),
+        ("address", b"\0" * 20),
+        ("uint256", -1),
+        ("uint256", 1 << 256),
+        ("uint256", True),
+        ("uint256", 1.0),
+        ("uint256", "5"),
+        ("uint8", 256),
+        ("int8", -129),
+        ("bytes32", b"\1" * 31),
+        ("bytes32", "0x" + "11" * 33),
+        ("bytes", "abc"),
+        ("bytes", "0xabc"),
+        ("bool", 1),
+        ("string", b"x"),
+        ("uint256[2]", [1]),
+        ("(uint256,bool)", [1]),
+        ("uint256[]", 5),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(type_, value):
+    with pytest.raises(ValueError, match=r".+"):
+        encode([type_], [value])
+
+
+def test_addresses_are_decoded_in_eip_55():
+    assert decode(
+        ["address", "(address)[]"], encode(["address", "(address)[]"], [VITALIK.lower(), [(VITALIK,)]])
+    ) == (
+        VITALIK,
+        ((VITALIK,),),
+    )
+
+
+def test_a_description_of_another_function_is_refused():
+    described = permit2.APPROVE.describe([VITALIK, VITALIK, 5, 6])
+    assert reencode(described) == permit2.APPROVE.encode([VITALIK, VITALIK, 5, 6])
+    for changed in (
+        DecodedCall(described.signature, described.args[:-1]),
+        DecodedCall("approve(address, address, uint160, uint48)", described.args),
+        DecodedCall(described.signature, (Argument("token", "uint256", 5), *described.args[1:])),
+    ):
+        with pytest.raises(ValueError, match="decoded"):
+            reencode(changed)
+
+
+@given(st.data())
+def test_a_changed_argument_never_reencodes_to_the_same_calldata(data):
+    args = [VITALIK, VITALIK, 5, 6]
+    described = permit2.APPROVE.describe(args)
+    amount = data.draw(st.integers(0, (1 << 160) - 1))
+    assume(amount != 5)
+    changed = DecodedCall(
+        described.signature,
+        (*described.args[:2], Argument("amount", "uint160", amount), described.args[3]),
+    )
+    assert reencode(changed) != permit2.APPROVE.encode(args)

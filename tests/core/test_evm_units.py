@@ -1,0 +1,36 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from quoteway.evm.units import format_units, parse_units
+
+
+@pytest.mark.parametrize(
+    ("amount", "decimals", "text"),
+    [
+        (1_500_000, 6, "1.5"),
+        (1, 18, "0.000000000000000001"),
+        (0, 18, "0"),
+        (10**18, 18, "1"),
+        (123, 0, "123"),
+        (-1_500_000, 6, "-1.5"),
+        ((1 << 256) - 1, 0, str((1 << 256) - 1)),
+    ],
+)
+def test_formatting(amount, decimals, text):
+    assert format_units(amount, decimals) == text
+
+
+@given(st.integers(0, (1 << 256) - 1), st.integers(0, 77))
+def test_text_goes_back_to_the_same_units(amount, decimals):
+    text = format_units(amount, decimals)
+    assert "e" not in text.lower()
+    assert parse_units(text, decimals) == amount
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ".", "1.", ".5", "-1", "+1", "1e18", "0x1", "1_0", "１２", " 1", "1\n", "01", "1.0000001", "nan"],
+)
+def test_unclear_amounts_are_refused(text):
+    with pytest.raises(ValueError, match="amount"):
+        parse_units(text, 6)
