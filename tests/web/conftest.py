@@ -378,10 +378,15 @@ async def api(serve_app):
 
 
 @pytest.fixture
-async def toys(serve_app, devnet):
+def toy_plugin(devnet):
+    return ToyPlugin(devnet)
+
+
+@pytest.fixture
+async def toys(serve_app, toy_plugin):
     """An app whose toy providers serve every capability on the devnet."""
-    served = await serve_app({"toys": ToyPlugin(devnet)})
-    served.weth = ToyPlugin(devnet).weth
+    served = await serve_app({"toys": toy_plugin})
+    served.weth = toy_plugin.weth
     return served
 
 

@@ -67,7 +67,9 @@ async def test_swap_action_is_what_a_wallet_needs_and_executes(toys, contract, f
     assert again.raw == answer.raw, "the same token at the same block gives the same bytes"
 
     rpc = fresh_devnet.rpc("devnet")
-    sent = rpc.call("eth_sendTransaction", [{"from": WALLET, **transaction, "chainId": "0x7a69"}])
+    sent = rpc("eth_sendTransaction", {"from": WALLET, **transaction, "chainId": "0x7a69"})
+    while rpc("eth_getTransactionReceipt", sent) is None:
+        pass
     report = await toys.post(f"/v2/transactions/{step['txId']}/submit-hash", {"hash": sent})
     body = contract.check("submitTransactionHash", report)
     assert (body["match"], body["differences"], body["status"]) == ("match", [], "confirmed")
@@ -79,7 +81,7 @@ async def test_submit_hash_names_what_differs(toys, contract, fresh_devnet):
     action = (await toys.post(f"/v2/swaps/{quoted['quoteId']}/action")).body
     tx_id = action["steps"][0]["txId"]
     rpc = fresh_devnet.rpc("devnet")
-    sent = rpc.call("eth_sendTransaction", [{"from": WALLET, "to": OTHER, "value": "0x3e9"}])
+    sent = rpc("eth_sendTransaction", {"from": WALLET, "to": OTHER, "value": "0x3e9"})
     body = contract.check(
         "submitTransactionHash", await toys.post(f"/v2/transactions/{tx_id}/submit-hash", {"hash": sent})
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 from aiohttp import web
 
+from quoteway.logs import Redactor
 from quoteway.web import (
     bridges,
     listings,
@@ -52,6 +53,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[GATEWAY] = gateway
     app[CACHE] = CatalogCache()
     app[movements.METRICS] = metrics
+    app[rpc.REDACTOR] = Redactor(gateway.config)
     every = operations()
     for operation in every:
         handler = operation.bind(gateway)

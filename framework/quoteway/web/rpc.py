@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import ValidationError, fields
+from aiohttp import web
+from marshmallow import fields
 
 from quoteway.errors import ProviderUnavailable, Reason, RpcError
+from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
+from quoteway.logs import Redactor
 from quoteway.models import Capability
+from quoteway.networks import Network
 from quoteway.web.fields import Choice, Text
 from quoteway.web import shapes
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import RequestSchema, ResponseSchema, refuse
 
-MAX_PARAMS = 16
+REDACTOR: web.AppKey[Redactor] = web.AppKey("redactor", Redactor)
+
+_URL = re.compile(r"[a-z]{2,5}://[^\s\"'<>]+", re.IGNORECASE)
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
@@ -80,23 +87,35 @@ class RpcAnswer(ResponseSchema):
 
 async def forward(call: Call) -> dict[str, Any]:
     body, chain_id = call.body, call.path["chain_id"]
-    from quoteway.evm.methods import check  # TEMP
-
-    checked = check(body["method"], body["params"])
+    method = body["method"]
+    network = call.networks.by_chain_id(chain_id) or Network(f"chain-{chain_id}", chain_id, f"chain {chain_id}")
+    params = check(network, method, body["params"])
     chain = call.gateway.runtime.chains.get(chain_id)
     if chain is None or not call.gateway.registry.enabled(Capability.RPC, chain_id):
         raise ProviderUnavailable(
             f"No RPC upstream is enabled for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
         )
     answer: dict[str, Any] = {"jsonrpc": "2.0", "id": body["id"]}
-    local = answered_here(checked.method, checked.params, chain_id)
+    local = answered_locally(network, method, params)
     if local is not None:
         return answer | {"result": local}
     try:
-        return answer | {"result": await chain.request(checked.method, checked.params)}
+        return answer | {"result": await chain.request(method, params)}
     except RpcError as error:
-        # The node's own words may name it; only code, message and revert data are passed on, scrubbed.
-        return answer | {"error": _error(error)}
+        redact = call.request.app[REDACTOR]
+        told = {"code": error.rpc_code, "message": _scrubbed(error.rpc_message, redact)}
+        return answer | {"error": told if error.data is None else {**told, "data": _scrubbed(error.data, redact)}}
+
+
+def _scrubbed(value: Any, redact: Redactor) -> Any:
+    """The node's own words without URLs and credentials: it may name itself or the one behind it."""
+    if isinstance(value, str):
+        return _URL.sub("[url]", redact(value))
+    if isinstance(value, Mapping):
+        return {str(name): _scrubbed(member, redact) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_scrubbed(member, redact) for member in value]
+    return value
 
 
 OPERATIONS = (

@@ -1,0 +1,260 @@
+"""Bad input: every wrong member named with its reason, the order of refusals, and no capability needed to be told so."""
+
+import asyncio
+import time
+
+import pytest
+
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
+SWAP = {"network": "ethereum", "fromToken": USDC, "toToken": WETH, "amount": "1000", "address": WALLET}
+BRIDGE = {"fromChain": "ethereum", "toChain": "ethereum", "fromToken": USDC, "toToken": USDC}
+POOL_ID = f"1:{WETH}"
+POOL = {"action": "add", "address": WALLET, "amount": "5", "asset": USDC}
+VAULT = {"action": "deposit", "address": WALLET, "amount": "5", "asset": USDC}
+DEPLOY = {"asset": USDC, "network": "ethereum", "owner": WALLET, "strategy": "x"}
+
+OFF = [
+    ("GET", "/v2/tokens", None),
+    ("GET", "/v2/tokens/eth", None),
+    ("GET", "/v2/pools?network=ethereum&sort=-tvlUsd&limit=200", None),
+    ("GET", "/v2/vaults", None),
+    ("GET", "/v2/bridges/routes?fromChain=1&toChain=eip155:1", None),
+    ("POST", "/v2/swaps/quote", SWAP),
+    ("POST", f"/v2/pools/{POOL_ID}/quote", POOL),
+    ("POST", f"/v2/pools/1:0x{'ab' * 32}/quote", {**POOL, "action": "remove", "amount": "max"}),
+    ("POST", f"/v2/pools/{POOL_ID}/action", {"action": "collect", "address": WALLET, "positionId": "7"}),
+    ("GET", f"/v2/pools/{POOL_ID}/tvl", None),
+    ("GET", f"/v2/pools/{POOL_ID}/volume?interval=1h", None),
+    ("GET", f"/v2/pools/{POOL_ID}/fees?from=1700000000&to=1700600000", None),
+    ("GET", f"/v2/pools/{POOL_ID}/apr", None),
+    ("GET", f"/v2/pools/{POOL_ID}/positions?wallet={WALLET}", None),
+    ("POST", f"/v2/vaults/{POOL_ID}/quote", VAULT),
+    ("POST", f"/v2/vaults/{POOL_ID}/action", {**VAULT, "action": "redeem", "amount": "max"}),
+    ("POST", f"/v2/vaults/{POOL_ID}/manage/action", {"action": "harvest", "address": WALLET}),
+    ("POST", f"/v2/vaults/{POOL_ID}/rebalance/action", {"address": WALLET}),
+    ("POST", "/v2/vaults/deploy/quote", DEPLOY),
+    ("POST", "/v2/vaults/deploy/action", {**DEPLOY, "bot": "0x" + "0" * 40}),
+    ("GET", f"/v2/vaults/{POOL_ID}/tvl", None),
+    ("GET", f"/v2/vaults/{POOL_ID}/apy", None),
+    ("GET", f"/v2/portfolio/balances?wallet={WALLET}&includeNative=true&tokens={USDC},native", None),
+    ("GET", f"/v2/portfolio/positions?wallet={WALLET}", None),
+    ("POST", "/v2/rpc/5", {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), OFF, ids=lambda value: value if isinstance(value, str) else "")
+async def test_valid_input_to_a_capability_that_is_off_is_503(api, refused, method, path, body):
+    kwargs = {"json": body} if body is not None else {}
+    refused(await api.request(method, path, **kwargs), 503, "provider_unavailable", "capability_disabled")
+
+
+async def test_bridge_of_one_network_is_off_or_refused_before(api, refused):
+    answer = await api.post("/v2/bridges/quote", {**BRIDGE, "amount": "1", "address": WALLET})
+    refused(answer, 422, "validation_error", "conflict")
+
+
+@pytest.mark.parametrize(("method", "path", "body"), [row for row in OFF if row[0] == "POST"])
+async def test_invalid_members_are_told_before_the_capability(api, refused, method, path, body):
+    details = refused(await api.post(path, {**body, "adress": WALLET}), 422, "validation_error", "unknown_member")
+    assert [field["path"] for field in details["fields"]] == ["adress"]
+    refused(await api.request("POST", path, data=b"{"), 415, "invalid_request")
+    headers = {"Content-Type": "application/json"}
+    refused(await api.request("POST", path, data=b"{", headers=headers), 400, "invalid_request")
+    refused(await api.request("POST", path, headers=headers), 400, "invalid_request", "missing")
+
+
+async def test_every_refused_member_is_named_at_once(api, refused):
+    body = {"amount": "1e18", "slippageBps": "50", "fromToken": "0x12", "toToken": WETH, "adress": WALLET, "network": "etherum"}
+    details = refused(await api.post("/v2/swaps/quote", body), 422, "validation_error")
+    found = {field["path"]: field["reason"] for field in details["fields"]}
+    assert found == {
+        "amount": "invalid_format",
+        "slippageBps": "invalid_format",
+        "fromToken": "invalid_format",
+        "address": "missing",
+        "adress": "unknown_member",
+        "network": "unsupported_network",
+    }
+    (unknown,) = (field for field in details["fields"] if field["path"] == "adress")
+    assert "Did you mean 'address'?" in unknown["message"]
+
+
+BAD_AMOUNTS = [
+    "-1", "0", "", "1.5", "1e18", "0x10", "01", "１２", "1_000", " 12 ", "+5", "٣", str(2**256), str(10**80), "NaN", 5, 5.0,
+    None, True, [], {}, "1" * 5000, "1\n", "max",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("amount", BAD_AMOUNTS, ids=lambda value: repr(value)[:20])
+async def test_amounts(api, refused, amount):
+    details = refused(await api.post("/v2/swaps/quote", {**SWAP, "amount": amount}), 422, "validation_error")
+    assert [field["path"] for field in details["fields"]] == ["amount"]
+
+
+async def test_the_largest_amount_is_taken(api, refused):
+    answer = await api.post("/v2/swaps/quote", {**SWAP, "amount": str(2**256 - 1)})
+    refused(answer, 503, "provider_unavailable")
+
+
+BAD_ADDRESSES = [
+    "0x12", WALLET[2:], WALLET[:-1], WALLET + "0", WALLET[:-1] + "g", "f39F" + WALLET[2:], "0X" + WALLET[2:],
+    WALLET.replace("f39F", "F39f"), "0x" + "0" * 40, 7, None, ["a"], "native", "vitalik.eth", "0x" + "１" * 40,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", BAD_ADDRESSES, ids=repr)
+async def test_addresses(api, refused, address):
+    details = refused(await api.post("/v2/swaps/quote", {**SWAP, "address": address}), 422, "validation_error")
+    assert [field["path"] for field in details["fields"]] == ["address"]
+
+
+@pytest.mark.parametrize("address", [WALLET, WALLET.lower(), "0x" + WALLET[2:].upper()])
+async def test_addresses_in_any_consistent_case_are_taken(api, refused, address):
+    refused(await api.post("/v2/swaps/quote", {**SWAP, "address": address}), 503, "provider_unavailable")
+
+
+@pytest.mark.parametrize("token", ["native", "0x" + "0" * 40, "0x" + "e" * 40, "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"])
+async def test_the_native_coin_has_aliases(api, refused, token):
+    refused(await api.post("/v2/swaps/quote", {**SWAP, "fromToken": token}), 503, "provider_unavailable")
+
+
+@pytest.mark.parametrize("slippage", [-1, 5001, 10001, "50", 50.0, 1e2, True, None, [], "１", 10**30])
+async def test_slippage(api, refused, slippage):
+    details = refused(await api.post("/v2/swaps/quote", {**SWAP, "slippageBps": slippage}), 422, "validation_error")
+    assert [field["path"] for field in details["fields"]] == ["slippageBps"]
+
+
+CONFLICTS = [
+    ({"toToken": USDC.lower()}, {"toToken": "conflict"}),
+    ({"fromToken": "native", "toToken": "0x" + "0" * 40}, {"toToken": "conflict"}),
+    ({"network": ""}, {"network": "missing"}),
+    ({"approvalMode": "none"}, {"approvalMode": "invalid_format"}),
+    ({"toAddress": "0x" + "0" * 40}, {"toAddress": "out_of_range"}),
+    ({"network": 1}, {"network": "invalid_format"}),
+    ({"network": "eip155:999"}, {"network": "unsupported_network"}),
+    ({"provider": "x" * 65}, {"provider": "out_of_range"}),
+    ({"provider": "a\u202eb"}, {"provider": "invalid_format"}),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), CONFLICTS, ids=lambda value: str(value)[:40])
+async def test_swap_members(api, refused, change, expected):
+    details = refused(await api.post("/v2/swaps/quote", {**SWAP, **change}), 422, "validation_error")
+    assert {field["path"]: field["reason"] for field in details["fields"]} == expected
+
+
+async def test_network_and_chains_must_agree(toys, refused):
+    body = {**SWAP, "network": "devnet", "fromToken": "native", "toToken": toys.weth}
+    details = refused(await toys.post("/v2/swaps/quote", {**body, "toChain": "devnet-l2"}), 422, "validation_error")
+    assert [field["path"] for field in details["fields"]] == ["toChain"]
+    apart = {**body, "network": "", "fromChain": "devnet", "toChain": "devnet-l2"}
+    refused(await toys.post("/v2/swaps/quote", apart), 503, "provider_unavailable", "capability_disabled")
+    unknown = {**body, "toToken": WALLET}
+    details = refused(await toys.post("/v2/swaps/quote", unknown), 422, "validation_error", "unsupported_token")
+    assert [field["path"] for field in details["fields"]] == ["toToken"]
+    refused(await toys.post("/v2/swaps/quote", {**body, "provider": "nobody"}), 503, "provider_unavailable")
+
+
+@pytest.mark.parametrize(
+    ("path", "change", "member"),
+    [
+        (f"/v2/pools/{POOL_ID}/quote", {"action": "swap"}, "action"),
+        (f"/v2/pools/{POOL_ID}/quote", {"amount": "max"}, "amount"),
+        (f"/v2/pools/{POOL_ID}/quote", {"amount": ""}, "amount"),
+        (f"/v2/pools/{POOL_ID}/quote", {"tickLower": 10, "tickUpper": 10}, "tickUpper"),
+        (f"/v2/pools/{POOL_ID}/quote", {"tickLower": -887273}, "tickLower"),
+        ("/v2/pools/1:0x12/quote", {}, "poolId"),
+        (f"/v2/pools/01:{WETH}/quote", {}, "poolId"),
+        ("/v2/pools/1:0xc02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2/quote", {}, "poolId"),
+        (f"/v2/vaults/{POOL_ID}/quote", {"action": "add"}, "action"),
+        (f"/v2/vaults/{POOL_ID}/quote", {"action": "deposit", "amount": "max"}, "amount"),
+        (f"/v2/vaults/1:0x{'ab' * 32}/quote", {"action": "deposit"}, "vaultId"),
+        (f"/v2/vaults/{POOL_ID}/manage/action", {"action": "burn"}, "action"),
+    ],
+)
+async def test_pool_and_vault_members(api, refused, path, change, member):
+    details = refused(await api.post(path, {**POOL, **change}), 422, "validation_error")
+    assert [field["path"] for field in details["fields"]] == [member]
+    if change.get("action") == "swap":
+        assert details["reason"] == "unsupported_action"
+        assert "add, remove, collect" in details["fields"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "member"),
+    [
+        ("/v2/pools?limit=0", "limit"),
+        ("/v2/pools?limit=201", "limit"),
+        ("/v2/pools?limit=5.0", "limit"),
+        ("/v2/pools?limit=５", "limit"),
+        ("/v2/pools?sort=tvl", "sort"),
+        ("/v2/pools?cursor=!!", "cursor"),
+        ("/v2/pools?minTvlUsd=1e9", "minTvlUsd"),
+        ("/v2/pools?networks=1", "networks"),
+        ("/v2/pools?network=1&network=1", "network"),
+        (f"/v2/tokens?query={'x' * 101}", "query"),
+        (f"/v2/pools/{POOL_ID}/tvl?interval=2h", "interval"),
+        (f"/v2/pools/{POOL_ID}/tvl?from=5&to=5", "to"),
+        (f"/v2/pools/{POOL_ID}/positions", "wallet"),
+        ("/v2/portfolio/balances?wallet=0x1", "wallet"),
+        (f"/v2/portfolio/balances?wallet={WALLET}&includeNative=1", "includeNative"),
+        (f"/v2/portfolio/balances?wallet={WALLET}&tokens=a,b", "tokens"),
+    ],
+)
+async def test_query_members(api, refused, path, member):
+    details = refused(await api.get(path), 422, "validation_error")
+    assert [field["path"] for field in details["fields"]] == [member]
+
+
+async def test_tokens_that_are_no_quotes(toys, refused):
+    body = {"network": "devnet", "fromToken": "native", "toToken": toys.weth, "amount": "1", "address": WALLET}
+    good = (await toys.post("/v2/swaps/quote", body)).body["quoteId"]
+    header, claims, signature = good.split(".")
+    none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0"
+    for bad in (good[:-1], good + "A", f"{none}.{claims}.", f"{none}.{claims}.{signature}", "x", "a.b.c", claims, "%00"):
+        refused(await toys.get(f"/v2/swaps/quote/{bad}"), 404, "not_found", "quote_invalid")
+        refused(await toys.post(f"/v2/swaps/{bad}/action"), 404, "not_found", "quote_invalid")
+
+
+async def test_an_expired_quote_is_shown_but_not_exchanged(serve_app, toy_plugin, refused, contract):
+    now = [time.time()]
+    toys = await serve_app({"toys": toy_plugin}, clock=lambda: now[0])
+    body = {"network": "devnet", "fromToken": "native", "toToken": toy_plugin.weth, "amount": "1", "address": WALLET}
+    token = (await toys.post("/v2/swaps/quote", body)).body["quoteId"]
+    now[0] += 181
+    shown = contract.check("getSwapQuote", await toys.get(f"/v2/swaps/quote/{token}"))
+    assert (shown["status"], shown["expiresIn"]) == ("expired", 0)
+    refused(await toys.post(f"/v2/swaps/{token}/action"), 404, "not_found", "quote_expired")
+
+
+async def test_rpc_policy(api, refused):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
+    path = "/v2/rpc/1"
+    for method in ("eth_sendRawTransaction", "ETH_CALL", "eth_call ", "debug_traceCall", "", "x" * 100):
+        refused(await api.post(path, {**call, "method": method}), 422, "validation_error")
+    for change in ({"jsonrpc": "1.0"}, {"id": 1.5}, {"id": None}, {"id": True}, {"params": {}}, {"params": [0] * 17}):
+        refused(await api.post(path, {**call, **change}), 422, "validation_error")
+    refused(await api.post(path, [call, call]), 400, "invalid_request")
+    refused(await api.post("/v2/rpc/mainnet", call), 422, "validation_error")
+    refused(await api.post("/v2/rpc/0x1", call), 422, "validation_error")
+    refused(await api.post(path, call), 502, "upstream_error")
+    smuggled = b'{"jsonrpc":"2.0","id":1,"method":"eth_call","METHOD":"eth_sendRawTransaction","params":[]}'
+    answer = await api.request("POST", path, data=smuggled, headers={"Content-Type": "application/json"})
+    refused(answer, 422, "validation_error", "unknown_member")
+
+
+async def test_rpc_answers(toys, contract):
+    call = {"jsonrpc": "2.0", "id": 987, "method": "eth_chainId", "params": []}
+    assert (await toys.post("/v2/rpc/31337", call)).body == {"jsonrpc": "2.0", "id": 987, "result": "0x7a69"}
+    answer = await toys.post("/v2/rpc/31337", {**call, "id": "a", "method": "eth_getBalance", "params": [WALLET, "latest"]})
+    assert answer.body["id"] == "a"
+    assert int(answer.body["result"], 16) > 0
+    reverting = {"to": toys.weth, "data": "0x2e1a7d4d" + "ff" * 32}
+    answer = await toys.post("/v2/rpc/31337", {**call, "method": "eth_call", "params": [reverting, "latest"]})
+    body = contract.check("callRpc", answer)
+    assert answer.status == 200
+    assert body["error"]["code"]
+    many = await asyncio.gather(*(toys.post("/v2/rpc/31337", {**call, "id": number}) for number in range(20)))
+    assert [answer.body["id"] for answer in many] == list(range(20))
