@@ -1,3 +1,4 @@
+import os
 import signal
 import socket
 import subprocess
@@ -53,3 +54,18 @@ def test_preparing_and_rebuilding(monkeypatch, tmp_path):
     assert (built / "devnet.json").stat().st_mtime_ns == first
     assert CliRunner().invoke(devnet_command, ["--prepare", "--rebuild"]).exit_code == 0
     assert (built / "devnet.json").stat().st_mtime_ns > first
+
+
+def test_two_processes_on_an_empty_cache_build_once(tmp_path):
+    shared = cache_root()
+    cache = tmp_path / "devnet"
+    cache.mkdir()
+    for package in [prepare().bytecode.parent, *shared.glob("anvil-*")]:
+        if package.is_dir():
+            (cache / package.name).symlink_to(package)
+    command = [sys.executable, "-c", "from quoteway_devnet.command import devnet; devnet()", "--prepare"]
+    environment = os.environ | {"QUOTEWAY_CACHE_DIR": str(tmp_path)}
+    both = [subprocess.Popen(command, env=environment) for _ in range(2)]
+    assert [process.wait(timeout=60) for process in both] == [0, 0]
+    assert len([folder for folder in cache.glob("chains-*") if folder.is_dir()]) == 1
+    assert not list(cache.glob(".*")), "no scratch folder is left"

@@ -71,7 +71,7 @@ class Anvil:
             *("--gas-limit", "1000000000", "--block-base-fee-per-gas", str(BASE_FEE_WEI)),
             # First come, first mined: the builder's transactions build on each other.
             *("--order", "fifo"),
-            # Without this, anvil writes every block's state to disk, gigabytes after some thousand blocks, and
+            # Without this, anvil writes every block's state to disk, gigabytes in a long run, and
             # leaves the files behind.
             *("--prune-history", str(STATES_KEPT)),
             # A dump is larger than the default limit of 2 MB.

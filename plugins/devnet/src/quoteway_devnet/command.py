@@ -46,8 +46,9 @@ def devnet(port: int, l2_port: int, prepare: bool, rebuild: bool) -> None:
             return
         ports = {DEVNET.slug: port or free_port(), DEVNET_L2.slug: l2_port or free_port()}
         with Devnet.running(ports) as running:
+            ended = _on_signal()
             _describe(running)
-            _wait_for_the_end()
+            ended.wait()
     except DevnetError as error:
         raise click.ClickException(str(error)) from None
     click.echo("Stopped.")
@@ -72,8 +73,9 @@ def _describe(running: "Devnet") -> None:
     click.echo("\nReady. Ctrl-C stops both.")
 
 
-def _wait_for_the_end() -> None:
+def _on_signal() -> threading.Event:
+    """Set by Ctrl-C or SIGTERM, from now on."""
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    ended.wait()
+    return ended
