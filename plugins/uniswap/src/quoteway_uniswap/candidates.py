@@ -46,7 +46,7 @@ def candidate_pools(deployment: Deployment, token_in: Address, token_out: Addres
 
 
 def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolKey, ...]:
-    """Known v4 pools of exactly this pair that are never candidates, since their hooks may change any amount."""
+    """Known v4 pools of exactly this pair that are never candidates: their hooks may change any amount."""
     if deployment.v4 is None:
         return ()
     wrapped = deployment.wrapped_native

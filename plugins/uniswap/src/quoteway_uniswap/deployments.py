@@ -32,6 +32,8 @@ from quoteway.evm.address import parse_address
 from quoteway.models import NATIVE, Address
 from quoteway.networks import Network
 
+from quoteway_uniswap.commands import dialect
+
 V2_PAIR_INIT_CODE_HASH = "0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f"
 V3_POOL_INIT_CODE_HASH = "0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54"
 FEE_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
@@ -110,7 +112,7 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
     """A row as a ``Deployment``. Raises ConfigError naming the network, the row and the member."""
     where = f"deployments.uniswap row {row.get('protocol', '?')!r} of network {network.slug!r}"
     try:
-        _only(row, _ROW)
+        _only(row, _WHERE | _POOLS)
         wrapped = row.get("wrapped_native") or network.wrapped_native
         if wrapped is None:
             raise ValueError("wrapped_native is missing and the network does not name it")
@@ -121,7 +123,7 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
             protocol=str(row["protocol"]),
             chain_id=network.chain_id,
             router=parse_address(row["router"]),
-            router_version=str(row["router_version"]),
+            router_version=_version(row["router_version"]),
             wrapped_native=parse_address(wrapped),
             base_tokens=tuple(parse_address(token) for token in row.get("base_tokens", ())),
             v2=None if v2 is None else _v2(v2),
@@ -150,8 +152,13 @@ def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = (
     return tuple(found.values())
 
 
-_ROW = {"protocol", "router", "router_version", "wrapped_native", "base_tokens"}
-_ROW |= {"v2", "v3", "v4", "v4_known_pools"}
+_WHERE = {"protocol", "router", "router_version", "wrapped_native", "base_tokens"}
+_POOLS = {"v2", "v3", "v4", "v4_known_pools"}
+
+
+def _version(text: str) -> str:
+    dialect(text)
+    return text
 
 
 def _v2(row: Mapping[str, Any]) -> V2Deployment:

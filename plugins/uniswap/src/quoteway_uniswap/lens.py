@@ -87,7 +87,7 @@ def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | Non
     Raises ValueError.
     """
     reader = _Reader(answer)
-    if reader.uint(1) != 1:
+    if reader.unsigned(1) != 1:
         raise ValueError("the lens answered in another version of its layout")
     pools = [_read_pool(reader, question.ref) for question in questions]
     if reader.at != len(answer):
@@ -96,16 +96,16 @@ def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | Non
 
 
 def _read_pool(reader: _Reader, ref: PoolRef) -> Pool | None:
-    tag = reader.uint(1)
+    tag = reader.unsigned(1)
     if tag == 0:
         return None
     if tag == 2:
-        reserve0, reserve1 = reader.uint(14), reader.uint(14)
+        reserve0, reserve1 = reader.unsigned(14), reader.unsigned(14)
         return V2Pool(ref.id, ref.token0, ref.token1, reserve0, reserve1, *ref.v2_fee)
-    sqrt_price_x96, tick = reader.uint(20), reader.int(3)
-    protocol_fee, lp_fee, liquidity = reader.uint(4), reader.uint(3), reader.uint(16)
-    word_lo, word_hi = reader.int(3), reader.int(3)
-    ticks = tuple((reader.int(3), reader.int(16)) for _ in range(reader.uint(2)))
+    sqrt_price_x96, tick = reader.unsigned(20), reader.signed(3)
+    protocol_fee, lp_fee, liquidity = reader.unsigned(4), reader.unsigned(3), reader.unsigned(16)
+    word_lo, word_hi = reader.signed(3), reader.signed(3)
+    ticks = tuple((reader.signed(3), reader.signed(16)) for _ in range(reader.unsigned(2)))
     # Two halves: v4-core ProtocolFeeLibrary 12 bits each, v3-core slot0.feeProtocol 4 bits each.
     width = 12 if ref.kind == "v4" else 4
     return ConcentratedPool(
@@ -133,13 +133,13 @@ class _Reader:
         self.data = data
         self.at = 0
 
-    def uint(self, size: int) -> int:
-        return self._int(size, signed=False)
+    def unsigned(self, size: int) -> int:
+        return self._read(size, signed=False)
 
-    def int(self, size: int) -> int:
-        return self._int(size, signed=True)
+    def signed(self, size: int) -> int:
+        return self._read(size, signed=True)
 
-    def _int(self, size: int, *, signed: bool) -> int:
+    def _read(self, size: int, *, signed: bool) -> int:
         end = self.at + size
         if end > len(self.data):
             raise ValueError("the lens answered less than it was asked for")

@@ -74,14 +74,19 @@ class UniswapProvider(SwapProvider):
         for deployment in deployments:
             if is_wrapping(request, deployment.wrapped_native):
                 return quote_of_wrapping(deployment, block, request, self._lifetime_s)
-        outcomes = await asyncio.gather(*(self._route(d, block, request) for d in deployments))
+        outcomes = await asyncio.gather(
+            *(self._route(d, block, request) for d in deployments), return_exceptions=True
+        )
         routes = [outcome for outcome in outcomes if isinstance(outcome, Route)]
         if routes:
             best = max(
                 routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output
             )
             return await quote_of_route(self._context, best, block, request, self._lifetime_s)
-        return self._refuse(request, deployments, [o for o in outcomes if not isinstance(o, Route)])
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        return self._refuse(request, deployments, outcomes)
 
     async def build(self, sealed: SealedQuote) -> Build:
         """See ``SwapProvider``. Raises UpstreamError when the quote's deployment is no longer configured."""
@@ -108,13 +113,15 @@ class UniswapProvider(SwapProvider):
         )
 
     def _check(self, request: SwapRequest, deployments: Sequence[Deployment]) -> None:
+        if request.token_in.address == request.token_out.address:
+            raise InvalidRequest("Both tokens are the same.", reason=Reason.CONFLICT)
         if request.amount_in >= permit2.MAX_AMOUNT:
             raise InvalidRequest("The amount does not fit Permit2's uint160.", reason=Reason.AMOUNT_TOO_HIGH)
         if request.recipient in RESERVED_RECIPIENTS or request.recipient in {d.router for d in deployments}:
             raise InvalidRequest("Tokens sent to this recipient would be lost.", reason=Reason.INVALID_FORMAT)
 
     def _refuse(
-        self, request: SwapRequest, deployments: Sequence[Deployment], refusals: Sequence[Refusal]
+        self, request: SwapRequest, deployments: Sequence[Deployment], refusals: Sequence[object]
     ) -> Quote | None:
         tokens = request.token_in.address, request.token_out.address
         hooked = [pool_id(key) for deployment in deployments for key in hooked_pools(deployment, *tokens)]

@@ -56,7 +56,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Calldata:
-    """``execute`` encoded, what it means, and where the placeholder of a signature starts (None without one)."""
+    """``execute`` encoded, what it means, and where a signature's placeholder starts (None without one)."""
 
     data: bytes
     value: int

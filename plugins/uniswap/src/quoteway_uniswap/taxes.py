@@ -25,11 +25,13 @@ RETRY_S = 60
 # An account that holds nothing and has no code.
 _VISITOR = checksum("0x" + event_topic("quoteway_uniswap.taxes")[-40:])
 _CALL_GAS = 500_000
+_TRANSFERS = (2, 5)
+"""Where the transfers are in a visit; the rest reads balances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tax:
-    """Basis points that a token keeps of a transfer out of a pool and into one; many tokens have two rates."""
+    """Basis points that a token keeps of a transfer out of a pool and into one: many have two rates."""
 
     from_pool_bps: int = 0
     to_pool_bps: int = 0
@@ -83,7 +85,9 @@ class TransferTaxes:
         size = len(visit) // len(holders)
         for start in range(0, len(results), size):
             part = results[start : start + size]
-            if all(result.ok for result in part):
+            balances = [result.output for index, result in enumerate(part) if index not in _TRANSFERS]
+            # Calls to an address without code succeed, and answer nothing.
+            if all(result.ok for result in part) and all(len(balance) >= 32 for balance in balances):
                 return _tax_of(token, part, amount)
         return None
 

@@ -1,4 +1,4 @@
-"""The encoder against calldata made by Uniswap's own SDK (``vectors/router_calldata.json`` names its origin)."""
+"""The encoder against calldata made by Uniswap's own SDK; the vectors' file names its origin."""
 
 import json
 from pathlib import Path

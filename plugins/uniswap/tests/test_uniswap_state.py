@@ -1,0 +1,204 @@
+"""Reading pools: what the lens says is what the pools say, in few round trips, within every limit."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from execution import Desk
+from quoteway.errors import UpstreamError
+from quoteway.evm.abi import function
+from quoteway_amm import ConcentratedPool, V2Pool
+from quoteway_uniswap import lens
+from quoteway_uniswap.candidates import candidate_pools, pools_of_pair, sorted_pair
+from quoteway_uniswap.state import PoolStates
+
+PLUGIN = Path(__file__).parents[1]
+LIQUIDITY = function("liquidity() returns (uint128)")
+TICKS = function(
+    "ticks(int24 tick) returns (uint128, int128, uint256, uint256, int56, uint160, uint32, bool)"
+)
+V4_TICKS = function("getTickLiquidity(bytes32 poolId, int24 tick) returns (uint128, int128)")
+V4_SLOT0 = function("getSlot0(bytes32 poolId) returns (uint160, int24, uint24, uint24)")
+RESERVES = function("getReserves() returns (uint112, uint112, uint32)")
+
+
+@pytest.fixture
+async def desk(fresh_devnet):
+    async with Desk(fresh_devnet) as desk:
+        yield desk
+
+
+def refs_of(desk, a, b):
+    deployment = desk.provider._deployments[desk.network.chain_id][0]
+    ends = [desk.network.wrapped_native if s == "ETH" else desk.tokens[s].address for s in (a, b)]
+    return pools_of_pair(deployment, *sorted_pair(*ends))
+
+
+async def test_every_pool_of_the_chain_is_a_candidate_and_read(desk):
+    deployment = desk.provider._deployments[desk.network.chain_id][0]
+    block = await desk.chain.head(fresh=True)
+    states = PoolStates(desk.chain)
+    found = {}
+    for symbol in desk.tokens:
+        refs = candidate_pools(deployment, desk.tokens[symbol].address, desk.tokens["USDC"].address)
+        found |= {pool.id.lower(): pool for pool in await states.load(block, refs)}
+    expected = [pool for pool in desk.manifest.pools if int(pool.hooks, 16) == 0]
+    assert {pool.id.lower() for pool in expected} == set(found)
+    for row in expected:
+        pool = found[row.id.lower()]
+        assert (pool.token0, pool.token1, pool.kind) == (row.token0, row.token1, row.protocol[-2:])
+        if isinstance(pool, V2Pool):
+            answer = RESERVES.decode_output(await desk.chain.call(row.id, RESERVES.encode([])))
+            assert (pool.reserve0, pool.reserve1) == answer[:2]
+            continue
+        assert pool.ticks
+        for tick, liquidity_net in pool.ticks:
+            if pool.kind == "v3":
+                answer = TICKS.decode_output(await desk.chain.call(row.id, TICKS.encode([tick])))
+            else:
+                call = V4_TICKS.encode([bytes.fromhex(row.id[2:]), tick])
+                view = desk.manifest.contracts["StateView"]
+                answer = V4_TICKS.decode_output(await desk.chain.call(view, call))
+            assert answer[1] == liquidity_net
+        if pool.kind == "v3":
+            (liquidity,) = LIQUIDITY.decode_output(await desk.chain.call(row.id, LIQUIDITY.encode([])))
+            assert pool.liquidity == liquidity
+        else:
+            call = V4_SLOT0.encode([bytes.fromhex(row.id[2:])])
+            slot0 = V4_SLOT0.decode_output(await desk.chain.call(desk.manifest.contracts["StateView"], call))
+            assert (pool.sqrt_price_x96, pool.tick, pool.fee_pips) == (slot0[0], slot0[1], slot0[3])
+
+
+class Rounds:
+    """Counts sequential rounds: a request that starts when none is under way opens a new one."""
+
+    def __init__(self, desk):
+        self.rounds = self.running = 0
+        self.forward = desk.chain._forward
+        desk.chain._forward = self
+
+    async def __call__(self, method, params, timeout_s):
+        if not self.running:
+            self.rounds += 1
+        self.running += 1
+        try:
+            return await self.forward(method, params, timeout_s)
+        finally:
+            self.running -= 1
+
+
+async def test_a_cold_quote_takes_three_rounds_at_most_and_a_warm_one_none(desk):
+    rounds = Rounds(desk)
+    request = desk.request("MKR", "EURC", 4 * 10**18)
+    await desk.provider.quote(request)
+    assert rounds.rounds <= 2  # head, lens with the taxes of both tokens
+    before = desk.chain.requests
+    for amount in (10**15, 10**18, 5 * 10**18):
+        await desk.provider.quote(replace(request, amount_in=amount))
+    await desk.provider.quote(desk.request("ETH", "USDC", 10**18))
+    assert desk.chain.requests == before
+
+
+async def test_leaving_the_known_ticks_costs_one_more_round(desk, monkeypatch):
+    request = desk.request("WETH", "USDC", 20_000 * 10**18)
+    whole = await desk.quote(request)
+    desk.provider._states.clear()
+    monkeypatch.setattr(lens, "_BAND_TICKS", 0)
+    rounds = Rounds(desk)
+    quote = await desk.provider.quote(request)
+    assert rounds.rounds == 2
+    assert quote.outputs == whole.outputs
+    build = await desk.provider.build(desk.seal(request, quote))
+    done = desk.execute(request, quote, build)
+    assert done.received == done.quoted
+
+
+async def test_concurrent_quotes_share_their_reads(desk):
+    import asyncio
+
+    request = desk.request("LINK", "UNI", 10**18)
+    before = desk.chain.requests
+    await desk.provider.quote(request)
+    alone = desk.chain.requests - before
+    desk.provider._states.clear()
+    desk.provider._taxes.clear()
+    desk.rpc("evm_mine")
+    await desk.chain.head(fresh=True)
+    before = desk.chain.requests
+    await asyncio.gather(*(desk.provider.quote(request) for _ in range(20)))
+    assert desk.chain.requests - before <= alone
+
+
+async def test_an_answer_never_passes_the_size_of_a_contract(desk):
+    # A hundred and twenty pools' worth of ticks are twice what fits: bands get narrower, pools stay whole.
+    block = await desk.chain.head(fresh=True)
+    (ref,) = [ref for ref in refs_of(desk, "WETH", "USDC") if ref.kind == "v3" and ref.fee == 500]
+    questions = [lens.first_look(ref)] * 120
+    answer = await desk.chain.deployless(lens.creation_code(questions), block=block)
+    assert len(answer) <= 24_576
+    pools = lens.read_answer(answer, questions)
+    (whole,) = lens.read_answer(
+        await desk.chain.deployless(lens.creation_code(questions[:1]), block=block), questions[:1]
+    )
+    known = [pool for pool in pools if pool.ticks]
+    assert 0 < len(known) < 120 or any(len(pool.ticks) < len(whole.ticks) for pool in pools)
+    for pool in pools:
+        assert (pool.sqrt_price_x96, pool.liquidity) == (whole.sqrt_price_x96, whole.liquidity)
+        inside = tuple(t for t in whole.ticks if pool.word_lo <= t[0] // 10 // 256 <= pool.word_hi)
+        assert pool.ticks == inside
+
+
+@pytest.mark.parametrize("gas", [2_000_000, 3_000_000, 6_000_000])
+async def test_little_gas_gives_less_not_an_error(desk, gas):
+    block = await desk.chain.head(fresh=True)
+    questions = [lens.first_look(ref) for ref in refs_of(desk, "WETH", "USDC")]
+    answer = await desk.chain.deployless(lens.creation_code(questions), block=block, gas=gas)
+    pools = [pool for pool in lens.read_answer(answer, questions) if pool is not None]
+    assert sorted({pool.kind for pool in pools}) == ["v2", "v3", "v4"]
+    known = sum(pool.word_hi - pool.word_lo + 1 for pool in pools if isinstance(pool, ConcentratedPool))
+    assert (known > 0) == (gas > 2_000_000) or known > 0
+
+
+async def test_the_whole_tick_range_can_be_read_from_the_middle(desk):
+    block = await desk.chain.head(fresh=True)
+    for ref in refs_of(desk, "USDC", "USDT"):
+        if ref.kind == "v2":
+            continue
+        for question in (lens.rest_below(ref, 5), lens.rest_above(ref, -5)):
+            answer = await desk.chain.deployless(lens.creation_code([question]), block=block)
+            (pool,) = lens.read_answer(answer, [question])
+            if pool is None:
+                continue
+            edge = 887272 // ref.tick_spacing
+            if question.above == 0:
+                assert (pool.word_hi, pool.word_lo) == (5, (-edge - 1) >> 8)
+            else:
+                assert (pool.word_lo, pool.word_hi) == (-5, (edge + 1) >> 8)
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x02", b"\x01", b"\x01\x00\x00", b"\x01\x03" + bytes(20)])
+async def test_an_unreadable_answer_is_an_upstream_error(desk, answer):
+    ref = refs_of(desk, "WETH", "USDC")[0]
+
+    class Liar:
+        network = desk.network
+
+        async def deployless(self, code, *, block):
+            return answer
+
+    with pytest.raises(UpstreamError):
+        await PoolStates(Liar()).load(await desk.chain.head(), [ref])
+
+
+def test_the_lens_compiles_to_what_is_committed(tmp_path):
+    sources = tmp_path / "contracts"
+    shutil.copytree(PLUGIN / "contracts", sources, ignore=shutil.ignore_patterns("node_modules"))
+    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+    subprocess.run(install, cwd=sources, check=True, timeout=100, capture_output=True)
+    subprocess.run(["node", "compile.js", tmp_path], cwd=sources, check=True, timeout=100)
+    committed = (PLUGIN / "src/quoteway_uniswap/artifacts/Lens.json").read_text()
+    assert (tmp_path / "Lens.json").read_text() == committed
+    assert len(json.loads(committed)["bytecode"]) // 2 + 40 * 68 + 64 < 49_152  # EIP-3860
