@@ -57,7 +57,7 @@ class Gateway:
         self.ready = False
         self._lifespans: list[_Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
-        self._tokens: TTLCache[tuple[int, Address], Token | None] = TTLCache(10_000, TOKEN_CACHE_S)
+        self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
         self.runtime.find_token = self.find_token
 
     # --- life -------------------------------------------------------------------------------------------------------
@@ -194,7 +194,8 @@ class Gateway:
         if key in self._tokens:
             return self._tokens[key]
         token = await self._look_up_token(chain_id, address)
-        self._tokens[key] = token
+        if token is not None:  # an absence may end with the next block: catalogs remember it as long as they dare
+            self._tokens[key] = token
         return token
 
     async def _look_up_token(self, chain_id: int, address: Address) -> Token | None:
