@@ -162,6 +162,8 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
         _v3("USDC", "DAI", 100, 15 * _M, STABLE),
         _v3("WBTC", "USDC", 3000, 8 * _M, WIDE),
         _v3("WBTC", "DAI", 3000, 1 * _M, WIDE),
+        _v3("WBTC", "USDT", 3000, 4 * _M, WIDE),
+        _v3("USDT", "DAI", 100, 5 * _M, STABLE),
         _v3("wstETH", "WETH", 100, 20 * _M, STABLE),
         _v3("LINK", "WETH", 3000, 7 * _M, WIDE),
         _v3("UNI", "WETH", 3000, 5 * _M, WIDE),
