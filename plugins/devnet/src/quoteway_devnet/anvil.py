@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.rpc import Rpc
@@ -47,7 +47,7 @@ def free_port() -> int:
 class Anvil:
     """A running anvil. ``launch`` returns at once, ``wait`` until it answers, ``stop`` ends it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path, chain_id: int, port: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes], chain_id: int, port: int) -> None:
         self._process = process
         self._log = log
         self.chain_id = chain_id
@@ -61,7 +61,6 @@ class Anvil:
         """
         if not _is_free(port):
             raise DevnetError(_taken(port, chain_id))
-        handle, log = tempfile.mkstemp(prefix="quoteway-anvil-", suffix=".log")
         command = [
             str(binary),
             *("--host", "127.0.0.1", "--port", str(port), "--chain-id", str(chain_id)),
@@ -80,16 +79,17 @@ class Anvil:
         ]
         if state is not None:
             command += ["--load-state", str(state)]
-        with os.fdopen(handle, "wb") as output:
-            process = subprocess.Popen(  # noqa: S603  our own command line
-                ["/bin/sh", "-c", _WATCHED, "sh", *command],
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                # Ctrl-C in a terminal must reach us alone: we stop anvil when we are done with it.
-                start_new_session=True,
-            )
-        return cls(process, Path(log), chain_id, port)
+        # A file without a name: nothing is left behind, however we end.
+        log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
+        process = subprocess.Popen(  # noqa: S603  our own command line
+            ["/bin/sh", "-c", _WATCHED, "sh", *command],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            # Ctrl-C in a terminal must reach us alone: we stop anvil when we are done with it.
+            start_new_session=True,
+        )
+        return cls(process, log, chain_id, port)
 
     @property
     def url(self) -> str:
@@ -105,7 +105,8 @@ class Anvil:
         deadline = time.monotonic() + timeout_s
         while True:
             if self._process.poll() is not None:
-                said = " ".join(self._log.read_text(errors="replace").split()[-40:])
+                self._log.seek(0)
+                said = " ".join(self._log.read().decode(errors="replace").split()[-40:])
                 self.stop()
                 raise DevnetError(
                     f"anvil for chain {self.chain_id} ended at once ({said or 'no message'}); "
@@ -138,7 +139,7 @@ class Anvil:
             # The shell leads its own process group, so this reaches anvil whatever state it is in.
             os.killpg(self._process.pid, 9)
             self._process.wait()
-        self._log.unlink(missing_ok=True)
+        self._log.close()
 
     def __enter__(self) -> Self:
         self.wait()
