@@ -29,7 +29,23 @@ def test_text_goes_back_to_the_same_units(amount, decimals):
 
 @pytest.mark.parametrize(
     "text",
-    ["", ".", "1.", ".5", "-1", "+1", "1e18", "0x1", "1_0", "１２", " 1", "1\n", "01", "1.0000001", "nan"],
+    [
+        "",
+        ".",
+        "1.",
+        ".5",
+        "-1",
+        "+1",
+        "1e18",
+        "0x1",
+        "1_0",
+        "\uff11\uff12",
+        " 1",
+        "1\n",
+        "01",
+        "1.0000001",
+        "nan",
+    ],
 )
 def test_unclear_amounts_are_refused(text):
     with pytest.raises(ValueError, match="amount"):

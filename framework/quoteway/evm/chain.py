@@ -146,7 +146,7 @@ class Chain:
             return await self._send(method, params, timeout_s)
         # Side by side, so that the check costs no round trip of its own.
         outcomes = await asyncio.gather(
-            self._verify(), self._send(method, params, timeout_s), return_exceptions=True
+            self._verify(timeout_s), self._send(method, params, timeout_s), return_exceptions=True
         )
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -171,8 +171,8 @@ class Chain:
                 reason=Reason.PROVIDER_TIMEOUT,
             ) from error
 
-    async def _verify(self) -> None:
-        answered = _quantity(await self._send("eth_chainId", (), None))
+    async def _verify(self, timeout_s: float | None) -> None:
+        answered = _quantity(await self._send("eth_chainId", (), timeout_s))
         if answered != self.network.chain_id:
             raise UpstreamError(
                 f"The RPC upstream of {self.network.name} is a node of another chain: "
