@@ -1,0 +1,441 @@
+"""The guard's reading of quotes and bytes: an honest answer passes, every lie is named."""
+
+from dataclasses import replace
+
+import pytest
+from quoteway import guard
+from quoteway.errors import Reason, UpstreamError
+from quoteway.evm import erc20, permit2
+from quoteway.evm.abi import function
+from quoteway.models import (
+    MAX_UINT256,
+    NATIVE,
+    AllowanceChange,
+    Approval,
+    AssetChange,
+    Block,
+    Build,
+    Capability,
+    DeployRequest,
+    Leg,
+    PoolRequest,
+    Quote,
+    SealedQuote,
+    SignatureRequest,
+    Simulation,
+    Spend,
+    SwapRequest,
+    Token,
+    VaultRequest,
+)
+from quoteway.simulation import Granted, Trace, Transfer
+from quoteway.testing.toys import step_of
+
+NOW = 1_800_000_000
+USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+ROUTER = "0x4119bb540cCe363CF42a127597dc98c0F4fB958E"
+USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
+WETH = Token(1, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", 18, "WETH")
+DAI = Token(1, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
+ETHER = Token(1, NATIVE, 18, "ETH")
+SOLD, GOT, MINIMUM = 3_500_000_001, 10**18 + 12_345, 995_000_000_000_012_283
+BLOCK = Block(20_000_000, "0x" + "cd" * 32, NOW - 5)
+SWAP = function(
+    "swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline, bytes extra)"
+)
+
+
+class Provider:
+    id = "toy"
+
+    def contracts(self, chain_id):
+        return {ROUTER: "Router", USDC.address: "A provider may declare a token", permit2.ADDRESS: "Permit2"}
+
+    def spenders(self, chain_id):
+        return (ROUTER, permit2.ADDRESS)
+
+
+REQUEST = SwapRequest(1, 1, USDC, WETH, SOLD, USER, USER, 50)
+QUOTE = Quote(
+    (Leg(USDC, SOLD, USER),),
+    (Leg(WETH, GOT, USER, amount_min=MINIMUM),),
+    BLOCK,
+    {"v": 1},
+    net_output=MINIMUM - 7,
+)
+SEALED = SealedQuote(
+    Capability.SWAP, "toy", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
+)
+
+
+def step(args=None, call=SWAP, to=ROUTER, **more):
+    args = args or [SOLD, MINIMUM, [USDC.address, WETH.address], USER, NOW + 1200, b"\0" * 96]
+    return replace(step_of(call, args, to=to, chain_id=1), **more)
+
+
+def plain(**changes):
+    build = Build((step(),), (Spend(USDC.address, SOLD, ROUTER),), SEALED.inputs, SEALED.outputs, NOW + 1200)
+    return replace(build, **changes)
+
+
+PERMIT = permit2.PermitSingle(USDC.address, SOLD, NOW + 1200, 0, ROUTER, NOW + 1200)
+PLACE = SWAP.encode([0, 0, [], USER, 0, b"\x01" + b"\0" * 95])
+OFFSET = len(step().data) - 96
+
+
+def signed(permit=PERMIT, **changes):
+    spends = (Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER, permit2_signed=True),)
+    request = SignatureRequest("permit2", permit.typed_data(1), 0, OFFSET)
+    return plain(**{"spends": spends, "signatures": (request,), **changes})
+
+
+def signature(**changes):
+    return (replace(signed().signatures[0], **changes),)
+
+
+def typed(**changes):
+    data = PERMIT.typed_data(1)
+    return signature(typed_data={**data, **changes})
+
+
+def message(**changes):
+    return typed(message={**PERMIT.typed_data(1)["message"], **changes})
+
+
+def check(build, sealed=SEALED, provider=None):
+    guard.check_build(provider or Provider(), sealed, build, now=NOW)
+
+
+def refused(build, finding, sealed=SEALED):
+    with pytest.raises(guard.UnsafeAnswer) as refusal:
+        check(build, sealed)
+    assert finding in refusal.value.finding
+    assert refusal.value.reason is Reason.UNSAFE_ANSWER
+    assert refusal.value.status == 502
+
+
+def test_honest_builds_pass():
+    check(plain())
+    check(signed())
+    check(plain(spends=(Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER),)))
+    check(plain(deadline=None))
+    better = (replace(SEALED.outputs[0], amount_min=MINIMUM + 1),)
+    args = [SOLD, MINIMUM + 1, [USDC.address, WETH.address], USER, NOW + 1200, b""]
+    check(plain(outputs=better, steps=(step(args),)))
+
+
+def test_no_flipped_bit_of_the_calldata_passes():
+    data = step().data
+    for place in range(len(data)):
+        for bit in (1, 128):
+            changed = data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :]
+            with pytest.raises(guard.UnsafeAnswer):
+                check(plain(steps=(step(data=changed),)))
+
+
+OTHER = function("approve(address spender, uint256 amount)")
+
+
+@pytest.mark.parametrize(
+    ("build", "finding"),
+    [
+        # bytes
+        (plain(steps=(step(data=step().data + b"\0" * 32),)), "decoded form"),
+        (plain(steps=(step(data=step().data + b"\0"),)), "decoded form"),
+        (plain(steps=(step(data=step().data[:-32]),)), "decoded form"),
+        (plain(steps=(step(data=b""),)), "decoded form"),
+        (plain(steps=(step(data="0x" + step().data.hex()),)), "not bytes"),
+        (plain(steps=(step(decoded=step([1, 2, [], USER, 0, b""]).decoded),)), "decoded form"),
+        (plain(steps=(step(decoded=None),)), "decoded form"),
+        (plain(steps=(step([0, MINIMUM, [], USER, 0, b"\0" * 200_000]),)), "too long"),
+        # where to
+        (plain(steps=(step(to=THIEF),)), "does not declare"),
+        (plain(steps=(step(to=ROUTER.lower()),)), "not an EIP-55"),
+        (plain(steps=(step(to=NATIVE),)), "not an EIP-55"),
+        (plain(steps=(step(to=permit2.ADDRESS),)), "Permit2 itself"),
+        (plain(steps=(step(chain_id=10),)), "for chain 10"),
+        (plain(steps=()), "no, or too many"),
+        (plain(steps=(step(),) * 17), "no, or too many"),
+        # value
+        (plain(steps=(step(value=1),)), "native coin"),
+        (plain(steps=(step(value=-1),)), "whole number of wei"),
+        (plain(steps=(step(value=1.0),)), "whole number of wei"),
+        (plain(steps=(step(value=True),)), "whole number of wei"),
+        # what it spends
+        (plain(spends=(Spend(USDC.address, MAX_UINT256, ROUTER),)), "more of"),
+        (plain(spends=(Spend(USDC.address, SOLD + 1, ROUTER),)), "more of"),
+        (plain(spends=(Spend(USDC.address, SOLD, ROUTER), Spend(USDC.address, 1, ROUTER))), "more of"),
+        (plain(spends=(Spend(USDC.address, 0, ROUTER),)), "positive"),
+        (plain(spends=(Spend(USDC.address, SOLD, THIEF),)), "does not declare"),
+        (plain(spends=(Spend(DAI.address, 1, ROUTER),)), "more of"),
+        (plain(spends=(Spend(NATIVE, 1, ROUTER),)), "more of"),
+        (plain(spends=(Spend(USDC.address, SOLD, ROUTER, permit2_spender=ROUTER),)), "through Permit2"),
+        (plain(spends=(Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=THIEF),)), "not declared"),
+        # what it promises
+        (plain(outputs=(replace(SEALED.outputs[0], amount_min=MINIMUM - 1),)), "below the quoted"),
+        (plain(outputs=(replace(SEALED.outputs[0], amount_min=None),)), "below the quoted"),
+        (plain(outputs=(replace(SEALED.outputs[0], account=THIEF),)), "outputs are not"),
+        (plain(outputs=(replace(SEALED.outputs[0], token=DAI),)), "outputs are not"),
+        (plain(outputs=()), "outputs are not"),
+        (plain(outputs=SEALED.outputs * 2), "twice"),
+        (plain(inputs=(replace(SEALED.inputs[0], amount=SOLD + 1),)), "takes more"),
+        (plain(inputs=()), "inputs are not"),
+        (
+            plain(steps=(step([SOLD, 0, [USDC.address, WETH.address], USER, NOW + 1200, b""]),)),
+            "the quoted minimum",
+        ),
+        (plain(deadline=NOW), "deadline"),
+        (plain(deadline=NOW + 30 * 86_400), "deadline"),
+        (plain(steps=(step(approval=Approval(USDC.address, THIEF, 1)),)), "claims to be an approval"),
+        # signatures
+        (signed(signatures=signature(step=1)), "no transaction"),
+        (signed(signatures=signature(step=-1)), "no transaction"),
+        (signed(signatures=signature(length=64)), "no transaction"),
+        (signed(signatures=signature(offset=3)), "outside"),
+        (signed(signatures=signature(offset=-65)), "outside"),
+        (signed(signatures=signature(offset=len(step().data) - 64)), "outside"),
+        (signed(signatures=signature(offset=4)), "not empty"),
+        (signed(signatures=signature(typed_data={})), "no Permit2 PermitSingle"),
+        (signed(signatures=signature(typed_data=PERMIT.typed_data(10))), "of this chain"),
+        (signed(signatures=typed(primaryType="PermitBatch")), "no Permit2 PermitSingle"),
+        (
+            signed(signatures=typed(domain={"name": "Permit2", "chainId": 1, "verifyingContract": THIEF})),
+            "PermitSingle",
+        ),
+        (signed(signatures=typed(types={})), "PermitSingle"),
+        (signed(signatures=message(extra="1")), "PermitSingle"),
+        (signed(signatures=message(spender="twelve")), "another spender"),
+        (signed(replace(PERMIT, spender=THIEF)), "another spender"),
+        (signed(replace(PERMIT, token=DAI.address)), "not sold"),
+        (signed(replace(PERMIT, amount=SOLD + 1)), "another amount"),
+        (signed(replace(PERMIT, amount=permit2.MAX_AMOUNT)), "another amount"),
+        (signed(replace(PERMIT, expiration=2**48 - 1)), "over a day"),
+        (signed(replace(PERMIT, sig_deadline=MAX_UINT256)), "over a day"),
+        (signed(spends=plain().spends), "another spender"),
+    ],
+)
+def test_a_lie_is_refused_and_named(build, finding):
+    refused(build, finding)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "args"),
+    [
+        ("approve(address a, uint256 b)", [THIEF, MAX_UINT256]),
+        ("increaseAllowance(address a, uint256 b)", [ROUTER, 1]),
+        ("increaseApproval(address a, uint256 b)", [ROUTER, 1]),
+        ("setApprovalForAll(address a, bool b)", [THIEF, True]),
+        ("transfer(address a, uint256 b)", [THIEF, SOLD]),
+        ("transferFrom(address a, address b, uint256 c)", [USER, THIEF, SOLD]),
+        ("safeTransferFrom(address a, address b, uint256 c)", [USER, THIEF, 1]),
+        ("approveAndCall(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
+        ("transferAndCall(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
+        ("send(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
+        ("authorizeOperator(address a)", [THIEF]),
+        ("setOperator(address a, bool b)", [THIEF, True]),
+        (
+            "permit(address a, address b, uint256 c, uint256 d, uint8 e, bytes32 f, bytes32 g)",
+            [USER, THIEF, 1, 1, 27, b"\0" * 32, b"\0" * 32],
+        ),
+    ],
+)
+def test_no_step_of_a_provider_grants_or_moves_tokens_itself(declaration, args):
+    """Also where the provider declares the token as one of its contracts."""
+    call = function(declaration)
+    for to in (USDC.address, ROUTER):
+        refused(plain(steps=(step(args, call, to), step())), call.signature)
+
+
+def test_native_sales_carry_exactly_their_value_at_most():
+    request = replace(REQUEST, token_in=ETHER)
+    sealed = replace(SEALED, request=request, inputs=(Leg(ETHER, SOLD, USER),))
+    build = plain(steps=(step(value=SOLD),), spends=(), inputs=sealed.inputs)
+    check(build, sealed)
+    refused(replace(build, steps=(step(value=SOLD + 1),)), "native coin", sealed)
+    refused(replace(build, steps=(step(value=SOLD), step(value=1))), "native coin", sealed)
+
+
+# --- quotes ---------------------------------------------------------------------------------------------------
+
+
+def leg(index, **changes):
+    return {index: (replace(getattr(QUOTE, index)[0], **changes),)}
+
+
+def test_honest_quotes_pass():
+    guard.check_quote(Provider(), REQUEST, QUOTE)
+    guard.check_quote(Provider(), REQUEST, replace(QUOTE, net_output=-5, lifetime_s=30))
+
+
+@pytest.mark.parametrize(
+    ("changes", "finding"),
+    [
+        (leg("inputs", amount=SOLD - 1), "another amount"),
+        (leg("inputs", amount=float(SOLD)), "whole number"),
+        (leg("inputs", token=DAI), "another token"),
+        (leg("inputs", token=replace(USDC, decimals=18)), "another token"),
+        (leg("inputs", token=replace(USDC, chain_id=10)), "another chain"),
+        (leg("inputs", account=THIEF), "another account"),
+        (leg("outputs", account=THIEF), "another recipient"),
+        (leg("outputs", token=DAI), "another token"),
+        (leg("outputs", token=replace(WETH, chain_id=10)), "another token"),
+        (leg("outputs", amount_min=None), "no minimum"),
+        (leg("outputs", amount_min=GOT + 1), "exceeds"),
+        (leg("outputs", amount_min=MINIMUM - 1), "below the slippage"),
+        (leg("outputs", amount_min=-1), "bound"),
+        (leg("outputs", amount=MAX_UINT256 + 1), "whole number"),
+        (leg("outputs", amount=-1), "whole number"),
+        ({"inputs": ()}, "one input"),
+        ({"outputs": QUOTE.outputs * 2}, "one output"),
+        ({"net_output": MINIMUM + 1}, "ranks itself"),
+        ({"block": None}, "block"),
+        ({"plan": []}, "plan"),
+        ({"lifetime_s": 0}, "over before"),
+    ],
+)
+def test_a_lying_quote_is_refused_and_named(changes, finding):
+    with pytest.raises(guard.UnsafeAnswer) as refusal:
+        guard.check_quote(Provider(), REQUEST, replace(QUOTE, **changes))
+    assert finding in refusal.value.finding
+
+
+def test_a_quote_that_is_none_is_refused():
+    for answer in ({"amount": 1}, "quote", 5):
+        with pytest.raises(guard.UnsafeAnswer):
+            guard.check_quote(Provider(), REQUEST, answer)
+
+
+def test_a_plan_that_no_token_holds_costs_its_provider():
+    with pytest.raises(UpstreamError):
+        guard.check_quote(Provider(), REQUEST, replace(QUOTE, plan={"data": b"calldata"}))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        PoolRequest("1:x", 1, "add", USDC.address, SOLD, USER, USER, 50),
+        VaultRequest("1:x", 1, "deposit", USDC.address, SOLD, USER, USER, 50),
+    ],
+)
+def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_else(request_):
+    quote = replace(QUOTE, net_output=None)
+    guard.check_quote(Provider(), request_, quote)
+    for changes in (
+        leg("inputs", amount=SOLD + 1),
+        leg("inputs", account=THIEF),
+        leg("outputs", account=THIEF),
+    ):
+        with pytest.raises(guard.UnsafeAnswer):
+            guard.check_quote(Provider(), request_, replace(quote, **changes))
+    guard.check_quote(Provider(), replace(request_, amount=None), quote)
+
+
+def test_the_owner_signs_and_pays_for_a_deployment():
+    assert guard.parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
+
+
+# --- what the run did -----------------------------------------------------------------------------------------
+
+RUN = Simulation(
+    "success",
+    BLOCK,
+    (100_000,),
+    (
+        AssetChange(USER, NATIVE, 0),
+        AssetChange(USER, USDC.address, -SOLD),
+        AssetChange(USER, WETH.address, MINIMUM),
+    ),
+    (AllowanceChange(USER, USDC.address, ROUTER, 0, 0),),
+)
+TRACE = Trace(
+    (Transfer(1, USDC.address, USER, ROUTER, SOLD), Transfer(1, WETH.address, ROUTER, USER, MINIMUM)),
+    (Granted(0, USDC.address, USER, ROUTER, SOLD),),
+)
+
+
+def judge(run=RUN, trace=TRACE, build=None):
+    guard.check_simulation(Provider(), SEALED, build or plain(), USER, run, trace)
+
+
+def changed(index, delta):
+    changes = list(RUN.asset_changes)
+    changes[index] = replace(changes[index], delta=delta)
+    return replace(RUN, asset_changes=tuple(changes))
+
+
+def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
+    judge()
+    judge(replace(RUN, status="skipped", asset_changes=(), skip_reason="node_has_no_simulation"), Trace())
+    judge(changed(1, -SOLD + 5))
+    # The wallet had allowed more before: less of it is left.
+    spent = AllowanceChange(USER, USDC.address, ROUTER, 10**12, 10**12 - SOLD)
+    rest = Granted(1, USDC.address, USER, ROUTER, 10**12 - SOLD)
+    judge(replace(RUN, allowance_changes=(spent,)), replace(TRACE, approvals=(rest,)))
+    judge(
+        trace=replace(
+            TRACE,
+            approvals=(Granted(0, DAI.address, THIEF, ROUTER, 1), Granted(0, DAI.address, USER, THIEF, 0)),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("run", "trace", "finding"),
+    [
+        (changed(1, -SOLD - 1), TRACE, "more than quoted"),
+        (changed(0, -1), TRACE, "more than quoted"),
+        (changed(2, 0), TRACE, "pays no"),
+        (changed(2, -1), TRACE, "more than quoted"),
+        (replace(RUN, asset_changes=RUN.asset_changes[:2]), TRACE, "pays no"),
+        (replace(RUN, asset_changes=RUN.asset_changes[2:]), TRACE, "cannot be read"),
+        (RUN, replace(TRACE, transfers=(Transfer(1, DAI.address, USER, THIEF, 1),)), "not sold"),
+        (RUN, replace(TRACE, approvals=(Granted(1, USDC.address, USER, THIEF, 1),)), "approves"),
+        (RUN, replace(TRACE, approvals=(Granted(1, DAI.address, USER, ROUTER, 1),)), "approves"),
+        (
+            replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, 1),)),
+            TRACE,
+            "leaves an",
+        ),
+    ],
+)
+def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding):
+    with pytest.raises(guard.UnsafeAnswer) as refusal:
+        judge(run, trace)
+    assert finding in refusal.value.finding
+
+
+def test_a_permit2_grant_beyond_the_spend_is_refused():
+    build = plain(spends=(Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER),))
+    judge(trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD),)), build=build)
+    with pytest.raises(guard.UnsafeAnswer, match="approves"):
+        judge(
+            trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD + 1),)), build=build
+        )
+
+
+def test_a_moved_price_is_called_that_and_never_lowers_the_minimum():
+    for run in (
+        replace(RUN, status="reverted", revert_reason="Too little received"),
+        changed(2, MINIMUM - 1),
+    ):
+        with pytest.raises(UpstreamError) as refusal:
+            judge(run)
+        assert refusal.value.reason is Reason.PRICE_MOVED
+        assert not isinstance(refusal.value, guard.UnsafeAnswer)
+
+
+def test_needs_and_watched_pairs():
+    build = plain(steps=(step(value=3), step(value=4)))
+    assert guard.needs_of(build) == {USDC.address: SOLD, NATIVE: 7}
+    assert guard.watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
+    far = replace(SEALED, outputs=(replace(SEALED.outputs[0], token=replace(WETH, chain_id=10)),))
+    assert guard.watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
+
+
+def test_core_only_calls_are_those_of_the_standards():
+    assert erc20.APPROVE.selector in guard._CORE_ONLY
+    assert bytes.fromhex("095ea7b3") in guard._CORE_ONLY  # approve
+    assert bytes.fromhex("a22cb465") in guard._CORE_ONLY  # setApprovalForAll
+    assert bytes.fromhex("d505accf") in guard._CORE_ONLY  # permit, EIP-2612
+    assert bytes.fromhex("8fcbaf0c") in guard._CORE_ONLY  # permit of DAI
