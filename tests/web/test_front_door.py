@@ -1,0 +1,246 @@
+"""Ids, keys, limits, CORS, traces, metrics and the log line: what happens to every request."""
+
+import json
+import logging
+from dataclasses import replace
+
+import pytest
+
+from quoteway.config import AuthConfig, LimitsConfig, Secret
+from quoteway.logs import JsonFormatter, Redactor
+from quoteway.web.limiting import Callers, Counters, Limiter
+
+CANARY = "canary-key-0123456789abcdef"
+
+
+@pytest.mark.parametrize("given", ["abc-123", "A" * 128, "0af7651916cd43dd8448eb211c80319c", "a:b/c+d=~"])
+async def test_a_sane_request_id_is_kept(api, given):
+    answer = await api.get("/v2/nothing", headers={"X-Request-ID": given})
+    assert answer.headers["X-Request-ID"] == given
+    assert answer.body["error"]["requestId"] == given
+
+
+@pytest.mark.parametrize("given", ["", "a b", "A" * 129, "<script>", "\u00e9", "-x", 'a"b'])
+async def test_any_other_request_id_is_replaced(api, given):
+    answer = await api.get("/healthz", headers={"X-Request-ID": given})
+    assert answer.headers["X-Request-ID"] != given
+    assert len(answer.headers["X-Request-ID"]) == 32
+
+
+async def test_traceparent_goes_on_with_a_span_of_our_own(api):
+    sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    got = (await api.get("/healthz", headers={"traceparent": sent})).headers["traceparent"]
+    assert got.split("-")[1] == sent.split("-")[1]
+    assert got.split("-")[2] != sent.split("-")[2]
+    for broken in ("x", sent.replace("4bf92f3577b34da6a3ce929d0e0e4736", "0" * 32), "01" + sent[2:]):
+        assert "traceparent" not in (await api.get("/healthz", headers={"traceparent": broken})).headers
+
+
+async def test_no_version_is_told(api):
+    assert (await api.get("/v2/providers")).headers["Server"] == "quoteway"
+    assert (await api.get("/nowhere")).headers["Server"] == "quoteway"
+
+
+# --- limits ---------------------------------------------------------------------------------------------------
+
+
+async def limited(serve_app, make_config, **server):
+    config = make_config(**server)
+    return await serve_app(config=replace(config, limits=LimitsConfig(quotes="2/minute", catalog="3/minute")))
+
+
+async def test_limits_are_told_and_kept_by_group(serve_app, make_config, refused):
+    api = await limited(serve_app, make_config)
+    for left in (2, 1, 0):
+        answer = await api.get("/v2/providers")
+        assert answer.headers["RateLimit-Policy"] == '"catalog";q=3;w=60'
+        state = answer.headers["RateLimit"]
+        assert state.startswith(f'"catalog";r={left};t=')
+    answer = await api.get("/v2/providers")
+    details = refused(answer, 429, "rate_limit_exceeded")
+    assert details["retryable"] is True
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    assert answer.headers["RateLimit"].startswith('"catalog";r=0;')
+    answer = await api.post("/v2/swaps/quote", {})
+    assert answer.status == 422, "another group has its own window"
+    assert answer.headers["RateLimit"].startswith('"quotes";r=1;')
+    refused(await api.get("/v2/canary"), 429, "rate_limit_exceeded")
+    assert (await api.get("/healthz")).status == 200
+
+
+async def test_only_a_trusted_proxy_may_say_who_calls(serve_app, make_config):
+    open_api = await limited(serve_app, make_config)
+    for number in range(5):
+        answer = await open_api.get("/v2/providers", headers={"X-Forwarded-For": f"10.0.0.{number}"})
+    assert answer.status == 429
+    behind = await limited(serve_app, make_config, trusted_proxies=("127.0.0.0/8", "10.0.0.0/8"))
+    for number in range(5):
+        headers = {"X-Forwarded-For": f"6.6.6.6, 192.0.2.{number}, 10.0.0.9"}
+        assert (await behind.get("/v2/providers", headers=headers)).status == 200
+    for number in range(4):
+        headers = {"X-Forwarded-For": f"192.0.2.{100 + number}, 198.51.100.7"}
+        answer = await behind.get("/v2/providers", headers=headers)
+    assert answer.status == 429, "what stands left of an untrusted address is an invention"
+
+
+class Asked:
+    """A request as ``Callers`` reads it."""
+
+    def __init__(self, remote, forwarded=()):
+        self.remote = remote
+        self.headers = self
+        self._forwarded = list(forwarded)
+
+    def getall(self, name, default):
+        return self._forwarded or default
+
+
+def test_callers_by_address():
+    callers = Callers(["127.0.0.1"])
+    assert callers.of(Asked("192.0.2.1")) == "192.0.2.1"
+    assert callers.of(Asked("2001:db8::1")) == callers.of(Asked("2001:db8::ffff")) == "2001:db8::/64"
+    assert callers.of(Asked("2001:db8:0:1::1")) != "2001:db8::/64"
+    assert callers.of(Asked("::ffff:192.0.2.1")) == "192.0.2.1"
+    assert callers.of(Asked("127.0.0.1", ["junk"])) == "127.0.0.1"
+    assert callers.of(Asked(None)) == "unknown"
+
+
+async def test_counters_expire_and_are_swept(monkeypatch):
+    import quoteway.web.limiting as limiting
+
+    now = [1_000.0]
+    monkeypatch.setattr(limiting.time, "time", lambda: now[0])
+    counters = Counters()
+    assert [await counters.incr("a", 60) for _ in range(3)] == [1, 2, 3]
+    now[0] += 61
+    assert await counters.incr("b", 60) == 1
+    assert "a" not in counters.storage, "one sweep a minute"
+    assert await counters.incr("a", 60) == 1
+
+
+async def test_a_store_that_fails_lets_requests_pass(caplog):
+    class Broken(Counters):
+        async def incr(self, key, expiry, amount=1):
+            raise OSError("canary")
+
+    limiter = Limiter(LimitsConfig(), storage=Broken())
+    assert (await limiter.take("rpc", "x")).state == '"rpc";r=600;t=60'
+    assert "OSError" in caplog.text
+    assert "canary" not in caplog.text
+
+
+# --- keys -----------------------------------------------------------------------------------------------------
+
+
+async def test_keys(serve_app, make_config, refused):
+    keys = (Secret(CANARY), Secret("second-key"))
+    api = await serve_app(config=replace(make_config(), auth=AuthConfig(keys=keys)))
+    for headers in ({}, {"Authorization": "Bearer no"}, {"Authorization": CANARY}, {"Authorization": f"Basic {CANARY}"}):
+        answer = await api.get("/v2/providers", headers=headers)
+        refused(answer, 401, "unauthorized")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+    refused(await api.get("/v2/nothing"), 401, "unauthorized")
+    for key in (CANARY, "second-key"):
+        assert (await api.get("/v2/providers", headers={"Authorization": f"bearer {key}"})).status == 200
+    assert (await api.get("/healthz")).status == 200
+
+
+# --- CORS -----------------------------------------------------------------------------------------------------
+
+
+async def test_cors(serve_app, make_config):
+    ours = "https://app.example.org"
+    api = await serve_app(config=make_config(cors_origins=(ours,)))
+    preflight = {"Origin": ours, "Access-Control-Request-Method": "POST"}
+    answer = await api.request("OPTIONS", "/v2/swaps/quote", headers=preflight)
+    assert answer.status == 204
+    assert answer.headers["Access-Control-Allow-Origin"] == ours
+    assert "POST" in answer.headers["Access-Control-Allow-Methods"]
+    assert "Content-Type" in answer.headers["Access-Control-Allow-Headers"]
+    for path in ("/v2/providers", "/v2/nothing"):
+        answer = await api.get(path, headers={"Origin": ours})
+        assert answer.headers["Access-Control-Allow-Origin"] == ours
+        assert "X-Request-ID" in answer.headers["Access-Control-Expose-Headers"]
+        assert answer.headers["Vary"] == "Origin"
+        assert "Access-Control-Allow-Origin" not in (await api.get(path, headers={"Origin": "https://evil"})).headers
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+async def test_cors_is_off_by_default(api):
+    answer = await api.get("/v2/providers", headers={"Origin": "https://app.example.org"})
+    assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+# --- metrics and logs -----------------------------------------------------------------------------------------
+
+
+async def test_metrics_are_bounded(api):
+    for number in range(20):
+        await api.get(f"/v2/tokens/canary{number}")
+        await api.get(f"/canary/{number}")
+        await api.request("PROPFIND", f"/v2/canary{number}")
+    text = (await api.get("/metrics")).raw.decode()
+    assert "canary" not in text
+    assert 'quoteway_http_requests_total{method="GET",route="/v2/tokens/{id}",status="503"} 20.0' in text
+    assert 'quoteway_http_requests_total{method="GET",route="unmatched",status="404"} 20.0' in text
+    assert 'method="OTHER",route="unmatched"' in text
+    assert "quoteway_ready 1.0" in text
+
+
+async def test_metrics_count_provider_outcomes(toys):
+    body = {"network": "devnet", "fromToken": "native", "toToken": toys.weth, "amount": "1", "address": toys.weth}
+    await toys.post("/v2/swaps/quote", body)
+    text = (await toys.get("/metrics")).raw.decode()
+    assert 'quoteway_provider_outcomes_total{capability="swap",outcome="quoted",provider="toy-swaps"} 1.0' in text
+
+
+async def test_metrics_may_have_a_port_of_their_own(serve_app, make_config, refused, unused_tcp_port):
+    api = await serve_app(config=make_config(metrics_port=unused_tcp_port))
+    refused(await api.get("/metrics"), 404, "not_found")
+    async with api.session.get(f"http://127.0.0.1:{unused_tcp_port}/metrics") as response:
+        assert "quoteway_ready" in await response.text()
+
+
+async def test_the_log_has_the_route_and_never_the_path(api, caplog):
+    caplog.set_level(logging.INFO, "quoteway")
+    await api.get(f"/v2/swaps/quote/{CANARY}.{CANARY}.{CANARY}?x={CANARY}", headers={"X-Request-ID": "known"})
+    (record,) = (record for record in caplog.records if record.name == "quoteway.web")
+    assert (record.route, record.status, record.request_id) == ("/v2/swaps/quote/{quoteId}", 404, "known")
+    assert CANARY not in caplog.text
+
+
+def log_line(config, message, *args, **kwargs):
+    record = logging.makeLogRecord({"msg": message, "args": args, "levelname": "INFO", "name": "x", **kwargs})
+    return JsonFormatter(Redactor(config)).format(record)
+
+
+def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
+    from quoteway.config import load_config
+
+    file = tmp_path / "quoteway.toml"
+    file.write_text(
+        '[quotes]\nkeys = [{id = "a", secret = {env = "K"}}]\n'
+        '[networks.ethereum]\nrpc = ["https://rpc.example/v3/0123456789abcdef0123", '
+        '{url = "https://b.example", headers = {Authorization = {env = "H"}}}]\n'
+        '[plugin.x]\napi = {env = "P"}\n'
+    )
+    config = load_config(file, {"K": "k" * 40, "H": "Bearer hhhhhhhh", "P": "pppppppp"})
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+    hidden = ["k" * 40, "Bearer hhhhhhhh", "pppppppp", "0123456789abcdef0123", token, "user:pw@"]
+    text = " ".join(hidden).replace("user:pw@", "http://user:pw@h/")
+    line = log_line(config, "got %s\r\n\x1b[31mfake", text, extra_member=text)
+    for secret in hidden:
+        assert secret not in line
+    assert "\x1b" not in line
+    assert "\n" not in line
+    parsed = json.loads(line)
+    assert "\r" not in parsed["event"]
+    assert parsed["level"] == "info"
+    try:
+        raise ValueError(text)
+    except ValueError:
+        import sys
+
+        line = log_line(config, "failed", exc_info=sys.exc_info())
+    assert all(secret not in line for secret in hidden)
+    assert "ValueError" in json.loads(line)["exception"]
