@@ -72,7 +72,7 @@ async def test_one_pool_of_each_kind(fresh_devnet, kind, sold, bought, recipient
 
 
 async def forced(desk, symbols, kinds, amount):
-    """A request and a quote along given kinds of pools, the deepest of each, amounts by the pools' own maths."""
+    """A request and a quote along given kinds of pools: the best of each, by the pools' own maths."""
     deployment = desk.provider._deployments[desk.network.chain_id][0]
     request = desk.request(symbols[0], symbols[-1], amount)
     newest = await desk.quote(request)

@@ -31,8 +31,8 @@ from quoteway_uniswap.routing import PRIORITY_FEE_WEI, Route
 
 HIGH_PRICE_IMPACT_BPS = 500
 
-# Wallets and tokens differ, so the limit leaves room; an action gets its limits from its simulation.
-_GAS_LIMIT_PCT = 130
+# The estimate is for storage in use already, and first use costs more; an action's limits are simulated.
+_GAS_LIMIT_PCT = 150
 
 
 def minimum_out(amount_out: int, slippage_bps: int) -> int:
@@ -96,7 +96,8 @@ def quote_of_wrapping(
 ) -> Quote:
     """Wrapping and unwrapping is one to one, at any time: the minimum is the amount."""
     amount = request.amount_in
-    step = UNISWAP_GAS.wrap if request.token_in.address == NATIVE else UNISWAP_GAS.unwrap
+    gas = UNISWAP_GAS
+    units = gas.transaction + (gas.wrap if request.token_in.address == NATIVE else gas.pull + gas.unwrap)
     hop = Hop(
         "uniswap",
         "wrapped-native",
@@ -114,7 +115,7 @@ def quote_of_wrapping(
         plan=_plan(deployment, ()),
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
-        gas=_gas(UNISWAP_GAS.transaction + step, block),
+        gas=_gas(units, block),
         route=(RoutePath(10_000, (hop,)),),
         price_impact_bps=0,
         net_output=amount,

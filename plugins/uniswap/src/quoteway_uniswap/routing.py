@@ -58,11 +58,11 @@ async def best_route(
     request: SwapRequest,
     max_hops: int,
 ) -> Route | Refusal:
-    """The route with the greatest output after gas. Raises UpstreamError or RpcError when the chain is
-    unreadable.
+    """The route with the greatest output after gas, or why there is none.
 
     One round trip when anything is not yet known at ``block``, a second one when a swap may leave the known
-    ticks.
+    ticks. Raises UpstreamError or RpcError when the chain cannot be read, InvalidRequest for a token whose
+    tax cannot be quoted.
     """
     token_in, token_out = request.token_in.address, request.token_out.address
     refs = candidate_pools(deployment, token_in, token_out)
