@@ -256,7 +256,7 @@ def test_native_sales_carry_exactly_their_value_at_most():
     refused(replace(build, steps=(step(value=SOLD), step(value=1))), "native coin", sealed)
 
 
-# --- quotes ---------------------------------------------------------------------------------------------------
+# --- quotes -----------------------------------------------------------------------------------------------
 
 
 def leg(index, **changes):
@@ -335,7 +335,7 @@ def test_the_owner_signs_and_pays_for_a_deployment():
     assert guard.parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
 
 
-# --- what the run did -----------------------------------------------------------------------------------------
+# --- what the run did -------------------------------------------------------------------------------------
 
 RUN = Simulation(
     "success",
