@@ -1,15 +1,119 @@
-"""JSON-RPC requests that a quote costs: none warm, at most three rounds one after the other cold."""
+"""JSON-RPC requests that a quote costs: none warm, at most three rounds one after the other cold.
+
+Rounds are told by time: the node is put behind a proxy that holds every request for a while, so the time of a cold
+quote, in units of that delay, is the number of requests that had to wait for one another.
+"""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import contextlib
+import statistics
+import time
+from collections.abc import AsyncIterator
+
+import aiohttp
+from aiohttp import web
 
 from bench.report import Report
-from quoteway_uniswap.testing import quote_costs
+from bench.server import free_port
+from bench.speed import WALLET
+
+DELAY_S = 0.25
+COLD_RUNS = 5
+WARM_QUOTES = 100
+
+
+class SlowNode:
+    """A proxy before a node that holds every request for ``DELAY_S`` and counts it."""
+
+    def __init__(self, url: str) -> None:
+        self.requests = 0
+        self._url = url
+
+    async def forward(self, request: web.Request) -> web.Response:
+        self.requests += 1
+        body = await request.read()
+        await asyncio.sleep(DELAY_S)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(self._url, data=body, headers={"Content-Type": "application/json"}) as answer,
+        ):
+            return web.Response(body=await answer.read(), content_type="application/json")
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[str]:
+        app = web.Application(client_max_size=1 << 24)
+        app.router.add_post("/", self.forward)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        port = free_port()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        try:
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            await runner.cleanup()
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
-    costs = await quote_costs()
-    report.at_most("RPC requests of a warm quote", costs.warm_requests, 0, "requests", digits=0)
-    report.at_most("sequential RPC rounds of a cold quote", costs.cold_rounds, 3, "rounds", digits=0)
-    report.baseline("RPC requests of a cold quote", f"{costs.cold_requests} requests")
+    from quoteway_devnet.chains import Devnet
+
+    async with Devnet.start() as devnet:
+        pair = [devnet.chains["devnet"].token(symbol).address for symbol in ("LINK", "USDC")]
+        body = {"network": "devnet", "fromToken": pair[0], "toToken": pair[1], "amount": "10" + "0" * 18, "address": WALLET}
+        rounds, requests, warm = [], [], 0
+        for run in range(COLD_RUNS):
+            report.say(f"cold quote {run + 1} of {COLD_RUNS}")
+            node = SlowNode(devnet.urls["devnet"])
+            async with node.running() as url, _gateway(devnet.ports, url) as base, aiohttp.ClientSession() as session:
+                await asyncio.sleep(2 * DELAY_S)  # nothing of the start-up may still be under way
+                before, started = node.requests, time.perf_counter()
+                await _quote(session, base, body)
+                rounds.append((time.perf_counter() - started) / DELAY_S)
+                requests.append(node.requests - before)
+                if run == COLD_RUNS - 1:
+                    before, took = node.requests, []
+                    for _ in range(WARM_QUOTES):
+                        started = time.perf_counter()
+                        await _quote(session, base, body)
+                        took.append(time.perf_counter() - started)
+                    warm = node.requests - before
+                    slow = sum(1 for seconds in took if seconds >= DELAY_S)
+    report.at_most("sequential RPC rounds of a first quote", int(statistics.median(rounds)), 3, "rounds", digits=0)
+    report.baseline("RPC requests of a first quote", f"{statistics.median(requests):.0f}")
+    report.at_most(f"of {WARM_QUOTES} warm quotes, those that waited for the node", slow, 0, "quotes", digits=0)
+    report.baseline("RPC requests meanwhile (head polled in the background)", str(warm))
+
+
+@contextlib.asynccontextmanager
+async def _gateway(ports: dict[str, int], rpc_url: str) -> AsyncIterator[str]:
+    from quoteway.config import Config, LimitsConfig, NetworkConfig
+    from quoteway.gateway import Gateway
+    from quoteway.networks import Endpoint
+    from quoteway.web.app import make_app
+
+    config = Config(
+        limits=LimitsConfig(enabled=False),
+        networks={"devnet": NetworkConfig(rpc=(Endpoint(rpc_url),))},
+        plugin_sections={
+            "devnet": {"enabled": True, "start": False, "port": ports["devnet"], "l2_port": ports["devnet-l2"]}
+        },
+    )
+    gateway = Gateway(config)
+    runner = web.AppRunner(make_app(gateway))
+    await runner.setup()
+    port = free_port()
+    await web.TCPSite(runner, "127.0.0.1", port).start()
+    await gateway.started()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        await runner.cleanup()
+
+
+async def _quote(session: aiohttp.ClientSession, base: str, body: dict[str, str]) -> None:
+    async with session.post(f"{base}/v2/swaps/quote", json=body) as answer:
+        if answer.status != 200:
+            raise RuntimeError(f"quote answered {answer.status}: {await answer.text()}")
+        await answer.read()

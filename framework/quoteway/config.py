@@ -14,7 +14,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from dataclasses import fields as members_of
 from pathlib import Path
 from typing import Any, Literal
@@ -52,6 +52,8 @@ __all__ = [
 
 MIN_KEY_BYTES = 32
 """HS256 wants a key of at least the hash's size (RFC 7518, section 3.2); PyJWT only warns."""
+
+EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
@@ -112,7 +114,10 @@ class QuotesConfig:
 
 @dataclass(frozen=True, slots=True)
 class PluginsConfig:
-    """``[plugins]``. ``load`` is applied before anything is imported: importing is execution."""
+    """``[plugins]``. ``load`` is applied before anything is imported: importing is execution.
+
+    ``startup_timeout_s`` is 300 for the embedded default, whose first start fetches anvil and the contracts.
+    """
 
     load: Literal["all"] | tuple[str, ...] = "all"
     startup_timeout_s: float = 30.0
@@ -435,6 +440,8 @@ def load_config(path: Path | None = None, environ: Mapping[str, str] = os.enviro
     ]
     if mistakes:
         raise ConfigError(f"{path or 'environment'}: " + "; ".join(mistakes))
+    if path is None and "startup_timeout_s" not in tree.get("plugins", {}):
+        loaded["plugins"] = replace(loaded["plugins"], startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
     config = Config(
         **loaded,
         plugin_sections=plugin_sections,

@@ -17,7 +17,7 @@ from cachetools import TTLCache
 from quoteway.competition import ask_all
 from quoteway.config import Config, NetworkConfig
 from quoteway.context import Runtime
-from quoteway.errors import ConfigError, ProviderUnavailable, Reason, RpcError, UpstreamError
+from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import token_facts
 from quoteway.models import NATIVE, Address, Capability, Token
@@ -104,6 +104,8 @@ class Gateway:
         self.ready = True
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
+        # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
+        await asyncio.gather(*(self.look_ahead(network.chain_id) for network in self.runtime.networks))
 
     async def _enter_lifespans(self) -> None:
         for entry, manager in self.registry.ask("quoteway_lifespan"):
@@ -185,6 +187,13 @@ class Gateway:
             f"No RPC upstream is enabled for {network.slug}.", reason=Reason.CAPABILITY_DISABLED
         )
 
+    async def look_ahead(self, chain_id: int) -> None:
+        """Has a chain's head read while something else is waited for; a failure shows where the head is needed."""
+        chain = self.runtime.chains.get(chain_id)
+        if chain is not None:
+            with contextlib.suppress(GatewayError):
+                await chain.head()
+
     async def find_token(self, chain_id: int, address: Address) -> Token | None:
         """A token's facts from the catalogs, else from the chain; None when the address is no ERC-20 token.
 
@@ -216,7 +225,7 @@ class Gateway:
             if isinstance(found, Token) and (found.chain_id, found.address) == key:
                 return found
         chain = self.runtime.chains[chain_id]
-        return await token_facts(chain, address, await chain.head())
+        return await token_facts(chain, address)
 
 
 class _Lifespan:

@@ -41,6 +41,9 @@ Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 Overrides: TypeAlias = Mapping[Address, Mapping[str, Any]]
 """A JSON-RPC state override set: address -> ``balance``, ``code``, ``stateDiff``..., all in hex."""
 
+At: TypeAlias = Block | Literal["latest"]
+"""Where to read: pinned to a block, or wherever the node's newest one is."""
+
 # What nodes answer to a parameter they do not understand: a block given by hash, to those that predate
 # EIP-1898.
 _INVALID_PARAMS = (-32600, -32602)
@@ -227,19 +230,18 @@ class Chain:
         self,
         creation_code: bytes,
         *,
-        block: Block | None = None,
+        block: At | None = None,
         gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
         """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
         return await self._eth_call({"data": _hex(creation_code)}, block, None, 0, gas, overrides)
 
-    async def call_many(
-        self, reads: Sequence[Read], *, block: Block | None = None
-    ) -> list[bytes | CallFailed]:
-        """The outputs of many reads at one block, in their order.
+    async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
+        """The outputs of many reads at one block (None: the head), in their order.
 
-        One round trip (of several requests side by side when they do not fit one). A read that fails gives a
+        ``latest`` leaves the block to the node: facts that no block changes need not wait for the head. One
+        round trip (of several requests side by side when they do not fit one). A read that fails gives a
         ``CallFailed`` and costs the others nothing.
         """
         if block is None:
@@ -248,7 +250,7 @@ class Chain:
         answers = await asyncio.gather(*(self._call_batch(part, block) for part in parts))
         return [result for answer in answers for result in answer]
 
-    async def _call_batch(self, reads: Sequence[Read], block: Block) -> list[bytes | CallFailed]:
+    async def _call_batch(self, reads: Sequence[Read], block: At) -> list[bytes | CallFailed]:
         output = await self.deployless(batch.program(reads), block=block)
         try:
             return batch.outputs(reads, output)
@@ -262,7 +264,7 @@ class Chain:
     async def _eth_call(
         self,
         transaction: dict[str, Any],
-        block: Block | None,
+        block: At | None,
         sender: Address | None,
         value: int,
         gas: int | None,
@@ -277,8 +279,10 @@ class Chain:
         more = [overrides] if overrides else []
         return _bytes(await self.pinned("eth_call", [transaction], block, *more))
 
-    async def pinned(self, method: str, params: list[Any], block: Block | None, *more: Any) -> Any:
+    async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
         """A request at a block: given by hash (EIP-1898), by number to nodes that refuse a hash."""
+        if block == "latest":
+            return await self.request(method, [*params, "latest", *more])
         if block is None:
             block = await self.head()
         by_number = [*params, hex(block.number), *more]

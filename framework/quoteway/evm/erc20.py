@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
-from quoteway.evm.chain import Call, Chain, NativeBalance, SimulatedCall, SimulationUnsupported
+from quoteway.evm.chain import At, Call, Chain, NativeBalance, SimulatedCall, SimulationUnsupported
 from quoteway.models import NATIVE, Address, Block, Token
 
 APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
@@ -26,7 +26,7 @@ MAX_SYMBOL_CHARS = 32
 MAX_NAME_CHARS = 128
 
 
-async def token_facts(chain: Chain, address: Address, block: Block | None = None) -> Token | None:
+async def token_facts(chain: Chain, address: Address, block: At | None = "latest") -> Token | None:
     """What a token says of itself, in one round trip; None when the address is no ERC-20 token.
 
     A token has ``decimals`` (at most 255) and ``totalSupply``. ``symbol`` and ``name`` may be ``string``

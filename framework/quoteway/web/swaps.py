@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,8 +74,11 @@ def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
 async def transfer_request(call: Call, origin: Network, target: Network) -> SwapRequest:
     """The request with its tokens' facts. Raises ``InvalidRequest`` naming every address that is no token."""
     body = call.body
-    sold = await call.gateway.find_token(origin.chain_id, body["from_token"])
-    bought = await call.gateway.find_token(target.chain_id, body["to_token"])
+    sold, bought, _ = await asyncio.gather(
+        call.gateway.find_token(origin.chain_id, body["from_token"]),
+        call.gateway.find_token(target.chain_id, body["to_token"]),
+        call.gateway.look_ahead(origin.chain_id),
+    )
     refused = [
         FieldError(member, Reason.UNSUPPORTED_TOKEN, f"is no ERC-20 token on {network.slug}")
         for member, token, network in (("fromToken", sold, origin), ("toToken", bought, target))

@@ -50,7 +50,7 @@ class ChainFacts:
             return found
         chain_id, address = key
         chain = self._context.chain(chain_id)
-        read = await token_facts(chain, address, await chain.head())
+        read = await token_facts(chain, address)
         if read is None:
             self._absent[key] = None
             return None

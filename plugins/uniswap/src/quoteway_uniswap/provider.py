@@ -74,8 +74,9 @@ class UniswapProvider(SwapProvider):
         for deployment in deployments:
             if is_wrapping(request, deployment.wrapped_native):
                 return quote_of_wrapping(deployment, block, request, self._lifetime_s)
-        outcomes = await asyncio.gather(
-            *(self._route(d, block, request) for d in deployments), return_exceptions=True
+        outcomes, _ = await asyncio.gather(
+            asyncio.gather(*(self._route(d, block, request) for d in deployments), return_exceptions=True),
+            self._know_intermediates(deployments),
         )
         routes = [outcome for outcome in outcomes if isinstance(outcome, Route)]
         if routes:
@@ -111,6 +112,11 @@ class UniswapProvider(SwapProvider):
         return await best_route(
             deployment, self._states[chain_id], self._taxes[chain_id], block, request, self._max_hops
         )
+
+    async def _know_intermediates(self, deployments: Sequence[Deployment]) -> None:
+        """Looks up the tokens that paths may pass through, while pools are read: fees are stated in them."""
+        tokens = {(d.chain_id, token) for d in deployments for token in d.pass_through}
+        await asyncio.gather(*(self._context.token(*token) for token in tokens), return_exceptions=True)
 
     def _check(self, request: SwapRequest, deployments: Sequence[Deployment]) -> None:
         if request.token_in.address == request.token_out.address:
