@@ -78,7 +78,7 @@ class Upstream:
     async def ask(
         self, http: aiohttp.ClientSession, method: str, params: Sequence[Any], *, timeout_s: float
     ) -> Any:
-        """The result. Raises ``RpcError`` for an answer that is the node's last word, ``Unusable`` otherwise."""
+        """The result. Raises ``RpcError`` for a node's own last word, ``Unusable`` for anything else."""
         try:
             async with asyncio.timeout(timeout_s):
                 if not self._verified:

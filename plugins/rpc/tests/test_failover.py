@@ -1,0 +1,301 @@
+"""Every fault an upstream can have: the next one answers, and nothing of its address is ever shown."""
+
+import asyncio
+import gzip
+import json
+import logging
+import traceback
+
+import aiohttp
+import pytest
+from fake_node import FakeNode, error, healthy, ok, raw, send
+from quoteway import ConfigError, Context, Endpoint, Network, Networks, Reason, RpcError, UpstreamError
+from quoteway.config import Config
+from quoteway.context import Runtime
+from quoteway_rpc.dispatch import Dispatcher
+from quoteway_rpc.settings import RpcSettings
+
+CANARY = "canary-5f3a9c"
+MAX_BYTES = 200_000
+
+
+async def hang(node, request, writer):
+    await asyncio.sleep(30)
+
+
+async def reset(node, request, writer):
+    writer.transport.abort()
+
+
+async def reset_mid_body(node, request, writer):
+    writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc": "2.0", "resu')
+    await writer.drain()
+    writer.transport.abort()
+
+
+async def drip_header(node, request, writer):
+    for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"a" * 1000:
+        writer.write(bytes([byte]))
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def drip_body(node, request, writer):
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
+    for _ in range(1000):
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(0.02)
+
+
+async def wrong_id(node, request, writer):
+    send(writer, json.dumps({"jsonrpc": "2.0", "id": request["id"] + 1, "result": "0x1"}))
+
+
+async def wrong_version(node, request, writer):
+    send(writer, json.dumps({"jsonrpc": "1.0", "id": request["id"], "result": "0x1"}))
+
+
+async def no_result(node, request, writer):
+    send(writer, json.dumps({"jsonrpc": "2.0", "id": request["id"]}))
+
+
+async def garbled_error(node, request, writer):
+    send(writer, json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": "no"}))
+
+
+async def huge(node, request, writer):
+    ok(writer, request, "0x" + "00" * MAX_BYTES)
+
+
+async def gzip_bomb(node, request, writer):
+    send(writer, gzip.compress(b" " * 50_000_000), headers="Content-Encoding: gzip\r\n")
+
+
+async def deep(node, request, writer):
+    send(writer, f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {"[" * 300}{"]" * 300}}}')
+
+
+async def redirect(node, request, writer):
+    send(writer, "", "302 Found", f"Location: http://127.0.0.1:{node.elsewhere}/\r\n")
+
+
+FAULTS = {
+    "hang": hang,
+    "reset": reset,
+    "reset mid body": reset_mid_body,
+    "header drip": drip_header,
+    "body drip": drip_body,
+    "500": raw("oops", "500 Internal Server Error"),
+    "503": raw("{}", "503 Service Unavailable"),
+    "429": raw("{}", "429 Too Many Requests", "Retry-After: 1\r\n"),
+    "401": raw("denied", "401 Unauthorized"),
+    "404": raw('{"message": "no such key"}', "404 Not Found"),
+    "html": raw("<html>sorry</html>"),
+    "empty": raw(""),
+    "truncated": raw('{"jsonrpc": "2.0", "id": 1, "resu'),
+    "not utf-8": raw(b'{"jsonrpc": "2.0", "result": "\xff"}'),
+    "array": raw("[]"),
+    "number": raw("5"),
+    "very deep": raw("[" * 5000),
+    "wrong id": wrong_id,
+    "wrong version": wrong_version,
+    "no result": no_result,
+    "garbled error": garbled_error,
+    "huge": huge,
+    "gzip bomb": gzip_bomb,
+    "deep": deep,
+    "redirect": redirect,
+    "-32005": error(-32005, "limit exceeded"),
+    "429 inside 200": error(429, "too many requests"),
+    "-32601": error(-32601, "the method does not exist"),
+    "-32001": error(-32001, "resource not found"),
+    "lagging": error(-32000, "header not found"),
+}
+NOT_THE_NODES_FAULT = ("-32601", "-32001", "lagging")
+
+
+@pytest.fixture
+async def http():
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+@pytest.fixture
+def dispatcher(http):
+    def make(*nodes, endpoints=None, clock=None, **settings):
+        endpoints = endpoints or [
+            Endpoint(
+                f"http://user:{CANARY}@127.0.0.1:{node.port}/v3/{CANARY}?key={CANARY}", {"X-Api-Key": CANARY}
+            )
+            for node in nodes
+        ]
+        network = Network("ethereum", 1, "Ethereum", endpoints=tuple(endpoints))
+        runtime = Runtime(Config())
+        runtime.networks, runtime.session = Networks([network]), http
+        loaded = RpcSettings().load({"attempt_timeout_s": 0.3, "max_response_bytes": MAX_BYTES, **settings})
+        context = Context("rpc", loaded, logging.getLogger("quoteway.plugin.rpc"), runtime)
+        made = Dispatcher(context, **({"clock": clock} if clock else {}))
+        made.ask = lambda method="eth_gasPrice", params=(), timeout_s=5.0: made.forward(
+            network, method, list(params), timeout_s=timeout_s
+        )
+        return made
+
+    return make
+
+
+def assert_nothing_shown(failure, node, caplog):
+    texts = [str(failure), repr(failure), caplog.text, *traceback.format_exception(failure)]
+    texts += [getattr(failure, "message", ""), str(getattr(failure, "extra", ""))]
+    for text in texts:
+        assert CANARY not in text
+        assert str(node.port) not in text
+        assert "127.0.0.1" not in text
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_next_upstream_answers(dispatcher, fault, caplog):
+    async with FakeNode(FAULTS[fault]) as bad, FakeNode(healthy) as good:
+        bad.elsewhere = good.port
+        rpc = dispatcher(bad, good)
+        with caplog.at_level(logging.DEBUG):
+            assert await rpc.ask() == "0x2a"
+        assert len(bad.calls) == 1
+        assert good.calls == [
+            {"jsonrpc": "2.0", "id": good.calls[0]["id"], "method": "eth_gasPrice", "params": []}
+        ]
+        assert good.methods.count("eth_chainId") == 1
+        assert await rpc.ask() == "0x2a"
+        assert len(good.calls) == 2
+        assert len(bad.calls) == (2 if fault in NOT_THE_NODES_FAULT else 1), "a failed upstream is asked last"
+        assert_nothing_shown(ValueError(), bad, caplog)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_alone_it_gives_an_upstream_error_that_names_nothing(dispatcher, fault, caplog):
+    async with FakeNode(FAULTS[fault]) as bad:
+        bad.elsewhere = bad.port
+        rpc = dispatcher(bad)
+        with caplog.at_level(logging.DEBUG), pytest.raises(UpstreamError) as failure:
+            await rpc.ask()
+        assert isinstance(failure.value, RpcError) == (fault in NOT_THE_NODES_FAULT)
+        timed_out = fault in ("hang", "header drip", "body drip")
+        assert failure.value.reason is (Reason.PROVIDER_TIMEOUT if timed_out else Reason.RPC_ERROR)
+        assert len(bad.calls) == 1, "a redirect is not followed, nothing is retried"
+        assert_nothing_shown(failure.value, bad, caplog)
+        assert CANARY not in repr(rpc.__dict__)
+
+
+async def test_credentials_reach_the_upstream_and_nobody_else(dispatcher):
+    async with FakeNode() as node:
+        await dispatcher(node).ask()
+        assert node.paths[-1] == f"/v3/{CANARY}?key={CANARY}"
+        assert node.headers[-1]["x-api-key"] == CANARY
+        assert node.headers[-1]["authorization"] == aiohttp.BasicAuth("user", CANARY).encode()
+
+
+async def test_a_refused_connection(dispatcher, caplog):
+    async with FakeNode() as gone:
+        pass
+    async with FakeNode() as good:
+        rpc = dispatcher(gone, good)
+        assert await rpc.ask() == "0x2a"
+    with pytest.raises(UpstreamError) as failure:
+        await dispatcher(gone).ask()
+    assert_nothing_shown(failure.value, gone, caplog)
+
+
+async def test_a_host_that_does_not_exist(dispatcher, caplog):
+    rpc = dispatcher(endpoints=[Endpoint(f"http://{CANARY}.invalid/{CANARY}")])
+    with pytest.raises(UpstreamError) as failure:
+        await rpc.ask()
+    assert CANARY not in str(failure.value) + caplog.text
+
+
+async def test_a_node_of_another_chain_is_never_asked_anything_else(dispatcher):
+    async with FakeNode(chain_id=137) as wrong, FakeNode() as good:
+        assert await dispatcher(wrong, good).ask() == "0x2a"
+        assert wrong.methods == ["eth_chainId"]
+        with pytest.raises(UpstreamError):
+            await dispatcher(wrong).ask()
+
+
+@pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
+async def test_a_revert_is_passed_on_and_never_retried(dispatcher, status):
+    revert = error(3, "execution reverted", "0x08c379a0", status)
+    async with FakeNode(revert) as node, FakeNode() as other:
+        rpc = dispatcher(node, other)
+        for _ in range(3):
+            with pytest.raises(RpcError) as failure:
+                await rpc.ask("eth_call")
+            assert (failure.value.rpc_code, failure.value.rpc_message) == (3, "execution reverted")
+            assert failure.value.data == "0x08c379a0"
+        assert (len(node.calls), len(other.calls)) == (3, 0)
+
+
+async def test_null_is_an_answer(dispatcher):
+    async def null(node, request, writer):
+        ok(writer, request, None)
+
+    async with FakeNode(null) as node:
+        assert await dispatcher(node).ask("eth_getTransactionReceipt", ["0x" + "11" * 32]) is None
+
+
+async def test_the_deadline_holds_over_all_upstreams(dispatcher):
+    async with FakeNode(hang) as one, FakeNode(hang) as two, FakeNode(hang) as three:
+        rpc = dispatcher(one, two, three)
+        started = asyncio.get_running_loop().time()
+        with pytest.raises(UpstreamError) as failure:
+            await rpc.ask(timeout_s=0.5)
+        assert asyncio.get_running_loop().time() - started < 0.6
+        assert failure.value.reason is Reason.PROVIDER_TIMEOUT
+        assert len(three.calls) == 0
+
+
+async def test_an_upstream_comes_back_after_its_cool_down(dispatcher):
+    now = [0.0]
+    async with FakeNode(raw("oops", "500 Internal Server Error")) as first, FakeNode() as second:
+        rpc = dispatcher(first, second, clock=lambda: now[0], cooldown_s=10)
+        assert await rpc.healthy()
+        await rpc.ask()
+        for _ in range(50):
+            await rpc.ask()
+        assert len(first.calls) == 1
+        now[0] = 11.0
+        await asyncio.gather(*(rpc.ask() for _ in range(20)))
+        assert len(first.calls) == 2, "one request tries it again, the others do not wait for that"
+        first.behaviour = healthy
+        now[0] = 22.0
+        await rpc.ask()
+        before = len(second.calls)
+        for _ in range(10):
+            await rpc.ask()
+        assert len(second.calls) == before
+        assert first.methods.count("eth_chainId") == 3, "its chain is proven anew after each failure"
+
+
+async def test_a_failing_upstream_is_logged_once(dispatcher, caplog):
+    async with FakeNode(raw("oops", "500 Internal Server Error")) as node:
+        rpc = dispatcher(node)
+        for _ in range(5):
+            with pytest.raises(UpstreamError):
+                await rpc.ask()
+        assert [record.getMessage() for record in caplog.records] == [
+            "upstream 1 of ethereum failed: http_500"
+        ]
+        assert not await rpc.healthy()
+
+
+async def test_one_reachable_upstream_of_three_is_enough(dispatcher):
+    async with FakeNode(reset) as one, FakeNode(raw("<html>")) as two, FakeNode() as three:
+        rpc = dispatcher(one, two, three, cooldown_s=0)
+        for _ in range(100):
+            assert await rpc.ask() == "0x2a"
+
+
+@pytest.mark.parametrize("url", ["", "ftp://node", "node.example", "http://", f"http://[{CANARY}"])
+def test_a_url_that_is_none_is_refused_without_being_repeated(dispatcher, url):
+    with pytest.raises(ConfigError) as refusal:
+        dispatcher(endpoints=[Endpoint(url, name="main")])
+    assert "main" in str(refusal.value)
+    assert CANARY not in "".join(traceback.format_exception(refusal.value))

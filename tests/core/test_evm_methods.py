@@ -1,0 +1,134 @@
+"""What clients may have forwarded: the list itself, and every way around it that people try."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from quoteway.errors import InvalidRequest, Reason
+from quoteway.evm.methods import CLIENT_VERSION, METHODS, answered_locally, check
+from quoteway.networks import Network
+
+NETWORK = Network("ethereum", 1, "Ethereum")
+ADDRESS = "0x" + "11" * 20
+
+# api.md decision 18 and the reliability notes, section 2: written out, so that a change of the list is seen.
+ALLOWED = ["eth_chainId", "net_version", "web3_sha3", "web3_clientVersion", "eth_config", "eth_capabilities", "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_baseFee", "eth_syncing", "net_listening", "eth_getBlockByHash", "eth_getBlockTransactionCountByHash", "eth_getTransactionByBlockHashAndIndex", "eth_getUncleByBlockHashAndIndex", "eth_getUncleCountByBlockHash", "eth_getBlockByNumber", "eth_getBlockTransactionCountByNumber", "eth_getTransactionByBlockNumberAndIndex", "eth_getUncleByBlockNumberAndIndex", "eth_getUncleCountByBlockNumber", "eth_getBlockReceipts", "eth_getBlockAccessList", "eth_getHeaderByNumber", "eth_getHeaderByHash", "eth_getBalance", "eth_getCode", "eth_getStorageAt", "eth_getStorageValues", "eth_getTransactionCount", "eth_getProof", "eth_getAccount", "eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "eth_feeHistory", "eth_getLogs", "eth_getTransactionByHash", "eth_getTransactionReceipt"]
+
+REFUSED = (
+    ["eth_sendRawTransaction", "eth_sendTransaction", "eth_sendBundle", "eth_sendRawTransactionSync", "eth_sign", "eth_signTransaction", "eth_signTypedData_v4", "eth_accounts", "eth_coinbase", "eth_mining", "eth_hashrate", "eth_getWork", "eth_submitWork", "eth_newFilter", "eth_newBlockFilter", "eth_newPendingTransactionFilter", "eth_getFilterChanges", "eth_getFilterLogs", "eth_uninstallFilter", "eth_subscribe", "eth_unsubscribe", "personal_unlockAccount", "wallet_addEthereumChain", "admin_peers", "miner_start", "engine_newPayloadV4", "clique_propose", "debug_traceCall", "debug_traceTransaction", "trace_block", "txpool_content", "testing_x", "anvil_setBalance", "hardhat_reset", "evm_mine", "eth_fillTransaction", "eth_protocolVersion", "rpc_modules", "web3_sha4", "ETH_CALL", "eth_Call", "Eth_call", "eth_call\x00", "eth_call.", "eth_call\u200b", "eth_сall", "alchemy_getTokenBalances", "erigon_x"]
+    + ["", " eth_call", "eth_call ", "eth_call\n", "\ufeffeth_call", "x" * 1_000_000]
+)
+
+
+def refusal(method, params):
+    with pytest.raises(InvalidRequest) as error:
+        check(NETWORK, method, params)
+    return error.value
+
+
+def test_the_list_is_exactly_this():
+    assert sorted(METHODS) == sorted(ALLOWED)
+
+
+@pytest.mark.parametrize("method", REFUSED, ids=lambda method: ascii(method)[:40])
+def test_everything_else_is_refused(method):
+    error = refusal(method, [])
+    assert error.reason is Reason.METHOD_NOT_ALLOWED
+    assert error.extra == {"rpcCode": -32601}
+    assert len(error.message) < 120
+    assert len(method) < 5 or method not in error.message
+
+
+@given(st.text(max_size=40))
+def test_no_other_text_passes(method):
+    if method not in ALLOWED:
+        assert refusal(method, []).reason is Reason.METHOD_NOT_ALLOWED
+
+
+@pytest.mark.parametrize("params", [{}, "x", None, 5, [1] * 17])
+def test_params_are_a_short_array(params):
+    assert refusal("eth_getBalance", params).reason in (Reason.INVALID_FORMAT, Reason.OUT_OF_RANGE)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getBalance", [ADDRESS]),
+        ("eth_getBalance", [ADDRESS, {"blockHash": "0x" + "11" * 32}]),
+        (
+            "eth_call",
+            [{"to": ADDRESS, "data": "0x", "gas": "0x2faf080"}, "latest", {ADDRESS: {"code": "0x00"}}],
+        ),
+        ("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "0x2710"}]),
+        ("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "latest"}]),
+        ("eth_getLogs", [{"blockHash": "0x" + "11" * 32}]),
+        ("eth_feeHistory", ["0x400", "latest", [25, 75]]),
+        ("eth_feeHistory", [4, "latest", []]),
+        ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{"to": ADDRESS}] * 64}]}, "latest"]),
+        ("eth_getProof", [ADDRESS, ["0x0"], "latest"]),
+        ("eth_getStorageValues", [{ADDRESS: ["0x0"]}, "latest"]),
+    ],
+)
+def test_reads_within_bounds_pass_unchanged(method, params):
+    assert check(NETWORK, method, params) == params
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "reason"),
+    [
+        ("eth_call", [{"gas": "0x2faf081"}], Reason.OUT_OF_RANGE),
+        ("eth_call", [{"gas": 50_000_001}], Reason.INVALID_FORMAT),
+        ("eth_call", [{"gas": "0x00"}], Reason.INVALID_FORMAT),
+        ("eth_call", ["0x"], Reason.INVALID_FORMAT),
+        ("eth_call", [{"data": "0x" + "00" * 131_073}], Reason.OUT_OF_RANGE),
+        ("eth_call", [{"input": "0x" + "00" * 131_073}], Reason.OUT_OF_RANGE),
+        ("eth_estimateGas", [{"gas": "0xffffffffffff"}], Reason.OUT_OF_RANGE),
+        ("eth_createAccessList", [{"gas": "0xffffffffffff"}], Reason.OUT_OF_RANGE),
+        ("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "0x2711"}], Reason.OUT_OF_RANGE),
+        ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "0x" + "f" * 16}], Reason.OUT_OF_RANGE),
+        ("eth_getLogs", [{"fromBlock": "0x0", "toBlock": "0x" + "f" * 17}], Reason.OUT_OF_RANGE),
+        ("eth_getLogs", [{"fromBlock": "0x01", "toBlock": "0x2"}], Reason.INVALID_FORMAT),
+        ("eth_getLogs", [[]], Reason.INVALID_FORMAT),
+        ("eth_feeHistory", ["0x401", "latest"], Reason.OUT_OF_RANGE),
+        ("eth_feeHistory", [True, "latest"], Reason.OUT_OF_RANGE),
+        ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{}] * 65}]}], Reason.OUT_OF_RANGE),
+        ("eth_simulateV1", [{"blockStateCalls": [{}] * 65}], Reason.OUT_OF_RANGE),
+        ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{"gas": "0xffffffff"}]}]}], Reason.OUT_OF_RANGE),
+        ("eth_simulateV1", [{"blockStateCalls": [{"calls": {}}]}], Reason.INVALID_FORMAT),
+        ("eth_simulateV1", [{}], Reason.INVALID_FORMAT),
+        ("eth_getProof", [ADDRESS, ["0x0"] * 257, "latest"], Reason.OUT_OF_RANGE),
+        ("eth_getStorageValues", [{ADDRESS: ["0x0"] * 257}], Reason.OUT_OF_RANGE),
+        ("eth_getStorageValues", [{ADDRESS: 5}], Reason.INVALID_FORMAT),
+        ("web3_sha3", ["0xabc"], Reason.INVALID_FORMAT),
+        ("web3_sha3", [5], Reason.INVALID_FORMAT),
+        ("eth_blockNumber", [1], Reason.OUT_OF_RANGE),
+        ("eth_getBalance", [], Reason.OUT_OF_RANGE),
+    ],
+)
+def test_reads_out_of_bounds_are_refused(method, params, reason):
+    error = refusal(method, params)
+    assert error.reason is reason
+    assert error.fields[0].path.startswith("params")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+)
+
+
+@given(st.sampled_from(sorted(ALLOWED)), st.lists(json_values, max_size=4))
+def test_no_parameters_make_the_check_fail_otherwise(method, params):
+    try:
+        check(NETWORK, method, params)
+    except InvalidRequest:
+        return
+
+
+def test_what_is_answered_without_a_node():
+    assert answered_locally(NETWORK, "eth_chainId", []) == "0x1"
+    assert answered_locally(NETWORK, "net_version", []) == "1"
+    assert answered_locally(NETWORK, "web3_clientVersion", []) == CLIENT_VERSION
+    # ethereum.org, JSON-RPC API, web3_sha3
+    hashed = "0x47173285a8d7341e5e972fc677286384f802f8ef42a5ec5f03bbfa254cb01fad"
+    assert answered_locally(NETWORK, "web3_sha3", ["0x68656c6c6f20776f726c64"]) == hashed
+    assert answered_locally(NETWORK, "eth_blockNumber", []) is None
