@@ -11,12 +11,36 @@ NETWORK = Network("ethereum", 1, "Ethereum")
 ADDRESS = "0x" + "11" * 20
 
 # api.md decision 18 and the reliability notes, section 2: written out, so that a change of the list is seen.
-ALLOWED = ["eth_chainId", "net_version", "web3_sha3", "web3_clientVersion", "eth_config", "eth_capabilities", "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_baseFee", "eth_syncing", "net_listening", "eth_getBlockByHash", "eth_getBlockTransactionCountByHash", "eth_getTransactionByBlockHashAndIndex", "eth_getUncleByBlockHashAndIndex", "eth_getUncleCountByBlockHash", "eth_getBlockByNumber", "eth_getBlockTransactionCountByNumber", "eth_getTransactionByBlockNumberAndIndex", "eth_getUncleByBlockNumberAndIndex", "eth_getUncleCountByBlockNumber", "eth_getBlockReceipts", "eth_getBlockAccessList", "eth_getHeaderByNumber", "eth_getHeaderByHash", "eth_getBalance", "eth_getCode", "eth_getStorageAt", "eth_getStorageValues", "eth_getTransactionCount", "eth_getProof", "eth_getAccount", "eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "eth_feeHistory", "eth_getLogs", "eth_getTransactionByHash", "eth_getTransactionReceipt"]
+# fmt: off
+ALLOWED = [
+    "eth_chainId", "net_version", "web3_sha3", "web3_clientVersion", "eth_config", "eth_capabilities",
+    "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_baseFee",
+    "eth_syncing", "net_listening", "eth_getBlockByHash", "eth_getBlockTransactionCountByHash",
+    "eth_getTransactionByBlockHashAndIndex", "eth_getUncleByBlockHashAndIndex",
+    "eth_getUncleCountByBlockHash", "eth_getBlockByNumber", "eth_getBlockTransactionCountByNumber",
+    "eth_getTransactionByBlockNumberAndIndex", "eth_getUncleByBlockNumberAndIndex",
+    "eth_getUncleCountByBlockNumber", "eth_getBlockReceipts", "eth_getBlockAccessList",
+    "eth_getHeaderByNumber", "eth_getHeaderByHash", "eth_getBalance", "eth_getCode", "eth_getStorageAt",
+    "eth_getStorageValues", "eth_getTransactionCount", "eth_getProof", "eth_getAccount", "eth_call",
+    "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "eth_feeHistory", "eth_getLogs",
+    "eth_getTransactionByHash", "eth_getTransactionReceipt",
+]
 
-REFUSED = (
-    ["eth_sendRawTransaction", "eth_sendTransaction", "eth_sendBundle", "eth_sendRawTransactionSync", "eth_sign", "eth_signTransaction", "eth_signTypedData_v4", "eth_accounts", "eth_coinbase", "eth_mining", "eth_hashrate", "eth_getWork", "eth_submitWork", "eth_newFilter", "eth_newBlockFilter", "eth_newPendingTransactionFilter", "eth_getFilterChanges", "eth_getFilterLogs", "eth_uninstallFilter", "eth_subscribe", "eth_unsubscribe", "personal_unlockAccount", "wallet_addEthereumChain", "admin_peers", "miner_start", "engine_newPayloadV4", "clique_propose", "debug_traceCall", "debug_traceTransaction", "trace_block", "txpool_content", "testing_x", "anvil_setBalance", "hardhat_reset", "evm_mine", "eth_fillTransaction", "eth_protocolVersion", "rpc_modules", "web3_sha4", "ETH_CALL", "eth_Call", "Eth_call", "eth_call\x00", "eth_call.", "eth_call\u200b", "eth_сall", "alchemy_getTokenBalances", "erigon_x"]
-    + ["", " eth_call", "eth_call ", "eth_call\n", "\ufeffeth_call", "x" * 1_000_000]
-)
+REFUSED = [
+    "eth_sendRawTransaction", "eth_sendTransaction", "eth_sendBundle", "eth_sendRawTransactionSync",
+    "eth_sign", "eth_signTransaction", "eth_signTypedData_v4", "eth_accounts", "eth_coinbase",
+    "eth_mining", "eth_hashrate", "eth_getWork", "eth_submitWork", "eth_newFilter", "eth_newBlockFilter",
+    "eth_newPendingTransactionFilter", "eth_getFilterChanges", "eth_getFilterLogs",
+    "eth_uninstallFilter", "eth_subscribe", "eth_unsubscribe", "personal_unlockAccount",
+    "wallet_addEthereumChain", "admin_peers", "miner_start", "engine_newPayloadV4", "clique_propose",
+    "debug_traceCall", "debug_traceTransaction", "trace_block", "txpool_content", "testing_x",
+    "anvil_setBalance", "hardhat_reset", "evm_mine", "eth_fillTransaction", "eth_protocolVersion",
+    "rpc_modules", "web3_sha4", "ETH_CALL", "eth_Call", "Eth_call", "eth_call\x00", "eth_call.",
+    "eth_call\u200b", "eth_\u0441all", "alchemy_getTokenBalances", "erigon_x", "", " eth_call",
+    "eth_call ", "eth_call\n", "\ufeffeth_call",
+    "x" * 1_000_000,
+]
+# fmt: on
 
 
 def refusal(method, params):
