@@ -5,6 +5,7 @@ from quoteway.credentials import Secret, SecretField
 from quoteway.errors import (
     ConfigError,
     FieldError,
+    GatewayError,
     InvalidRequest,
     NotFound,
     ProviderUnavailable,
@@ -75,6 +76,7 @@ __all__ = [
     "Fee",
     "FieldError",
     "Gas",
+    "GatewayError",
     "Hop",
     "InvalidRequest",
     "Issue",

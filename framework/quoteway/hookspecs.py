@@ -112,7 +112,10 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:  # 
 
 @hookspec
 def quoteway_routes(context: Context) -> Iterable[web.RouteDef]:  # type: ignore[empty-body]
-    """aiohttp routes of the plugin's own. Mounted below ``/x/<plugin>/``, so that ``/v2`` cannot be shadowed."""
+    """aiohttp routes of the plugin's own. Called once, when the web application is made.
+
+    Mounted below ``/x/<plugin>/``, so that ``/v2`` cannot be shadowed.
+    """
 
 
 @hookspec
@@ -122,7 +125,10 @@ def quoteway_commands() -> Iterable[click.Command]:  # type: ignore[empty-body]
 
 @hookspec
 def quoteway_event_sources(context: Context) -> Iterable[Mapping[str, Any]]:  # type: ignore[empty-body]
-    """What an indexer may index: rows of ``chain_id``, ``address`` (or None for any), ``topics``, ``protocol``."""
+    """What an indexer may index. Called once, when an indexer starts.
+
+    Rows of ``chain_id``, ``address`` (or None for any), ``topics``, ``protocol``.
+    """
 
 
 @hookspec

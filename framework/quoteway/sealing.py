@@ -44,13 +44,13 @@ _QUOTE_TYPE = "qw-quote+jwt"
 _TRANSACTION_TYPE = "qw-tx+jwt"
 _MAX_INFLATED_BYTES = 65_536
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_REQUESTS: Mapping[str, type[Request]] = {
+_REQUESTS: Mapping[str, Callable[..., Request]] = {
     "s": SwapRequest,
     "p": PoolRequest,
     "v": VaultRequest,
     "d": DeployRequest,
 }
-_REQUEST_TAGS = {cls: tag for tag, cls in _REQUESTS.items()}
+_REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,8 @@ class Sealer:
         """What a ``txId`` commits to. Raises ``NotFound`` when it was not made here or is over its seven days."""
         try:
             claims = self._ring.verify(token, _TRANSACTION_TYPE, "tx", self._issuer)
-            commitment = TransactionCommitment(*claims["c"], expires_at=int(claims["exp"]))
+            values: list[Any] = [*claims["c"], int(claims["exp"])]
+            commitment = TransactionCommitment(*values)
         except (jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
             raise NotFound("The transaction id is unknown.", reason=Reason.QUOTE_INVALID) from None
         if commitment.expires_at <= self._clock():

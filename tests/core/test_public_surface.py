@@ -1,0 +1,229 @@
+"""What plugin authors may rely on: the exports, the hooks, and what imports what."""
+
+import ast
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+import quoteway
+from quoteway import hookimpl, hookspecs
+from quoteway.config import Config
+from quoteway.gateway import Gateway
+from quoteway.models import NATIVE, Capability, SwapRequest, Token
+from quoteway.networks import Network
+from quoteway.plugins import CAPABILITY_HOOKS, NotEnabled, State
+from quoteway.testing.toys import FixedRateSwap, MemoryRpc, ToyPlugin
+
+ROOT = pathlib.Path(__file__).parents[2]
+HOOKS = [name for name in vars(hookspecs) if name.startswith("quoteway_")]
+USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+
+
+def test_the_exports_are_sorted_and_exactly_what_the_module_imports():
+    assert quoteway.__all__ == sorted(quoteway.__all__)
+    tree = ast.parse(pathlib.Path(quoteway.__file__).read_text())
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(quoteway.__all__) == imported - {"annotations"}
+    for name in quoteway.__all__:
+        assert getattr(quoteway, name) is not None
+
+
+def test_every_capability_has_its_hook():
+    assert set(CAPABILITY_HOOKS) == set(Capability)
+    assert {hook for hook, _ in CAPABILITY_HOOKS.values()} <= set(HOOKS)
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_every_hook_tells_when_it_is_called(name):
+    text = inspect.getdoc(getattr(hookspecs, name))
+    assert text
+    assert re.search(r"\b(called|entered)\b", text, re.IGNORECASE), text
+
+
+class Recorder(ToyPlugin):
+    """Implements every hook there is and writes down who was called with what."""
+
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.calls = []
+
+    def note(self, hook, context=None):
+        self.calls.append(hook)
+        assert context is None or context.plugin == "recorder"
+
+    @hookimpl
+    def quoteway_settings(self):
+        from marshmallow import Schema
+
+        self.note("quoteway_settings")
+        return Schema
+
+    @hookimpl
+    def quoteway_routes(self, context):
+        self.note("quoteway_routes", context)
+        return ["a route"]
+
+    @hookimpl
+    def quoteway_commands(self):
+        self.note("quoteway_commands")
+        return ["a command"]
+
+    @hookimpl
+    def quoteway_event_sources(self, context):
+        self.note("quoteway_event_sources", context)
+        return [{"chain_id": 1, "address": None, "topics": [], "protocol": "toy"}]
+
+    @hookimpl
+    def quoteway_observe(self, event):
+        self.note("quoteway_observe")
+        self.calls.append(dict(event))
+        raise RuntimeError("an observer that raises breaks nothing")
+
+
+def _recording(name):
+    inherited = getattr(ToyPlugin, name)
+
+    def hook(self, context):
+        self.note(name, context)
+        return inherited(self, context)
+
+    hook.__name__ = name
+    return hookimpl(hook)
+
+
+for _name in [n for n in HOOKS if n not in vars(Recorder)]:
+    setattr(Recorder, _name, _recording(_name))
+
+
+async def test_every_hook_is_called_and_its_answer_used(make_gateway):
+    entered = []
+
+    @asynccontextmanager
+    async def lifespan(context):
+        assert context.http is not None
+        assert await context.chain(7).head()
+        entered.append(context.plugin)
+        yield
+
+    plugin = Recorder(
+        [MemoryRpc({7}), FixedRateSwap], networks=[Network("seven", 7, "Seven")], lifespan=lifespan
+    )
+    gateway = await make_gateway({"recorder": plugin})
+    assert entered == ["recorder"]
+    assert plugin.calls[0] == "quoteway_settings"
+    assert plugin.calls.index("quoteway_networks") < plugin.calls.index("quoteway_rpc_upstreams")
+    assert plugin.calls.index("quoteway_rpc_upstreams") < plugin.calls.index("quoteway_swap_providers")
+    assert [a for _, a in gateway.registry.ask("quoteway_routes")] == [["a route"]]
+    assert [a for _, a in gateway.registry.commands()] == [["a command"]]
+    ((_, rows),) = gateway.registry.ask("quoteway_event_sources")
+    assert rows[0]["protocol"] == "toy"
+    request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
+    answer = await gateway.spine.quote(Capability.SWAP, request)
+    assert answer.sealed.provider == "fixed-rate"
+    seen = [call for call in plugin.calls if isinstance(call, dict)]
+    assert (seen[-1]["provider"], seen[-1]["method"], seen[-1]["outcome"]) == (
+        "fixed-rate",
+        "quote",
+        "quoted",
+    )
+    assert set(HOOKS) == {call for call in plugin.calls if isinstance(call, str)}
+    for hook in HOOKS:
+        if not hook.endswith(("settings", "routes", "commands", "event_sources", "observe", "lifespan")):
+            assert plugin.calls.count(hook) == 1, f"{hook} is called once"
+
+
+async def test_two_gateways_in_one_process_share_nothing(make_gateway):
+    one = await make_gateway({"a": ToyPlugin([MemoryRpc({7})], networks=[Network("seven", 7, "Seven")])})
+    two = await make_gateway({"b": ToyPlugin([MemoryRpc({8})], networks=[Network("eight", 8, "Eight")])})
+    assert [n.slug for n in one.runtime.networks] == ["seven"]
+    assert [n.slug for n in two.runtime.networks] == ["eight"]
+    assert not set(one.runtime.chains) & set(two.runtime.chains)
+
+
+def test_states_and_reasons_are_the_closed_sets_of_the_design():
+    assert [state.value for state in State] == ["installed", "loaded", "configured", "started", "enabled"]
+    assert {reason.value for reason in NotEnabled} == {
+        "not_selected",
+        "incompatible",
+        "import_failed",
+        "incomplete",
+        "duplicate_id",
+        "disabled",
+        "config_invalid",
+        "credential_missing",
+        "startup_failed",
+    }
+
+
+# --- imports --------------------------------------------------------------------------------------------
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT
+    )
+
+
+def test_no_plugin_of_this_repository_brings_signing_code_into_the_server():
+    """Every installed plugin is loaded and asked for its providers; nothing is started."""
+    done = run(
+        "import sys\n"
+        "from quoteway.config import Config\n"
+        "from quoteway.gateway import Gateway\n"
+        "import quoteway.web.app\n"
+        "gateway = Gateway(Config())\n"
+        "gateway.load()\n"
+        "bad = {'eth_account', 'eth_keys', 'eth_keyfile', 'web3'} & set(sys.modules)\n"
+        "print(sorted(e.name for e in gateway.registry.plugins if e.reason is None), sorted(bad))\n"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("[]"), done.stdout
+    assert "'devnet'" in done.stdout
+
+
+def test_pytest_starts_without_the_heavy_parts():
+    done = run(
+        "import sys, quoteway.testing.pytest_plugin\n"
+        "print(sorted({'aiohttp', 'web3', 'eth_account', 'eth_abi', 'quoteway.gateway', 'quoteway_devnet'}"
+        " & set(sys.modules)))"
+    )
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_the_pool_mathematics_import_the_standard_library_and_themselves_only():
+    for path in (ROOT / "plugins/amm/src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            for name in names:
+                top = name.split(".")[0]
+                assert top in sys.stdlib_module_names or top == "quoteway_amm", f"{path}: {name}"
+
+
+def test_nothing_happens_at_import_of_the_core():
+    """No thread is started and no configuration is read."""
+    done = run(
+        "import os, threading\n"
+        "os.environ['QUOTEWAY_CONFIG'] = '/nonexistent'\n"
+        "import quoteway.gateway, quoteway.spine, quoteway.guard\n"
+        "print(threading.active_count())"
+    )
+    assert done.stdout.strip() == "1", done.stderr
+
+
+def test_a_gateway_without_plugins_loads_and_is_empty():
+    gateway = Gateway(Config(), discover=False)
+    gateway.load()
+    assert gateway.registry.plugins == gateway.registry.providers == ()
