@@ -1,6 +1,7 @@
-"""``quoteway devnet``: the two chains by themselves."""
+"""``quoteway devnet``: the two chains by themselves. ``quoteway demo``: a client that walks them."""
 
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -79,3 +80,33 @@ def _on_signal() -> threading.Event:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     return ended
+
+
+@click.command()
+@click.option("--url", help="A running gateway, as http://127.0.0.1:8080. Left out: the demo starts its own.")
+@click.option(
+    "--node",
+    default=f"http://127.0.0.1:{DEVNET.default_port}",
+    show_default=True,
+    help="The node of chain 31337, with --url.",
+)
+@click.option(
+    "--l2-node",
+    default=f"http://127.0.0.1:{DEVNET_L2.default_port}",
+    show_default=True,
+    help="The node of chain 31338, with --url.",
+)
+def demo(url: str | None, node: str, l2_node: str) -> None:
+    """Quote, sign and execute a series of swaps; compare what came with what was quoted."""
+    from quoteway_devnet.demo.errors import DemoError
+    from quoteway_devnet.demo.run import run
+    from quoteway_devnet.errors import DevnetError
+
+    # As Ctrl-C does: what the demo started is stopped on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        exact = run(url, {DEVNET.slug: node, DEVNET_L2.slug: l2_node})
+    except (DemoError, DevnetError) as error:
+        raise click.ClickException(str(error)) from None
+    if not exact:
+        sys.exit(1)

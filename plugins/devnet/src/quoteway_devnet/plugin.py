@@ -40,9 +40,9 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
 
 @hookimpl
 def quoteway_commands() -> Iterable[click.Command]:
-    from quoteway_devnet.command import devnet
+    from quoteway_devnet.command import demo, devnet
 
-    return (devnet,)
+    return (demo, devnet)
 
 
 @asynccontextmanager

@@ -1,0 +1,106 @@
+"""Finds a pair whose best route is of a wanted sort, by asking quotes and reading their routes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+from quoteway_devnet import abi
+from quoteway_devnet.demo.clients import Gateway
+from quoteway_devnet.demo.errors import DemoError, RefusedError
+from quoteway_devnet.demo.scenarios import SENDER, Hops, Scenario
+from quoteway_devnet.manifest import ChainManifest
+
+_PART_OF_BALANCE = 100_000
+"""Each account starts with 100 million US dollars' worth of a token: a swap of a thousand."""
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A token of the served catalog. ``kind``: ``native`` or a behaviour of ``tables.py``."""
+
+    address: str
+    symbol: str
+    decimals: int
+    kind: str
+
+
+def hops_of(quote: dict[str, Any]) -> Hops:
+    """The hops of all paths of a quote's route."""
+    return [hop for path in (quote["route"] or {"paths": ()})["paths"] for hop in path["hops"]]
+
+
+class Market:
+    """The catalog of one network, and what is known of its routes. ``balance`` reads the sender's."""
+
+    def __init__(self, gateway: Gateway, chain: ChainManifest, balance: Callable[[str], int]) -> None:
+        self._gateway = gateway
+        self._slug = chain.slug
+        self._balance = balance
+        self._routes: dict[Pair, Hops] = {}
+        kinds = {token.address: token.behaviour for token in chain.tokens} | {abi.ZERO_ADDRESS: "native"}
+        self.tokens: dict[str, Listed] = {}
+        for row in gateway.pages(f"/v2/tokens?network={chain.slug}&limit=200"):
+            contract = next(c for c in row["contracts"] if c["network"] == chain.slug)
+            address, decimals = contract["address"], contract["decimals"]
+            if address in kinds:
+                self.tokens[address] = Listed(address, row["symbol"], decimals, kinds[address])
+
+    def request(self, scenario: Scenario) -> dict[str, Any]:
+        """A quote request whose best route fits. Raises DemoError when no pair has one."""
+        for pair in self._candidates(scenario):
+            sold, bought = pair
+            amount = self._balance(sold) // _PART_OF_BALANCE
+            if amount == 0:
+                continue
+            body = {
+                "network": self._slug,
+                "fromToken": sold,
+                "toToken": bought,
+                "amount": str(amount),
+                "address": SENDER.address,
+                **scenario.request,
+            }
+            try:
+                quote = self._gateway.post("/v2/swaps/quote", body)
+            except RefusedError as refusal:
+                # Not every pair has a route; any other refusal would meet the next pair as well.
+                if refusal.reason != "no_route":
+                    raise
+                continue
+            self._learn(pair, hops_of(quote))
+            if scenario.fits(hops_of(quote)):
+                return body
+        raise DemoError(
+            f"No pair of {self._slug} gives a route for the scenario {scenario.title!r}; "
+            "restart the devnet, whose pools may have been traded away from their prices."
+        )
+
+    def _candidates(self, scenario: Scenario) -> Iterator[Pair]:
+        """Every pair of the wanted kinds once: the likely to fit first, then the unknown, then the unlikely.
+
+        A hop seen in a longer route makes the pair of its ends a likely single hop: it saves most questions.
+        """
+        remaining = [
+            (sold.address, bought.address)
+            for sold, bought in permutations(self.tokens.values(), 2)
+            if sold.kind in scenario.sells and bought.kind in scenario.buys
+        ]
+
+        def unlikeliness(pair: Pair) -> int:
+            known = self._routes.get(pair)
+            return 1 if known is None else 0 if scenario.fits(known) else 2
+
+        while remaining:
+            # Chosen anew each time: every quote in between teaches something.
+            pair = min(remaining, key=unlikeliness)
+            remaining.remove(pair)
+            yield pair
+
+    def _learn(self, pair: Pair, hops: Hops) -> None:
+        for hop in hops:
+            self._routes.setdefault((hop["tokenIn"], hop["tokenOut"]), [hop])
+            self._routes.setdefault((hop["tokenOut"], hop["tokenIn"]), [hop])
+        self._routes[pair] = hops

@@ -1,0 +1,78 @@
+"""What the demo shows, as rows of data: which tokens, what route, and what the action must contain."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.tables import DEVNET, DEVNET_L2
+
+Hops = Sequence[Mapping[str, Any]]
+"""The hops of a quote's ``route``, all paths in a row."""
+
+SENDER = ACCOUNTS[1]
+RECIPIENT = ACCOUNTS[2]
+
+_ERC20 = frozenset({"plain", "wrapped"})
+_NO_RETURN = frozenset({"no_return"})
+_FEE_ON_TRANSFER = frozenset({"fee_on_transfer"})
+_NATIVE = frozenset({"native"})
+
+
+def _any_route(hops: Hops) -> bool:
+    return bool(hops)
+
+
+def _one_hop(protocol: str) -> Callable[[Hops], bool]:
+    return lambda hops: [hop["protocol"] for hop in hops] == [protocol]
+
+
+def _mixed(hops: Hops) -> bool:
+    return len({hop["protocol"] for hop in hops}) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A swap worth showing. The pair is found by asking quotes until one ``fits``.
+
+    ``sells`` and ``buys`` are kinds of token: ``native`` or a behaviour of ``tables.py``.
+    """
+
+    title: str
+    fits: Callable[[Hops], bool] = _any_route
+    sells: frozenset[str] = _ERC20
+    buys: frozenset[str] = _ERC20 | _NO_RETURN
+    network: str = DEVNET.slug
+    request: Mapping[str, Any] = field(default_factory=dict)
+    """Members of the quote request beside pair, amount and address."""
+    leftover_allowance: int = 0
+    """Base units that the spender may already take when the action is asked for."""
+    step_kinds: frozenset[str] = frozenset()
+    """Kinds of step that the action must have."""
+    signatures: int = 0
+    """Typed-data signatures that the action must ask for."""
+
+    @property
+    def recipient(self) -> str:
+        return str(self.request.get("toAddress", SENDER.address))
+
+
+SCENARIOS = (
+    Scenario("v2, one hop", _one_hop("uniswap-v2")),
+    Scenario("v3, one hop", _one_hop("uniswap-v3")),
+    Scenario("v4, one hop", _one_hop("uniswap-v4")),
+    Scenario("several hops, kinds mixed", _mixed),
+    Scenario("native coin in", sells=_NATIVE),
+    Scenario("native coin out", buys=_NATIVE),
+    Scenario("Permit2 by signature", request={"approvalMode": "permit2-signature"}, signatures=1),
+    Scenario(
+        "USDT-like, allowance left over",
+        sells=_NO_RETURN,
+        leftover_allowance=1,
+        step_kinds=frozenset({"approval_reset", "approval"}),
+    ),
+    Scenario("fee on transfer, sold", sells=_FEE_ON_TRANSFER),
+    Scenario("fee on transfer, bought", buys=_FEE_ON_TRANSFER),
+    Scenario("to another recipient", request={"toAddress": RECIPIENT.address}),
+    Scenario("second chain", network=DEVNET_L2.slug),
+)

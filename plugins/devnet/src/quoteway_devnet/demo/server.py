@@ -1,0 +1,72 @@
+"""A gateway of the demo's own: ``quoteway serve`` on a free port over devnet chains on free ports."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from quoteway_devnet.chains import Devnet
+from quoteway_devnet.demo.errors import DemoError
+from quoteway_devnet.tables import DEVNET, DEVNET_L2
+
+_READY_TIMEOUT_S = 60.0
+
+
+@contextmanager
+def own_server() -> Iterator[tuple[str, dict[str, str]]]:
+    """The gateway's URL, and the nodes' by slug, during the block. Raises DemoError and DevnetError."""
+    with Devnet.running() as devnet, tempfile.TemporaryDirectory(prefix="quoteway-demo-") as folder:
+        log = Path(folder) / "gateway.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "quoteway", "serve"],
+                # An empty folder and no settings of the user's: the embedded default.
+                cwd=folder,
+                env=_environment(devnet),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            yield _url(process, log), devnet.urls
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _environment(devnet: Devnet) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("QUOTEWAY_")}
+    return inherited | {
+        "QUOTEWAY_SERVER__PORT": "0",
+        "QUOTEWAY_LIMITS__ENABLED": "false",
+        # The chains are ours already: nothing else can have taken their ports in between.
+        "QUOTEWAY_PLUGIN__DEVNET__START": "false",
+        "QUOTEWAY_PLUGIN__DEVNET__PORT": str(devnet.ports[DEVNET.slug]),
+        "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(devnet.ports[DEVNET_L2.slug]),
+    }
+
+
+def _url(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Where it serves, once it says so, which it does when its providers are up."""
+    deadline = time.monotonic() + _READY_TIMEOUT_S
+    while time.monotonic() < deadline:
+        said = log.read_text(errors="replace")
+        if found := re.search(r"is serving on (http://\S+)", said):
+            return found[1]
+        if process.poll() is not None:
+            last = (said.strip().splitlines() or ["no message"])[-1][:300]
+            raise DemoError(f"The gateway did not start ({last}); run `quoteway serve` to see all it says.")
+        time.sleep(0.02)
+    raise DemoError(
+        f"The gateway was not ready within {_READY_TIMEOUT_S:.0f} s; run `quoteway serve` to see why."
+    )

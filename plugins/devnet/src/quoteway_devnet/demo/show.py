@@ -1,0 +1,113 @@
+"""The demo on the terminal: colour where there is one, plain lines elsewhere."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quoteway_devnet.demo.market import Listed
+from quoteway_devnet.demo.scenarios import Hops
+from quoteway_devnet.demo.walk import Outcome
+from quoteway_devnet.demo.wallet import Sent
+
+_PLAIN_WIDTH = 220
+"""Of a file or pipe: no line is folded."""
+
+
+class Screen:
+    """Says what happens, and shows the table at the end."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+        if not self._console.is_terminal:
+            self._console = Console(highlight=False, width=_PLAIN_WIDTH)
+        self.status = self._console.status("")
+
+    def say(self, text: str, style: str = "") -> None:
+        # Text, not markup: symbols and sentences come from the gateway.
+        self._console.print(Text(text, style), soft_wrap=True)
+
+    def heading(self, number: int, count: int, title: str) -> None:
+        self.status.update(f"{number}/{count} {title}")
+        self.say(f"\n{number}. {title}", "bold")
+
+    def waiting(self, seconds: int) -> None:
+        self.say(f"   the gateway's rate limit is reached: waiting {seconds} s", "yellow")
+
+    def quoted(self, quote: dict[str, Any], hops: Hops) -> None:
+        sold, bought = quote["fromToken"], quote["toToken"]
+        self.say(
+            f"   quote     {whole(int(quote['fromAmount']), sold['decimals'])} {sold['symbol']} for "
+            f"{whole(int(quote['toAmount']), bought['decimals'])} {bought['symbol']} by {route(hops)}, "
+            f"at block {quote['block']['number']}"
+        )
+
+    def signature(self, kind: str) -> None:
+        self.say(f"   sign      typed data, {kind}")
+
+    def step(self, number: int, intent: str) -> None:
+        self.say(f"   sign {number}    {intent}", "cyan")
+
+    def mined(self, sent: Sequence[Sent]) -> None:
+        blocks = ", ".join(str(one.block) for one in sent)
+        self.say(f"   receipts  block {blocks}; {sum(one.gas_used for one in sent):,} gas")
+
+    def received(self, outcome: Outcome) -> None:
+        token = outcome.token_out
+        self.say(
+            f"   received  {whole(outcome.received, token.decimals)} {token.symbol}, "
+            f"difference {outcome.difference}",
+            "green" if outcome.exact else "bold red",
+        )
+        if outcome.sold != outcome.amount_in:
+            self.say(f"   sold      {outcome.sold} base units instead of {outcome.amount_in}", "bold red")
+
+    def table(self, outcomes: Sequence[Outcome]) -> None:
+        table = Table(box=box.SIMPLE_HEAD, title="Quoted and received", title_justify="left")
+        for name in ("scenario", "route"):
+            table.add_column(name)
+        for name in ("sold", "quoted", "minimum", "received", "difference", "transactions", "gas"):
+            table.add_column(name, justify="right")
+        for outcome in outcomes:
+            token = outcome.token_out
+            table.add_row(
+                Text(outcome.title),
+                Text(route(outcome.hops)),
+                Text(_short(outcome.sold, outcome.token_in)),
+                *(Text(_short(n, token)) for n in (outcome.quoted, outcome.minimum, outcome.received)),
+                Text(str(outcome.difference), "green" if outcome.exact else "bold red"),
+                str(outcome.transactions),
+                f"{outcome.gas_used:,}",
+            )
+        self._console.print()
+        self._console.print(table)
+
+
+def whole(amount: int, decimals: int) -> str:
+    """``amount`` base units in whole coins, exact: 1234500000, 6 gives ``1,234.5``."""
+    sign = "-" if amount < 0 else ""
+    coins, rest = divmod(abs(amount), 10**decimals)
+    fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
+    return f"{sign}{coins:,}" + (f".{fraction}" if fraction else "")
+
+
+def _short(amount: int, token: Listed) -> str:
+    """Six decimals (four digits of a small amount), cut, for the eye; differences are shown in base units."""
+    coins, _, fraction = whole(amount, token.decimals).partition(".")
+    shown = (
+        fraction[: max(6, len(fraction) - len(fraction.lstrip("0")) + 4)] if coins == "0" else fraction[:6]
+    )
+    return f"{coins}{'.' if shown else ''}{shown} {token.symbol}"
+
+
+def route(hops: Hops) -> str:
+    """As in ``v3 0.05 % > v4 0.3 %``."""
+    return " > ".join(_hop(hop["protocol"], hop["feeBps"]) for hop in hops) or "no route shown"
+
+
+def _hop(protocol: str, fee_bps: float | None) -> str:
+    name = protocol.removeprefix("uniswap-")
+    return name if fee_bps is None else f"{name} {fee_bps / 100:g} %"

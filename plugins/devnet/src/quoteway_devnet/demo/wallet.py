@@ -1,0 +1,111 @@
+"""A devnet account that signs, and sends to the node itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eth_account import Account as Signer
+
+from quoteway_devnet import abi
+from quoteway_devnet.accounts import Account
+from quoteway_devnet.demo.clients import Node
+from quoteway_devnet.demo.errors import DemoError
+
+_TIP_WEI = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What one mined transaction cost: gas in units, and in wei at the price paid."""
+
+    block: int
+    gas_used: int
+    gas_wei: int
+
+
+class Wallet:
+    """One account on one chain."""
+
+    def __init__(self, account: Account, node: Node) -> None:
+        self.address = account.address
+        self._key = account.private_key
+        self._node = node
+
+    def balance(self, token: str, owner: str | None = None) -> int:
+        """Base units that ``owner`` (this account) holds; the zero address is the native coin."""
+        holder = owner or self.address
+        if token == abi.ZERO_ADDRESS:
+            return int(self._node.call("eth_getBalance", holder, "latest"), 16)
+        return self._read(token, abi.call("balanceOf(address)", holder))
+
+    def allowance(self, token: str, spender: str) -> int:
+        """What ``spender`` may take, in base units."""
+        return self._read(token, abi.call("allowance(address,address)", self.address, spender))
+
+    def approve(self, token: str, spender: str, amount: int) -> Sent:
+        """Set an allowance. Raises DemoError."""
+        data = "0x" + abi.call("approve(address,uint256)", spender, amount).hex()
+        return self.send({"to": token, "data": data, "value": "0x0", "chainId": self._node.chain_id}, None)
+
+    def splice(
+        self, transactions: Sequence[dict[str, Any]], signatures: Sequence[dict[str, Any]]
+    ) -> list[dict[str, Any]]:
+        """Sign each typed-data request (EIP-712) and put the 65 bytes where its ``appliesTo`` says.
+
+        Raises DemoError when the place does not hold a signature.
+        """
+        signed = [dict(transaction) for transaction in transactions]
+        for request in signatures:
+            place = request["appliesTo"]
+            signature = Signer.sign_typed_data(self._key, full_message=request["typedData"]).signature
+            target = signed[place["transaction"]]
+            data = bytearray.fromhex(target["data"][2:])
+            start, end = place["offset"], place["offset"] + place["length"]
+            if len(signature) != place["length"] or end > len(data):
+                raise DemoError(
+                    f"The action keeps {place['length']} bytes for a signature of {len(signature)}; "
+                    "this is a defect of the provider, please report it."
+                )
+            data[start:end] = signature
+            target["data"] = "0x" + data.hex()
+        return signed
+
+    def send(self, transaction: dict[str, Any], gas_limit: str | None) -> Sent:
+        """Sign one transaction of an action, send it, wait for its receipt. Raises DemoError when it reverts.
+
+        What the action leaves to the signer is added here: nonce, gas price, and the gas limit of the step.
+        """
+        node = self._node
+        if transaction["chainId"] != node.chain_id:
+            raise DemoError(
+                f"The action is for chain {transaction['chainId']}, not {node.chain_id}; nothing was signed, "
+                "please report it."
+            )
+        base_fee = int(node.call("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+        limit = gas_limit or node.call("eth_estimateGas", {"from": self.address, **_callable(transaction)})
+        signed = Signer.sign_transaction(
+            {
+                **transaction,
+                "nonce": int(node.call("eth_getTransactionCount", self.address, "pending"), 16),
+                "gas": int(limit, 16),
+                "maxFeePerGas": 2 * base_fee + _TIP_WEI,
+                "maxPriorityFeePerGas": _TIP_WEI,
+            },
+            self._key,
+        )
+        identity = node.call("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex())
+        receipt = node.receipt(identity)
+        if receipt["status"] != "0x1":
+            raise DemoError(
+                f"Transaction {identity} to {transaction['to']} reverted on {node.slug}; "
+                "restart the devnet and, if it comes again, please report it."
+            )
+        used = int(receipt["gasUsed"], 16)
+        return Sent(int(receipt["blockNumber"], 16), used, used * int(receipt["effectiveGasPrice"], 16))
+
+    def _read(self, token: str, data: bytes) -> int:
+        return int(self._node.call("eth_call", {"to": token, "data": "0x" + data.hex()}, "latest"), 16)
+
+
+def _callable(transaction: dict[str, Any]) -> dict[str, Any]:
+    return {name: transaction[name] for name in ("to", "data", "value")}
