@@ -1,6 +1,7 @@
 """The chain client against anvil, and against a node that misbehaves on purpose."""
 
 import asyncio
+import gc
 import logging
 import time
 
@@ -18,7 +19,8 @@ from quoteway.networks import Network
 
 RICH = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # anvil's first account
 NOBODY = "0x00000000000000000000000000000000000000A1"
-DEVNET = Network("devnet", 31337, "Devnet", head_poll_s=0.05)
+DEVNET = Network("devnet", 31337, "Devnet", head_poll_s=60)
+FAST = Network("devnet", 31337, "Devnet", head_poll_s=0.05)
 
 # Runtime code of odd contracts, put at an address with anvil_setCode.
 BURNS_GAS = "0x5b600056"  # JUMPDEST PUSH1 0 JUMP
@@ -107,14 +109,16 @@ def token(devnet, symbol):
 # --- the head -----------------------------------------------------------------------------------------------
 
 
-async def test_the_head_is_known_without_asking_and_followed(fresh_devnet, chain):
-    rpc = fresh_devnet.rpc()
+async def test_the_head_is_known_without_asking_and_followed(fresh_devnet, make_chain, node):
+    rpc, chain = fresh_devnet.rpc(), make_chain(node)
     first = await chain.head()
     sent = chain.requests
     assert await chain.head() == first
     assert chain.requests == sent
     await asyncio.to_thread(rpc, "anvil_mine", "0x1")
     assert (await chain.head(fresh=True)).number == first.number + 1
+    chain = make_chain(node, network=FAST)
+    await chain.head()
     await asyncio.to_thread(rpc, "anvil_mine", "0x1")
     for _ in range(100):
         await asyncio.sleep(0.02)
@@ -126,7 +130,7 @@ async def test_the_head_is_known_without_asking_and_followed(fresh_devnet, chain
 async def test_polling_ends_when_nobody_asks(make_chain):
     node = Node()
     node.answers["eth_getBlockByNumber"] = block_answer(5)
-    chain = make_chain(node, idle_s=0.1)
+    chain = make_chain(node, network=FAST, idle_s=0.1)
     await chain.head()
     await asyncio.sleep(0.4)
     asked = len(node.asked)
@@ -139,7 +143,7 @@ async def test_a_failing_node_is_logged_once_and_never_serves_an_old_head(make_c
     now = [0.0]
     node = Node()
     node.answers["eth_getBlockByNumber"] = block_answer(5)
-    chain = make_chain(node, clock=lambda: now[0])
+    chain = make_chain(node, network=FAST, clock=lambda: now[0])
     await chain.head()
     node.broken = UpstreamError("down", reason=Reason.RPC_ERROR)
     with caplog.at_level(logging.WARNING, "quoteway.evm"):
@@ -204,6 +208,26 @@ async def test_a_read_nobody_waits_for_is_given_up():
     waiters[1].cancel()
     await asyncio.wait_for(cancelled.wait(), 1)
     assert await asyncio.gather(*waiters, return_exceptions=True)
+
+
+async def test_a_failure_nobody_waits_for_is_no_noise():
+    flights, noise = SingleFlight(), []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: noise.append(context))
+
+    async def fails_when_cancelled():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise UpstreamError("down")
+
+    waiter = asyncio.create_task(flights.run("key", fails_when_cancelled))
+    await asyncio.sleep(0)
+    waiter.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiter
+    await asyncio.sleep(0.01)
+    gc.collect()
+    assert not noise
 
 
 async def test_every_waiter_gets_the_error(make_chain):
@@ -342,6 +366,27 @@ async def test_more_reads_than_one_call_holds(chain, devnet):
     # Identical parts are one request; the last part is shorter.
     assert chain.requests - sent == 2
     assert await chain.call_many([], block=block) == []
+
+
+@pytest.mark.parametrize("answer", [None, "0x", "0x12", "0xzz", "12", 5, "0x" + "00" * 64])
+async def test_a_garbled_answer_to_a_batch_is_an_upstream_error(make_chain, answer):
+    node = Node()
+    node.answers |= {"eth_getBlockByNumber": block_answer(5), "eth_call": answer}
+    with pytest.raises(UpstreamError):
+        await make_chain(node).call_many([NativeBalance(RICH)])
+
+
+async def test_blocks_by_number_and_tag(chain):
+    head = await chain.head()
+    assert await chain.block(head.number) == head
+    assert (await chain.block("finalized")).number <= head.number
+    with pytest.raises(UpstreamError, match="has no block"):
+        await chain.block(head.number + 1000)
+
+
+async def test_code(chain, devnet):
+    assert await chain.code(NOBODY) == b""
+    assert len(await chain.code(token(devnet, "USDC"))) > 100
 
 
 @settings(max_examples=25, deadline=None)

@@ -9,7 +9,8 @@ import orjson
 import pytest
 from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
-from quoteway.evm.abi import function
+from quoteway.evm.abi import event_topic, function
+from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot, assume_balance
 from quoteway.evm.chain import Chain, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Step
@@ -130,6 +131,16 @@ async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chai
         AssetChange(account, asset, delta) for (account, asset), delta in zip(watch, moved, strict=True)
     )
     assert (run.allowance_changes[0].before, run.allowance_changes[0].after) == (0, 0)
+
+
+async def test_an_older_block_can_be_simulated_on(fresh_devnet, chain):
+    usdc = token(fresh_devnet, "USDC")
+    block = await chain.head(fresh=True)
+    await execute(fresh_devnet, [step(erc20.TRANSFER, usdc, NOBODY, 777)])
+    newer = await chain.head(fresh=True)
+    back = [step(erc20.TRANSFER, usdc, RICH, 777)]
+    assert (await simulate(chain, block, NOBODY, back))[0].status == "reverted"
+    assert (await simulate(chain, newer, NOBODY, back))[0].status == "success"
 
 
 async def test_the_gas_limit_covers_what_is_refunded_afterwards(fresh_devnet, chain):
@@ -290,6 +301,69 @@ async def test_a_node_without_simulation_is_skipped_and_not_asked_again(open_cha
         sent = chain.requests
     await simulate(chain, block, RICH, [payment(NOBODY, 1)])
     assert chain.requests == sent
+
+
+def word(value):
+    return f"0x{value:064x}"
+
+
+async def test_what_the_logs_of_other_standards_say(open_chain):
+    me, other, operator = int(RICH, 16), int(NOBODY, 16), int(SPENDER, 16)
+    transfer, approval, everything = (
+        event_topic(signature)
+        for signature in (
+            "Transfer(address,address,uint256)",
+            "Approval(address,address,uint256)",
+            "ApprovalForAll(address,address,bool)",
+        )
+    )
+    permit2_approval = event_topic("Approval(address,address,address,uint160,uint48)")
+    all_words = "0x" + "".join(word(value)[2:] for value in (me, other, 5))
+    logs = [
+        ([transfer, word(me), word(other), word(123)], "0x"),  # ERC-721: the last is the token's id
+        ([transfer], all_words),  # nothing indexed, as in tokens older than EIP-20's final text
+        ([approval, word(me), word(operator), word(123)], "0x"),
+        ([approval, word(me), word(0), word(123)], "0x"),  # ERC-721: nobody, so a revocation
+        ([everything, word(me), word(operator)], word(1)),
+        ([everything, word(me), word(operator)], word(0)),
+        ([permit2_approval, word(me), word(other), word(operator)], all_words),  # not by Permit2: no grant
+        ([transfer, word(me)], "0x"),
+        ([], "0x"),
+    ]
+
+    def rewrite(method, answer):
+        if method == "eth_simulateV1":
+            for topics, data in logs:
+                entry = {"address": ODD, "topics": topics, "data": data}
+                answer["result"][0]["calls"][1]["logs"].append(entry)
+        return answer
+
+    chain = open_chain(rewrite)
+    run, _, trace = await simulate(chain, await chain.head(), RICH, [payment(NOBODY, 0)])
+    assert run.status == "success"
+    odd = checksum(ODD)
+    sent = [Transfer(0, odd, RICH, NOBODY, 1), Transfer(0, odd, RICH, NOBODY, 5)]
+    assert [each for each in trace.transfers if each.token == odd] == sent
+    assert [(each.spender, each.amount) for each in trace.approvals] == [
+        (checksum(SPENDER), 1),
+        (NATIVE, 0),
+        (checksum(SPENDER), MAX_UINT256),
+        (checksum(SPENDER), 0),
+    ]
+
+
+async def test_a_token_that_does_not_answer_has_no_delta(chain, devnet):
+    usdc = token(devnet, "USDC")
+    run, _, _ = await simulate(
+        chain,
+        await chain.head(),
+        RICH,
+        [payment(NOBODY, 1)],
+        watch=[(RICH, NOBODY), (RICH, usdc), (RICH, usdc)],
+        allowances=[(NOBODY, RICH, SPENDER)],
+    )
+    assert run.asset_changes == (AssetChange(RICH, usdc, 0),)
+    assert run.allowance_changes == ()
 
 
 async def test_the_answer_in_geths_shape(open_chain):

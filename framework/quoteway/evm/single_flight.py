@@ -29,6 +29,8 @@ class SingleFlight:
             flight.waiters -= 1
             if not flight.waiters:
                 flight.task.cancel()
+                # Nobody is left to see how it ends: a failure on the way out is no news.
+                flight.task.add_done_callback(_take_outcome)
             # Also when done: the next caller wants a new answer, not an old one.
             if (flight.task.done() or not flight.waiters) and self._flights.get(key) is flight:
                 del self._flights[key]
@@ -42,6 +44,11 @@ class SingleFlight:
         if tasks:
             # wait, not gather: a task that swallows cancellation must not hold the shutdown.
             await asyncio.wait(tasks, timeout=1.0)
+
+
+def _take_outcome(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
 
 
 class _Flight:

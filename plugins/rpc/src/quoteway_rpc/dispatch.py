@@ -40,6 +40,8 @@ class Dispatcher(RpcUpstream):
 
     async def healthy(self) -> bool | None:
         """Whether some upstream of every network is not cooling down after a failure."""
+        if not self._upstreams:
+            return None
         now = self._clock()
         return all(
             any(not upstream.cooling(now) for upstream in upstreams) for upstreams in self._upstreams.values()
