@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from quoteway.gateway import Gateway
 
 CONFIG_OPTION = click.option(
-    "--config", "config_path", type=click.Path(path_type=Path, dir_okay=False), help="Configuration file (TOML)."
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Configuration file (TOML).",
 )
 
 
@@ -112,10 +115,8 @@ def _config(
     given = {"host": host, "port": port, "workers": workers}
     server = replace(config.server, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each has its own type
     sections = dict(config.plugin_sections)
-    if no_devnet:
-        # said in the plugin's own section, where its schema knows the word; without the plugin there is none to stop
-        if _is_installed("devnet"):
-            sections["devnet"] = {**sections.get("devnet", {}), "mode": "off"}
+    if no_devnet and _is_installed("devnet"):  # a section for a plugin that is not installed is an error
+        sections["devnet"] = {**sections.get("devnet", {}), "enabled": False}
     return replace(config, server=server, plugin_sections=sections)
 
 
@@ -132,14 +133,18 @@ def _announce(gateway: Gateway, url: str) -> None:
     registry = gateway.registry
     enabled = [entry.provider for entry in registry.providers if entry.enabled]
     networks = [network.slug for network in gateway.runtime.networks]
-    refused = [plugin for plugin in registry.plugins if plugin.reason is not None and plugin.reason != "not_selected"]
+    refused = [
+        plugin for plugin in registry.plugins if plugin.reason is not None and plugin.reason != "not_selected"
+    ]
     lines = [
         "",
         f"  Quoteway is serving on {url}",
         f"    networks   {', '.join(networks) or 'none (give one an RPC URL in quoteway.toml)'}",
         f"    providers  {', '.join(sorted({provider.id for provider in enabled})) or 'none'}",
     ]
-    lines += [f"    not up     {plugin.name}: {plugin.reason} ({_first_line(plugin.detail)})" for plugin in refused]
+    lines += [
+        f"    not up     {plugin.name}: {plugin.reason} ({_first_line(plugin.detail)})" for plugin in refused
+    ]
     lines += ["", "  Try:", f"    curl -s {url}/v2/providers", f"    curl -s '{url}/v2/tokens?limit=5'", ""]
     click.echo("\n".join(lines), err=True)
 
@@ -174,7 +179,9 @@ def providers(config_path: Path | None) -> None:
             )
     widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        click.echo("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        click.echo(
+            "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
 
 
 def _loaded(config_path: Path | None) -> Gateway:

@@ -172,7 +172,7 @@ class Config:
     auth: AuthConfig = field(default_factory=AuthConfig)
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
     networks: Mapping[str, NetworkConfig] = field(default_factory=dict)
-    plugin_sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    plugin_sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     embedded: bool = True
     path: Path | None = None
     worker: int = 0

@@ -1,4 +1,6 @@
-"""What ``quoteway doctor`` looks at: the interpreter, the tools, the configuration, the plugins, the RPC endpoints."""
+"""What ``quoteway doctor`` looks at: the interpreter, the tools, the configuration, the plugins, the RPC
+endpoints.
+"""
 
 from __future__ import annotations
 
@@ -47,13 +49,18 @@ def _python() -> Iterator[Finding]:
 
 
 def _tools() -> Iterator[Finding]:
-    for tool, use in (("anvil", "runs the devnet (fetched when missing)"), ("node", "fetches anvil for the devnet")):
+    for tool, use in (
+        ("anvil", "runs the devnet (fetched when missing)"),
+        ("node", "fetches anvil for the devnet"),
+    ):
         path = shutil.which(tool)
         if path is None:
             yield Finding("warn", tool, f"not on PATH; it {use}")
             continue
         try:
-            answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)  # noqa: S603, ASYNC221
+            answer = subprocess.run(  # noqa: S603 - found on PATH, asked for its version
+                [path, "--version"], capture_output=True, text=True, timeout=10, check=False
+            )
             yield Finding("ok", tool, (answer.stdout.splitlines() or ["no version"])[0])
         except (OSError, subprocess.TimeoutExpired) as error:
             yield Finding("warn", tool, f"does not run: {error}")
@@ -109,7 +116,9 @@ async def _endpoints(gateway: Gateway) -> list[Finding]:
     return findings
 
 
-async def _endpoint(session: aiohttp.ClientSession, subject: str, endpoint: Endpoint, chain_id: int) -> Finding:
+async def _endpoint(
+    session: aiohttp.ClientSession, subject: str, endpoint: Endpoint, chain_id: int
+) -> Finding:
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
     try:
         async with session.post(endpoint.url, json=call, headers=dict(endpoint.headers)) as response:
@@ -119,5 +128,7 @@ async def _endpoint(session: aiohttp.ClientSession, subject: str, endpoint: Endp
         # the type only: messages of the HTTP client hold the URL
         return Finding("fail", subject, f"no usable answer ({type(error).__name__})")
     if found != chain_id:
-        return Finding("fail", subject, f"it is chain {found}, expected {chain_id}: correct the URL or the network")
+        return Finding(
+            "fail", subject, f"it is chain {found}, expected {chain_id}: correct the URL or the network"
+        )
     return Finding("ok", subject, f"chain {found}")

@@ -1,7 +1,8 @@
-"""Structured logs: every standard library logger as one JSON object a line, without secrets, tokens or control bytes.
+"""Structured logs: every standard library logger as one JSON object a line, without secrets, tokens or
+control bytes.
 
-Plugins log with ``logging``; nothing else is needed. (structlog would render the same lines, yet its import brings in
-rich and costs 60 ms of the start.)
+Plugins log with ``logging``; nothing else is needed. (structlog would render the same lines, yet its import
+brings in rich and costs 60 ms of the start.)
 """
 
 from __future__ import annotations
@@ -20,20 +21,22 @@ from quoteway.config import Config
 from quoteway.credentials import REDACTED, Secret
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_TOKEN = r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}"
+_SEALED = r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}"
 _USER_INFO = r"(?<=://)[^/\s@]+@"
 _SHORTEST_SECRET = 6
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 class Redactor:
-    """Takes out of a text whatever the configuration holds as a secret, quote tokens, and user info in URLs."""
+    """Takes out of a text whatever the configuration holds as a secret, quote tokens, and user info in
+    URLs.
+    """
 
     def __init__(self, config: Config) -> None:
         secrets = {text for text in _secrets(config) if len(text) >= _SHORTEST_SECRET}
         # longest first: a URL before the key that is part of it
         known = [re.escape(text) for text in sorted(secrets, key=lambda text: (-len(text), text))]
-        self._pattern = re.compile("|".join([*known, _TOKEN, _USER_INFO]))
+        self._pattern = re.compile("|".join([*known, _SEALED, _USER_INFO]))
 
     def __call__(self, text: str) -> str:
         return self._pattern.sub(REDACTED, text)

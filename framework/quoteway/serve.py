@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import gc
 import logging
 import os
 import secrets
@@ -34,7 +35,8 @@ STEADY_S = 10.0
 """A worker that lived this long starts again without delay."""
 
 
-# --- one process ----------------------------------------------------------------------------------------------
+# --- one process
+# ----------------------------------------------------------------------------------------------
 
 
 def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
@@ -63,9 +65,13 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
         log.info("listening on %s", url)
         # Only now: importing plugins takes longer than all of the above, and /healthz answers meanwhile.
         await gateway.start()
-        waiting = asyncio.create_task(_announce(gateway, url, announce))
-        await stop.wait()
-        waiting.cancel()
+        settling = asyncio.create_task(_settle(gateway, url, announce), name="serve:settle")
+        stopping = asyncio.create_task(stop.wait(), name="serve:stop")
+        await asyncio.wait([settling, stopping], return_when=asyncio.FIRST_COMPLETED)
+        if settling.done():
+            settling.result()
+        settling.cancel()
+        await stopping
         log.info("stopping: requests under way get %g s", config.server.shutdown_timeout_s)
     finally:
         await runner.cleanup()
@@ -101,8 +107,14 @@ async def _listen(runner: web.AppRunner, config: Config) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-async def _announce(gateway: Gateway, url: str, announce: Callable[[Gateway, str], None] | None) -> None:
+async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str], None] | None) -> None:
+    """Waits until the plugins are up. Raises ``ConfigError`` when they can never be."""
     await gateway.started()
+    if not gateway.ready:
+        raise ConfigError("start-up failed: the reason stands above")
+    # Modules and plugins stay for good: walking them at every collection costs a tenth of a cached answer.
+    gc.collect()
+    gc.freeze()
     if announce is not None:
         announce(gateway, url)
 
@@ -115,14 +127,16 @@ def is_worker(environ: Mapping[str, str] = os.environ) -> bool:
 def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
     if error.errno == errno.EADDRINUSE:
         return ConfigError(
-            f"port {port} on {host} is taken: stop what listens there, or choose another with --port (0 for any free one)"
+            f"port {port} on {host} is taken: stop what listens there, or choose another with --port "
+            "(0 for any free one)"
         )
     if error.errno == errno.EACCES:
-        return ConfigError(f"port {port} on {host} needs privileges this user does not have: choose one above 1023")
+        return ConfigError(f"port {port} on {host} needs privileges this user lacks: choose one above 1023")
     return ConfigError(f"cannot listen on {host} port {port}: {error.strerror or error}")
 
 
-# --- several processes ----------------------------------------------------------------------------------------
+# --- several processes
+# ----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -149,7 +163,10 @@ class Supervisor:
 
     def run(self) -> int:
         """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up."""
-        with _reserved_port(self.config) as port, tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder:
+        with (
+            _reserved_port(self.config) as port,
+            tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
+        ):
             shared = self._shared_environment(port, folder)
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
             previous = {name: signal.signal(name, self._on_signal) for name in STOP_SIGNALS}
@@ -219,8 +236,8 @@ class Supervisor:
 def _reserved_port(config: Config) -> Iterator[int]:
     """The port, proven free and held for the run without listening on it: workers share it, strangers cannot.
 
-    Raises ``ConfigError`` when it is taken. Without this, SO_REUSEPORT would let two deployments of one user share a
-    port silently.
+    Raises ``ConfigError`` when it is taken. Without this, SO_REUSEPORT would let two deployments of one user
+    share a port silently.
     """
     host, port = config.server.host, config.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import aiohttp
 import jsonschema
 import pytest
-from aiohttp import web
-
 import quoteway.config as configuration
+from aiohttp import web
 from quoteway.errors import RpcError, UpstreamError
 from quoteway.evm.abi import function
 from quoteway.gateway import Gateway
@@ -91,7 +90,11 @@ class ToySwaps(Wrapping, SwapProvider):
     id, title = "toy-swaps", "Toy swaps"
 
     async def quote(self, request):
-        if request.token_in.address != NATIVE or request.token_out.address != self.weth or request.is_cross_chain:
+        if (
+            request.token_in.address != NATIVE
+            or request.token_out.address != self.weth
+            or request.is_cross_chain
+        ):
             return None
         return await self.wrap(request, request.amount_in, recipient=request.recipient)
 
@@ -112,7 +115,11 @@ class ToyBridge(Wrapping, BridgeProvider):
             return None
         details = {"estimatedSeconds": 12, "fillDeadline": None, "refund": None}
         return await self.wrap(
-            request, request.amount_in, recipient=request.recipient, to_chain=request.to_chain_id, details=details
+            request,
+            request.amount_in,
+            recipient=request.recipient,
+            to_chain=request.to_chain_id,
+            details=details,
         )
 
     async def track(self, chain_id, transaction_hash):
@@ -203,7 +210,9 @@ class ToyTokens(TokenCatalog):
         self.networks = frozenset({chain_id})
         self.listed = [
             TokenProfile("eth", "Ether", "ETH", 1_700_000_000, (Token(chain_id, NATIVE, 18, "ETH"),), rank=2),
-            TokenProfile("weth", "Wrapped Ether", "WETH", 1_700_000_000, (Token(chain_id, weth, 18, "WETH"),), rank=1),
+            TokenProfile(
+                "weth", "Wrapped Ether", "WETH", 1_700_000_000, (Token(chain_id, weth, 18, "WETH"),), rank=1
+            ),
         ]
 
     async def tokens(self, chain_id):
@@ -214,7 +223,9 @@ class ToyTokens(TokenCatalog):
 
     async def token(self, chain_id, address):
         found = [token for profile in self.listed for token in profile.contracts]
-        return next((token for token in found if (token.chain_id, token.address) == (chain_id, address)), None)
+        return next(
+            (token for token in found if (token.chain_id, token.address) == (chain_id, address)), None
+        )
 
 
 class ToyUpstream(RpcUpstream):
@@ -373,7 +384,9 @@ async def serve_app():
 
 @pytest.fixture
 async def api(serve_app):
-    """An app with one network and no capability beyond reads that fail: every input is checked, nothing served."""
+    """An app with one network and no capability beyond reads that fail: every input is checked, nothing
+    served.
+    """
     return await serve_app({"bare": BareNetwork()})
 
 
@@ -391,7 +404,9 @@ async def toys(serve_app, toy_plugin):
 
 
 class Contract:
-    """The OpenAPI document as the judge of answers: every member documented, every documented member there."""
+    """The OpenAPI document as the judge of answers: every member documented, every documented member
+    there.
+    """
 
     def __init__(self):
         self.document = json.loads(openapi_document())
@@ -408,7 +423,10 @@ class Contract:
     def check(self, operation_id, answer):
         assert answer.headers["X-Request-ID"]
         response = self.operations[operation_id]["responses"][str(answer.status)]
-        schema = {**response["content"]["application/json"]["schema"], "components": self.document["components"]}
+        schema = {
+            **response["content"]["application/json"]["schema"],
+            "components": self.document["components"],
+        }
         jsonschema.Draft202012Validator(schema).validate(answer.body)
         return answer.body
 

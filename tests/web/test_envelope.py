@@ -1,4 +1,6 @@
-"""Bodies, paths and methods that cannot be served: the right status, the envelope, and a server that goes on."""
+"""Bodies, paths and methods that cannot be served: the right status, the envelope, and a server that goes
+on.
+"""
 
 import gzip
 
@@ -61,12 +63,18 @@ async def test_readable_bodies_with_wrong_members_are_422(api, refused, case):
      "application/json; charset=latin-1", "application/json; charset=nonsense", "application/xml", "json"],
 )  # fmt: skip
 async def test_other_content_types_are_415(api, refused, kind):
-    refused(await api.request("POST", PATH, data=b"{}", headers={"Content-Type": kind}), 415, "invalid_request")
+    refused(
+        await api.request("POST", PATH, data=b"{}", headers={"Content-Type": kind}), 415, "invalid_request"
+    )
 
 
-@pytest.mark.parametrize("kind", ["application/json", "APPLICATION/JSON; charset=UTF-8", "application/vnd.x+json"])
+@pytest.mark.parametrize(
+    "kind", ["application/json", "APPLICATION/JSON; charset=UTF-8", "application/vnd.x+json"]
+)
 async def test_json_content_types_are_read(api, refused, kind):
-    refused(await api.request("POST", PATH, data=b"{}", headers={"Content-Type": kind}), 422, "validation_error")
+    refused(
+        await api.request("POST", PATH, data=b"{}", headers={"Content-Type": kind}), 422, "validation_error"
+    )
 
 
 async def test_a_compressed_bomb_is_413(api, refused):

@@ -5,7 +5,6 @@ import logging
 from dataclasses import replace
 
 import pytest
-
 from quoteway.config import AuthConfig, LimitsConfig, Secret
 from quoteway.logs import JsonFormatter, Redactor
 from quoteway.web.limiting import Callers, Counters, Limiter
@@ -41,7 +40,8 @@ async def test_no_version_is_told(api):
     assert (await api.get("/nowhere")).headers["Server"] == "quoteway"
 
 
-# --- limits ---------------------------------------------------------------------------------------------------
+# --- limits
+# ---------------------------------------------------------------------------------------------------
 
 
 async def limited(serve_app, make_config, **server):
@@ -120,7 +120,7 @@ async def test_counters_expire_and_are_swept(monkeypatch):
 
 async def test_a_store_that_fails_lets_requests_pass(caplog):
     class Broken(Counters):
-        async def incr(self, key, expiry, amount=1):
+        def count(self, key, expiry, now, amount=1):
             raise OSError("canary")
 
     limiter = Limiter(LimitsConfig(), storage=Broken())
@@ -129,13 +129,19 @@ async def test_a_store_that_fails_lets_requests_pass(caplog):
     assert "canary" not in caplog.text
 
 
-# --- keys -----------------------------------------------------------------------------------------------------
+# --- keys
+# -----------------------------------------------------------------------------------------------------
 
 
 async def test_keys(serve_app, make_config, refused):
     keys = (Secret(CANARY), Secret("second-key"))
     api = await serve_app(config=replace(make_config(), auth=AuthConfig(keys=keys)))
-    for headers in ({}, {"Authorization": "Bearer no"}, {"Authorization": CANARY}, {"Authorization": f"Basic {CANARY}"}):
+    for headers in (
+        {},
+        {"Authorization": "Bearer no"},
+        {"Authorization": CANARY},
+        {"Authorization": f"Basic {CANARY}"},
+    ):
         answer = await api.get("/v2/providers", headers=headers)
         refused(answer, 401, "unauthorized")
         assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -145,7 +151,8 @@ async def test_keys(serve_app, make_config, refused):
     assert (await api.get("/healthz")).status == 200
 
 
-# --- CORS -----------------------------------------------------------------------------------------------------
+# --- CORS
+# -----------------------------------------------------------------------------------------------------
 
 
 async def test_cors(serve_app, make_config):
@@ -162,7 +169,10 @@ async def test_cors(serve_app, make_config):
         assert answer.headers["Access-Control-Allow-Origin"] == ours
         assert "X-Request-ID" in answer.headers["Access-Control-Expose-Headers"]
         assert answer.headers["Vary"] == "Origin"
-        assert "Access-Control-Allow-Origin" not in (await api.get(path, headers={"Origin": "https://evil"})).headers
+        assert (
+            "Access-Control-Allow-Origin"
+            not in (await api.get(path, headers={"Origin": "https://evil"})).headers
+        )
     assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
@@ -171,7 +181,8 @@ async def test_cors_is_off_by_default(api):
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-# --- metrics and logs -----------------------------------------------------------------------------------------
+# --- metrics and logs
+# -----------------------------------------------------------------------------------------
 
 
 async def test_metrics_are_bounded(api):
@@ -188,10 +199,19 @@ async def test_metrics_are_bounded(api):
 
 
 async def test_metrics_count_provider_outcomes(toys):
-    body = {"network": "devnet", "fromToken": "native", "toToken": toys.weth, "amount": "1", "address": toys.weth}
+    body = {
+        "network": "devnet",
+        "fromToken": "native",
+        "toToken": toys.weth,
+        "amount": "1",
+        "address": toys.weth,
+    }
     await toys.post("/v2/swaps/quote", body)
     text = (await toys.get("/metrics")).raw.decode()
-    assert 'quoteway_provider_outcomes_total{capability="swap",outcome="quoted",provider="toy-swaps"} 1.0' in text
+    assert (
+        'quoteway_provider_outcomes_total{capability="swap",outcome="quoted",provider="toy-swaps"} 1.0'
+        in text
+    )
 
 
 async def test_metrics_may_have_a_port_of_their_own(serve_app, make_config, refused, unused_tcp_port):

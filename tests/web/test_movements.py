@@ -6,7 +6,13 @@ ETH = "0x0000000000000000000000000000000000000000"
 
 
 async def quote_swap(api, **members):
-    body = {"network": "devnet", "fromToken": "native", "toToken": api.weth, "amount": "1000", "address": WALLET}
+    body = {
+        "network": "devnet",
+        "fromToken": "native",
+        "toToken": api.weth,
+        "amount": "1000",
+        "address": WALLET,
+    }
     return await api.post("/v2/swaps/quote", {**body, **members})
 
 
@@ -15,7 +21,12 @@ async def test_swap_quote(toys, contract):
     body = contract.check("createSwapQuote", answer)
     assert answer.status == 200
     assert answer.headers["Cache-Control"] == "no-store"
-    assert (body["kind"], body["provider"], body["status"], body["chainId"]) == ("swap", "toy-swaps", "active", 31337)
+    assert (body["kind"], body["provider"], body["status"], body["chainId"]) == (
+        "swap",
+        "toy-swaps",
+        "active",
+        31337,
+    )
     assert body["fromToken"]["address"] == ETH
     assert body["fromToken"]["isNative"] is True
     assert (body["fromAmount"], body["toAmount"], body["toAmountMin"]) == ("1000", "1000", "1000")
@@ -38,7 +49,16 @@ async def test_quote_is_read_back_from_its_token_alone(toys, contract):
     quoted = (await quote_swap(toys)).body
     answer = await toys.get(f"/v2/swaps/quote/{quoted['quoteId']}")
     shown = contract.check("getSwapQuote", answer)
-    for member in ("quoteId", "provider", "createdAt", "expiresAt", "request", "block", "toAmountMin", "slippageBps"):
+    for member in (
+        "quoteId",
+        "provider",
+        "createdAt",
+        "expiresAt",
+        "request",
+        "block",
+        "toAmountMin",
+        "slippageBps",
+    ):
         assert shown[member] == quoted[member]
     assert shown["gas"] is None
     assert shown["attempts"] is None
@@ -96,9 +116,18 @@ async def test_submit_never_says_submitted_without_a_relay(toys, refused):
     action = (await toys.post(f"/v2/swaps/{quoted['quoteId']}/action")).body
     tx_id = action["steps"][0]["txId"]
     payload = {"signedPayload": "0x02" + "f8" + "00" * 90}
-    refused(await toys.post(f"/v2/transactions/{tx_id}/submit", payload), 503, "provider_unavailable", "relay_unsupported")
+    refused(
+        await toys.post(f"/v2/transactions/{tx_id}/submit", payload),
+        503,
+        "provider_unavailable",
+        "relay_unsupported",
+    )
     refused(await toys.post("/v2/transactions/nothing/submit", payload), 404, "not_found")
-    refused(await toys.post(f"/v2/transactions/{tx_id}/submit", {"signedPayload": "0xzz"}), 422, "validation_error")
+    refused(
+        await toys.post(f"/v2/transactions/{tx_id}/submit", {"signedPayload": "0xzz"}),
+        422,
+        "validation_error",
+    )
 
 
 async def test_bridge_runs_on_the_same_spine(toys, contract, refused):

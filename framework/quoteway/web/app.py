@@ -22,7 +22,7 @@ from quoteway.web import (
     transactions,
     vaults,
 )
-from quoteway.web.cache import CACHE, CatalogCache, cached, keep
+from quoteway.web.cache import CACHE, CatalogCache, keep, kept_answers
 from quoteway.web.front_door import FrontDoor
 from quoteway.web.health import health_routes, metrics_handler
 from quoteway.web.metrics import Metrics
@@ -46,12 +46,15 @@ def operations() -> tuple[Operation, ...]:
 
 
 def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
-    """The application. With ``run_gateway`` it starts and stops the gateway with itself; without, its maker does."""
+    """The application. With ``run_gateway`` it starts and stops the gateway with itself; without, its maker
+    does.
+    """
     metrics = Metrics()
-    front_door = FrontDoor(gateway.config, metrics)
+    cache = CatalogCache()
+    front_door = FrontDoor(gateway.config, metrics, kept_answers(cache, lambda: gateway.registry.revision))
     app = web.Application(middlewares=[front_door.serve])
     app[GATEWAY] = gateway
-    app[CACHE] = CatalogCache()
+    app[CACHE] = cache
     app[movements.METRICS] = metrics
     app[rpc.REDACTOR] = Redactor(gateway.config)
     every = operations()
@@ -91,8 +94,7 @@ def _add_openapi(
     app: web.Application, front_door: FrontDoor, gateway: Gateway, every: Sequence[Operation]
 ) -> None:
     async def show(request: web.Request) -> web.StreamResponse:
-        kept = cached(request, 0)
-        return kept if kept is not None else keep(request, 0, openapi_document())
+        return keep(request, gateway.registry.revision, openapi_document())
 
     async def unused(call: object) -> dict[str, object]:
         raise NotImplementedError
@@ -106,6 +108,7 @@ def _add_openapi(
         unused,
         OpenApiDocument,
         needs_ready=False,
+        cacheable=True,
     )
     app.router.add_get("/v2/openapi.json", show)
 

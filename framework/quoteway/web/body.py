@@ -1,4 +1,6 @@
-"""Reading a JSON body: type, size, time and syntax, each with its own refusal and never an exception of the server's."""
+"""Reading a JSON body: type, size, time and syntax, each with its own refusal and never an exception of the
+server's.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ async def read_object(request: web.Request, *, limit_bytes: int, timeout_s: floa
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Bytes to a JSON object. A key given twice counts with its last value; NaN, a BOM and bad UTF-8 are refused."""
+    """Bytes to a JSON object. A key given twice counts with its last value; NaN, a BOM and bad UTF-8 are
+    refused.
+    """
     try:
         value = orjson.loads(raw)
     except ValueError:  # orjson caps the depth itself, so a deep document lands here too
@@ -41,7 +45,9 @@ def _check_content_type(request: web.Request) -> None:
     with contextlib.suppress(Exception):
         charset = request.charset
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise UnsupportedMediaType("Send the body as Content-Type: application/json.", reason=Reason.INVALID_FORMAT)
+        raise UnsupportedMediaType(
+            "Send the body as Content-Type: application/json.", reason=Reason.INVALID_FORMAT
+        )
     if charset is not None and charset.lower() not in ("utf-8", "utf8", "us-ascii"):
         raise UnsupportedMediaType("Send the body in UTF-8.", reason=Reason.INVALID_FORMAT)
 

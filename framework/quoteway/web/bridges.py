@@ -26,7 +26,9 @@ class BridgeQuoteBody(Transfer):
     @validates_schema
     def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         if data["from_chain"] == data["to_chain"]:
-            raise ValidationError({"toChain": [Refusal(Reason.CONFLICT, "must be another network than fromChain")]})
+            raise ValidationError(
+                {"toChain": [Refusal(Reason.CONFLICT, "must be another network than fromChain")]}
+            )
 
 
 class RoutesQuery(catalog.PageQuery):
@@ -97,7 +99,13 @@ async def list_routes(call: Call) -> web.Response:
 
 
 def _route_key(row: Mapping[str, Any]) -> str:
-    ends = (row["fromChain"], row["toChain"], row["fromToken"]["address"], row["toToken"]["address"], row["bridge"])
+    ends = (
+        row["fromChain"],
+        row["toChain"],
+        row["fromToken"]["address"],
+        row["toToken"]["address"],
+        row["bridge"],
+    )
     return "|".join(ends)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -26,7 +27,9 @@ class Rendered:
 
 @dataclass(slots=True)
 class CatalogCache:
-    """Rendered lists by path and query. The least recently used go first; a query's text is bounded by the line."""
+    """Rendered lists by path and query. The least recently used go first; a query's text is bounded by the
+    line.
+    """
 
     entries: OrderedDict[str, Rendered] = field(default_factory=OrderedDict)
     capacity: int = 512
@@ -47,10 +50,18 @@ class CatalogCache:
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 
-def cached(request: web.Request, revision: int) -> web.Response | None:
-    """The kept answer of this very path and query, if it is still good: nothing is parsed to find it."""
-    rendered = request.app[CACHE].get(request.raw_path, revision, asyncio.get_running_loop().time())
-    return None if rendered is None else _respond(request, rendered)
+def kept_answers(
+    cache: CatalogCache, revision: Callable[[], int]
+) -> Callable[[web.Request], web.Response | None]:
+    """What answers a request from the kept bytes of this very path and query, parsing nothing; None when it
+    cannot.
+    """
+
+    def answer(request: web.Request) -> web.Response | None:
+        rendered = cache.get(request.raw_path, revision(), time.monotonic())
+        return None if rendered is None else _respond(request, rendered)
+
+    return answer
 
 
 def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
@@ -62,7 +73,7 @@ def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
             "Cache-Control": f"public, max-age={MAX_AGE_S}",
         }
     )
-    expires = asyncio.get_running_loop().time() + MAX_AGE_S
+    expires = time.monotonic() + MAX_AGE_S
     rendered = Rendered(revision, expires, body, headers)
     request.app[CACHE].put(request.raw_path, rendered)
     return _respond(request, rendered)

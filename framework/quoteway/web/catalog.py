@@ -1,4 +1,6 @@
-"""Lists: merged from every provider, filtered, sorted, paged, rendered once, and answered with a strong ETag."""
+"""Lists: merged from every provider, filtered, sorted, paged, rendered once, and answered with a strong
+ETag.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
 from quoteway.providers import Provider
 from quoteway.web.cache import keep
-from quoteway.web.fields import QueryInteger, Text
 from quoteway.web.envelope import json_response
+from quoteway.web.fields import QueryInteger, Text
 from quoteway.web.operation import NO_STORE, Call
 from quoteway.web.rendering import timestamp
 from quoteway.web.schema import RequestSchema, invalid
@@ -33,7 +35,9 @@ class PageQuery(RequestSchema):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All rows a request selects, before paging. ``key`` names a row uniquely; ``updated_at`` in Unix seconds."""
+    """All rows a request selects, before paging. ``key`` names a row uniquely; ``updated_at`` in Unix
+    seconds.
+    """
 
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
@@ -68,7 +72,9 @@ async def merge(
     ask: Callable[[Provider], Awaitable[Sequence[T]]],
     *chain_ids: int,
 ) -> list[T]:
-    """Every enabled provider's rows in configured order. A source that fails or is late costs its own rows only."""
+    """Every enabled provider's rows in configured order. A source that fails or is late costs its own rows
+    only.
+    """
     providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= p.networks]
     outcomes = await ask_all(
         providers,

@@ -43,7 +43,7 @@ class UnsupportedMediaType(MalformedRequest):
     status: ClassVar[int] = 415
 
 
-class DeadlineExceeded(UpstreamError):
+class RequestTimeout(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
     """The request took longer than the deployment allows."""
 
 
@@ -51,7 +51,9 @@ CLOSING = (BodyTimeout, BodyTooLarge)
 """After these the rest of the body may still be on its way, so the connection is of no further use."""
 
 
-def json_response(body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+def json_response(
+    body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
     """An answer whose body is JSON bytes already."""
     every: CIMultiDict[str] = CIMultiDict(headers or {})
     every["Content-Type"] = JSON
@@ -78,7 +80,8 @@ def error_details(error: GatewayError) -> dict[str, Any]:
         details["reason"] = Reason(error.reason).value
     if error.fields:
         details["fields"] = [
-            {"path": field.path, "reason": field.reason.value, "message": field.message} for field in error.fields
+            {"path": field.path, "reason": field.reason.value, "message": field.message}
+            for field in error.fields
         ]
     if error.attempts:
         details["attempts"] = [render_attempt(attempt) for attempt in error.attempts]

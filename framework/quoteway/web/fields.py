@@ -24,7 +24,9 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 class Text(fields.String):
     """Printable text of limited length."""
 
-    def __init__(self, *, max_length: int = 100, pattern: str | None = None, hint: str = "", **kwargs: Any) -> None:
+    def __init__(
+        self, *, max_length: int = 100, pattern: str | None = None, hint: str = "", **kwargs: Any
+    ) -> None:
         metadata = {"maxLength": max_length, **kwargs.pop("metadata", {})}
         if pattern:
             metadata["pattern"] = f"^(?:{pattern})$"
@@ -72,7 +74,7 @@ class Amount(fields.Field[int]):
         if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
             raise refuse(
                 Reason.INVALID_FORMAT,
-                'must be base units as a string of decimal digits such as "1000000": no sign, point, exponent or hex',
+                'must be base units in a string of decimal digits such as "1000000", without sign or point',
             )
         amount = int(value)
         if amount < self.minimum:
@@ -91,17 +93,18 @@ class AmountOrMax(Amount):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.metadata["pattern"] = r"^(max|0|[1-9][0-9]{0,77})$"
+        self.metadata = {**self.metadata, "pattern": r"^(max|0|[1-9][0-9]{0,77})$"}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         return MAX if value == "max" else super()._deserialize(value, attr, data, **kwargs)
 
 
 class AddressField(fields.Field[str]):
-    """An account or contract: any case in, EIP-55 out. A wrong mixed-case checksum is a typing error and refused.
+    """An account or contract: any case in, EIP-55 out. A wrong mixed-case checksum is a typing error and
+    refused.
 
-    ``native`` allows the native coin's aliases (zero address, 0xEeee…, ``native``), all loaded as the zero address;
-    ``zero`` allows the zero address to mean "none".
+    ``native`` allows the native coin's aliases (zero address, 0xEeee…, ``native``), all loaded as the zero
+    address; ``zero`` allows the zero address to mean "none".
     """
 
     def __init__(self, *, native: bool = False, zero: bool = False, **kwargs: Any) -> None:
@@ -128,7 +131,9 @@ class NetworkField(fields.Field[Network]):
     """A network by slug, decimal chain id or ``eip155:N``."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(metadata={"type": "string", "pattern": NETWORK_PATTERN, "example": "ethereum"}, **kwargs)
+        super().__init__(
+            metadata={"type": "string", "pattern": NETWORK_PATTERN, "example": "ethereum"}, **kwargs
+        )
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Network:
         if not isinstance(value, str) or len(value) > 64:
@@ -138,7 +143,9 @@ class NetworkField(fields.Field[Network]):
         network = root.networks.find(value)
         if network is None:
             known = ", ".join(network.slug for network in root.networks)
-            raise refuse(Reason.UNSUPPORTED_NETWORK, f"names no network of this deployment. Known: {known or 'none'}.")
+            raise refuse(
+                Reason.UNSUPPORTED_NETWORK, f"names no network of this deployment. Known: {known or 'none'}."
+            )
         return network
 
 

@@ -1,7 +1,8 @@
-"""The one middleware: request id, key, rate limit, deadline, errors to the envelope, CORS, metrics and the log line.
+"""The one middleware: request id, key, rate limit, deadline, errors to the envelope, CORS, metrics and the
+log line.
 
-One function rather than a chain of them: a chain of four empty middlewares already costs 3 us of the 40 that a
-cached catalog takes.
+One function rather than a chain of them: a chain of four empty middlewares already costs 3 us of the 40 that
+a cached catalog takes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from aiohttp import web
 
 from quoteway.config import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
-from quoteway.web.envelope import DeadlineExceeded, error_response, from_http_exception
+from quoteway.web.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.limiting import Callers, Limiter, Quota
 from quoteway.web.metrics import Metrics
 from quoteway.web.request_id import continue_trace, request_id_of, traceparent
@@ -35,11 +36,14 @@ _EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
 class FrontDoor:
     """Everything that happens to every request, before and after its handler."""
 
-    def __init__(self, config: Config, metrics: Metrics) -> None:
+    def __init__(
+        self, config: Config, metrics: Metrics, kept: Callable[[web.Request], web.Response | None]
+    ) -> None:
         server = config.server
-        self.limiter = Limiter(config.limits)
         self.operations: dict[Any, Operation] = {}
+        self._limiter = Limiter(config.limits) if config.limits.enabled else None
         self._metrics = metrics
+        self._kept = kept
         self._callers = Callers(server.trusted_proxies)
         self._keys = [key.reveal().encode() for key in config.auth.keys]
         self._origins = frozenset(server.cors_origins)
@@ -51,22 +55,25 @@ class FrontDoor:
         started = time.perf_counter()
         headers = request.headers
         request_id = request_id_of(headers.get("X-Request-ID"))
-        trace = continue_trace(headers.get("traceparent"))
+        trace = headers.get("traceparent")
         if trace is not None:
+            trace = continue_trace(trace)
             traceparent.set(trace)
-        operation = self.operations.get(request.match_info.handler)
+        operation = self.operations.get(handler)
         quota: Quota | None = None
-        response: web.StreamResponse
+        response: web.StreamResponse | None = None
         try:
             if self._origins and request.method == "OPTIONS" and "Access-Control-Request-Method" in headers:
                 response = web.Response(status=204)
             else:
                 if operation is not None or request.path.startswith("/v2/"):
-                    caller = self._authorized(request) or self._callers.of(request)
-                    if self.limiter.enabled:
-                        group = operation.group if operation is not None else "catalog"
-                        quota = await self.limiter.take(group, caller)
-                response = await self._answer(request, handler)
+                    caller = self._authorized(request) if self._keys else self._callers.of(request)
+                    if self._limiter is not None:
+                        quota = await self._limiter.take(operation.group if operation else "catalog", caller)
+                    if operation is not None and operation.cacheable:
+                        response = self._kept(request)
+                if response is None:
+                    response = await self._answer(request, handler)
         except GatewayError as error:
             response = error_response(error, request_id)
         except web.HTTPException as error:
@@ -74,9 +81,14 @@ class FrontDoor:
         except ConnectionResetError:
             raise
         except Exception:
-            # A bug of ours. The contract's codes are closed, so it is told as "not available", without details.
-            log.exception("unexpected error", extra={"request_id": request_id, "route": _route(request, operation)})
-            response = error_response(ProviderUnavailable("The service failed to answer this request."), request_id)
+            # A bug of ours. The contract's codes are closed, so it is told as "not available", without
+            # details.
+            log.exception(
+                "unexpected error", extra={"request_id": request_id, "route": _route(request, operation)}
+            )
+            response = error_response(
+                ProviderUnavailable("The service failed to answer this request."), request_id
+            )
         out = response.headers
         out["X-Request-ID"] = request_id
         out["Server"] = "quoteway"
@@ -90,7 +102,8 @@ class FrontDoor:
             self._allow_origin(request, response)
         duration_s = time.perf_counter() - started
         status = response.status
-        self._metrics.answered(_route(request, operation), request.method, status, duration_s)
+        route = operation.path if operation is not None else _route(request, operation)
+        self._metrics.answered(route, request.method, status, duration_s)
         if status >= 400 or self._log_all:
             self._log(request, operation, status, duration_s, request_id, trace)
         return response
@@ -100,14 +113,12 @@ class FrontDoor:
             async with asyncio.timeout(self._timeout_s):
                 return await handler(request)
         except TimeoutError:
-            raise DeadlineExceeded(
+            raise RequestTimeout(
                 f"No answer within {self._timeout_s:g} s.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
             ) from None
 
-    def _authorized(self, request: web.Request) -> str | None:
-        """The caller's key as a counting key; None when the deployment has no keys. Raises ``Unauthorized``."""
-        if not self._keys:
-            return None
+    def _authorized(self, request: web.Request) -> str:
+        """The caller's key as a counting key. Raises ``Unauthorized``."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         token = given.strip().encode("utf-8", "surrogateescape")
         found = None
@@ -115,7 +126,9 @@ class FrontDoor:
             if hmac.compare_digest(key, token):  # no early exit: the time must not tell which key is near
                 found = index
         if found is None or scheme.lower() != "bearer":
-            raise Unauthorized("Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"})
+            raise Unauthorized(
+                "Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"}
+            )
         return f"key:{found}"
 
     def _allow_origin(self, request: web.Request, response: web.StreamResponse) -> None:
@@ -128,7 +141,9 @@ class FrontDoor:
         out["Access-Control-Expose-Headers"] = _EXPOSED
         if request.method == "OPTIONS":
             out["Access-Control-Allow-Methods"] = "GET, POST, OPTIONS"
-            out["Access-Control-Allow-Headers"] = "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"
+            out["Access-Control-Allow-Headers"] = (
+                "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"
+            )
             out["Access-Control-Max-Age"] = "600"
 
     def _log(
@@ -160,4 +175,3 @@ def _route(request: web.Request, operation: Operation | None) -> str:
         return operation.path
     resource = request.match_info.route.resource
     return resource.canonical if resource is not None else "unmatched"
-

@@ -1,4 +1,6 @@
-"""What an orchestrator asks: is the process up, is it ready, how is it doing. Outside ``/v2``, keys and limits."""
+"""What an orchestrator asks: is the process up, is it ready, how is it doing. Outside ``/v2``, keys and
+limits.
+"""
 
 from __future__ import annotations
 

@@ -24,25 +24,28 @@ log = logging.getLogger("quoteway.web")
 class Counters(MemoryStorage):
     """Counters of this process.
 
-    The parent's ``incr`` starts a task that walks every key at every hit, so its cost grows with the number of callers;
-    here expired keys go in one sweep a minute. Nothing awaits inside, so no lock is needed.
+    The parent's ``incr`` starts a task that walks every key at every hit, so its cost grows with the number
+    of callers; here expired keys go in one sweep a minute. Nothing awaits inside, so no lock is needed.
     """
 
     SWEEP_S = 60.0
     _next_sweep = 0.0
 
     async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        now = time.time()
+        return self.count(key, expiry, time.time(), amount)[0]
+
+    async def get_expiry(self, key: str) -> float:
+        return self.expirations.get(key, time.time())
+
+    def count(self, key: str, expiry: float, now: float, amount: int = 1) -> tuple[int, float]:
+        """Counts at once; the count and when its window ends."""
         if now >= self._next_sweep:
             self._sweep(now)
         if self.expirations.get(key, 0.0) <= now:
             self.expirations[key] = now + expiry
             self.storage[key] = 0
         self.storage[key] += amount
-        return self.storage[key]
-
-    async def get_expiry(self, key: str) -> float:
-        return self.expirations.get(key, time.time())
+        return self.storage[key], self.expirations[key]
 
     def _sweep(self, now: float) -> None:
         self._next_sweep = now + self.SWEEP_S
@@ -53,17 +56,20 @@ class Counters(MemoryStorage):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Where a caller stands after a request: the two header values of draft-ietf-httpapi-ratelimit-headers."""
+    """Where a caller stands after a request: the two header values of
+    draft-ietf-httpapi-ratelimit-headers.
+    """
 
     policy: str
     state: str
 
 
 class Limiter:
-    """Counts requests per caller in three groups. A store that fails lets requests pass and says so in the log."""
+    """Counts requests per caller in three groups. A store that fails lets requests pass and says so in the
+    log.
+    """
 
     def __init__(self, config: LimitsConfig, *, storage: Storage | None = None) -> None:
-        self.enabled = config.enabled
         self._items: dict[str, RateLimitItem] = {
             group: parse(getattr(config, group)) for group in ("quotes", "catalog", "rpc")
         }
@@ -79,9 +85,16 @@ class Limiter:
         policy = self._policies[group]
         window_s = item.get_expiry()
         key = f"quoteway/{group}/{caller}"
+        now = time.time()
         try:
-            count = await self._storage.incr(key, window_s)
-            reset_s = max(0, int(await self._storage.get_expiry(key) - time.time() + 0.999))
+            if isinstance(
+                self._storage, Counters
+            ):  # without the parent's wrappers: half of the cost of a hit
+                count, resets_at = self._storage.count(key, window_s, now)
+            else:
+                count = await self._storage.incr(key, window_s)
+                resets_at = await self._storage.get_expiry(key)
+            reset_s = max(0, int(resets_at - now + 0.999))
         except Exception as error:  # the store's client has exceptions of its own
             self._complain(error)
             return Quota(policy, f'"{group}";r={item.amount};t={window_s}')
@@ -99,7 +112,9 @@ class Limiter:
         now = time.monotonic()
         if now - self._last_complaint > 10:
             self._last_complaint = now
-            log.error("the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__)
+            log.error(
+                "the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__
+            )
 
 
 def _storage(store: Secret | str) -> Storage:

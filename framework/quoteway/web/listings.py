@@ -194,7 +194,9 @@ def _network_row(call: Call, network: Network) -> Wire:
     }
 
 
-def _page(path: str, name: str, summary: str, handler: Any, response: type[ResponseSchema], **rest: Any) -> Operation:
+def _page(
+    path: str, name: str, summary: str, handler: Any, response: type[ResponseSchema], **rest: Any
+) -> Operation:
     return Operation(
         "GET",
         path,

@@ -20,7 +20,10 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._requests = Counter(
-            "quoteway_http_requests", "Requests answered", ["route", "method", "status"], registry=self.registry
+            "quoteway_http_requests",
+            "Requests answered",
+            ["route", "method", "status"],
+            registry=self.registry,
         )
         self._seconds = Histogram(
             "quoteway_http_request_seconds",
@@ -36,7 +39,10 @@ class Metrics:
             registry=self.registry,
         )
         self._ready = Gauge(
-            "quoteway_ready", "1 once every provider is up", registry=self.registry, multiprocess_mode="livemin"
+            "quoteway_ready",
+            "1 once every provider is up",
+            registry=self.registry,
+            multiprocess_mode="livemin",
         )
         self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

@@ -48,7 +48,12 @@ async def exchange(call: Call, capability: Capability, token: str) -> web.Respon
 
 
 async def direct(
-    call: Call, capability: Capability, request: Request, *, provider: str | None = None, pin: SealedQuote | None = None
+    call: Call,
+    capability: Capability,
+    request: Request,
+    *,
+    provider: str | None = None,
+    pin: SealedQuote | None = None,
 ) -> web.Response:
     """A request that stands alone, for its action; ``pin`` keeps the minimums of an earlier quote."""
     action = await call.gateway.spine.direct(capability, request, provider=provider, pin=pin)

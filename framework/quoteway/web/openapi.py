@@ -25,9 +25,9 @@ _ERRORS: Mapping[int, str] = {
 }
 _DESCRIPTION = """Quotes in, unsigned transactions out. The service holds no keys and broadcasts nothing.
 
-Amounts are base units in decimal strings. Addresses are EIP-55 on output and any case on input. `...Bps` is an
-integer of 1/10,000; bare `apr` and `apy` are fractions. Members that are not known are null. Members may be added
-within v2; none is removed."""
+Amounts are base units in decimal strings. Addresses are EIP-55 on output and any case on input. `...Bps` is
+an integer of 1/10,000; bare `apr` and `apy` are fractions. Members that are not known are null. Members may
+be added within v2; none is removed."""
 
 
 def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]:
@@ -44,7 +44,8 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
     spec.components.schema("Error", schema=shapes.Error)
     for operation in operations:
         spec.path(path=operation.path, operations={operation.method.lower(): _operation(operation)})
-    return _plain(spec.to_dict())
+    made: dict[str, Any] = _plain(spec.to_dict())
+    return made
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
@@ -79,7 +80,10 @@ def _path_parameters(operation: Operation) -> list[Any]:
     if operation.path_schema is not None:
         return [{"in": "path", "schema": _request(operation.path_schema)}]
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
-    return [{"in": "path", "name": name, "required": True, "schema": {"type": "string", "minLength": 1}} for name in names]
+    return [
+        {"in": "path", "name": name, "required": True, "schema": {"type": "string", "minLength": 1}}
+        for name in names
+    ]
 
 
 def _error(status: int | None) -> dict[str, Any]:

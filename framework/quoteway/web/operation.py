@@ -11,7 +11,6 @@ from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
 from quoteway.web.body import read_object
-from quoteway.web.cache import cached
 from quoteway.web.envelope import json_response
 from quoteway.web.schema import RequestSchema, ResponseSchema, invalid
 
@@ -51,8 +50,9 @@ class NoMembers(RequestSchema):
 class Operation:
     """A route as data; OpenAPI, routing, validation, limits and metrics are all made from it.
 
-    ``group`` is the rate limit it counts against. A query is checked only where the operation has one: unknown
-    query members are then refused like unknown body members.
+    ``group`` is the rate limit it counts against. A query is checked only where the operation has one:
+    unknown query members are then refused like unknown body members. A ``cacheable`` one may be answered from
+    what is kept.
     """
 
     method: Literal["GET", "POST"]
@@ -84,17 +84,13 @@ class Operation:
         body = self.body(networks) if self.body else None
         server = config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
-        status, handler, needs_ready, cacheable = self.status, self.handler, self.needs_ready, self.cacheable
+        status, handler, needs_ready = self.status, self.handler, self.needs_ready
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if needs_ready and not gateway.ready:
                 raise ProviderUnavailable(
                     "The service is starting.", headers={"Retry-After": "1"}, retryable=True
                 )
-            if cacheable:
-                kept = cached(request, gateway.registry.revision)
-                if kept is not None:
-                    return kept
             raw: Mapping[str, Any] = {}
             if body is not None:
                 raw = await read_object(request, limit_bytes=limit, timeout_s=server.body_timeout_s)
@@ -123,8 +119,6 @@ def _single(request: web.Request) -> Mapping[str, str]:
 
 def _load(*parts: tuple[RequestSchema | None, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Loads path, query and body; the refused members of all three go into one answer."""
-    from quoteway.errors import InvalidRequest
-
     loaded: list[Mapping[str, Any]] = []
     refused: list[FieldError] = []
     for schema, raw in parts:

@@ -13,8 +13,17 @@ from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider
 from quoteway.web import catalog, movements, rendering, shapes
-from quoteway.web.fields import MAX, AddressField, AmountOrMax, Choice, NetworkField, QueryNumber, SlippageField
-from quoteway.web.fields import StrictInteger, Text
+from quoteway.web.fields import (
+    MAX,
+    AddressField,
+    AmountOrMax,
+    Choice,
+    NetworkField,
+    QueryNumber,
+    SlippageField,
+    StrictInteger,
+    Text,
+)
 from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import PoolIdField, ResourceId, owner_of
 from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema

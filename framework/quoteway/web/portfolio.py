@@ -67,7 +67,7 @@ class Balances(ResponseSchema):
     data = shapes.some(Balance)
     total_usd = shapes.maybe(fields.Float)
     as_of = shapes.some(AsOf)
-    partial = shapes.some(Partial)
+    left_out = fields.List(fields.Nested(Partial), required=True, data_key="partial")
 
 
 class Positions(shapes.PageMembers):

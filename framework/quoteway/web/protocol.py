@@ -1,14 +1,14 @@
 """aiohttp's server, with the envelope for what it answers by itself before (or after) any handler.
 
-aiohttp answers an over-long line, a garbage request or a bad transfer encoding in plain text with bytes of the request in
-it, and logs them. ``Server`` names ``RequestHandler`` directly, so a subclass of it is the only place to put another one.
-This module is the only one that reaches into aiohttp; ``tests/web/test_protocol.py`` fails when aiohttp moves.
+aiohttp answers an over-long line, a garbage request or a bad transfer encoding in plain text with bytes of
+the request in it, and logs them. ``Server`` names ``RequestHandler`` directly, so a subclass of it is the
+only place to put another one. This module is the only one that reaches into aiohttp;
+``tests/web/test_protocol.py`` fails when aiohttp moves.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
@@ -22,7 +22,9 @@ log = logging.getLogger("quoteway.web")
 
 
 class EnvelopeHandler(RequestHandler):
-    """One connection. What the parser refuses is answered in the envelope; nothing of the request is logged."""
+    """One connection. What the parser refuses is answered in the envelope; nothing of the request is
+    logged.
+    """
 
     __slots__ = ()
 
@@ -39,13 +41,16 @@ class EnvelopeHandler(RequestHandler):
         )
         if request.writer.output_size > 0:
             raise ConnectionError("an answer is already on its way")
-        error = MalformedRequest("The request is not valid HTTP/1.1, or too long.", reason=Reason.INVALID_FORMAT)
+        error = MalformedRequest(
+            "The request is not valid HTTP/1.1, or too long.", reason=Reason.INVALID_FORMAT
+        )
         return _closing(error_response(error, request_id), request_id)
 
     async def finish_response(
         self, request: BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        # An HTTPException that reaches this point never went through the middleware (an unknown Expect header).
+        # An HTTPException that reaches this point never went through the middleware (an unknown Expect
+        # header).
         if isinstance(resp, web.HTTPException):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
@@ -62,7 +67,8 @@ def _closing(response: web.Response, request_id: str) -> web.Response:
 class EnvelopeServer(web.Server):
     """aiohttp's ``Server`` making ``EnvelopeHandler`` connections.
 
-    Unlike the original it does not fall back to default settings when a keyword is misspelt: that is an error here.
+    Unlike the original it does not fall back to default settings when a keyword is misspelt: that is an error
+    here.
     """
 
     def __call__(self) -> RequestHandler:

@@ -72,7 +72,8 @@ def slug(networks: Networks, chain_id: int) -> str:
     return network.slug if network else f"eip155:{chain_id}"
 
 
-# --- tokens, legs, fees ---------------------------------------------------------------------------------------
+# --- tokens, legs, fees
+# ---------------------------------------------------------------------------------------
 
 
 def token_ref(token: Token, networks: Networks) -> Wire:
@@ -157,7 +158,8 @@ def block(item: Block) -> Wire:
     return {"number": item.number, "hash": item.hash, "timestamp": item.timestamp}
 
 
-# --- quotes ---------------------------------------------------------------------------------------------------
+# --- quotes
+# ---------------------------------------------------------------------------------------------------
 
 
 def route(paths: Sequence[RoutePath] | None) -> Wire | None:
@@ -281,7 +283,11 @@ def quote(
         # What the provider measured, where the token holds only what consent needs.
         "inputs": legs(quoted.inputs, networks),
         "outputs": legs(quoted.outputs, networks),
-        **(_flat_swap(quoted.inputs, quoted.outputs, networks) if sealed.capability is Capability.SWAP else {}),
+        **(
+            _flat_swap(quoted.inputs, quoted.outputs, networks)
+            if sealed.capability is Capability.SWAP
+            else {}
+        ),
         "deadline": sealed.created_at + deadline_s,
         "priceImpactBps": quoted.price_impact_bps,
         "fees": [fee(item, networks) for item in quoted.fees],
@@ -319,11 +325,14 @@ def _price(sold: Leg, bought: Leg) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-# --- actions --------------------------------------------------------------------------------------------------
+# --- actions
+# --------------------------------------------------------------------------------------------------
 
 
 def transaction(step: Step) -> Wire:
-    """Exactly four members: more, or a decimal value, breaks wallets (docs: why a transaction has four members)."""
+    """Exactly four members: more, or a decimal value, breaks wallets (docs: why a transaction has four
+    members).
+    """
     return {
         "to": step.to,
         "data": "0x" + step.data.hex(),
@@ -348,7 +357,8 @@ def action(item: Action, spine: Spine, networks: Networks) -> Wire:
         "transactions": transactions,
         "steps": [_step(item, index, spine) for index in range(len(item.steps))],
         "signatures": [_signature(request) for request in item.signatures],
-        # A wallet that sends the calls as they are would send calldata without its signature: none is offered then.
+        # A wallet that sends the calls as they are would send calldata without its signature: none is offered
+        # then.
         "walletSendCalls": None if item.signatures else _wallet_send_calls(item, transactions),
         "inputs": legs(item.inputs, networks),
         "outputs": legs(item.outputs, networks),
@@ -451,7 +461,8 @@ def simulation(item: Simulation) -> Wire:
     }
 
 
-# --- catalogs -------------------------------------------------------------------------------------------------
+# --- catalogs
+# -------------------------------------------------------------------------------------------------
 
 
 def listed_token(profile: TokenProfile, networks: Networks) -> Wire:

@@ -1,4 +1,6 @@
-"""Request ids: the caller's when sane, else our own; and the W3C trace context that travels with a request."""
+"""Request ids: the caller's when sane, else our own; and the W3C trace context that travels with a
+request.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def request_id_of(given: str | None) -> str:
 
 
 def continue_trace(given: str | None) -> str | None:
-    """The caller's trace with a span of our own (W3C Trace Context, level 1); None when none or a broken one came."""
+    """The caller's trace with a span of our own (W3C Trace Context, level 1); None when none or a broken one
+    came.
+    """
     match = _TRACEPARENT.fullmatch(given) if given is not None else None
     if match is None or not int(match[1], 16) or not int(match[2], 16):
         return None

@@ -72,9 +72,7 @@ async def owner_of(
     """
     registry = call.gateway.registry
     if not registry.enabled(capability):
-        raise ProviderUnavailable(
-            f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED
-        )
+        raise ProviderUnavailable(f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED)
     outcomes = await ask_all(
         registry.enabled(capability, resource.chain_id),
         look_up,
@@ -87,5 +85,7 @@ async def owner_of(
             return outcome.provider
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
-        raise UpstreamError(f"Whether this {noun} exists could not be read.", reason=failed.reason, retryable=True)
+        raise UpstreamError(
+            f"Whether this {noun} exists could not be read.", reason=failed.reason, retryable=True
+        )
     raise NotFound(f"This {noun} is unknown to every enabled provider.")

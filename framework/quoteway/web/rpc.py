@@ -14,8 +14,8 @@ from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
 from quoteway.logs import Redactor
 from quoteway.models import Capability
 from quoteway.networks import Network
-from quoteway.web.fields import Choice, Text
 from quoteway.web import shapes
+from quoteway.web.fields import Choice, Text
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import RequestSchema, ResponseSchema, refuse
 
@@ -27,7 +27,9 @@ _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 class ChainIdField(fields.Field[int]):
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(metadata={"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}, **kwargs)
+        super().__init__(
+            metadata={"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}, **kwargs
+        )
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
         if not _CHAIN_ID.fullmatch(value):
@@ -88,7 +90,9 @@ class RpcAnswer(ResponseSchema):
 async def forward(call: Call) -> dict[str, Any]:
     body, chain_id = call.body, call.path["chain_id"]
     method = body["method"]
-    network = call.networks.by_chain_id(chain_id) or Network(f"chain-{chain_id}", chain_id, f"chain {chain_id}")
+    network = call.networks.by_chain_id(chain_id) or Network(
+        f"chain-{chain_id}", chain_id, f"chain {chain_id}"
+    )
     params = check(network, method, body["params"])
     chain = call.gateway.runtime.chains.get(chain_id)
     if chain is None or not call.gateway.registry.enabled(Capability.RPC, chain_id):
@@ -104,7 +108,9 @@ async def forward(call: Call) -> dict[str, Any]:
     except RpcError as error:
         redact = call.request.app[REDACTOR]
         told = {"code": error.rpc_code, "message": _scrubbed(error.rpc_message, redact)}
-        return answer | {"error": told if error.data is None else {**told, "data": _scrubbed(error.data, redact)}}
+        return answer | {
+            "error": told if error.data is None else {**told, "data": _scrubbed(error.data, redact)}
+        }
 
 
 def _scrubbed(value: Any, redact: Redactor) -> Any:

@@ -1,4 +1,6 @@
-"""Request and response schemas: requests are closed and name every refused member at once, responses are open."""
+"""Request and response schemas: requests are closed and name every refused member at once, responses are
+open.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,8 @@ class WireSchema(Schema):
 class RequestSchema(WireSchema):
     """A closed request. ``networks`` gives the networks of the deployment at the time of the request.
 
-    An empty string means "not given" (generated clients send empty members), so it is absent for an optional member
-    and missing for a required one.
+    An empty string means "not given" (generated clients send empty members), so it is absent for an optional
+    member and missing for a required one.
     """
 
     class Meta:
@@ -99,7 +101,9 @@ def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:
             if isinstance(message, Refusal):
                 yield FieldError(path, message.reason, str(message))
             elif message == "Unknown field.":
-                yield FieldError(path, Reason.UNKNOWN_MEMBER, f"is no member of this request.{_near(name, known)}")
+                yield FieldError(
+                    path, Reason.UNKNOWN_MEMBER, f"is no member of this request.{_near(name, known)}"
+                )
             elif message == _MISSING:
                 yield FieldError(path, Reason.MISSING, "is required")
             else:

@@ -90,6 +90,12 @@ def _span(call: Call) -> tuple[int, int, str]:
         raise invalid([FieldError("from", Reason.CONFLICT, "must be before to (now when not given)")])
     if (end - start) // INTERVALS_S[interval] > MAX_POINTS:
         raise invalid(
-            [FieldError("interval", Reason.OUT_OF_RANGE, f"more than {MAX_POINTS} points: ask for a longer interval")]
+            [
+                FieldError(
+                    "interval",
+                    Reason.OUT_OF_RANGE,
+                    f"more than {MAX_POINTS} points: ask for a longer interval",
+                )
+            ]
         )
     return start, end, interval

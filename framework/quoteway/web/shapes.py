@@ -46,14 +46,18 @@ class AddressText(fields.String):
     """EIP-55."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "metadata": {"pattern": "^0x[0-9a-fA-F]{40}$", **kwargs.pop("metadata", {})}})
+        super().__init__(
+            **{**kwargs, "metadata": {"pattern": "^0x[0-9a-fA-F]{40}$", **kwargs.pop("metadata", {})}}
+        )
 
 
 class AmountText(fields.String):
     """Base units as a decimal string."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{**kwargs, "metadata": {"pattern": "^(0|[1-9][0-9]{0,77})$", **kwargs.pop("metadata", {})}})
+        super().__init__(
+            **{**kwargs, "metadata": {"pattern": "^(0|[1-9][0-9]{0,77})$", **kwargs.pop("metadata", {})}}
+        )
 
 
 class QuantityText(fields.String):
@@ -217,7 +221,9 @@ class Simulation(ResponseSchema):
 
 
 class Quote(ResponseSchema):
-    quote_id = sure(fields.String, description="Signed, short-lived; exchange it for an action any number of times.")
+    quote_id = sure(
+        fields.String, description="Signed, short-lived; exchange it for an action any number of times."
+    )
     kind = sure(fields.String, enum=["swap", "bridge", "pool", "vault"])
     status = sure(fields.String, enum=["active", "expired"])
     provider = sure(fields.String)

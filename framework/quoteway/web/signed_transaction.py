@@ -10,7 +10,8 @@ from quoteway.evm.address import checksum, keccak256
 from quoteway.sealing import TransactionCommitment
 from quoteway.web.schema import invalid
 
-# Where chainId, to, value and data stand in the payload of a typed transaction: EIP-2930 (1) and EIP-1559 (2).
+# Where chainId, to, value and data stand in the payload of a typed transaction: EIP-2930 (1) and EIP-1559
+# (2).
 _TYPED = {1: (0, 4, 5, 6, 11), 2: (0, 5, 6, 7, 12)}
 _LEGACY_MEMBERS = 9
 
@@ -47,7 +48,13 @@ class SignedTransaction:
         if wrong:
             names = ", ".join(difference["member"] for difference in wrong)
             raise invalid(
-                [FieldError("signedPayload", Reason.CONFLICT, f"is not the transaction that was built: {names} differ")]
+                [
+                    FieldError(
+                        "signedPayload",
+                        Reason.CONFLICT,
+                        f"is not the transaction that was built: {names} differ",
+                    )
+                ]
             )
 
 

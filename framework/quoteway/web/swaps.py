@@ -36,7 +36,9 @@ class Transfer(RequestSchema):
 
 
 class SwapQuoteBody(Transfer):
-    """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict it."""
+    """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
+    it.
+    """
 
     network = NetworkField()
 
@@ -46,23 +48,32 @@ class SwapQuoteBody(Transfer):
         target = data.get("to_chain")
         if network is not None:
             wrong = [
-                name for name, end in (("fromChain", origin), ("toChain", target)) if end is not None and end != network
+                name
+                for name, end in (("fromChain", origin), ("toChain", target))
+                if end is not None and end != network
             ]
             if wrong:
                 raise ValidationError(
-                    {name: [Refusal(Reason.CONFLICT, "names another network than `network` does")] for name in wrong}
+                    {
+                        name: [Refusal(Reason.CONFLICT, "names another network than `network` does")]
+                        for name in wrong
+                    }
                 )
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_chain_given(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
         if not original.get("network") and not original.get("fromChain"):
-            raise ValidationError({"network": [Refusal(Reason.MISSING, "is required unless fromChain is given")]})
+            raise ValidationError(
+                {"network": [Refusal(Reason.MISSING, "is required unless fromChain is given")]}
+            )
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         origin, target = ends(data)
         if origin is not None and origin == target and data["from_token"] == data["to_token"]:
-            raise ValidationError({"toToken": [Refusal(Reason.CONFLICT, "must be another token than fromToken")]})
+            raise ValidationError(
+                {"toToken": [Refusal(Reason.CONFLICT, "must be another token than fromToken")]}
+            )
 
 
 def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
@@ -89,7 +100,9 @@ async def transfer_request(call: Call, origin: Network, target: Network) -> Swap
     return _request(body, origin, target, sold, bought)
 
 
-def _request(body: Mapping[str, Any], origin: Network, target: Network, sold: Token, bought: Token) -> SwapRequest:
+def _request(
+    body: Mapping[str, Any], origin: Network, target: Network, sold: Token, bought: Token
+) -> SwapRequest:
     sender: Address = body["address"]
     return SwapRequest(
         chain_id=origin.chain_id,

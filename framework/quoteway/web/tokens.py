@@ -119,12 +119,16 @@ async def show_token(call: Call) -> dict[str, Any]:
             return rendering.token_profile(outcome.value, call.networks)
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
-        raise UpstreamError("Whether this token exists could not be read.", reason=failed.reason, retryable=True)
+        raise UpstreamError(
+            "Whether this token exists could not be read.", reason=failed.reason, retryable=True
+        )
     raise NotFound("This token is unknown.")
 
 
 def _canonical(token_id: str) -> str:
-    """A slug as it is; ``{chainId}:{address}`` with the address in EIP-55. Raises ``NotFound`` for a wrong one."""
+    """A slug as it is; ``{chainId}:{address}`` with the address in EIP-55. Raises ``NotFound`` for a wrong
+    one.
+    """
     match = _ADDRESS_ID.fullmatch(token_id)
     if match is None:
         if len(token_id) > 200 or not token_id.isprintable():

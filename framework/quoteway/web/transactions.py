@@ -76,7 +76,7 @@ async def submit(call: Call) -> dict[str, Any]:
     relays = call.gateway.registry.enabled(Capability.RELAY, commitment.chain_id)
     if not relays:
         raise ProviderUnavailable(
-            "This deployment broadcasts nothing: send the signed transaction through your own node or wallet.",
+            "This deployment broadcasts nothing: send the signed transaction through your own node.",
             reason=Reason.RELAY_UNSUPPORTED,
             retryable=False,
         )
@@ -113,7 +113,11 @@ async def submit_hash(call: Call) -> dict[str, Any]:
         return report
     try:
         differences = _differences(commitment, found)
-        report |= {"match": "mismatch" if differences else "match", "differences": differences, "status": "pending"}
+        report |= {
+            "match": "mismatch" if differences else "match",
+            "differences": differences,
+            "status": "pending",
+        }
         if isinstance(receipt, Mapping):
             report |= await _outcome(chain, commitment.sender, receipt)
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -155,7 +159,9 @@ async def _outcome(chain: Chain, sender: str, receipt: Mapping[str, Any]) -> dic
         "confirmations": max(1, head.number - number + 1),
         "realized": {
             "assetChanges": [
-                {"account": sender, "token": token, "delta": str(delta)} for token, delta in changes.items() if delta
+                {"account": sender, "token": token, "delta": str(delta)}
+                for token, delta in changes.items()
+                if delta
             ],
             "gasUsed": str(int(receipt["gasUsed"], 16)),
             # the txId commits to the transaction, not to the quote's outputs

@@ -41,7 +41,9 @@ class VaultBody(RequestSchema):
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         if data["amount"] == MAX and data["action"] not in ("withdraw", "redeem"):
-            raise ValidationError({"amount": [Refusal(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only')]})
+            raise ValidationError(
+                {"amount": [Refusal(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only')]}
+            )
 
 
 class VaultActionBody(VaultBody):
@@ -51,7 +53,9 @@ class VaultActionBody(VaultBody):
 
 
 class ManageBody(RequestSchema):
-    """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``)."""
+    """Which of the actions a vault takes is the provider's to say (``actions.manage`` in
+    ``/v2/providers``).
+    """
 
     action = Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
     address = AddressField(required=True)
@@ -161,7 +165,10 @@ async def list_vaults(call: Call) -> web.Response:
 
     async def collect() -> catalog.Listing:
         found: list[Vault] = await catalog.merge(
-            call, Capability.VAULT, lambda provider: cast(VaultProvider, provider).vaults(chain_id), *chain_ids
+            call,
+            Capability.VAULT,
+            lambda provider: cast(VaultProvider, provider).vaults(chain_id),
+            *chain_ids,
         )
         chosen = [vault for vault in found if _selected(vault, call.query)]
         rows = [rendering.vault(vault, call.networks) for vault in chosen]
