@@ -1,5 +1,9 @@
 """Rows of data: the built-in ones lead to pools that everybody knows, wrong ones are refused by name."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 from quoteway import NATIVE, ConfigError, Network
 from quoteway_uniswap.candidates import candidate_pools, hooked_pools, pool_id, pools_of_pair, sorted_pair
@@ -60,9 +64,9 @@ def test_a_configured_row_replaces_the_built_in_one_and_a_fork_joins_it():
         "wrapped_native": WETH,
         "v2": {"factory": USDC, "fee": [9975, 10_000]},
     }
-    names = [d.protocol for d in deployments_of(ETHEREUM, [fork, {**fork, "protocol": "uniswap"}])]
-    assert names == ["fork", "uniswap"]
-    deployment = deployments_of(ETHEREUM, [fork])[0]
+    deployments = deployments_of(ETHEREUM, [fork, {**fork, "protocol": "uniswap"}])
+    assert [(d.protocol, d.router_version) for d in deployments] == [("uniswap", "2.1.1"), ("fork", "2.1.1")]
+    deployment = deployments_of(ETHEREUM, [fork])[1]
     (ref,) = pools_of_pair(deployment, *sorted_pair(WETH, USDC))
     assert (ref.fee, ref.v2_fee) == (2500, (9975, 10_000))
 
@@ -103,3 +107,12 @@ def test_a_wrong_row_says_what_is_wrong(change, said):
 def test_settings_are_checked():
     assert UniswapSettings().load({}) == {"max_hops": 3, "lifetime_s": None, "deployments": []}
     assert set(UniswapSettings().validate({"max_hops": 4, "lifetime_s": "60"})) == {"max_hops", "lifetime_s"}
+
+
+def test_the_readme_s_configuration_is_one():
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    section = tomllib.loads(re.search(r"```toml\n(.*?)```", readme, re.S)[1])["plugin"]["uniswap"]
+    (row,) = UniswapSettings().load(section)["deployments"]
+    assert row.pop("network") == "ethereum"
+    fork = parse_deployment(row, Network("ethereum", 1, "Ethereum", wrapped_native=WETH))
+    assert (fork.v2.fee_numerator, fork.v2.fee_denominator) == (9975, 10_000)

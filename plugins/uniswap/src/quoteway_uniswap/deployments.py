@@ -8,6 +8,7 @@ deployments``::
         "router": "0x66a9...", "router_version": "2.0",
         "wrapped_native": "0xC02a...",          # default: the network's
         "base_tokens": ["0xA0b8..."],           # tokens that routes may pass through
+        "priority_fee_wei": 100000000,          # tip assumed on top of the base fee when gas is priced
         "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000]},
         "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]]},
         "v4": {"pool_manager": "0x0000...", "fees": [[500, 10], [3000, 60]]},
@@ -38,6 +39,8 @@ V2_PAIR_INIT_CODE_HASH = "0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c
 V3_POOL_INIT_CODE_HASH = "0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54"
 FEE_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """(fee in pips, tick spacing): v3's tiers, and what almost all v4 pools without hooks use."""
+PRIORITY_FEE_WEI = 100_000_000
+"""0.1 gwei."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ class Deployment:
     v2: V2Deployment | None = None
     v3: V3Deployment | None = None
     v4: V4Deployment | None = None
+    priority_fee_wei: int = PRIORITY_FEE_WEI
 
     @property
     def pass_through(self) -> tuple[Address, ...]:
@@ -129,6 +133,7 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
             v2=None if v2 is None else _v2(v2),
             v3=None if v3 is None else _v3(v3),
             v4=None if v4 is None else _v4(v4, row.get("v4_known_pools", ())),
+            priority_fee_wei=int(row.get("priority_fee_wei", PRIORITY_FEE_WEI)),
         )
     except KeyError as error:
         raise ConfigError(f"{where}: {error.args[0]} is missing") from None
@@ -137,22 +142,18 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
 
 
 def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = ()) -> tuple[Deployment, ...]:
-    """The protocols on a network: configured rows first, then the network's own, then the built-in ones.
+    """The protocols on a network: built-in rows, the network's own, then configured ones.
 
-    A protocol name given twice counts once, at its first place, so that a configured row replaces a built-in
-    one.
+    Of rows with one protocol name the last counts, so that a configured row replaces a built-in one.
     """
     from quoteway_uniswap.public_networks import ROWS
 
-    rows = (*extra_rows, *network.deployments.get("uniswap", ()), *ROWS.get(network.chain_id, ()))
-    found: dict[str, Deployment] = {}
-    for row in rows:
-        deployment = parse_deployment(row, network)
-        found.setdefault(deployment.protocol, deployment)
-    return tuple(found.values())
+    rows = (*ROWS.get(network.chain_id, ()), *network.deployments.get("uniswap", ()), *extra_rows)
+    by_protocol = {str(row.get("protocol")): row for row in rows}
+    return tuple(parse_deployment(row, network) for row in by_protocol.values())
 
 
-_WHERE = {"protocol", "router", "router_version", "wrapped_native", "base_tokens"}
+_WHERE = {"protocol", "router", "router_version", "wrapped_native", "base_tokens", "priority_fee_wei"}
 _POOLS = {"v2", "v3", "v4", "v4_known_pools"}
 
 

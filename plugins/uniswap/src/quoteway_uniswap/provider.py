@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from quoteway import (
+    NATIVE,
     Address,
     Block,
     Build,
@@ -17,6 +18,7 @@ from quoteway import (
     SealedQuote,
     SwapProvider,
     SwapRequest,
+    Token,
     UpstreamError,
 )
 from quoteway.evm import permit2
@@ -52,6 +54,7 @@ class UniswapProvider(SwapProvider):
         self.networks = frozenset(self._deployments)
         self._states: dict[int, PoolStates] = {}
         self._taxes: dict[int, TransferTaxes] = {}
+        self._tokens: dict[int, Mapping[Address, Token]] = {}
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
         """The Universal Routers."""
@@ -74,16 +77,18 @@ class UniswapProvider(SwapProvider):
         for deployment in deployments:
             if is_wrapping(request, deployment.wrapped_native):
                 return quote_of_wrapping(deployment, block, request, self._lifetime_s)
-        outcomes, _ = await asyncio.gather(
-            asyncio.gather(*(self._route(d, block, request) for d in deployments), return_exceptions=True),
-            self._know_intermediates(deployments),
+        tokens, *outcomes = await asyncio.gather(
+            self._tokens_on_the_way(request.chain_id),
+            *(self._route(d, block, request) for d in deployments),
+            return_exceptions=True,
         )
         routes = [outcome for outcome in outcomes if isinstance(outcome, Route)]
         if routes:
             best = max(
                 routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output
             )
-            return await quote_of_route(self._context, best, block, request, self._lifetime_s)
+            known = tokens if isinstance(tokens, Mapping) else {}
+            return quote_of_route(best, block, request, known, self._lifetime_s)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -113,10 +118,14 @@ class UniswapProvider(SwapProvider):
             deployment, self._states[chain_id], self._taxes[chain_id], block, request, self._max_hops
         )
 
-    async def _know_intermediates(self, deployments: Sequence[Deployment]) -> None:
-        """Looks up the tokens that paths may pass through, while pools are read: fees are stated in them."""
-        tokens = {(d.chain_id, token) for d in deployments for token in d.pass_through}
-        await asyncio.gather(*(self._context.token(*token) for token in tokens), return_exceptions=True)
+    async def _tokens_on_the_way(self, chain_id: int) -> Mapping[Address, Token]:
+        """The tokens that routes may pass through, looked up once: fees are stated in them."""
+        known = self._tokens.get(chain_id)
+        if known is None:
+            bases = {NATIVE, *(token for row in self._deployments[chain_id] for token in row.pass_through)}
+            found = await asyncio.gather(*(self._context.token(chain_id, token) for token in sorted(bases)))
+            known = self._tokens[chain_id] = {token.address: token for token in found if token is not None}
+        return known
 
     def _check(self, request: SwapRequest, deployments: Sequence[Deployment]) -> None:
         if request.token_in.address == request.token_out.address:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from quoteway import (
     NATIVE,
     Address,
     Block,
-    Context,
     Fee,
     Gas,
     Hop,
@@ -27,7 +27,7 @@ from quoteway_amm import Hop as PathHop
 
 from quoteway_uniswap.candidates import hooked_pools, pool_id
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.routing import PRIORITY_FEE_WEI, Route
+from quoteway_uniswap.routing import Route
 
 HIGH_PRICE_IMPACT_BPS = 500
 
@@ -55,13 +55,18 @@ def spends_of(deployment: Deployment, request: SwapRequest, *, signed: bool) -> 
     )
 
 
-async def quote_of_route(
-    context: Context, route: Route, block: Block, request: SwapRequest, lifetime_s: int | None
+def quote_of_route(
+    route: Route,
+    block: Block,
+    request: SwapRequest,
+    tokens: Mapping[Address, Token],
+    lifetime_s: int | None,
 ) -> Quote:
-    """The quote of a route found at ``block``."""
+    """The quote of a route found at ``block``; ``tokens`` are those on the way, as far as known."""
     deployment, path = route.deployment, route.path
     amount_min = minimum_out(route.amount_out, request.slippage_bps)
-    fees = [fee for hop in path.hops if (fee := await _lp_fee(context, request, hop)) is not None]
+    tokens = {**tokens, **{token.address: token for token in (request.token_in, request.token_out)}}
+    fees = [_lp_fee(tokens[hop.token_in], hop) for hop in path.hops if hop.token_in in tokens]
     net_output = None if route.net_output is None else route.net_output - (route.amount_out - amount_min)
     issues = [
         Issue("transfer_tax", token.address, tax_bps, 0)
@@ -81,7 +86,7 @@ async def quote_of_route(
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
         fees=tuple(fees),
-        gas=_gas(path.gas_units, block),
+        gas=_gas(deployment, path.gas_units, block),
         route=(RoutePath(10_000, tuple(_hop(deployment, hop) for hop in path.hops)),),
         price_impact_bps=impact_bps,
         issues=tuple(issues),
@@ -115,7 +120,7 @@ def quote_of_wrapping(
         plan=_plan(deployment, ()),
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
-        gas=_gas(units, block),
+        gas=_gas(deployment, units, block),
         route=(RoutePath(10_000, (hop,)),),
         price_impact_bps=0,
         net_output=amount,
@@ -153,28 +158,18 @@ def _hop(deployment: Deployment, hop: PathHop) -> Hop:
     )
 
 
-async def _lp_fee(context: Context, request: SwapRequest, hop: PathHop) -> Fee | None:
-    token = await _token(context, request, hop.token_in)
-    if token is None:
-        return None
+def _lp_fee(token: Token, hop: PathHop) -> Fee:
     amount = -(-hop.amount_in * hop.fee_pips // 1_000_000)
     return Fee("Liquidity providers' fee", "lp", token, amount, included=True, bps=hop.fee_pips / 100)
 
 
-async def _token(context: Context, request: SwapRequest, address: Address) -> Token | None:
-    for token in (request.token_in, request.token_out):
-        if token.address == address:
-            return token
-    return await context.token(request.chain_id, address)
-
-
-def _gas(units: int, block: Block) -> Gas:
+def _gas(deployment: Deployment, units: int, block: Block) -> Gas:
     limit = units * _GAS_LIMIT_PCT // 100
     if block.base_fee_wei is None:
         return Gas(units, limit)
     # Twice the base fee outlasts six full blocks of its steepest rise (EIP-1559).
-    max_fee = 2 * block.base_fee_wei + PRIORITY_FEE_WEI
-    return Gas(units, limit, max_fee, cost_wei=units * (block.base_fee_wei + PRIORITY_FEE_WEI))
+    tip = deployment.priority_fee_wei
+    return Gas(units, limit, 2 * block.base_fee_wei + tip, cost_wei=units * (block.base_fee_wei + tip))
 
 
 def _warnings(route: Route, request: SwapRequest) -> list[Notice]:

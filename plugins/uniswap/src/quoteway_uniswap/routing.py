@@ -24,8 +24,6 @@ from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.state import PoolStates
 from quoteway_uniswap.taxes import TransferTaxes
 
-PRIORITY_FEE_WEI = 100_000_000
-"""Tip assumed on top of the base fee: 0.1 gwei, what most networks' blocks take at present."""
 _PROBE_WEI = 10**17
 _FREE = GasPrice(0)
 
@@ -77,7 +75,7 @@ async def best_route(
     amount = taxed_amount(request.amount_in, tax_in)
     if amount <= 0:
         return "amount_too_low"
-    gas_price_wei = None if block.base_fee_wei is None else block.base_fee_wei + PRIORITY_FEE_WEI
+    gas_price_wei = None if block.base_fee_wei is None else block.base_fee_wei + deployment.priority_fee_wei
     for last in (False, True):
         graph = Graph(await states.load(block, refs), deployment.wrapped_native)
         price = _gas_price(graph, token_out, gas_price_wei)
