@@ -57,7 +57,7 @@ def wait_for(condition, seconds=20):
 
 @pytest.fixture
 def server(tmp_path):
-    """The address of a running ``quoteway serve`` with the bad four and an honest plugin installed, and its log."""
+    """Address and log of a running ``quoteway serve`` with the bad four and an honest plugin installed."""
     install_bad_four(tmp_path)
     module = install(tmp_path, "honest", HONEST, target="toy_toy_honest_honest:plugin")
     assert module == "toy_toy_honest_honest"

@@ -61,6 +61,8 @@ from quoteway.providers import (
 )
 
 __all__ = [
+    "MAX_UINT256",
+    "NATIVE",
     "Address",
     "Argument",
     "Block",
@@ -81,9 +83,7 @@ __all__ = [
     "InvalidRequest",
     "Issue",
     "Leg",
-    "MAX_UINT256",
     "MetricsProvider",
-    "NATIVE",
     "Network",
     "Networks",
     "NotFound",

@@ -30,6 +30,7 @@ from quoteway.spine import Spine
 log = logging.getLogger("quoteway.gateway")
 
 TOKEN_CACHE_S = 300
+LOOK_AHEAD_S = 1.0
 
 
 class Gateway:
@@ -105,7 +106,9 @@ class Gateway:
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
         # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
-        await asyncio.gather(*(self.look_ahead(network.chain_id) for network in self.runtime.networks))
+        looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
+        if looks:
+            await asyncio.wait(looks, timeout=LOOK_AHEAD_S)  # no longer: one dead node must not hold the others
 
     async def _enter_lifespans(self) -> None:
         for entry, manager in self.registry.ask("quoteway_lifespan"):
@@ -152,10 +155,9 @@ class Gateway:
 
     def readiness(self) -> list[str]:
         """Why the gateway is not ready to serve; empty when it is."""
-        if self._starting is None or not self._starting.done():
-            return ["plugins are starting"]
         if not self.ready:
-            return ["start-up failed: see the log"]
+            over = self._starting is not None and self._starting.done()
+            return ["start-up failed: see the log" if over else "plugins are starting"]
         if not self.runtime.networks:
             return []
         return [

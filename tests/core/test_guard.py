@@ -256,6 +256,18 @@ def test_native_sales_carry_exactly_their_value_at_most():
     refused(replace(build, steps=(step(value=SOLD), step(value=1))), "native coin", sealed)
 
 
+def test_a_wrap_of_the_coin_needs_no_minimum_in_its_calldata():
+    """WETH9 ``deposit()`` names no amount: the value is the minimum."""
+    request = replace(REQUEST, token_in=ETHER, amount_in=GOT)
+    one_to_one = (replace(SEALED.outputs[0], amount_min=GOT),)
+    sealed = replace(SEALED, request=request, inputs=(Leg(ETHER, GOT, USER),), outputs=one_to_one)
+    steps = (replace(step_of(function("deposit()"), [], to=ROUTER, chain_id=1), value=GOT),)
+    build = plain(steps=steps, spends=(), inputs=sealed.inputs, outputs=one_to_one)
+    check(build, sealed)
+    less = (replace(one_to_one[0], amount_min=GOT - 1),)
+    refused(replace(build, outputs=less), "minimum", replace(sealed, outputs=less))
+
+
 # --- quotes -----------------------------------------------------------------------------------------------
 
 

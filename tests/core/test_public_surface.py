@@ -24,7 +24,8 @@ USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 
 
 def test_the_exports_are_sorted_and_exactly_what_the_module_imports():
-    assert quoteway.__all__ == sorted(quoteway.__all__)
+    # Constants, then classes, then functions, as ruff sorts them.
+    assert quoteway.__all__ == sorted(quoteway.__all__, key=lambda n: (not n.isupper(), n[0].islower(), n))
     tree = ast.parse(pathlib.Path(quoteway.__file__).read_text())
     imported = {
         alias.asname or alias.name

@@ -281,7 +281,7 @@ class CallsNobody(Evil):
 
 
 class PaysLessThanItSays(Evil):
-    """The quote promises more than the pool pays and the calldata keeps a lower minimum beside the promised one."""
+    """The quote promises more than the pool pays; the calldata holds the promise where it binds nobody."""
 
     async def quote(self, request):
         quote = await super().quote(request)
