@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -161,7 +162,8 @@ def _request_parts(endpoint: Endpoint) -> tuple[URL, Mapping[str, str]]:
         ) from None
     headers = {"Content-Type": "application/json", "Accept": "application/json", **endpoint.headers}
     if url.user is not None:
-        headers["Authorization"] = aiohttp.BasicAuth(url.user, url.password or "").encode()
+        user_part = f"{url.user}:{url.password or ''}".encode()
+        headers["Authorization"] = f"Basic {base64.b64encode(user_part).decode()}"  # RFC 7617
         url = url.with_user(None)
     return url, headers
 
