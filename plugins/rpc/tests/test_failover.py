@@ -17,6 +17,7 @@ from quoteway_rpc.settings import RpcSettings
 
 CANARY = "canary-5f3a9c"
 MAX_BYTES = 200_000
+BOMB = gzip.compress(b" " * 50_000_000, compresslevel=1)
 
 
 async def hang(node, request, writer):
@@ -69,7 +70,7 @@ async def huge(node, request, writer):
 
 
 async def gzip_bomb(node, request, writer):
-    send(writer, gzip.compress(b" " * 50_000_000), headers="Content-Encoding: gzip\r\n")
+    send(writer, BOMB, headers="Content-Encoding: gzip\r\n")
 
 
 async def deep(node, request, writer):
