@@ -54,7 +54,8 @@ class Desk:
     ):
         self.manifest = devnet.chains[slug]
         network = next(n for n in devnet_networks(devnet.ports) if n.slug == slug)
-        self.network = replace(network, **changes)
+        # No polling: heads are read when asked for, and requests can be counted.
+        self.network = replace(network, head_poll_s=3600.0, **changes)
         self.rpc = devnet.rpc(slug)
         self.settings = settings or {}
         self.tokens = {

@@ -135,8 +135,8 @@ def _tax_of(token: Token, results: Sequence[SimulatedResult], amount: int) -> Ta
         tax, rest = divmod((sent - arrived) * 10_000, sent)
         if left != sent or rest or not 0 <= tax < 10_000:
             return InvalidRequest(
-                f"Transfers of {token.symbol or token.address} do not arrive as sent, by an amount that no quote "
-                "can state exactly.",
+                f"Transfers of {token.symbol or token.address} do not arrive as sent, by an amount that no "
+                "quote can state exactly.",
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
         bps.append(tax)
