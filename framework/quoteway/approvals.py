@@ -1,7 +1,7 @@
 """Allowances: what the wallet has granted, what a build needs, and the exact approval steps between the two.
 
-Approvals are the core's and never a provider's: exact amounts, only as the live allowance requires, reset to zero only
-for a token that wants it (as USDT does).
+Approvals are the core's and never a provider's: exact amounts, only as the live allowance requires, reset to
+zero only for a token that wants it (as USDT does).
 """
 
 from __future__ import annotations
@@ -47,13 +47,19 @@ class Wallet:
 
 
 class WalletReader:
-    """Reads wallets, in one round trip for all that is not yet known at a block, so that a warm quote reads nothing."""
+    """Reads wallets, in one round trip for all that is not yet known at a block, so that a warm quote reads
+    nothing."""
 
     def __init__(self, size: int = 4096) -> None:
         self._known: LRUCache[tuple[int, str, Address], dict[_Item, bytes]] = LRUCache(size)
 
     async def read(
-        self, chain: Chain, block: Block, owner: Address, tokens: Iterable[Address], grants: Iterable[GrantKey]
+        self,
+        chain: Chain,
+        block: Block,
+        owner: Address,
+        tokens: Iterable[Address],
+        grants: Iterable[GrantKey],
     ) -> Wallet:
         """Balances of ``tokens`` and the allowances named by ``grants``. Raises ``UpstreamError``."""
         items = list(dict.fromkeys(_items(tokens, grants)))
@@ -107,7 +113,8 @@ def grants_of(spends: Iterable[Spend]) -> list[GrantKey]:
 
 
 def outlook(spends: Sequence[Spend], wallet: Wallet | None) -> tuple[Approval, ...]:
-    """The ``approvals`` members of a quote: one per ERC-20 allowance the action will use, with what is granted now."""
+    """The ``approvals`` members of a quote: one per ERC-20 allowance the action will use, with what is
+    granted now."""
     answers = []
     for token, spender, required in _required(spends):
         current = wallet.allowances.get((token, spender)) if wallet else None
@@ -116,7 +123,9 @@ def outlook(spends: Sequence[Spend], wallet: Wallet | None) -> tuple[Approval, .
     return tuple(answers)
 
 
-def shortfalls(needs: Mapping[Address, int], approvals: Sequence[Approval], wallet: Wallet | None) -> tuple[Issue, ...]:
+def shortfalls(
+    needs: Mapping[Address, int], approvals: Sequence[Approval], wallet: Wallet | None
+) -> tuple[Issue, ...]:
     """What the wallet lacks: balances below ``needs``, allowances below what the approvals require."""
     issues: list[Issue] = []
     for token, required in needs.items():
@@ -125,7 +134,9 @@ def shortfalls(needs: Mapping[Address, int], approvals: Sequence[Approval], wall
             issues.append(Issue("insufficient_balance", token, balance, required))
     for approval in approvals:
         if approval.needed:
-            issues.append(Issue("insufficient_allowance", approval.token, approval.current, approval.required))
+            issues.append(
+                Issue("insufficient_allowance", approval.token, approval.current, approval.required)
+            )
         if approval.needs_reset:
             issues.append(Issue("allowance_reset_needed", approval.token, approval.current, 0))
     return tuple(issues)
@@ -136,7 +147,8 @@ async def approval_steps(
 ) -> list[Step]:
     """The approval transactions that ``spends`` still need, in order, for exact amounts.
 
-    Permit2 grants expire at ``deadline`` (Unix seconds) and are left out where the build carries a signed permit.
+    Permit2 grants expire at ``deadline`` (Unix seconds) and are left out where the build carries a signed
+    permit.
     """
     steps: list[Step] = []
     for token, spender, required in _required(spends):
@@ -165,7 +177,8 @@ def _required(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
 
 
 def _pulled(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
-    """What is pulled through Permit2 by whom, where no signed permit grants it. ``approve`` sets, it does not add."""
+    """What is pulled through Permit2 by whom, where no signed permit grants it. ``approve`` sets, it does not
+    add."""
     totals: dict[tuple[Address, Address], int] = {}
     for spend in spends:
         if spend.permit2_spender is not None and not spend.permit2_signed:
@@ -174,8 +187,10 @@ def _pulled(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
     return [(token, puller, amount) for (token, puller), amount in totals.items()]
 
 
-async def _refuses_change(chain: Chain, wallet: Wallet, token: Address, spender: Address, amount: int) -> bool:
-    """Whether the token refuses to change a non-zero allowance (USDT ``approve``), asked of the token itself."""
+async def _refuses_change(
+    chain: Chain, wallet: Wallet, token: Address, spender: Address, amount: int
+) -> bool:
+    """Whether the token refuses to change a non-zero allowance (USDT ``approve``): asked of itself."""
     data = erc20.APPROVE.encode([spender, amount])
     try:
         output = await chain.call(token, data, block=wallet.block, sender=wallet.owner)
@@ -195,7 +210,13 @@ def _amount(token: Token, amount: int) -> str:
 
 
 def _step(
-    chain: Chain, kind: str, to: Address, function: Function, args: Sequence[object], intent: str, approval: Approval
+    chain: Chain,
+    kind: str,
+    to: Address,
+    function: Function,
+    args: Sequence[object],
+    intent: str,
+    approval: Approval,
 ) -> Step:
     return Step(
         kind=kind,

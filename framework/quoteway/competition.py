@@ -1,7 +1,7 @@
 """Ask many providers under one deadline; outcomes with names; pick the best.
 
-``asyncio.wait`` and then cancel *without awaiting*: a provider that swallows cancellation would hold ``gather`` or a
-``TaskGroup`` past the deadline, and its late answer could still be taken (measured).
+``asyncio.wait`` and then cancel *without awaiting*: a provider that swallows cancellation would hold
+``gather`` or a ``TaskGroup`` past the deadline, and its late answer could still be taken (measured).
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ async def ask_all(
     verb: str,
     observe: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> list[Outcome[P, T]]:
-    """Calls every provider at once; returns one outcome each, in the providers' order, within ``timeout_s`` seconds."""
+    """Calls every provider at once; returns one outcome each, in the providers' order, within ``timeout_s``
+    seconds."""
     tasks = [asyncio.create_task(_one(p, call), name=f"provider:{p.id}.{verb}") for p in providers]
     if not tasks:
         return []
@@ -114,8 +115,9 @@ async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome
 def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
     """The quote with the highest minimum output after fees and gas; ties go to the provider asked first.
 
-    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` or ``NotFound`` when every
-    provider that had anything to say refused the parameters, else ``UpstreamError``. ``attempts`` name every outcome.
+    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` or ``NotFound`` when
+    every provider that had anything to say refused the parameters, else ``UpstreamError``. ``attempts`` name
+    every outcome.
     """
     quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
     if quoted:
@@ -132,10 +134,15 @@ def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
         raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
     if all(o.kind == "no_route" for o in outcomes):
         raise UpstreamError(
-            "No provider has a route for this pair.", reason=Reason.NO_ROUTE, attempts=attempts, retryable=False
+            "No provider has a route for this pair.",
+            reason=Reason.NO_ROUTE,
+            attempts=attempts,
+            retryable=False,
         )
     failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
-    raise UpstreamError("No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True)
+    raise UpstreamError(
+        "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
+    )
 
 
 def _rank(quote: Quote) -> int:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class Runtime:
-    """What all contexts of one running gateway share. Owned by ``quoteway.gateway.Gateway``; filled as it starts."""
+    """What all contexts of one running gateway share. Owned by ``quoteway.gateway.Gateway``; filled as it
+    starts."""
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
         self.config = config
@@ -36,10 +37,10 @@ class Runtime:
 class Context:
     """One plugin's view of the running gateway.
 
-    ``plugin`` is the plugin's name, ``settings`` what its settings schema loaded (an empty mapping without one),
-    ``log`` a standard library logger of its own. ``state`` is the plugin's own store of this gateway, empty at first:
-    what its hooks share (a provider that its lifespan feeds) goes there and not into a module's globals, so that two
-    gateways in one process stay apart.
+    ``plugin`` is the plugin's name, ``settings`` what its settings schema loaded (an empty mapping without
+    one), ``log`` a standard library logger of its own. ``state`` is the plugin's own store of this gateway,
+    empty at first: what its hooks share (a provider that its lifespan feeds) goes there and not into a
+    module's globals, so that two gateways in one process stay apart.
     """
 
     plugin: str
@@ -70,8 +71,8 @@ class Context:
         return int(self.runtime.clock())
 
     def chain(self, network: Network | int) -> Chain:
-        """Reads of one chain: pinned, batched, coalesced, with failover. Raises ``ProviderUnavailable`` when no RPC
-        upstream serves it."""
+        """Reads of one chain: pinned, batched, coalesced, with failover. Raises ``ProviderUnavailable`` when
+        no RPC upstream serves it."""
         chain_id = network if isinstance(network, int) else network.chain_id
         chain = self.runtime.chains.get(chain_id)
         if chain is None:

@@ -1,7 +1,7 @@
 """The closed set of error codes and reasons, and the exceptions that carry them to the envelope.
 
-Six codes are the contract's (``api-spec-v2``, Errors); ``unauthorized`` is the one addition, used only by deployments
-that require keys. ``Reason`` is the registry behind ``error.details.reason``.
+Six codes are the contract's (``api-spec-v2``, Errors); ``unauthorized`` is the one addition, used only by
+deployments that require keys. ``Reason`` is the registry behind ``error.details.reason``.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class FieldError:
 
 
 class GatewayError(Exception):
-    """Base of everything that becomes an error envelope. ``message`` is shown to the client: no secrets, no URLs."""
+    """Base of everything that becomes an error envelope. ``message`` is shown to the client: no secrets, no
+    URLs."""
 
     status: ClassVar[int]
     code: ClassVar[Code]
@@ -95,7 +96,8 @@ class MalformedRequest(GatewayError):
 
 
 class InvalidRequest(GatewayError):
-    """A readable request with a member that is refused. Providers raise it for parameters only they can judge."""
+    """A readable request with a member that is refused. Providers raise it for parameters only they can
+    judge."""
 
     status = 422
     code = Code.VALIDATION_ERROR

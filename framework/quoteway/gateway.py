@@ -61,7 +61,7 @@ class Gateway:
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
         self.runtime.find_token = self.find_token
 
-    # --- life -------------------------------------------------------------------------------------------------------
+    # --- life ---------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Imports and configures the plugins, collects networks and providers. Nothing is started."""
@@ -79,11 +79,13 @@ class Gateway:
                 self.registry.collect(capability)
 
     async def start(self) -> None:
-        """Opens the HTTP session and begins to start the plugins; returns at once. ``ready`` tells when they are up."""
+        """Opens the HTTP session and begins to start the plugins; returns at once. ``ready`` tells when they
+        are up."""
         import aiohttp
 
         self.runtime.session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=30), connector=aiohttp.TCPConnector(limit=0, limit_per_host=256)
+            timeout=aiohttp.ClientTimeout(total=30),
+            connector=aiohttp.TCPConnector(limit=0, limit_per_host=256),
         )
         self._starting = asyncio.create_task(self._start(), name="gateway:start")
 
@@ -108,7 +110,9 @@ class Gateway:
         # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
         if looks:
-            await asyncio.wait(looks, timeout=LOOK_AHEAD_S)  # no longer: one dead node must not hold the others
+            await asyncio.wait(
+                looks, timeout=LOOK_AHEAD_S
+            )  # no longer: one dead node must not hold the others
 
     async def _enter_lifespans(self) -> None:
         for entry, manager in self.registry.ask("quoteway_lifespan"):
@@ -117,7 +121,9 @@ class Gateway:
         if not waits:
             return
         timeout_s = self.config.plugins.startup_timeout_s
-        await asyncio.wait(waits, timeout=timeout_s)  # not gather: a plugin that swallows cancellation holds that
+        await asyncio.wait(
+            waits, timeout=timeout_s
+        )  # not gather: a plugin that swallows cancellation holds that
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
 
@@ -138,7 +144,9 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
-        await asyncio.gather(*(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True)
+        await asyncio.gather(
+            *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
+        )
         if self.runtime.session is not None:
             await self.runtime.session.close()
             self.runtime.session = None
@@ -166,10 +174,11 @@ class Gateway:
             if not self.registry.enabled(Capability.RPC, network.chain_id)
         ]
 
-    # --- what the parts share ---------------------------------------------------------------------------------------
+    # --- what the parts share -----------------------------------------------------------------------------
 
     async def _forward(self, network: Network, method: str, params: Sequence[Any], timeout_s: float) -> Any:
-        """One JSON-RPC call through the RPC upstream providers, in order; the next is asked when one has no answer."""
+        """One JSON-RPC call through the RPC upstream providers, in order; the next is asked when one has no
+        answer."""
         last: UpstreamError | None = None
         ends_at = time.monotonic() + timeout_s
         for upstream in self.registry.rpc_upstreams(network.chain_id):
@@ -190,7 +199,8 @@ class Gateway:
         )
 
     async def look_ahead(self, chain_id: int) -> None:
-        """Has a chain's head read while something else is waited for; a failure shows where the head is needed."""
+        """Has a chain's head read while something else is waited for; a failure shows where the head is
+        needed."""
         chain = self.runtime.chains.get(chain_id)
         if chain is not None:
             with contextlib.suppress(GatewayError):
@@ -205,7 +215,9 @@ class Gateway:
         if key in self._tokens:
             return self._tokens[key]
         token = await self._look_up_token(chain_id, address)
-        if token is not None:  # an absence may end with the next block: catalogs remember it as long as they dare
+        if (
+            token is not None
+        ):  # an absence may end with the next block: catalogs remember it as long as they dare
             self._tokens[key] = token
         return token
 
@@ -215,14 +227,18 @@ class Gateway:
         if network is None:
             return None
         if address == NATIVE:
-            return Token(chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name)
+            return Token(
+                chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name
+            )
 
         async def ask(catalog: Provider) -> Token | None:
             return await cast(TokenCatalog, catalog).token(chain_id, address)
 
         catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
         timeout_s = self.config.quotes.competition_timeout_s
-        for outcome in await ask_all(catalogs, ask, timeout_s=timeout_s, verb="token", observe=self.registry.observe):
+        for outcome in await ask_all(
+            catalogs, ask, timeout_s=timeout_s, verb="token", observe=self.registry.observe
+        ):
             found = outcome.value
             if isinstance(found, Token) and (found.chain_id, found.address) == key:
                 return found
@@ -231,7 +247,8 @@ class Gateway:
 
 
 class _Lifespan:
-    """One plugin's lifespan in a task of its own: entered and left by the same task, failing for that plugin only."""
+    """One plugin's lifespan in a task of its own: entered and left by the same task, failing for that plugin
+    only."""
 
     def __init__(self, entry: PluginEntry, manager: AbstractAsyncContextManager[Any]) -> None:
         self._entry = entry
@@ -332,8 +349,8 @@ _FACTS = (
 def _overlay(network: Network, settings: NetworkConfig) -> Network:
     if settings.chain_id not in (None, network.chain_id):
         raise ConfigError(
-            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, yet {network.slug!r} is known with chain id "
-            f"{network.chain_id}: remove the line, or give the network another name"
+            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, yet {network.slug!r} is known "
+            f"with chain id {network.chain_id}: remove the line, or give the network another name"
         )
     facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
     deployments = dict(network.deployments)
@@ -350,5 +367,7 @@ def _overlay(network: Network, settings: NetworkConfig) -> Network:
 
 def _from_config(slug: str, settings: NetworkConfig) -> Network:
     if settings.chain_id is None:
-        raise ConfigError(f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name")
+        raise ConfigError(
+            f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name"
+        )
     return _overlay(Network(slug, settings.chain_id, settings.name or slug), settings)

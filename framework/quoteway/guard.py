@@ -1,8 +1,8 @@
-"""The last check on everything a provider returns: nothing a plugin built reaches a client unless it passes here.
+"""The last check on everything a provider returns: what does not pass here reaches no client.
 
-Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders, minimums.
-``check_simulation`` reads what the ordered run did on the chain's state: nobody's assets moved but those the quote names,
-the recipient got at least the minimum, no allowance was left behind.
+Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders,
+minimums. ``check_simulation`` reads what the ordered run did on the chain's state: nobody's assets moved but
+those the quote names, the recipient got at least the minimum, no allowance was left behind.
 """
 
 from __future__ import annotations
@@ -70,17 +70,19 @@ _CORE_ONLY: Mapping[bytes, str] = {
         "permit(address,address,uint256,uint256,bytes)",
     )
 }
-"""Calls that grant or move a wallet's tokens directly (ERC-20, -721, -777, -1155, -1363, -2612, -6909, DAI): no provider's
-own step may be one."""
+"""Calls that grant or move a wallet's tokens directly (ERC-20, -721, -777, -1155, -1363, -2612, -6909, DAI):
+no provider's own step may be one."""
 
 _MAX_DEADLINE_S = 24 * 3600
 
 
 class UnsafeAnswer(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
-    """A provider's answer that the guard refused. The message says what, for the operator and the client alike."""
+    """A provider's answer that the guard refused. The message says what, to operator and client alike."""
 
     def __init__(self, provider: str, finding: str) -> None:
-        super().__init__(f"The answer of provider {provider} was refused: {finding}.", reason=Reason.UNSAFE_ANSWER)
+        super().__init__(
+            f"The answer of provider {provider} was refused: {finding}.", reason=Reason.UNSAFE_ANSWER
+        )
         self.finding = finding
 
 
@@ -104,7 +106,9 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     for leg in (*quote.inputs, *quote.outputs):
         expect(_is_amount(leg.amount), "an amount is not a whole number of base units below 2^256")
         for bound in (leg.amount_min, leg.amount_max):
-            expect(bound is None or _is_amount(bound), "a bound is not a whole number of base units below 2^256")
+            expect(
+                bound is None or _is_amount(bound), "a bound is not a whole number of base units below 2^256"
+            )
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
         expect(_is_address(leg.account), "an account is not an EIP-55 address")
         expect(_is_address(leg.token.address), "a token is not an EIP-55 address")
@@ -146,22 +150,30 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
         if not holds:
             raise UnsafeAnswer(provider.id, finding)
 
-    expect(isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS, "it has no, or too many, transactions")
+    expect(
+        isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS, "it has no, or too many, transactions"
+    )
     targets = provider.contracts(chain_id)
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
     _check_spends(provider, sealed, build.spends, chain_id, expect)
     native_in = sum(leg.amount for leg in sealed.inputs if leg.token.is_native)
-    expect(sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted")
+    expect(
+        sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
+    )
     _check_legs(sealed, build, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
-            # Or the value is the minimum: wrapping the native coin pays out what is sent, and takes no argument.
+            # Or the value is the minimum: wrapping the native coin pays out what is sent, and takes no
+            # argument.
             held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
             expect(held, "its calldata does not hold the quoted minimum")
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
-    expect(build.deadline is None or now < build.deadline <= latest, "its deadline has passed, or is over a day away")
+    expect(
+        build.deadline is None or now < build.deadline <= latest,
+        "its deadline has passed, or is over a day away",
+    )
     for signature in build.signatures:
         _check_signature(provider, build, signature.step, signature.offset, signature.length, expect)
         _check_typed_data(sealed, build, signature.typed_data, latest, expect)
@@ -176,7 +188,10 @@ def _check_step(
     expect(step.approval is None, "a transaction of its own claims to be an approval")
     expect(step.to in targets, f"a transaction goes to {step.to}, which the provider does not declare")
     expect(_is_amount(step.value), "a transaction's value is not a whole number of wei")
-    expect(isinstance(step.data, bytes) and len(step.data) <= MAX_CALLDATA_BYTES, "calldata is not bytes, or too long")
+    expect(
+        isinstance(step.data, bytes) and len(step.data) <= MAX_CALLDATA_BYTES,
+        "calldata is not bytes, or too long",
+    )
     expect(step.data[:4] not in _CORE_ONLY, f"a transaction calls {_CORE_ONLY.get(step.data[:4])} itself")
     try:
         encoded = abi.reencode(step.decoded)
@@ -198,12 +213,19 @@ def _check_spends(
         quoted[leg.token.address] = quoted.get(leg.token.address, 0) + leg.amount
     taken: dict[Address, int] = {}
     for spend in spends:
-        expect(_is_amount(spend.amount) and spend.amount > 0, "a spend is not a positive number of base units")
+        expect(
+            _is_amount(spend.amount) and spend.amount > 0, "a spend is not a positive number of base units"
+        )
         taken[spend.token] = taken.get(spend.token, 0) + spend.amount
-        expect(spend.spender in spenders, f"it spends through {spend.spender}, which the provider does not declare")
+        expect(
+            spend.spender in spenders,
+            f"it spends through {spend.spender}, which the provider does not declare",
+        )
         if spend.permit2_spender is not None:
             expect(spend.spender == permit2.ADDRESS, "a Permit2 spend does not go through Permit2")
-            expect(spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared")
+            expect(
+                spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared"
+            )
             expect(spend.amount <= MAX_UINT160, "a Permit2 spend does not fit uint160")
     for token, amount in taken.items():
         expect(token != NATIVE and amount <= quoted.get(token, 0), f"it spends more of {token} than quoted")
@@ -236,16 +258,23 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
 def _check_signature(
     provider: Provider, build: Build, step: int, offset: int, length: int, expect: Callable[[bool, str], None]
 ) -> None:
-    expect(0 <= step < len(build.steps) and length == SIGNATURE_BYTES, "a signature belongs to no transaction")
+    expect(
+        0 <= step < len(build.steps) and length == SIGNATURE_BYTES, "a signature belongs to no transaction"
+    )
     data = build.steps[step].data
     expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
     expect(not any(data[offset : offset + length]), "a signature's place is not empty")
 
 
 def _check_typed_data(
-    sealed: SealedQuote, build: Build, typed: Mapping[str, Any], latest: int, expect: Callable[[bool, str], None]
+    sealed: SealedQuote,
+    build: Build,
+    typed: Mapping[str, Any],
+    latest: int,
+    expect: Callable[[bool, str], None],
 ) -> None:
-    """Only Permit2's PermitSingle (Permit2 ``IAllowanceTransfer``) may be asked for, for exactly one of the spends."""
+    """Only Permit2's PermitSingle (Permit2 ``IAllowanceTransfer``) may be asked for, for exactly one of the
+    spends."""
     try:
         message = typed["message"]
         details = message["details"]
@@ -263,7 +292,9 @@ def _check_typed_data(
     if not genuine:
         expect(False, "typed data is no Permit2 PermitSingle of this chain")
         return
-    signed = [spend for spend in build.spends if spend.permit2_signed and spend.permit2_spender == permit.spender]
+    signed = [
+        spend for spend in build.spends if spend.permit2_signed and spend.permit2_spender == permit.spender
+    ]
     expect(bool(signed), "typed data names another spender")
     amounts = [spend.amount for spend in signed if spend.token == permit.token]
     expect(bool(amounts), "typed data names a token that is not sold")
@@ -275,8 +306,8 @@ def _check_typed_data(
 def check_simulation(
     provider: Provider, sealed: SealedQuote, build: Build, sender: Address, run: Simulation, trace: Trace
 ) -> None:
-    """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted or the
-    minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
+    """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted
+    or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
     if run.status == "skipped":
         return
     if run.status == "reverted":
@@ -295,13 +326,18 @@ def check_simulation(
     for leg in sealed.inputs:
         inputs[leg.token.address] = inputs.get(leg.token.address, 0) + leg.amount
     deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
-    expect(all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read")
+    expect(
+        all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
+    )
     for (account, token), delta in deltas.items():
         if account == sender and delta < 0:
             expect(-delta <= inputs.get(token, 0), f"its run takes {-delta} of {token}, more than quoted")
     for transfer in trace.transfers:
         if transfer.sender == sender and transfer.amount:
-            expect(transfer.token in inputs, f"its run moves {transfer.token}, which is not sold, out of the wallet")
+            expect(
+                transfer.token in inputs,
+                f"its run moves {transfer.token}, which is not sold, out of the wallet",
+            )
     granted = {(spend.token, spend.spender) for spend in build.spends}
     pulled: dict[tuple[Address, Address], int] = {}
     for spend in build.spends:
@@ -315,7 +351,10 @@ def check_simulation(
             expect(approval.amount <= pulled.get(key, 0), f"its run approves {approval.spender}")
     for allowance in run.allowance_changes:
         if allowance.owner == sender:
-            expect(allowance.after <= allowance.before, f"its run leaves an allowance to {allowance.spender} behind")
+            expect(
+                allowance.after <= allowance.before,
+                f"its run leaves an allowance to {allowance.spender} behind",
+            )
     for leg in sealed.outputs:
         if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
             continue
@@ -346,7 +385,9 @@ def watched(sealed: SealedQuote, sender: Address) -> list[tuple[Address, Address
     pairs = [(sender, NATIVE)]
     pairs += [(sender, leg.token.address) for leg in sealed.inputs]
     pairs += [
-        (leg.account, leg.token.address) for leg in sealed.outputs if leg.token.chain_id == sealed.request.chain_id
+        (leg.account, leg.token.address)
+        for leg in sealed.outputs
+        if leg.token.chain_id == sealed.request.chain_id
     ]
     return list(dict.fromkeys(pairs))
 
@@ -366,4 +407,3 @@ def _same_token(one: Token, other: Token) -> bool:
 def _word(value: int) -> bytes:
     """The significant bytes of a number: how it stands in calldata, whatever the width of its type."""
     return value.to_bytes(32).lstrip(b"\0")
-

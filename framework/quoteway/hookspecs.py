@@ -1,7 +1,8 @@
 """Every hook of Quoteway: the map of the system.
 
-Hooks are synchronous and called once, at start-up. They hand over *provider objects* whose async methods are called per
-request; request-time calls never go through pluggy. An implementation may take any subset of a hook's arguments.
+Hooks are synchronous and called once, at start-up. They hand over *provider objects* whose async methods are
+called per request; request-time calls never go through pluggy. An implementation may take any subset of a
+hook's arguments.
 
 A plugin is a module (or object) registered under the entry-point group ``quoteway.v1`` whose functions carry
 ``@quoteway.hookimpl``. Its entry-point name is the plugin's name.
@@ -40,12 +41,12 @@ hookspec = pluggy.HookspecMarker("quoteway")
 hookimpl = pluggy.HookimplMarker("quoteway")
 
 
-# --- capabilities: each returns the provider objects of that capability ---------------------------------------------
+# --- capabilities: each returns the provider objects of that capability -----------------------------------
 
 
 @hookspec
 def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:  # type: ignore[empty-body]
-    """Providers that quote and build swaps. Called once at start-up, after networks and settings are known."""
+    """Providers that quote and build swaps. Called once at start-up, after networks are known."""
 
 
 @hookspec
@@ -75,7 +76,7 @@ def quoteway_metrics_providers(context: Context) -> Iterable[MetricsProvider]:  
 
 @hookspec
 def quoteway_rpc_upstreams(context: Context) -> Iterable[RpcUpstream]:  # type: ignore[empty-body]
-    """Dispatchers of JSON-RPC calls. Called once at start-up; the core's own chain reads go through them too."""
+    """Dispatchers of JSON-RPC calls. Called once at start-up; the core reads chains through them too."""
 
 
 @hookspec
@@ -83,15 +84,15 @@ def quoteway_relays(context: Context) -> Iterable[Relay]:  # type: ignore[empty-
     """Broadcasters of signed transactions. Called once at start-up."""
 
 
-# --- around them ----------------------------------------------------------------------------------------------------
+# --- around them ------------------------------------------------------------------------------------------
 
 
 @hookspec
 def quoteway_settings() -> type[Schema]:  # type: ignore[empty-body]
     """The marshmallow schema of the plugin's own ``[plugin.<name>]`` section.
 
-    Called before every other hook. What it loads is ``context.settings``; a section it refuses makes the plugin
-    ``config_invalid``. Members may be secrets: ``quoteway.config.SecretField``.
+    Called before every other hook. What it loads is ``context.settings``; a section it refuses makes the
+    plugin ``config_invalid``. Members may be secrets: ``quoteway.config.SecretField``.
     """
 
 
@@ -99,15 +100,15 @@ def quoteway_settings() -> type[Schema]:  # type: ignore[empty-body]
 def quoteway_networks(context: Context) -> Iterable[Network]:  # type: ignore[empty-body]
     """Networks this plugin knows, as data. Called once, before the provider hooks of any plugin.
 
-    A network is served when an RPC upstream has an endpoint for it. Two plugins may describe one network; the first
-    loaded keeps its facts, both give endpoints, deployment rows and token lists.
+    A network is served when an RPC upstream has an endpoint for it. Two plugins may describe one network; the
+    first loaded keeps its facts, both give endpoints, deployment rows and token lists.
     """
 
 
 @hookspec
 def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:  # type: ignore[empty-body]
-    """An async context manager entered when the server starts (in parallel with others, under a deadline) and left
-    when it stops. A failure makes this plugin ``startup_failed`` and nothing else."""
+    """An async context manager entered when the server starts (in parallel with others, under a deadline) and
+    left when it stops. A failure makes this plugin ``startup_failed`` and nothing else."""
 
 
 @hookspec
@@ -120,7 +121,8 @@ def quoteway_routes(context: Context) -> Iterable[web.RouteDef]:  # type: ignore
 
 @hookspec
 def quoteway_commands() -> Iterable[click.Command]:  # type: ignore[empty-body]
-    """Commands added to the ``quoteway`` CLI. Called when the CLI starts; heavy imports belong inside the commands."""
+    """Commands added to the ``quoteway`` CLI. Called when the CLI starts; heavy imports belong inside the
+    commands."""
 
 
 @hookspec

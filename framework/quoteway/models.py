@@ -1,7 +1,8 @@
 """What the gateway and its providers say to each other: frozen, slotted dataclasses.
 
-Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is the zero address (``NATIVE``). Times are
-Unix seconds. Shapes on the wire are made from these in ``quoteway.web`` and nowhere else.
+Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is the zero address
+(``NATIVE``). Times are Unix seconds. Shapes on the wire are made from these in ``quoteway.web`` and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Json: TypeAlias = Any
 
 
 class Capability(StrEnum):
-    """What a provider can do. The value is also the audience (``aud``) of the quote tokens of that capability."""
+    """What a provider can do. The value is also the audience (``aud``) of the quote tokens of that
+    capability."""
 
     SWAP = "swap"
     BRIDGE = "bridge"
@@ -31,7 +33,7 @@ class Capability(StrEnum):
     RELAY = "relay"
 
 
-# --- what there is -------------------------------------------------------------------------------------------------
+# --- what there is ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ class BridgeRoute:
     estimated_seconds: int | None = None
 
 
-# --- what is asked --------------------------------------------------------------------------------------------------
+# --- what is asked ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,8 @@ class PoolRequest:
 
 @dataclass(frozen=True, slots=True)
 class VaultRequest:
-    """Deposit, withdraw, mint, redeem, or a management action. ``amount`` None stands for ``"max"`` or not given."""
+    """Deposit, withdraw, mint, redeem, or a management action. ``amount`` None stands for ``"max"`` or not
+    given."""
 
     vault_id: str
     chain_id: int
@@ -267,12 +270,13 @@ class DeployRequest:
 Request: TypeAlias = SwapRequest | PoolRequest | VaultRequest | DeployRequest
 
 
-# --- what is quoted -------------------------------------------------------------------------------------------------
+# --- what is quoted ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """An amount of a token that an account gives or gets. ``amount_min`` is what the chain enforces for outputs."""
+    """An amount of a token that an account gives or gets. ``amount_min`` is what the chain enforces for
+    outputs."""
 
     token: Token
     amount: int
@@ -371,10 +375,11 @@ class Notice:
 class Quote:
     """What a provider answers to a request, all of it read at ``block``.
 
-    ``plan`` is compact JSON (pool ids, splits; never calldata, never secrets; at most 2 KB) that ``build`` gets back.
-    ``spends`` is what the transactions will take from the sender and through whom. ``net_output`` ranks competing
-    quotes: the minimum output less gas in base units of the output token (None: the minimum itself). ``details`` are
-    additive response members of the capability (``poolState``, ``vault``, ``refund``...), already in wire form.
+    ``plan`` is compact JSON (pool ids, splits; never calldata, never secrets; at most 2 KB) that ``build``
+    gets back. ``spends`` is what the transactions will take from the sender and through whom. ``net_output``
+    ranks competing quotes: the minimum output less gas in base units of the output token (None: the minimum
+    itself). ``details`` are additive response members of the capability (``poolState``, ``vault``,
+    ``refund``...), already in wire form.
     """
 
     inputs: tuple[Leg, ...]
@@ -396,7 +401,8 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How one provider did in a competition. ``reason`` is a code of the registry, never the provider's own text."""
+    """How one provider did in a competition. ``reason`` is a code of the registry, never the provider's own
+    text."""
 
     provider: str
     outcome: Literal["quoted", "no_route", "failed", "timeout"]
@@ -406,7 +412,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class SealedQuote:
-    """What a quote token holds, opened: the caller's consent. ``build`` gets it and must honour every minimum."""
+    """What a quote token holds, opened: the caller's consent. ``build`` gets it and must honour every
+    minimum."""
 
     capability: Capability
     provider: str
@@ -421,7 +428,7 @@ class SealedQuote:
     token: str = ""
 
 
-# --- what is built --------------------------------------------------------------------------------------------------
+# --- what is built ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +456,8 @@ class DecodedCall:
 class Step:
     """One unsigned transaction with what a person and a program need to check it.
 
-    ``decoded`` must re-encode to ``data`` byte for byte (the guard compares). ``intent`` is one sentence for the signer.
+    ``decoded`` must re-encode to ``data`` byte for byte (the guard compares). ``intent`` is one sentence for
+    the signer.
     """
 
     kind: str
@@ -469,9 +477,10 @@ class Step:
 class Spend:
     """The provider's transactions pull ``amount`` of ERC-20 ``token`` from the sender through ``spender``.
 
-    The core turns this into exact approval steps, only as the live allowance requires. With ``permit2_spender`` set,
-    ``spender`` is the Permit2 contract and ``permit2_spender`` who pulls through it (Uniswap Permit2,
-    AllowanceTransfer); ``permit2_signed`` then tells that the main step carries the signed permit itself.
+    The core turns this into exact approval steps, only as the live allowance requires. With
+    ``permit2_spender`` set, ``spender`` is the Permit2 contract and ``permit2_spender`` who pulls through it
+    (Uniswap Permit2, AllowanceTransfer); ``permit2_signed`` then tells that the main step carries the signed
+    permit itself.
     """
 
     token: Address
@@ -483,8 +492,9 @@ class Spend:
 
 @dataclass(frozen=True, slots=True)
 class SignatureRequest:
-    """EIP-712 data to sign. The signature (65 bytes, r ‖ s ‖ v) replaces ``length`` bytes at ``offset`` in the calldata
-    of the provider's step ``step`` (index among the provider's own steps; the core moves it past the approvals)."""
+    """EIP-712 data to sign. The signature (65 bytes, r ‖ s ‖ v) replaces ``length`` bytes at ``offset`` in
+    the calldata of the provider's step ``step`` (index among the provider's own steps; the core moves it past
+    the approvals)."""
 
     kind: str
     typed_data: Mapping[str, Json]
@@ -536,7 +546,8 @@ class Simulation:
     """The ordered run of an action on the chain's state at ``block``.
 
     ``gas_used`` has one entry per transaction. ``assumptions`` name what was overridden to run it at all
-    (``balance:<token>``, ``native_balance``, ``permit2_signature``). ``skip_reason`` says why status is ``skipped``.
+    (``balance:<token>``, ``native_balance``, ``permit2_signature``). ``skip_reason`` says why status is
+    ``skipped``.
     """
 
     status: Literal["success", "reverted", "skipped"]

@@ -1,4 +1,5 @@
-"""Networks: slug <-> chain id <-> CAIP-2, the native coin, the explorer, and the data rows plugins read from them."""
+"""Networks: slug <-> chain id <-> CAIP-2, the native coin, the explorer, and the data rows plugins read from
+them."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _MAX_CHAIN_ID = (1 << 53) - 1
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One JSON-RPC upstream of a network. ``url`` and ``headers`` may hold credentials: never shown, never logged."""
+    """One JSON-RPC upstream of a network. ``url`` and ``headers`` may hold credentials: never shown, never
+    logged."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -27,10 +29,10 @@ class Endpoint:
 class Network:
     """An EVM network as data.
 
-    ``slug`` is the lowercase name on the wire; ``chain_id`` the EIP-155 id. ``deployments`` maps a protocol family
-    (``"uniswap"``) to rows that its plugin understands, so a fork or a new chain is a row, not code. ``token_lists``
-    are paths or URLs of Token Lists. ``head_poll_s`` is how often the head is polled while the network is in use.
-    ``block_time_s`` is the usual distance of two blocks in seconds.
+    ``slug`` is the lowercase name on the wire; ``chain_id`` the EIP-155 id. ``deployments`` maps a protocol
+    family (``"uniswap"``) to rows that its plugin understands, so a fork or a new chain is a row, not code.
+    ``token_lists`` are paths or URLs of Token Lists. ``head_poll_s`` is how often the head is polled while
+    the network is in use. ``block_time_s`` is the usual distance of two blocks in seconds.
     """
 
     slug: str
@@ -65,15 +67,18 @@ class Networks:
             self.add(network)
 
     def add(self, network: Network) -> None:
-        """Adds a network. Raises ``ConfigError`` for a slug claimed for two chain ids, a chain id under two slugs, and
-        a slug or chain id that could not be asked for."""
+        """Adds a network. Raises ``ConfigError`` for a slug claimed for two chain ids, a chain id under two
+        slugs, and a slug or chain id that could not be asked for."""
         if not _SLUG.fullmatch(network.slug) or network.slug.isdigit():
             # All digits would be read as a chain id, maybe that of another network.
             raise ConfigError(
-                f"network name {network.slug!r}: expected lowercase letters, digits and single dashes, not digits alone"
+                f"network name {network.slug!r}: expected lowercase letters, digits and single dashes, "
+                "not digits alone"
             )
         if type(network.chain_id) is not int or not 0 < network.chain_id <= _MAX_CHAIN_ID:
-            raise ConfigError(f"network {network.slug!r}: chain id {network.chain_id!r} is not between 1 and 2^53 - 1")
+            raise ConfigError(
+                f"network {network.slug!r}: chain id {network.chain_id!r} is not between 1 and 2^53 - 1"
+            )
         same_slug = self._by_slug.get(network.slug)
         same_id = self._by_id.get(network.chain_id)
         for other in (same_slug, same_id):

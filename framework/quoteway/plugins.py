@@ -1,7 +1,8 @@
 """Plugins: discover, load one by one, hold their states. The only file that touches pluggy's dispatch.
 
-pluggy registers and validates; it never dispatches here, because one raising implementation would abort the call for
-all and results would carry no plugin name. Each plugin is loaded, configured and asked in a try of its own.
+pluggy registers and validates; it never dispatches here, because one raising implementation would abort the
+call for all and results would carry no plugin name. Each plugin is loaded, configured and asked in a try of
+its own.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("quoteway.plugins")
 
 BROKEN = (Exception, SystemExit, asyncio.CancelledError)
-"""What a plugin's synchronous code may raise without costing anyone else: ``sys.exit()`` in it must not end the server."""
+"""What a plugin's synchronous code may raise without costing anyone else: ``sys.exit()`` in it must not end
+the server."""
 
 PROVIDER_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
@@ -61,7 +63,7 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[Provider]]] = MappingProxy
 
 
 class State(StrEnum):
-    """How far a plugin or provider has come. ``enabled`` is a property of the deployment, never of a request."""
+    """How far a plugin or provider has come. ``enabled`` is of the deployment, never of a request."""
 
     INSTALLED = "installed"
     LOADED = "loaded"
@@ -86,7 +88,8 @@ class NotEnabled(StrEnum):
 
 @dataclass(slots=True)
 class PluginEntry:
-    """One installed plugin. ``detail`` may hold exception text: for the operator's log and ``doctor``, not for clients."""
+    """One installed plugin. ``detail`` may hold exception text: for the operator's log and ``doctor``, not
+    for clients."""
 
     name: str
     distribution: str
@@ -143,7 +146,7 @@ class Registry:
         self.loaded = False
         self.revision = 0
 
-    # --- what is known ----------------------------------------------------------------------------------------------
+    # --- what is known ------------------------------------------------------------------------------------
 
     @property
     def plugins(self) -> tuple[PluginEntry, ...]:
@@ -163,8 +166,8 @@ class Registry:
         return next((p for p in self._enabled.get(capability, []) if p.id == provider_id), None)
 
     def rpc_upstreams(self, chain_id: int) -> list[Provider]:
-        """The RPC upstreams of a chain that nothing speaks against; also while plugins are still starting, since their
-        starting may read the chain."""
+        """The RPC upstreams of a chain that nothing speaks against; also while plugins are still starting,
+        since their starting may read the chain."""
         return [
             entry.provider
             for entry in self._providers
@@ -185,7 +188,7 @@ class Registry:
         self._enabled = enabled
         self.revision += 1
 
-    # --- discovery and loading --------------------------------------------------------------------------------------
+    # --- discovery and loading ----------------------------------------------------------------------------
 
     def discover(self) -> None:
         """Lists installed plugins from entry points. Imports nothing: importing is execution."""
@@ -244,7 +247,9 @@ class Registry:
             unknown += sorted(set(selection) - set(self._plugins))
         if unknown:
             known = ", ".join(sorted(self._plugins)) or "none"
-            raise ConfigError(f"the configuration names plugin {unknown[0]!r}, which is not installed (installed: {known})")
+            raise ConfigError(
+                f"the configuration names plugin {unknown[0]!r}, which is not installed (installed: {known})"
+            )
         for entry in self._plugins.values():
             if entry.reason is not None:
                 continue
@@ -266,7 +271,9 @@ class Registry:
         try:
             self._manager.register(plugin, name=entry.name)
             self._manager.check_pending()
-        except BROKEN as error:  # pluggy's own validation, and whatever reading the object's attributes raises
+        except (
+            BROKEN
+        ) as error:  # pluggy's own validation, and whatever reading the object's attributes raises
             if self._manager.get_plugin(entry.name) is not None:
                 self._manager.unregister(name=entry.name)
             text = str(error) if isinstance(error, pluggy.PluginValidationError) else repr(error)
@@ -274,7 +281,9 @@ class Registry:
             return
         entry.plugin, entry.state = plugin, State.LOADED
         if not any(True for _ in self._implemented(entry)):
-            entry.refuse(NotEnabled.INCOMPLETE, "it implements no hook: mark its functions with @quoteway.hookimpl")
+            entry.refuse(
+                NotEnabled.INCOMPLETE, "it implements no hook: mark its functions with @quoteway.hookimpl"
+            )
 
     def _implemented(self, entry: PluginEntry) -> Iterator[str]:
         for caller in self._manager.get_hookcallers(entry.plugin) or ():
@@ -307,14 +316,17 @@ class Registry:
             entry.refuse(NotEnabled.STARTUP_FAILED, f"quoteway_settings: {error!r}", error=error)
             return
         entry.context = Context(
-            entry.name, MappingProxyType(dict(settings)), logging.getLogger(f"quoteway.plugin.{entry.name}"), self._runtime
+            entry.name,
+            MappingProxyType(dict(settings)),
+            logging.getLogger(f"quoteway.plugin.{entry.name}"),
+            self._runtime,
         )
         entry.state = State.CONFIGURED
 
-    # --- asking -----------------------------------------------------------------------------------------------------
+    # --- asking -------------------------------------------------------------------------------------------
 
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:
-        """Calls one plugin's implementation of one hook with the arguments it takes; None when it has none."""
+        """Calls one plugin's implementation of a hook with the arguments it takes; None without one."""
         for impl in getattr(self._manager.hook, hook).get_hookimpls():
             if impl.plugin_name == entry.name:
                 return impl.function(*(arguments[name] for name in impl.argnames))
@@ -331,7 +343,11 @@ class Registry:
                     answer.close()
                     entry.refuse(NotEnabled.INCOMPLETE, f"{hook} is async, hooks are plain functions")
                     continue
-                if answer is not None and not isinstance(answer, (str, bytes)) and isinstance(answer, Iterable):
+                if (
+                    answer is not None
+                    and not isinstance(answer, (str, bytes))
+                    and isinstance(answer, Iterable)
+                ):
                     answer = list(answer)  # a generator raises here, inside the try
             except ConfigError as error:
                 entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
@@ -359,13 +375,22 @@ class Registry:
 
     def _claim(self, claim: ProviderEntry) -> None:
         """Two claims for one id refuse both: which of them would answer must never depend on load order."""
-        if self._config.providers.get(claim.provider.id) and not self._config.providers[claim.provider.id].enabled:
-            claim.reason, claim.detail = NotEnabled.DISABLED, f"[providers.{claim.provider.id}] enabled = false"
+        if (
+            self._config.providers.get(claim.provider.id)
+            and not self._config.providers[claim.provider.id].enabled
+        ):
+            claim.reason, claim.detail = (
+                NotEnabled.DISABLED,
+                f"[providers.{claim.provider.id}] enabled = false",
+            )
         for other in self._providers:
             same_id = other.provider.id == claim.provider.id
-            same_place = other.plugin is claim.plugin and other.provider.capability is not claim.provider.capability
+            same_place = (
+                other.plugin is claim.plugin and other.provider.capability is not claim.provider.capability
+            )
             if same_id and not same_place:
-                text = f"plugins {other.plugin.name!r} and {claim.plugin.name!r} both claim provider id {claim.provider.id!r}"
+                both = f"plugins {other.plugin.name!r} and {claim.plugin.name!r}"
+                text = f"{both} both claim provider id {claim.provider.id!r}"
                 for entry in (other, claim):
                     entry.reason, entry.detail = NotEnabled.DUPLICATE_ID, text
                 log.error("%s: both are refused", text)
@@ -409,12 +434,16 @@ def _shortcoming(provider: object, wanted: type[Provider]) -> str | None:
         return f"{type(provider).__name__} is not a {wanted.__name__}"
     provider_id = getattr(provider, "id", None)
     if not isinstance(provider_id, str) or not PROVIDER_ID.fullmatch(provider_id):
-        return f"{type(provider).__name__}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
+        return (
+            f"{type(provider).__name__}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
+        )
     if not isinstance(getattr(provider, "title", None), str):
         return f"{type(provider).__name__}.title is missing"
     if not isinstance(provider.networks, Collection) or any(type(n) is not int for n in provider.networks):
         return f"{type(provider).__name__}.networks must be chain ids"
     for name, member in inspect.getmembers(wanted, inspect.iscoroutinefunction):
-        if not name.startswith("_") and not inspect.iscoroutinefunction(inspect.unwrap(getattr(provider, name))):
+        if not name.startswith("_") and not inspect.iscoroutinefunction(
+            inspect.unwrap(getattr(provider, name))
+        ):
             return f"{type(provider).__name__}.{name} is not async as {wanted.__name__}.{member.__name__} is"
     return None

@@ -1,8 +1,9 @@
 """One abstract base class per capability: what a provider object must be able to do.
 
-Methods return a value, return None for "I have nothing here", or raise ``UpstreamError`` / ``InvalidRequest``. Anything
-else they raise is a bug of the provider: logged with its traceback, counted, never echoed to a client. Within a major
-version of the hook API, classes only ever gain methods with default bodies.
+Methods return a value, return None for "I have nothing here", or raise ``UpstreamError`` /
+``InvalidRequest``. Anything else they raise is a bug of the provider: logged with its traceback, counted,
+never echoed to a client. Within a major version of the hook API, classes only ever gain methods with default
+bodies.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from quoteway.networks import Network
 class Provider(ABC):
     """What every provider has.
 
-    ``id`` is unique in a deployment, lowercase ``[a-z0-9-]``; two claims for one id refuse both. ``networks`` are the
-    chain ids served.
+    ``id`` is unique in a deployment, lowercase ``[a-z0-9-]``; two claims for one id refuse both. ``networks``
+    are the chain ids served.
     """
 
     capability: ClassVar[Capability]
@@ -62,7 +63,8 @@ class Provider(ABC):
 
 
 class SwapProvider(Provider):
-    """Quotes and builds swaps. ``cross_chain`` tells that it also serves requests whose ends are different chains."""
+    """Quotes and builds swaps. ``cross_chain`` tells that it also serves requests whose ends are different
+    chains."""
 
     capability = Capability.SWAP
     cross_chain: bool = False
@@ -73,7 +75,8 @@ class SwapProvider(Provider):
 
     @abstractmethod
     async def build(self, sealed: SealedQuote) -> Build:
-        """The transactions for a quote of this provider. The same quote at the same block gives the same bytes."""
+        """The transactions for a quote of this provider. The same quote at the same block gives the same
+        bytes."""
 
 
 class BridgeProvider(Provider):
@@ -121,7 +124,8 @@ class PoolProvider(Provider):
         raise NotImplementedError
 
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
-        """``tvl``, ``volume``, ``fees`` or ``apr`` of a pool; None when the pool or metric is not this provider's."""
+        """``tvl``, ``volume``, ``fees`` or ``apr`` of a pool; None when the pool or metric is not this
+        provider's."""
         return None
 
     async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
@@ -145,7 +149,8 @@ class VaultProvider(Provider):
         """One vault by id; None when this provider does not know it."""
 
     async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
-        """Terms of a deposit, withdraw, mint, redeem, deploy, manage or rebalance; None when not this provider's."""
+        """Terms of a deposit, withdraw, mint, redeem, deploy, manage or rebalance; None when not this
+        provider's."""
         return None
 
     async def build(self, sealed: SealedQuote) -> Build:
@@ -168,11 +173,12 @@ class TokenCatalog(Provider):
 
     @abstractmethod
     async def tokens(self, chain_id: int | None) -> Sequence[TokenProfile]:
-        """The listed tokens, of one chain or of all. Served from memory: called on every catalog change check."""
+        """The listed tokens, of one chain or of all. Served from memory: called on every catalog change
+        check."""
 
     @abstractmethod
     async def profile(self, token_id: str) -> TokenProfile | None:
-        """The full profile by slug id or ``{chainId}:{address}``; an unlisted address is read from the chain."""
+        """The full profile by slug id or ``{chainId}:{address}``; an unlisted one is read from the chain."""
 
     @abstractmethod
     async def token(self, chain_id: int, address: Address) -> Token | None:
@@ -189,12 +195,15 @@ class MetricsProvider(Provider):
     capability = Capability.METRICS
 
     @abstractmethod
-    async def series(self, resource_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
+    async def series(
+        self, resource_id: str, metric: str, start: int, end: int, interval: str
+    ) -> Series | None:
         """The series, or None when this provider does not have it."""
 
 
 class RpcUpstream(Provider):
-    """Dispatches JSON-RPC calls to nodes, with failover, for clients (``/v2/rpc``) and for the core's own reads."""
+    """Dispatches JSON-RPC calls to nodes, with failover, for clients (``/v2/rpc``) and for the core's own
+    reads."""
 
     capability = Capability.RPC
 
@@ -202,8 +211,8 @@ class RpcUpstream(Provider):
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:
         """The call's ``result``.
 
-        Raises ``RpcError`` with the node's own error object when the node answered with one (never retried), and
-        ``UpstreamError`` when no upstream gave a usable answer within ``timeout_s`` seconds.
+        Raises ``RpcError`` with the node's own error object when the node answered with one (never retried),
+        and ``UpstreamError`` when no upstream gave a usable answer within ``timeout_s`` seconds.
         """
 
 

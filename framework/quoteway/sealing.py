@@ -1,9 +1,9 @@
 """Quote and transaction tokens: seal, open, key ring.
 
-A token is a JWT (HS256 and nothing else; RFC 8725) whose ``kid`` names a key of the ring, whose ``aud`` is the capability
-and whose ``typ`` keeps the two kinds apart. A quote token holds the request, the legs with their minimums and the
-provider's compact plan: never calldata, never a secret. The claims are compressed when that is shorter; they are inflated
-only after the signature holds, and never beyond a cap.
+A token is a JWT (HS256 and nothing else; RFC 8725) whose ``kid`` names a key of the ring, whose ``aud`` is
+the capability and whose ``typ`` keeps the two kinds apart. A quote token holds the request, the legs with
+their minimums and the provider's compact plan: never calldata, never a secret. The claims are compressed when
+that is shorter; they are inflated only after the signature holds, and never beyond a cap.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class KeyRing:
         return jwt.encode(dict(claims), self._keys[self._current], algorithm=_ALGORITHM, headers=headers)
 
     def verify(self, token: str, kind: str, audience: str, issuer: str) -> Mapping[str, Any]:
-        """The claims of an authentic token. Expiry is the caller's to judge. Raises ``jwt.InvalidTokenError``."""
+        """The claims of an authentic token. Expiry is the caller's to judge. Raises
+        ``jwt.InvalidTokenError``."""
         if len(token) > MAX_TOKEN_CHARS or not _SHAPE.fullmatch(token):
             raise jwt.DecodeError("not a token")
         if any(_b64(_unb64(segment)) != segment for segment in token.split(".")):
@@ -119,18 +120,24 @@ class Sealer:
         self._clock = clock
 
     def seal(self, quote: SealedQuote) -> SealedQuote:
-        """The same quote with its ``token``. Raises ``UpstreamError`` when the provider's plan does not fit."""
+        """The same quote with its ``token``. Raises ``UpstreamError`` when the plan does not fit."""
         quote = replace(quote, plan=plain_plan(quote.plan))
         content = _pack(_quote_to_json(quote))
-        claims = {"iss": self._issuer, "aud": quote.capability.value, "iat": quote.created_at, "exp": quote.expires_at}
+        claims = {
+            "iss": self._issuer,
+            "aud": quote.capability.value,
+            "iat": quote.created_at,
+            "exp": quote.expires_at,
+        }
         token = self._ring.sign({**claims, **content}, _QUOTE_TYPE)
         if len(token) > MAX_TOKEN_CHARS:
             raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
         return replace(quote, token=token)
 
     def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
-        """The quote in a token. Raises ``NotFound``: ``quote_expired`` for an authentic expired one, ``quote_invalid``
-        for anything that was not sealed here, with a key still in the ring, for this capability."""
+        """The quote in a token. Raises ``NotFound``: ``quote_expired`` for an authentic expired one,
+        ``quote_invalid`` for anything that was not sealed here, with a key still in the ring, for this
+        capability."""
         try:
             claims = self._ring.verify(token, _QUOTE_TYPE, capability.value, self._issuer)
             quote = _quote_from_json(capability, _unpack(claims), claims, token)
@@ -142,13 +149,21 @@ class Sealer:
         return quote
 
     def seal_transaction(self, commitment: TransactionCommitment, *, issued_at: int) -> str:
-        """The ``txId`` of one built step. ``issued_at`` is the action's time, so the same action has the same ids."""
+        """The ``txId`` of one built step. ``issued_at`` is the action's time, so the same action has the same
+        ids."""
         values = [getattr(commitment, f.name) for f in fields(commitment) if f.name != "expires_at"]
-        claims = {"iss": self._issuer, "aud": "tx", "iat": issued_at, "exp": commitment.expires_at, "c": values}
+        claims = {
+            "iss": self._issuer,
+            "aud": "tx",
+            "iat": issued_at,
+            "exp": commitment.expires_at,
+            "c": values,
+        }
         return self._ring.sign(claims, _TRANSACTION_TYPE)
 
     def open_transaction(self, token: str) -> TransactionCommitment:
-        """What a ``txId`` commits to. Raises ``NotFound`` when it was not made here or is over its seven days."""
+        """What a ``txId`` commits to. Raises ``NotFound`` when it was not made here or is over its seven
+        days."""
         try:
             claims = self._ring.verify(token, _TRANSACTION_TYPE, "tx", self._issuer)
             values: list[Any] = [*claims["c"], int(claims["exp"])]
@@ -161,20 +176,23 @@ class Sealer:
 
 
 def plain_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan as a token gives it back: tuples as lists, keys as text. Raises ``UpstreamError`` when it does not fit,
-    or is not plain JSON."""
+    """The plan as a token gives it back: tuples as lists, keys as text. Raises ``UpstreamError`` when it does
+    not fit, or is not plain JSON."""
     try:
         text = json.dumps(plan, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         raise UpstreamError("The provider's plan is not plain JSON.", reason=Reason.PROVIDER_ERROR) from None
     if len(text) > MAX_PLAN_CHARS:
-        raise UpstreamError("The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR)
+        raise UpstreamError(
+            "The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR
+        )
     plain: Mapping[str, Any] = json.loads(text)
     return plain
 
 
 def same_request(one: Request, other: Request) -> bool:
-    """Whether two requests ask for the same; what a token leaves out of them (a token's name, price) does not count."""
+    """Whether two requests ask for the same; what a token leaves out of them (a token's name, price) does not
+    count."""
     return type(one) is type(other) and _request_to_json(one) == _request_to_json(other)
 
 
@@ -221,7 +239,10 @@ def _leg_from_json(row: Sequence[Any]) -> Leg:
 
 def _request_to_json(request: Request) -> list[Any]:
     values = [getattr(request, f.name) for f in fields(request)]
-    return [_REQUEST_TAGS[type(request)], [{"t": _token_to_json(v)} if isinstance(v, Token) else v for v in values]]
+    return [
+        _REQUEST_TAGS[type(request)],
+        [{"t": _token_to_json(v)} if isinstance(v, Token) else v for v in values],
+    ]
 
 
 def _request_from_json(row: Sequence[Any]) -> Request:

@@ -84,13 +84,16 @@ class Spine:
         self._wallets = WalletReader()
         self._code_hashes: dict[tuple[int, Address], bytes] = {}
 
-    # --- quote -> seal ----------------------------------------------------------------------------------------------
+    # --- quote -> seal ------------------------------------------------------------------------------------
 
-    async def quote(self, capability: Capability, request: Request, *, provider: str | None = None) -> QuoteAnswer:
+    async def quote(
+        self, capability: Capability, request: Request, *, provider: str | None = None
+    ) -> QuoteAnswer:
         """The best quote of the enabled providers, sealed.
 
-        Raises ``ProviderUnavailable`` when no enabled provider serves the capability on the request's network(s), and
-        ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none of them quotes.
+        Raises ``ProviderUnavailable`` when no enabled provider serves the capability on the request's
+        network(s), and ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none of
+        them quotes.
         """
         candidates = self._candidates(capability, request, provider)
         chain = self._chain(request.chain_id)
@@ -135,7 +138,9 @@ class Spine:
         issues = (*quote.issues, *approvals.shortfalls(needs, grants, wallet))
         return QuoteAnswer(sealed, quote, grants, issues, attempts_of(outcomes))
 
-    def _candidates(self, capability: Capability, request: Request, provider_id: str | None) -> list[Provider]:
+    def _candidates(
+        self, capability: Capability, request: Request, provider_id: str | None
+    ) -> list[Provider]:
         found = self._registry.enabled(capability, request.chain_id)
         if isinstance(request, SwapRequest) and request.is_cross_chain:
             found = [
@@ -152,8 +157,11 @@ class Spine:
             )
         return found
 
-    async def _look_at_wallet_ahead(self, chain: Chain, request: Request, candidates: Iterable[Provider]) -> None:
-        """Reads what quotes will show of the wallet while providers work, so that it costs no round of its own."""
+    async def _look_at_wallet_ahead(
+        self, chain: Chain, request: Request, candidates: Iterable[Provider]
+    ) -> None:
+        """Reads what quotes will show of the wallet while providers work, so that it costs no round of its
+        own."""
         if not isinstance(request, SwapRequest):
             return
         token = request.token_in.address
@@ -177,11 +185,13 @@ class Spine:
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == chain.network.chain_id]
         try:
             async with asyncio.timeout(self._config.quotes.competition_timeout_s):
-                return await self._wallets.read(chain, block, sender, tokens, approvals.grants_of(quote.spends))
+                return await self._wallets.read(
+                    chain, block, sender, tokens, approvals.grants_of(quote.spends)
+                )
         except (GatewayError, TimeoutError):
             return None
 
-    # --- open -> build -> guard -------------------------------------------------------------------------------------
+    # --- open -> build -> guard ---------------------------------------------------------------------------
 
     def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
         """The quote in a token. Raises ``NotFound`` (``quote_expired``, ``quote_invalid``)."""
@@ -206,14 +216,17 @@ class Spine:
         return await self.action(pin)
 
     async def action(self, sealed: SealedQuote) -> Action:
-        """The transactions of a sealed quote: built by its provider, preceded by exact approvals, guarded, simulated.
+        """The transactions of a sealed quote: built by its provider, preceded by exact approvals, guarded,
+        simulated.
 
-        The same token at the same block gives the same bytes. Raises ``ProviderUnavailable``, ``UpstreamError``
-        (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``).
+        The same token at the same block gives the same bytes. Raises ``ProviderUnavailable``,
+        ``UpstreamError`` (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``).
         """
         provider = self._registry.get(sealed.capability, sealed.provider)
         if provider is None:
-            raise ProviderUnavailable("The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED)
+            raise ProviderUnavailable(
+                "The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED
+            )
         chain = self._chain(sealed.request.chain_id)
         build = await self._build(provider, sealed)
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, provider, build))
@@ -270,8 +283,11 @@ class Spine:
         )
 
     async def _require_code(self, chain: Chain, provider: Provider, build: Build) -> None:
-        """A transaction to an address without code succeeds and does nothing with the caller's money: refuse it."""
-        missing = {step.to for step in build.steps if (chain.network.chain_id, step.to) not in self._code_hashes}
+        """A transaction to an address without code succeeds and does nothing with the caller's money: refuse
+        it."""
+        missing = {
+            step.to for step in build.steps if (chain.network.chain_id, step.to) not in self._code_hashes
+        }
         codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
@@ -318,7 +334,7 @@ class Spine:
             signatures_assumed=bool(build.signatures),
         )
 
-    # --- transaction ids --------------------------------------------------------------------------------------------
+    # --- transaction ids ----------------------------------------------------------------------------------
 
     def action_id(self, action: Action) -> str:
         """keccak-256 over chain, sender and every transaction in order: the same action has the same id."""
@@ -348,7 +364,7 @@ class Spine:
         """What a ``txId`` commits to. Raises ``NotFound``."""
         return self._sealer.open_transaction(tx_id)
 
-    # --- small things -----------------------------------------------------------------------------------------------
+    # --- small things -------------------------------------------------------------------------------------
 
     def _chain(self, chain_id: int) -> Chain:
         chain = self._runtime.chains.get(chain_id)

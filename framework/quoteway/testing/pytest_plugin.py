@@ -44,8 +44,9 @@ def fresh_devnet(devnet: Devnet) -> Iterator[Devnet]:
 async def make_gateway() -> AsyncIterator[MakeGateway]:
     """``await make_gateway({"name": plugin}, **sections)`` gives a started gateway.
 
-    ``plugins`` are modules or objects with hooks, by name. ``sections`` are members of ``quoteway.config.Config``
-    (``quotes=QuotesConfig(...)``), or ``config`` a whole one; ``discover=True`` adds the installed plugins.
+    ``plugins`` are modules or objects with hooks, by name. ``sections`` are members of
+    ``quoteway.config.Config`` (``quotes=QuotesConfig(...)``), or ``config`` a whole one; ``discover=True``
+    adds the installed plugins.
     """
     async with contextlib.AsyncExitStack() as stack:
 

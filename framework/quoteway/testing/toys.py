@@ -1,9 +1,8 @@
 """Small honest providers, one per capability, for tests of the core, of plugins and of clients.
 
-Offline: ``MemoryRpc`` is a chain without contracts, ``FixedRateSwap`` and the catalogs answer from what they were
-given. On a real chain: ``HttpRpc`` forwards to the network's endpoints and ``RouterSwap`` swaps through a Uniswap
-v2 router.
-``ToyPlugin`` turns any of them into a plugin::
+Offline: ``MemoryRpc`` is a chain without contracts, ``FixedRateSwap`` and the catalogs answer from what they
+were given. On a real chain: ``HttpRpc`` forwards to the network's endpoints and ``RouterSwap`` swaps through
+a Uniswap v2 router. ``ToyPlugin`` turns any of them into a plugin::
 
     plugin = ToyPlugin(networks=[network], providers=[MemoryRpc({1}), lambda context: FixedRateSwap(context)])
     gateway = await make_gateway({"toy": plugin})
