@@ -20,21 +20,31 @@ _READY_TIMEOUT_S = 60.0
 @contextmanager
 def own_server() -> Iterator[tuple[str, dict[str, str]]]:
     """The gateway's URL, and the nodes' by slug, during the block. Raises DemoError and DevnetError."""
-    with Devnet.running() as devnet, tempfile.TemporaryDirectory(prefix="quoteway-demo-") as folder:
+    with Devnet.running() as devnet, gateway_over(devnet, QUOTEWAY_LIMITS__ENABLED="false") as url:
+        yield url, devnet.urls
+
+
+@contextmanager
+def gateway_over(devnet: Devnet, **settings: str) -> Iterator[str]:
+    """The URL of a gateway that serves running chains during the block. Raises DemoError.
+
+    ``settings`` are environment variables beside the embedded default's.
+    """
+    with tempfile.TemporaryDirectory(prefix="quoteway-demo-") as folder:
         log = Path(folder) / "gateway.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "quoteway", "serve"],
                 # An empty folder and no settings of the user's: the embedded default.
                 cwd=folder,
-                env=_environment(devnet),
+                env=_environment(devnet) | settings,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
         try:
-            yield _url(process, log), devnet.urls
+            yield _url(process, log)
         finally:
             process.terminate()
             try:
@@ -48,7 +58,6 @@ def _environment(devnet: Devnet) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("QUOTEWAY_")}
     return inherited | {
         "QUOTEWAY_SERVER__PORT": "0",
-        "QUOTEWAY_LIMITS__ENABLED": "false",
         # The chains are ours already: nothing else can have taken their ports in between.
         "QUOTEWAY_PLUGIN__DEVNET__START": "false",
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(devnet.ports[DEVNET.slug]),

@@ -108,6 +108,7 @@ class Walk:
             # The gateway polls the chain's head: until it has seen the block of our last receipt it quotes an
             # older state, right for that block but not for the one we are about to trade in.
             if quote["block"]["number"] >= newest:
+                self._check_chain(quote["block"])
                 return quote
             if time.monotonic() > deadline:
                 raise DemoError(
@@ -115,6 +116,14 @@ class Walk:
                     f"is at {newest}; point the demo at the node that the gateway uses."
                 )
             time.sleep(_HEAD_POLL_S)
+
+    def _check_chain(self, block: dict[str, Any]) -> None:
+        found = self._node.call("eth_getBlockByNumber", hex(block["number"]), False)
+        if found is None or found["hash"] != block["hash"]:
+            raise DemoError(
+                f"The gateway and the node at {self._node.url} are on different chains of id "
+                f"{self._node.chain_id}; point the demo at the node that the gateway uses."
+            )
 
     def _leave_allowance(self, quote: dict[str, Any], amount: int) -> None:
         """As a wallet that approved a little too much once: the rest stands in the way of a new approval."""

@@ -1,0 +1,110 @@
+import re
+import subprocess
+import sys
+
+import pytest
+from ports import answers, falls_silent
+from quoteway_devnet.demo.scenarios import SCENARIOS
+from quoteway_devnet.demo.server import gateway_over
+
+pytest.importorskip("quoteway_uniswap", reason="the demo swaps through Uniswap")
+pytest.importorskip("quoteway_rpc", reason="the gateway reads the chains through the RPC plugin")
+pytest.importorskip("quoteway_tokenlist", reason="the demo finds its tokens in the served catalog")
+
+
+def run_demo(*options):
+    command = [sys.executable, "-m", "quoteway", "demo", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+
+
+@pytest.fixture(scope="module")
+def done():
+    return run_demo()
+
+
+def narrated(said):
+    """Scenario title -> what is said about it."""
+    parts = re.split(r"^\d+\. (.+)$", said, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def differences(said):
+    """Scenario title -> differences in base units."""
+    return {title: re.findall(r"difference (-?\d+)", text) for title, text in narrated(said).items()}
+
+
+def test_every_scenario_gives_what_was_quoted(done):
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert differences(done.stdout) == {scenario.title: ["0"] for scenario in SCENARIOS}
+    # The table has every scenario's row too.
+    assert all(done.stdout.count(scenario.title) >= 2 for scenario in SCENARIOS)
+    assert "\x1b" not in done.stdout, "no colour codes where there is no terminal"
+    for port in re.findall(r"http://127\.0\.0\.1:(\d+)", done.stdout):
+        assert falls_silent(int(port)), "what the demo started it has stopped"
+
+
+def test_the_scenarios_show_what_they_say(done):
+    text = narrated(done.stdout)
+    for kind in ("v2", "v3", "v4"):
+        assert re.search(rf" by {kind} [\d.]+ %, at", text[f"{kind}, one hop"])
+    (mixed,) = re.findall(r" by (.+), at block", text["several hops, kinds mixed"])
+    assert len({hop.split()[0] for hop in mixed.split(" > ")}) > 1
+    assert re.search(r"quote +[\d,.]+ ETH for", text["native coin in"])
+    assert re.search(r"for [\d,.]+ ETH by", text["native coin out"])
+    assert "typed data" in text["Permit2 by signature"]
+    assert "Reset the allowance" in text["USDT-like, allowance left over"]
+
+
+def test_against_a_running_gateway_with_rate_limits(fresh):
+    nodes = ("--node", fresh.urls["devnet"], "--l2-node", fresh.urls["devnet-l2"])
+    with gateway_over(fresh, QUOTEWAY_LIMITS__QUOTES="6/second") as url:
+        done = run_demo("--url", url, *nodes)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert differences(done.stdout) == {scenario.title: ["0"] for scenario in SCENARIOS}
+        assert "rate limit" in done.stdout
+        swapped = ("--node", fresh.urls["devnet-l2"], "--l2-node", fresh.urls["devnet"])
+        assert_refused(run_demo("--url", url, *swapped), "serves chain 31338", "--node")
+    assert all(answers(port) for port in fresh.ports.values()), "what was running is left running"
+
+
+def test_no_gateway_is_one_sentence_with_the_remedy():
+    assert_refused(run_demo("--url", "http://127.0.0.1:1"), "No gateway answers", "quoteway serve")
+
+
+def test_a_url_that_is_none_is_one_sentence_with_the_remedy():
+    assert_refused(run_demo("--url", "nonsense"), "nonsense", "quoteway serve")
+
+
+def test_another_server_is_one_sentence_with_the_remedy(devnet):
+    # A chain's node answers JSON, and it is no gateway.
+    assert_refused(run_demo("--url", devnet.urls["devnet"]), "no Quoteway gateway", "--url")
+
+
+def test_a_node_of_another_devnet_is_noticed_before_anything_is_signed(fresh):
+    from quoteway_devnet.chains import Devnet
+
+    with Devnet.running() as other, gateway_over(fresh) as url:
+        nodes = ("--node", other.urls["devnet"], "--l2-node", other.urls["devnet-l2"])
+        assert_refused(run_demo("--url", url, *nodes), "different chains", "point the demo at the node")
+
+
+def assert_refused(done, *fragments):
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: ")
+    for fragment in fragments:
+        assert fragment in line
+
+
+def test_serving_imports_no_signing_code():
+    """The command is there, the signing code is not."""
+    code = (
+        "import sys, quoteway.cli as c, quoteway_devnet.plugin as p;"
+        "list(p.quoteway_commands()); c.main.list_commands(None);"
+        "import quoteway_devnet.command, quoteway_devnet.chains;"
+        "print([m for m in sys.modules if m.startswith(('eth_account', 'web3', 'quoteway_devnet.demo'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert done.stdout == "[]\n", done.stderr
