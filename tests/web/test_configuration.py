@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from quoteway.config import Secret, SecretField, load_config, redacted
 from quoteway.errors import ConfigError
 
@@ -138,8 +137,8 @@ def test_nothing_shows_a_secret(load):
     text = (
         KEYS
         + '[auth]\nkeys = [{env = "AUTH"}]\n[limits]\nstore = {env = "STORE"}\n'
-        + '[networks.ethereum]\nrpc = ["https://rpc.example/v3/canary0", {url = {env = "URL"}, name = "main"}, '
-        + '{url = "https://c.example", headers = {Authorization = {env = "AUTH"}}}]\n'
+        + '[networks.ethereum]\nrpc = ["https://rpc.example/v3/canary0", {url = {env = "URL"}, '
+        + 'name = "main"}, {url = "https://c.example", headers = {Authorization = {env = "AUTH"}}}]\n'
         + '[plugin.lifi]\napi_key = {env = "AUTH"}\npassword = "canary4"\nurl = "https://x.example/canary5"\n'
         + 'missing = {env = "NOT_SET"}\nmode = "fast"\n'
     )

@@ -77,10 +77,7 @@ HANDLER_CASES = {
         400,
     ),
     "not gzip": (
-        b"POST /v2/swaps/quote HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\nConnection: close\r\n"
-        + JSON
-        + HOST
-        + b"\r\ncanary",
+        POST + b"Content-Encoding: gzip\r\nContent-Length: 6\r\n" + CLOSE + JSON + HOST + b"\r\ncanary",
         400,
     ),
     "odd path": (b"GET //canary/%zz/..%2f HTTP/1.1\r\nConnection: close\r\n" + HOST, 404),
@@ -133,7 +130,7 @@ async def test_a_misspelt_handler_option_is_an_error(api):
 
 def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
     """Fails when aiohttp renames what ``quoteway.web.protocol`` overrides, which would silently undo it."""
-    for name in ("handle_error", "finish_response"):
+    for name in ("data_received", "handle_error", "finish_response"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
     assert web_server.Server.__call__ is not EnvelopeServer.__call__
     assert "RequestHandler(self, loop=self._loop, **self._kwargs)" in Path(web_server.__file__).read_text()

@@ -95,7 +95,8 @@ async def test_every_refused_member_is_named_at_once(api, refused):
 
 
 BAD_AMOUNTS = [
-    "-1", "0", "", "1.5", "1e18", "0x10", "01", "\uff11\uff12", "1_000", " 12 ", "+5", "\u0663", str(2**256), str(10**80), "NaN",
+    "-1", "0", "", "1.5", "1e18", "0x10", "01", "\uff11\uff12", "1_000", " 12 ", "+5", "\u0663", str(2**256),
+    str(10**80), "NaN",
     5, 5.0, None, True, [], {}, "1" * 5000, "1\n", "max",
 ]  # fmt: skip
 
@@ -113,7 +114,8 @@ async def test_the_largest_amount_is_taken(api, refused):
 
 BAD_ADDRESSES = [
     "0x12", WALLET[2:], WALLET[:-1], WALLET + "0", WALLET[:-1] + "g", "f39F" + WALLET[2:], "0X" + WALLET[2:],
-    WALLET.replace("f39F", "F39f"), "0x" + "0" * 40, 7, None, ["a"], "native", "vitalik.eth", "0x" + "\uff11" * 40,
+    WALLET.replace("f39F", "F39f"), "0x" + "0" * 40, 7, None, ["a"], "native",
+    "vitalik.eth", "0x" + "\uff11" * 40,
 ]  # fmt: skip
 
 

@@ -28,6 +28,20 @@ class EnvelopeHandler(RequestHandler):
 
     __slots__ = ()
 
+    def data_received(self, data: bytes) -> None:
+        # While the server drains, aiohttp drops what still arrives: a request whose body is on its way would
+        # hang
+        # until its deadline. The connection still ends with the request it is serving.
+        draining = self._close or self._force_close
+        if not draining or not self._request_in_progress:
+            super().data_received(data)
+            return
+        closing, self._close, self._force_close = self._force_close, False, False
+        try:
+            super().data_received(data)
+        finally:
+            self._close, self._force_close = True, self._force_close or closing
+
     def handle_error(
         self,
         request: BaseRequest,
