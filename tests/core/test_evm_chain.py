@@ -181,6 +181,22 @@ async def test_identical_concurrent_reads_are_one_request(make_chain):
     assert len(node.asked) == 2, "an old answer is not given to a later read"
 
 
+async def test_a_fresh_head_is_no_older_than_the_call(make_chain):
+    node = Node()
+    heads = iter([1, 2, 3])
+    node.answers["eth_getBlockByNumber"] = lambda params: block_answer(next(heads))
+    chain = make_chain(node)
+    await chain.head()
+    node.gate = asyncio.Event()
+    under_way = asyncio.create_task(chain.block("latest"))
+    await asyncio.sleep(0)
+    fresh = asyncio.create_task(chain.head(fresh=True))
+    await asyncio.sleep(0.01)
+    node.gate.set()
+    await under_way
+    assert (await fresh).number == 3  # not 2, which was asked for before
+
+
 async def test_different_reads_are_not_mixed_up(make_chain):
     node = Node()
     node.answers["eth_getCode"] = lambda params: params[0]

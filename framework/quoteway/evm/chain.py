@@ -142,23 +142,34 @@ class Chain:
     # --- requests -------------------------------------------------------------------------------------------
 
     async def request(
-        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None
+        self,
+        method: str,
+        params: Sequence[Any] = (),
+        *,
+        timeout_s: float | None = None,
+        shared: bool = True,
     ) -> Any:
-        """The ``result`` of a JSON-RPC read. Identical concurrent reads share one request."""
+        """The ``result`` of a JSON-RPC read.
+
+        Identical concurrent reads share one request, which may have begun before this call; without ``shared``
+        the node is asked anew.
+        """
         if self._verified:
-            return await self._send(method, params, timeout_s)
+            return await self._send(method, params, timeout_s, shared)
         # Side by side, so that the check costs no round trip of its own.
         outcomes = await asyncio.gather(
-            self._verify(timeout_s), self._send(method, params, timeout_s), return_exceptions=True
+            self._verify(timeout_s), self._send(method, params, timeout_s, shared), return_exceptions=True
         )
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
         return outcomes[1]
 
-    async def _send(self, method: str, params: Sequence[Any], timeout_s: float | None) -> Any:
+    async def _send(
+        self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool = True
+    ) -> Any:
         limit_s = self._timeout_s if timeout_s is None else timeout_s
-        key = (method, json.dumps(params, separators=(",", ":")))
+        key = (method, json.dumps(params, separators=(",", ":")), None if shared else object())
 
         async def forward() -> Any:
             self.requests += 1
@@ -190,10 +201,12 @@ class Chain:
         """The newest block, known without a request while the chain is in use."""
         return await self._head.get(fresh=fresh)
 
-    async def block(self, at: int | Literal["latest", "safe", "finalized"]) -> Block:
+    async def block(
+        self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True
+    ) -> Block:
         """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
         tag = hex(at) if isinstance(at, int) else at
-        header = await self.request("eth_getBlockByNumber", [tag, False])
+        header = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
         if not isinstance(header, Mapping):
             raise UpstreamError(f"{self.network.name} has no block {at}.", reason=Reason.RPC_ERROR)
         base_fee = header.get("baseFeePerGas")
@@ -207,8 +220,8 @@ class Chain:
             base_fee_wei=None if base_fee is None else _quantity(base_fee),
         )
 
-    async def _read_head(self) -> Block:
-        return await self.block("latest")
+    async def _read_head(self, shared: bool) -> Block:
+        return await self.block("latest", shared=shared)
 
     # --- calls ----------------------------------------------------------------------------------------------
 

@@ -14,14 +14,14 @@ log = logging.getLogger("quoteway.evm")
 class HeadTracker:
     """Polls the head in the background from its first use until ``idle_s`` seconds after its last.
 
-    ``read`` asks the node. A known head is served for at most ``stale_s`` seconds; after that it is read
+    ``read`` asks the node; its argument tells whether a read already under way will do. A known head is served for at most ``stale_s`` seconds; after that it is read
     again, and when that fails the error is raised: an old block is never passed off as the newest.
     """
 
     def __init__(
         self,
         slug: str,
-        read: Callable[[], Awaitable[Block]],
+        read: Callable[[bool], Awaitable[Block]],
         *,
         poll_s: float,
         idle_s: float,
@@ -41,12 +41,12 @@ class HeadTracker:
         self._failing = False
 
     async def get(self, *, fresh: bool = False) -> Block:
-        """The newest block. ``fresh`` asks the node in any case."""
+        """The newest block. ``fresh`` asks the node in any case, and for no older state than at this call."""
         self._used_at = self._clock()
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll(), name=f"head of {self._slug}")
         if self._block is None or fresh or not 0 <= self._used_at - self._read_at <= self._stale_s:
-            return await self._refresh()
+            return await self._refresh(shared=not fresh)
         return self._block
 
     async def close(self) -> None:
@@ -56,9 +56,9 @@ class HeadTracker:
             await asyncio.wait([self._poller], timeout=1.0)
             self._poller = None
 
-    async def _refresh(self) -> Block:
+    async def _refresh(self, *, shared: bool = True) -> Block:
         asked_at = self._clock()
-        block = await self._read()
+        block = await self._read(shared)
         # Answers can overtake each other: the one asked for last is the newest knowledge.
         if self._block is None or asked_at >= self._read_at:
             self._block, self._read_at = block, asked_at
