@@ -9,11 +9,21 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from quoteway import NATIVE, Build, Context, Leg, SealedQuote, SignatureRequest, Step, SwapRequest
+from quoteway import (
+    NATIVE,
+    Block,
+    Build,
+    Context,
+    Leg,
+    SealedQuote,
+    SignatureRequest,
+    Step,
+    SwapRequest,
+    Token,
+)
 from quoteway.evm import permit2
 from quoteway.evm.chain import Chain
 from quoteway.evm.units import format_units
-from quoteway.models import Block, Token
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.quoting import spends_of

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
+from quoteway import NATIVE, Address
 from quoteway.evm.abi import encode
 from quoteway.evm.address import address_bytes, create2_address, keccak256
-from quoteway.models import NATIVE, Address
 from quoteway_amm import Kind
 
 from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3Deployment, V4Deployment

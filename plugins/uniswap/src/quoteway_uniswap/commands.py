@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from quoteway import DecodedCall
 from quoteway.evm.abi import Function, decode, encode, function
-from quoteway.models import DecodedCall
 
 EXECUTE = "execute(bytes commands, bytes[] inputs, uint256 deadline)"
 

@@ -28,10 +28,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from quoteway.errors import ConfigError
+from quoteway import NATIVE, Address, ConfigError, Network
 from quoteway.evm.address import parse_address
-from quoteway.models import NATIVE, Address
-from quoteway.networks import Network
 
 from quoteway_uniswap.commands import dialect
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from quoteway import NATIVE, Address, DecodedCall
 from quoteway.evm.abi import function
 from quoteway.evm.address import address_bytes
 from quoteway.evm.permit2 import PermitSingle
-from quoteway.models import NATIVE, Address, DecodedCall
 from quoteway_amm import Kind
 
 from quoteway_uniswap.candidates import sorted_pair

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway.models import NATIVE, Address, Block, SwapRequest
+from quoteway import NATIVE, Address, Block, SwapRequest
 from quoteway_amm import (
     UNISWAP_GAS,
     BandsExceeded,

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
-from quoteway.errors import Reason, UpstreamError
+from quoteway import Block, Reason, UpstreamError
 from quoteway.evm.chain import Chain
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import Block
 from quoteway_amm import BandExceeded, ConcentratedPool, Pool
 
 from quoteway_uniswap import lens

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cachetools import TTLCache
-from quoteway.errors import GatewayError, InvalidRequest, Reason
+from quoteway import NATIVE, Address, Block, GatewayError, InvalidRequest, Reason, Token
 from quoteway.evm.abi import event_topic
 from quoteway.evm.address import checksum
 from quoteway.evm.chain import Chain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.erc20 import BALANCE_OF, TRANSFER
-from quoteway.models import NATIVE, Address, Block, Token
 
 from quoteway_uniswap.candidates import pools_of_pair, sorted_pair
 from quoteway_uniswap.deployments import Deployment
