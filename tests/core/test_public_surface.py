@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 from contextlib import asynccontextmanager
 
 import pytest
@@ -211,6 +212,29 @@ def test_the_pool_mathematics_import_the_standard_library_and_themselves_only():
             for name in names:
                 top = name.split(".")[0]
                 assert top in sys.stdlib_module_names or top == "quoteway_amm", f"{path}: {name}"
+
+
+def test_the_static_checks_know_every_plugin():
+    """A plugin left out of these lists would be checked by nobody."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    contracts = {c["name"].split(":")[0]: c for c in settings["importlinter"]["contracts"]}
+    public = contracts["Plugins know the framework by its public surface"]["source_modules"]
+    for source in (ROOT / "plugins").glob("*/src/*/__init__.py"):
+        package = source.parent.name
+        assert package in settings["importlinter"]["root_packages"], package
+        assert package in contracts["The framework never imports a plugin"]["forbidden_modules"], package
+        assert package in contracts["Nothing a server imports can sign"]["source_modules"], package
+        assert package in public or package == "quoteway_amm", package
+        tree = source.parents[1].relative_to(ROOT).as_posix()
+        assert f"$MYPY_CONFIG_FILE_DIR/{tree}" in settings["mypy"]["mypy_path"], tree
+
+
+def test_every_part_of_the_core_is_public_or_closed_to_plugins():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (contract,) = [c for c in settings["contracts"] if c["name"].startswith("Plugins know")]
+    parts = {path.stem for path in (ROOT / "framework/quoteway").iterdir() if not path.name.startswith("_")}
+    parts -= {"py", "scaffold", "evm", "testing"}
+    assert {f"quoteway.{part}" for part in parts} == set(contract["forbidden_modules"])
 
 
 def test_nothing_happens_at_import_of_the_core():
