@@ -1,9 +1,12 @@
 import re
+import signal
 import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 from ports import answers, falls_silent
+from quoteway_devnet.command import demo
 from quoteway_devnet.demo.scenarios import SCENARIOS
 from quoteway_devnet.demo.server import gateway_over
 
@@ -56,9 +59,8 @@ def test_the_scenarios_show_what_they_say(done):
 
 
 def test_against_a_running_gateway_with_rate_limits(fresh):
-    nodes = ("--node", fresh.urls["devnet"], "--l2-node", fresh.urls["devnet-l2"])
     with gateway_over(fresh, QUOTEWAY_LIMITS__QUOTES="6/second") as url:
-        done = run_demo("--url", url, *nodes)
+        done = run_demo("--url", url, *nodes_of(fresh))
         assert done.returncode == 0, done.stdout + done.stderr
         assert differences(done.stdout) == {scenario.title: ["0"] for scenario in SCENARIOS}
         assert "rate limit" in done.stdout
@@ -84,8 +86,41 @@ def test_a_node_of_another_devnet_is_noticed_before_anything_is_signed(fresh):
     from quoteway_devnet.chains import Devnet
 
     with Devnet.running() as other, gateway_over(fresh) as url:
-        nodes = ("--node", other.urls["devnet"], "--l2-node", other.urls["devnet-l2"])
-        assert_refused(run_demo("--url", url, *nodes), "different chains", "point the demo at the node")
+        assert_refused(
+            run_demo("--url", url, *nodes_of(other)), "different chains", "point the demo at the node"
+        )
+
+
+def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
+    from quoteway_devnet.demo import run, wallet
+
+    scenario = next(scenario for scenario in SCENARIOS if scenario.title == "v4, one hop")
+    monkeypatch.setattr(run, "SCENARIOS", (scenario,))
+    send = wallet.Wallet.send
+
+    def send_and_give(self, transaction, gas_limit):
+        # One base unit from elsewhere, of whatever arrives: of every token but the one that is sold.
+        for token in fresh.chains["devnet"].tokens:
+            if token.address != transaction["to"] and token.behaviour != "wrapped":
+                fresh.faucet(token.address, scenario.recipient, 1)
+        return send(self, transaction, gas_limit)
+
+    terminated = signal.getsignal(signal.SIGTERM)
+    try:
+        with gateway_over(fresh) as url:
+            assert CliRunner().invoke(demo, ["--url", url, *nodes_of(fresh)]).exit_code == 0
+            monkeypatch.setattr(wallet.Wallet, "send", send_and_give)
+            done = CliRunner().invoke(demo, ["--url", url, *nodes_of(fresh)])
+    finally:
+        signal.signal(signal.SIGTERM, terminated)
+    assert done.exit_code == 1
+    (found,) = differences(done.output.partition("Quoted and received")[0])[scenario.title]
+    assert int(found) > 0
+    assert "did not give what was quoted" in done.output
+
+
+def nodes_of(devnet):
+    return "--node", devnet.urls["devnet"], "--l2-node", devnet.urls["devnet-l2"]
 
 
 def assert_refused(done, *fragments):

@@ -66,11 +66,13 @@ class Screen:
             self.say(f"   sold      {outcome.sold} base units instead of {outcome.amount_in}", "bold red")
 
     def table(self, outcomes: Sequence[Outcome]) -> None:
-        table = Table(box=box.SIMPLE_HEAD, title="Quoted and received", title_justify="left")
+        table = Table(
+            box=box.SIMPLE_HEAD, title="Quoted and received", title_justify="left", collapse_padding=True
+        )
         for name in ("scenario", "route"):
-            table.add_column(name)
+            table.add_column(name, overflow="fold")
         for name in ("sold", "quoted", "minimum", "received", "difference", "transactions", "gas"):
-            table.add_column(name, justify="right")
+            table.add_column(name, justify="right", overflow="fold")
         for outcome in outcomes:
             token = outcome.token_out
             table.add_row(
@@ -95,12 +97,14 @@ def whole(amount: int, decimals: int) -> str:
 
 
 def _short(amount: int, token: Listed) -> str:
-    """Six decimals (four digits of a small amount), cut, for the eye; differences are shown in base units."""
+    """Some seven digits, cut, for the eye; the difference is shown in base units."""
     coins, _, fraction = whole(amount, token.decimals).partition(".")
-    shown = (
-        fraction[: max(6, len(fraction) - len(fraction.lstrip("0")) + 4)] if coins == "0" else fraction[:6]
-    )
-    return f"{coins}{'.' if shown else ''}{shown} {token.symbol}"
+    if coins == "0":
+        zeros = len(fraction) - len(fraction.lstrip("0"))
+        fraction = fraction[: zeros + 6]
+    else:
+        fraction = fraction[: max(2, 7 - len(coins))]
+    return f"{coins}.{fraction} {token.symbol}" if fraction else f"{coins} {token.symbol}"
 
 
 def route(hops: Hops) -> str:
