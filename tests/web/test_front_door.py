@@ -1,7 +1,10 @@
 """Ids, keys, limits, CORS, traces, metrics and the log line: what happens to every request."""
 
+import asyncio
+import contextlib
 import json
 import logging
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -264,3 +267,31 @@ def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
         line = log_line(config, "failed", exc_info=sys.exc_info())
     assert all(secret not in line for secret in hidden)
     assert "ValueError" in json.loads(line)["exception"]
+
+
+async def test_replicas_share_a_store(serve_app, make_config, tmp_path, unused_tcp_port, refused):
+    """Two apps on one Valkey or Redis count a caller together."""
+    pytest.importorskip("valkey")
+    server = shutil.which("valkey-server") or shutil.which("redis-server")
+    if server is None:
+        pytest.skip("needs valkey-server or redis-server on PATH")
+    port = str(unused_tcp_port)
+    process = await asyncio.create_subprocess_exec(
+        server, "--port", port, "--dir", str(tmp_path), "--save", "", stdout=asyncio.subprocess.DEVNULL
+    )
+    try:
+        store = f"redis://127.0.0.1:{port}/0"
+        config = replace(make_config(), limits=LimitsConfig(catalog="3/minute", store=store))
+        one, other = await serve_app(config=config), await serve_app(config=config)
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+                writer.close()
+                break
+            await asyncio.sleep(0.05)
+        left = [(await api.get("/v2/providers")).headers["RateLimit"][:13] for api in (one, other, one)]
+        assert left == ['"catalog";r=2', '"catalog";r=1', '"catalog";r=0']
+        refused(await other.get("/v2/providers"), 429, "rate_limit_exceeded")
+    finally:
+        process.terminate()
+        await process.wait()

@@ -13,7 +13,7 @@ from limits import RateLimitItem, parse
 from limits.aio.storage import MemoryStorage, Storage
 
 from quoteway.config import LimitsConfig, Secret
-from quoteway.errors import RateLimited
+from quoteway.errors import ConfigError, RateLimited
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -121,14 +121,18 @@ def _storage(store: Secret | str) -> Storage:
     url = store.reveal() if isinstance(store, Secret) else store
     if url.startswith("memory"):
         return Counters()
-    from limits.storage import storage_from_string
+    from limits.aio.storage import RedisStorage
+    from limits.errors import ConfigurationError
 
-    # Redis and Valkey speak one protocol; the valkey client serves both
     scheme, rest = url.split("://", 1)
-    scheme = scheme.replace("redis", "valkey")
-    made = storage_from_string(f"async+{scheme}://{rest}", implementation="valkey")
-    assert isinstance(made, Storage)
-    return made
+    try:
+        # Redis and Valkey speak one protocol; the valkey client serves both.
+        return RedisStorage(f"async+{scheme.replace('redis', 'valkey')}://{rest}", implementation="valkey")
+    except ConfigurationError:
+        raise ConfigError(
+            "limits.store names a Valkey or Redis server, and its client is not installed: "
+            "pip install 'quoteway[valkey]'"
+        ) from None
 
 
 class Callers:
