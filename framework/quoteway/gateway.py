@@ -56,6 +56,7 @@ class Gateway:
             self.registry.add(name, plugin)
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.ready = False
+        self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[_Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
@@ -66,7 +67,7 @@ class Gateway:
     def load(self) -> None:
         """Imports and configures the plugins, collects networks and providers. Nothing is started."""
         self.registry.load()
-        known = _known_networks(self.registry, self.config)
+        known = _known_networks(self.registry, self.config, self._authors)
         self.runtime.networks = known
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
@@ -100,6 +101,7 @@ class Gateway:
             log.exception("starting failed")
             return
         await self._enter_lifespans()
+        await self._drop_orphaned_networks()
         for entry in self.registry.plugins:
             if entry.reason is None and entry.state in (State.CONFIGURED, State.STARTED):
                 entry.state = State.ENABLED
@@ -126,6 +128,17 @@ class Gateway:
         )  # not gather: a plugin that swallows cancellation holds that
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
+
+    async def _drop_orphaned_networks(self) -> None:
+        """A network described only by plugins that failed is not served, unless the configuration gives it
+        endpoints: whatever answers where the plugin's node should be is not that node."""
+        for network in self.runtime.networks:
+            authors = self._authors.get(network.chain_id, [])
+            settings = self.config.networks.get(network.slug)
+            if authors and all(entry.reason is not None for entry in authors) and not (settings and settings.rpc):
+                log.error("network %s is not served: the plugin that brings it is not enabled", network.slug)
+                await self.runtime.chains.pop(network.chain_id).close()
+        self.runtime.networks = Networks(n for n in self.runtime.networks if n.chain_id in self.runtime.chains)
 
     async def started(self) -> None:
         """Waits until starting is over, well or badly."""
@@ -271,6 +284,8 @@ class _Lifespan:
                     self._entry.state = State.STARTED
                 self._up.set_result(None)
                 await self._leave.wait()
+        except ConfigError as error:  # what the operator can mend: a sentence says it, no traceback
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, str(error))
         except (Exception, SystemExit) as error:  # asyncio lets a task's SystemExit end the event loop
             if self._entered:
                 log.exception("plugin %r failed while stopping", self._entry.name)
@@ -307,8 +322,10 @@ def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:
     return Sealer(KeyRing(keys) if keys else KeyRing.random(), issuer=config.quotes.issuer, clock=clock)
 
 
-def _known_networks(registry: Registry, config: Config) -> Networks:
-    """What plugins describe, with the configuration's endpoints and facts laid over it."""
+def _known_networks(
+    registry: Registry, config: Config, authors: dict[int, list[PluginEntry]]
+) -> Networks:
+    """What plugins describe, with the configuration's endpoints and facts laid over it; notes who describes what."""
     known = Networks()
     for entry, networks in registry.ask("quoteway_networks"):
         with_these = Networks(known)
@@ -321,6 +338,8 @@ def _known_networks(registry: Registry, config: Config) -> Networks:
             entry.refuse(NotEnabled.INCOMPLETE, f"quoteway_networks: {error!r}", error=error)
         else:
             known = with_these
+            for network in networks:
+                authors.setdefault(network.chain_id, []).append(entry)
     overlaid = Networks()
     for network in known:
         settings = config.networks.get(network.slug)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from quoteway.config import Config
 from quoteway.errors import ConfigError
+from quoteway.plugins import NotEnabled
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -112,6 +113,11 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
     await gateway.started()
     if not gateway.ready:
         raise ConfigError("start-up failed: the reason stands above")
+    if gateway.config.embedded and not gateway.runtime.networks:
+        # Without a configuration there is nothing to serve but what the plugins bring by themselves.
+        failed = [entry for entry in gateway.registry.plugins if entry.reason is NotEnabled.STARTUP_FAILED]
+        if failed:
+            raise ConfigError("; ".join(f"plugin {entry.name} did not start: {entry.detail}" for entry in failed))
     # Modules and plugins stay for good: walking them at every collection costs a tenth of a cached answer.
     gc.collect()
     gc.freeze()

@@ -123,3 +123,20 @@ def test_the_plugin_module_is_light():
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=30
     )
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_taken_port_ends_the_embedded_server_with_one_sentence(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        environ = {
+            **os.environ,
+            "QUOTEWAY_SERVER__PORT": "0",
+            "QUOTEWAY_PLUGIN__DEVNET__PORT": str(port),
+            "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": "0",
+        }
+        serve = [sys.executable, "-m", "quoteway", "serve"]
+        run = subprocess.run(serve, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert f"Port {port}" in run.stderr.splitlines()[-1]
+    assert "choose another port" in run.stderr.splitlines()[-1]
+    assert "Traceback" not in run.stderr

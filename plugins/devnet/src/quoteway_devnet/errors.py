@@ -1,5 +1,8 @@
 """The one exception of the devnet."""
 
 
-class DevnetError(RuntimeError):
+from quoteway import ConfigError
+
+
+class DevnetError(ConfigError):
     """The devnet cannot be brought up; the message is one sentence that ends with the remedy."""
