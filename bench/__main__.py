@@ -1,7 +1,7 @@
 """``python -m bench``: runs the measurements and prints one table; says what missed its goal.
 
-Times on a shared machine are noise: every one is a median, and every rate stands beside a bare aiohttp handler's, taken in
-turns in the same run.
+Times on a shared machine are noise: every one is a median, and every rate stands beside a bare aiohttp
+handler's, taken in turns in the same run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of: {', '.join(PARTS)} (default: all)")
-    parser.add_argument("--swaps", type=int, default=3000, help="how many random swaps to execute (default 3000)")
+    parser.add_argument(
+        "--swaps", type=int, default=3000, help="how many random swaps to execute (default 3000)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of the random swaps (default 1)")
     parser.add_argument("--quotes", type=int, default=500, help="how many quotes to time (default 500)")
     options = parser.parse_args()

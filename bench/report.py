@@ -42,7 +42,9 @@ class Report:
         self.rows.append(Row(what, f"{value:.{digits}f} {unit}", f"<= {goal:g} {unit}", value <= goal))
 
     def at_least(self, what: str, value: float, goal: float, unit: str = "", *, digits: int = 2) -> None:
-        self.rows.append(Row(what, f"{value:.{digits}f} {unit}".strip(), f">= {goal:g} {unit}".strip(), value >= goal))
+        self.rows.append(
+            Row(what, f"{value:.{digits}f} {unit}".strip(), f">= {goal:g} {unit}".strip(), value >= goal)
+        )
 
     def show(self) -> None:
         table = Table(title="Quoteway bench")

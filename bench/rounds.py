@@ -1,7 +1,7 @@
 """JSON-RPC requests that a quote costs: none warm, at most three rounds one after the other cold.
 
-Rounds are told by time: the node is put behind a proxy that holds every request for a while, so the time of a cold
-quote, in units of that delay, is the number of requests that had to wait for one another.
+Rounds are told by time: the node is put behind a proxy that holds every request for a while, so the time of a
+cold quote, in units of that delay, is the number of requests that had to wait for one another.
 """
 
 from __future__ import annotations
@@ -61,12 +61,22 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 
     async with Devnet.start() as devnet:
         pair = [devnet.chains["devnet"].token(symbol).address for symbol in ("LINK", "USDC")]
-        body = {"network": "devnet", "fromToken": pair[0], "toToken": pair[1], "amount": "10" + "0" * 18, "address": WALLET}
+        body = {
+            "network": "devnet",
+            "fromToken": pair[0],
+            "toToken": pair[1],
+            "amount": "10" + "0" * 18,
+            "address": WALLET,
+        }
         rounds, requests, warm = [], [], 0
         for run in range(COLD_RUNS):
             report.say(f"cold quote {run + 1} of {COLD_RUNS}")
             node = SlowNode(devnet.urls["devnet"])
-            async with node.running() as url, _gateway(devnet.ports, url) as base, aiohttp.ClientSession() as session:
+            async with (
+                node.running() as url,
+                _gateway(devnet.ports, url) as base,
+                aiohttp.ClientSession() as session,
+            ):
                 await asyncio.sleep(2 * DELAY_S)  # nothing of the start-up may still be under way
                 before, started = node.requests, time.perf_counter()
                 await _quote(session, base, body)
@@ -80,9 +90,13 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
                         took.append(time.perf_counter() - started)
                     warm = node.requests - before
                     slow = sum(1 for seconds in took if seconds >= DELAY_S)
-    report.at_most("sequential RPC rounds of a first quote", int(statistics.median(rounds)), 3, "rounds", digits=0)
+    report.at_most(
+        "sequential RPC rounds of a first quote", int(statistics.median(rounds)), 3, "rounds", digits=0
+    )
     report.baseline("RPC requests of a first quote", f"{statistics.median(requests):.0f}")
-    report.at_most(f"of {WARM_QUOTES} warm quotes, those that waited for the node", slow, 0, "quotes", digits=0)
+    report.at_most(
+        f"of {WARM_QUOTES} warm quotes, those that waited for the node", slow, 0, "quotes", digits=0
+    )
     report.baseline("RPC requests meanwhile (head polled in the background)", str(warm))
 
 
@@ -97,7 +111,12 @@ async def _gateway(ports: dict[str, int], rpc_url: str) -> AsyncIterator[str]:
         limits=LimitsConfig(enabled=False),
         networks={"devnet": NetworkConfig(rpc=(Endpoint(rpc_url),))},
         plugin_sections={
-            "devnet": {"enabled": True, "start": False, "port": ports["devnet"], "l2_port": ports["devnet-l2"]}
+            "devnet": {
+                "enabled": True,
+                "start": False,
+                "port": ports["devnet"],
+                "l2_port": ports["devnet-l2"],
+            }
         },
     )
     gateway = Gateway(config)

@@ -24,7 +24,8 @@ async def echo(request): return web.Response(body=await request.read(), content_
 app = web.Application()
 app.router.add_get("/", answer)
 app.router.add_post("/", echo)
-web.run_app(app, host="127.0.0.1", port=int(sys.argv[1]), access_log=None, print=None, loop=uvloop.new_event_loop())
+loop = uvloop.new_event_loop()
+web.run_app(app, host="127.0.0.1", port=int(sys.argv[1]), access_log=None, print=None, loop=loop)
 """
 
 
@@ -35,12 +36,17 @@ def free_port() -> int:
 
 
 @contextlib.asynccontextmanager
-async def process(*command: str, environ: Mapping[str, str] | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
+async def process(
+    *command: str, environ: Mapping[str, str] | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """A child in a directory of its own (no stray configuration file), ended with the block."""
     with tempfile.TemporaryDirectory() as folder:
-        log = open(Path(folder) / "log", "wb")  # noqa: SIM115 - closed below, after the child
         child = await asyncio.create_subprocess_exec(
-            *command, cwd=folder, env={**os.environ, **(environ or {})}, stdout=log, stderr=log
+            *command,
+            cwd=folder,
+            env={**os.environ, **(environ or {})},
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
         )
         try:
             yield child
@@ -52,7 +58,6 @@ async def process(*command: str, environ: Mapping[str, str] | None = None) -> As
                 except TimeoutError:
                     child.kill()
                     await child.wait()
-            log.close()
 
 
 @contextlib.asynccontextmanager

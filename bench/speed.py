@@ -1,4 +1,4 @@
-"""Latency of quotes and actions and rates of catalogs on a warm server over loopback, in turns with a bare handler."""
+"""Latency of quotes and actions, rates of catalogs, on a warm server over loopback beside a bare handler."""
 
 from __future__ import annotations
 
@@ -49,13 +49,19 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 
 
 async def _requests(session: aiohttp.ClientSession, url: str) -> list[dict[str, Any]]:
-    """Quote requests over all ordered pairs of the listed tokens, one whole coin each; pairs without a route left out."""
+    """Quote requests over all ordered pairs of the listed tokens; pairs without a route are left out."""
     async with session.get(f"{url}/v2/tokens?network=devnet&limit=200") as answer:
         listed = (await answer.json())["data"]
     addresses = ["native", *(c["address"] for t in listed for c in t["contracts"] if c["chainId"] == 31337)]
     bodies = []
     for sold, bought in itertools.permutations(dict.fromkeys(addresses), 2):
-        body = {"network": "devnet", "fromToken": sold, "toToken": bought, "amount": "1000000", "address": WALLET}
+        body = {
+            "network": "devnet",
+            "fromToken": sold,
+            "toToken": bought,
+            "amount": "1000000",
+            "address": WALLET,
+        }
         async with session.post(f"{url}/v2/swaps/quote", json=body) as answer:
             if answer.status == 200:
                 bodies.append(body)

@@ -39,7 +39,8 @@ def errors() -> str:
 
     lines = [
         "# Errors\n",
-        "Every error is `{\"error\": {\"code\", \"message\", \"requestId\", \"details\"?}}` with the header `X-Request-ID`.\n",
+        'Every error is `{"error": {"code", "message", "requestId", "details"?}}`, '
+        "with the header `X-Request-ID`.\n",
         "| status | code | meaning |\n|---|---|---|",
     ]
     for error in module.GatewayError.__subclasses__():
@@ -48,7 +49,10 @@ def errors() -> str:
     lines.append(", ".join(f"`{reason.value}`" for reason in module.Reason) + ".\n")
     lines.append("# Plugin states\n")
     lines.append(" -> ".join(f"`{state.value}`" for state in State) + "\n")
-    lines.append("Why a provider is not enabled (`reason` in `GET /v2/providers`): see [plugin states](plugin-states.md).\n")
+    lines.append(
+        "Why a provider is not enabled (`reason` in `GET /v2/providers`): see "
+        "[plugin states](plugin-states.md).\n"
+    )
     lines.append(", ".join(f"`{reason.value}`" for reason in NotEnabled) + ".\n")
     return "\n".join(lines)
 
@@ -72,7 +76,9 @@ def settings() -> str:
     for name, cls in (("providers.<id>", config.ProviderConfig), ("networks.<slug>", config.NetworkConfig)):
         lines.append(f"## `[{name}]`\n\n{_markdown(inspect.getdoc(cls) or '')}\n")
         lines.append("| key | type |\n|---|---|")
-        lines += [f"| `{m.name}` | {str(m.type).replace('|', chr(92) + '|')} |" for m in dataclasses.fields(cls)]
+        lines += [
+            f"| `{m.name}` | {str(m.type).replace('|', chr(92) + '|')} |" for m in dataclasses.fields(cls)
+        ]
         lines.append("")
     lines.append("`[plugin.<name>]` belongs to the plugin of that name: see its README.\n")
     return "\n".join(lines)
@@ -81,7 +87,6 @@ def settings() -> str:
 def cli() -> str:
     """The help text of every command."""
     import click
-
     from quoteway.cli import main
 
     lines = ["# Command line\n"]
@@ -121,7 +126,8 @@ def included(page: Path) -> str:
     def block(match: re.Match[str]) -> str:
         source = (page.parent / match["file"]).resolve()
         language = {".py": "python", ".toml": "toml"}.get(source.suffix, "")
-        return f"<!-- include: {match['file']} -->\n```{language}\n{source.read_text().rstrip()}\n```\n<!-- end -->"
+        code = f"```{language}\n{source.read_text().rstrip()}\n```"
+        return f"<!-- include: {match['file']} -->\n{code}\n<!-- end -->"
 
     pattern = r"<!-- include: (?P<file>\S+) -->(?:.*?<!-- end -->)?"
     return re.sub(pattern, block, page.read_text(), flags=re.DOTALL)
@@ -155,7 +161,9 @@ def _toml(value: Any) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="say what is stale, write nothing, exit 1 if anything is")
+    parser.add_argument(
+        "--check", action="store_true", help="say what is stale, write nothing, exit 1 if anything is"
+    )
     check = parser.parse_args().check
     stale = []
     for path, text in pages():

@@ -20,7 +20,9 @@ class Wrap(SwapProvider):
         return {self.wrapped[chain_id]: "Wrapped native coin"}
 
     async def quote(self, request: SwapRequest) -> Quote | None:
-        wraps = request.token_in.address == NATIVE and request.token_out.address == self.wrapped[request.chain_id]
+        wraps = (
+            request.token_in.address == NATIVE and request.token_out.address == self.wrapped[request.chain_id]
+        )
         if not wraps or request.recipient != request.sender:
             return None  # nothing here: the others go on
         amount = request.amount_in

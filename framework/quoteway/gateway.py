@@ -7,22 +7,22 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 from cachetools import TTLCache
 
 from quoteway.competition import ask_all
-from quoteway.config import Config, NetworkConfig
+from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import token_facts
+from quoteway.known_networks import known_networks
+from quoteway.lifespan import Lifespan
 from quoteway.models import NATIVE, Address, Capability, Token
 from quoteway.networks import Network, Networks
-from quoteway.plugins import NotEnabled, PluginEntry, Registry, State
+from quoteway.plugins import PluginEntry, Registry, State
 from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 from quoteway.sealing import KeyRing, Sealer
 from quoteway.spine import Spine
@@ -57,7 +57,7 @@ class Gateway:
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
-        self._lifespans: list[_Lifespan] = []
+        self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
         self.runtime.find_token = self.find_token
@@ -67,7 +67,7 @@ class Gateway:
     def load(self) -> None:
         """Imports and configures the plugins, collects networks and providers. Nothing is started."""
         self.registry.load()
-        known = _known_networks(self.registry, self.config, self._authors)
+        known = known_networks(self.registry, self.config, self._authors)
         self.runtime.networks = known
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
@@ -112,20 +112,18 @@ class Gateway:
         # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
         if looks:
-            await asyncio.wait(
-                looks, timeout=LOOK_AHEAD_S
-            )  # no longer: one dead node must not hold the others
+            # No longer: one dead node must not hold the others.
+            await asyncio.wait(looks, timeout=LOOK_AHEAD_S)
 
     async def _enter_lifespans(self) -> None:
         for entry, manager in self.registry.ask("quoteway_lifespan"):
-            self._lifespans.append(_Lifespan(entry, manager))
+            self._lifespans.append(Lifespan(entry, manager))
         waits = [lifespan.begin() for lifespan in self._lifespans]
         if not waits:
             return
         timeout_s = self.config.plugins.startup_timeout_s
-        await asyncio.wait(
-            waits, timeout=timeout_s
-        )  # not gather: a plugin that swallows cancellation holds that
+        # Not gather: a plugin that swallows cancellation holds that.
+        await asyncio.wait(waits, timeout=timeout_s)
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
 
@@ -135,10 +133,12 @@ class Gateway:
         for network in self.runtime.networks:
             authors = self._authors.get(network.chain_id, [])
             settings = self.config.networks.get(network.slug)
-            if authors and all(entry.reason is not None for entry in authors) and not (settings and settings.rpc):
+            own_endpoints = settings is not None and bool(settings.rpc)
+            if authors and all(entry.reason is not None for entry in authors) and not own_endpoints:
                 log.error("network %s is not served: the plugin that brings it is not enabled", network.slug)
                 await self.runtime.chains.pop(network.chain_id).close()
-        self.runtime.networks = Networks(n for n in self.runtime.networks if n.chain_id in self.runtime.chains)
+        served = self.runtime.chains
+        self.runtime.networks = Networks(n for n in self.runtime.networks if n.chain_id in served)
 
     async def started(self) -> None:
         """Waits until starting is over, well or badly."""
@@ -259,134 +259,8 @@ class Gateway:
         return await token_facts(chain, address)
 
 
-class _Lifespan:
-    """One plugin's lifespan in a task of its own: entered and left by the same task, failing for that plugin
-    only."""
-
-    def __init__(self, entry: PluginEntry, manager: AbstractAsyncContextManager[Any]) -> None:
-        self._entry = entry
-        self._manager = manager
-        self._entered = False
-        self._up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._leave = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    def begin(self) -> asyncio.Future[None]:
-        """Starts entering; the returned future is done when it is entered or has failed."""
-        self._task = asyncio.create_task(self._run(), name=f"plugin:{self._entry.name}.lifespan")
-        return self._up
-
-    async def _run(self) -> None:
-        try:
-            async with self._manager:
-                self._entered = True
-                if self._entry.reason is None:
-                    self._entry.state = State.STARTED
-                self._up.set_result(None)
-                await self._leave.wait()
-        except ConfigError as error:  # what the operator can mend: a sentence says it, no traceback
-            self._entry.refuse(NotEnabled.STARTUP_FAILED, str(error))
-        except (Exception, SystemExit) as error:  # asyncio lets a task's SystemExit end the event loop
-            if self._entered:
-                log.exception("plugin %r failed while stopping", self._entry.name)
-            else:
-                self._entry.refuse(NotEnabled.STARTUP_FAILED, f"{type(error).__name__}: {error}", error=error)
-        finally:
-            if not self._up.done():
-                self._up.set_result(None)
-
-    def judge(self, timeout_s: float) -> None:
-        """Refuses the plugin when its lifespan was not entered in time."""
-        if self._entered:
-            return
-        if self._up.done():
-            self._entry.refuse(NotEnabled.STARTUP_FAILED, "its lifespan was cancelled while starting")
-            return
-        self._entry.refuse(NotEnabled.STARTUP_FAILED, f"it did not start within {timeout_s:g} s")
-        if self._task is not None:
-            self._task.cancel()
-
-    def end(self) -> asyncio.Task[None]:
-        """Leaves the lifespan; the returned task ends when that is done."""
-        self._leave.set()
-        assert self._task is not None
-        if not self._entered:
-            self._task.cancel()
-        return self._task
-
-
 def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:
     keys = [(key.id, key.secret.reveal().encode()) for key in config.quotes.keys]
     if not keys:
         log.warning("no quotes.keys configured: signing with a random key, quotes will not survive a restart")
     return Sealer(KeyRing(keys) if keys else KeyRing.random(), issuer=config.quotes.issuer, clock=clock)
-
-
-def _known_networks(
-    registry: Registry, config: Config, authors: dict[int, list[PluginEntry]]
-) -> Networks:
-    """What plugins describe, with the configuration's endpoints and facts laid over it; notes who describes what."""
-    known = Networks()
-    for entry, networks in registry.ask("quoteway_networks"):
-        with_these = Networks(known)
-        try:
-            for network in networks:
-                with_these.add(network)
-        except ConfigError as error:
-            entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
-        except Exception as error:
-            entry.refuse(NotEnabled.INCOMPLETE, f"quoteway_networks: {error!r}", error=error)
-        else:
-            known = with_these
-            for network in networks:
-                authors.setdefault(network.chain_id, []).append(entry)
-    overlaid = Networks()
-    for network in known:
-        settings = config.networks.get(network.slug)
-        overlaid.add(network if settings is None else _overlay(network, settings))
-    described = {network.slug for network in known}
-    for slug, settings in config.networks.items():
-        if slug not in described:
-            overlaid.add(_from_config(slug, settings))
-    return overlaid
-
-
-_FACTS = (
-    "name",
-    "native_symbol",
-    "native_name",
-    "native_decimals",
-    "wrapped_native",
-    "explorer_url",
-    "block_time_s",
-    "head_poll_s",
-    "multicall3",
-    "testnet",
-)
-
-
-def _overlay(network: Network, settings: NetworkConfig) -> Network:
-    if settings.chain_id not in (None, network.chain_id):
-        raise ConfigError(
-            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, yet {network.slug!r} is known "
-            f"with chain id {network.chain_id}: remove the line, or give the network another name"
-        )
-    facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
-    deployments = dict(network.deployments)
-    for family, rows in settings.deployments.items():
-        deployments[family] = (*deployments.get(family, ()), *rows)
-    return replace(
-        network,
-        **facts,
-        endpoints=settings.rpc or network.endpoints,
-        deployments=deployments,
-        token_lists=(*network.token_lists, *settings.token_lists),
-    )
-
-
-def _from_config(slug: str, settings: NetworkConfig) -> Network:
-    if settings.chain_id is None:
-        raise ConfigError(
-            f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name"
-        )
-    return _overlay(Network(slug, settings.chain_id, settings.name or slug), settings)

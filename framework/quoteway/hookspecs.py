@@ -108,8 +108,11 @@ def quoteway_networks(context: Context) -> Iterable[Network]:  # type: ignore[em
 @hookspec
 def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:  # type: ignore[empty-body]
     """An async context manager entered when the server starts (in parallel with others, under a deadline) and
-    left when it stops. A failure makes this plugin ``startup_failed`` and nothing else; a ``ConfigError`` is shown
-    to the operator as the sentence it is, anything else with its traceback."""
+    left when it stops.
+
+    A failure makes this plugin ``startup_failed`` and nothing else; a ``ConfigError`` is shown to the operator
+    as the sentence it is, anything else with its traceback.
+    """
 
 
 @hookspec

@@ -36,8 +36,7 @@ STEADY_S = 10.0
 """A worker that lived this long starts again without delay."""
 
 
-# --- one process
-# ----------------------------------------------------------------------------------------------
+# --- one process -------------------------------------------------------------------------------------------
 
 
 def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
@@ -117,7 +116,9 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
         # Without a configuration there is nothing to serve but what the plugins bring by themselves.
         failed = [entry for entry in gateway.registry.plugins if entry.reason is NotEnabled.STARTUP_FAILED]
         if failed:
-            raise ConfigError("; ".join(f"plugin {entry.name} did not start: {entry.detail}" for entry in failed))
+            raise ConfigError(
+                "; ".join(f"plugin {entry.name} did not start: {entry.detail}" for entry in failed)
+            )
     # Modules and plugins stay for good: walking them at every collection costs a tenth of a cached answer.
     gc.collect()
     gc.freeze()
@@ -141,8 +142,7 @@ def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
     return ConfigError(f"cannot listen on {host} port {port}: {error.strerror or error}")
 
 
-# --- several processes
-# ----------------------------------------------------------------------------------------
+# --- several processes -------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

@@ -151,8 +151,8 @@ class Chain:
     ) -> Any:
         """The ``result`` of a JSON-RPC read.
 
-        Identical concurrent reads share one request, which may have begun before this call; without ``shared``
-        the node is asked anew.
+        Identical concurrent reads share one request, which may have begun before this call; without
+        ``shared`` the node is asked anew.
         """
         if self._verified:
             return await self._send(method, params, timeout_s, shared)
@@ -201,9 +201,7 @@ class Chain:
         """The newest block, known without a request while the chain is in use."""
         return await self._head.get(fresh=fresh)
 
-    async def block(
-        self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True
-    ) -> Block:
+    async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
         """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
         tag = hex(at) if isinstance(at, int) else at
         header = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)

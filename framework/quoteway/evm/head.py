@@ -14,8 +14,9 @@ log = logging.getLogger("quoteway.evm")
 class HeadTracker:
     """Polls the head in the background from its first use until ``idle_s`` seconds after its last.
 
-    ``read`` asks the node; its argument tells whether a read already under way will do. A known head is served for at most ``stale_s`` seconds; after that it is read
-    again, and when that fails the error is raised: an old block is never passed off as the newest.
+    ``read`` asks the node; its argument tells whether a read already under way will do. A known head is
+    served for at most ``stale_s`` seconds; after that it is read again, and when that fails the error is
+    raised: an old block is never passed off as the newest.
     """
 
     def __init__(

@@ -1,6 +1,5 @@
 """The one exception of the devnet."""
 
-
 from quoteway import ConfigError
 
 

@@ -1,0 +1,82 @@
+"""The networks of a deployment: what plugins describe and what the configuration lays over it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from quoteway.config import Config, NetworkConfig
+from quoteway.errors import ConfigError
+from quoteway.networks import Network, Networks
+from quoteway.plugins import NotEnabled, PluginEntry, Registry
+
+
+def known_networks(registry: Registry, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
+    """What plugins describe, with the configuration's endpoints and facts laid over it.
+
+    Notes in ``authors``, by chain id, the plugins that describe a network. Raises ``ConfigError`` for a network
+    in the configuration that contradicts them, or that nobody describes.
+    """
+    known = Networks()
+    for entry, networks in registry.ask("quoteway_networks"):
+        with_these = Networks(known)
+        try:
+            for network in networks:
+                with_these.add(network)
+        except ConfigError as error:
+            entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
+        except Exception as error:
+            entry.refuse(NotEnabled.INCOMPLETE, f"quoteway_networks: {error!r}", error=error)
+        else:
+            known = with_these
+            for network in networks:
+                authors.setdefault(network.chain_id, []).append(entry)
+    overlaid = Networks()
+    for network in known:
+        settings = config.networks.get(network.slug)
+        overlaid.add(network if settings is None else _overlay(network, settings))
+    described = {network.slug for network in known}
+    for slug, settings in config.networks.items():
+        if slug not in described:
+            overlaid.add(_from_config(slug, settings))
+    return overlaid
+
+
+_FACTS = (
+    "name",
+    "native_symbol",
+    "native_name",
+    "native_decimals",
+    "wrapped_native",
+    "explorer_url",
+    "block_time_s",
+    "head_poll_s",
+    "multicall3",
+    "testnet",
+)
+
+
+def _overlay(network: Network, settings: NetworkConfig) -> Network:
+    if settings.chain_id not in (None, network.chain_id):
+        raise ConfigError(
+            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, yet {network.slug!r} is known "
+            f"with chain id {network.chain_id}: remove the line, or give the network another name"
+        )
+    facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
+    deployments = dict(network.deployments)
+    for family, rows in settings.deployments.items():
+        deployments[family] = (*deployments.get(family, ()), *rows)
+    return replace(
+        network,
+        **facts,
+        endpoints=settings.rpc or network.endpoints,
+        deployments=deployments,
+        token_lists=(*network.token_lists, *settings.token_lists),
+    )
+
+
+def _from_config(slug: str, settings: NetworkConfig) -> Network:
+    if settings.chain_id is None:
+        raise ConfigError(
+            f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name"
+        )
+    return _overlay(Network(slug, settings.chain_id, settings.name or slug), settings)

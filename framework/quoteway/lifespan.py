@@ -1,0 +1,68 @@
+"""One plugin's lifespan: entered and left in a task of its own, failing for that plugin only."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from quoteway.errors import ConfigError
+from quoteway.plugins import NotEnabled, PluginEntry, State
+
+log = logging.getLogger("quoteway.gateway")
+
+
+class Lifespan:
+    """Entered and left by the same task. ``manager`` is what the plugin's ``quoteway_lifespan`` gave."""
+
+    def __init__(self, entry: PluginEntry, manager: AbstractAsyncContextManager[Any]) -> None:
+        self._entry = entry
+        self._manager = manager
+        self._entered = False
+        self._up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._leave = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self) -> asyncio.Future[None]:
+        """Starts entering; the returned future is done when it is entered or has failed."""
+        self._task = asyncio.create_task(self._run(), name=f"plugin:{self._entry.name}.lifespan")
+        return self._up
+
+    async def _run(self) -> None:
+        try:
+            async with self._manager:
+                self._entered = True
+                if self._entry.reason is None:
+                    self._entry.state = State.STARTED
+                self._up.set_result(None)
+                await self._leave.wait()
+        except ConfigError as error:  # what the operator can mend: a sentence says it, no traceback
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, str(error))
+        except (Exception, SystemExit) as error:  # asyncio lets a task's SystemExit end the event loop
+            if self._entered:
+                log.exception("plugin %r failed while stopping", self._entry.name)
+            else:
+                self._entry.refuse(NotEnabled.STARTUP_FAILED, f"{type(error).__name__}: {error}", error=error)
+        finally:
+            if not self._up.done():
+                self._up.set_result(None)
+
+    def judge(self, timeout_s: float) -> None:
+        """Refuses the plugin when its lifespan was not entered in time."""
+        if self._entered:
+            return
+        if self._up.done():
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, "its lifespan was cancelled while starting")
+            return
+        self._entry.refuse(NotEnabled.STARTUP_FAILED, f"it did not start within {timeout_s:g} s")
+        if self._task is not None:
+            self._task.cancel()
+
+    def end(self) -> asyncio.Task[None]:
+        """Leaves the lifespan; the returned task ends when that is done."""
+        self._leave.set()
+        assert self._task is not None
+        if not self._entered:
+            self._task.cancel()
+        return self._task
