@@ -110,8 +110,8 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:  # 
     """An async context manager entered when the server starts (in parallel with others, under a deadline) and
     left when it stops.
 
-    A failure makes this plugin ``startup_failed`` and nothing else; a ``ConfigError`` is shown to the operator
-    as the sentence it is, anything else with its traceback.
+    A failure makes this plugin ``startup_failed`` and nothing else; a ``ConfigError`` is shown to the
+    operator as the sentence it is, anything else with its traceback.
     """
 
 

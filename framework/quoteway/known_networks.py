@@ -13,8 +13,8 @@ from quoteway.plugins import NotEnabled, PluginEntry, Registry
 def known_networks(registry: Registry, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
     """What plugins describe, with the configuration's endpoints and facts laid over it.
 
-    Notes in ``authors``, by chain id, the plugins that describe a network. Raises ``ConfigError`` for a network
-    in the configuration that contradicts them, or that nobody describes.
+    Notes in ``authors``, by chain id, the plugins that describe a network. Raises ``ConfigError`` for a
+    network in the configuration that contradicts them, or that nobody describes.
     """
     known = Networks()
     for entry, networks in registry.ask("quoteway_networks"):
