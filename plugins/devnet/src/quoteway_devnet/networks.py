@@ -8,6 +8,7 @@ from quoteway import Endpoint, Network
 from quoteway_devnet.manifest import ChainManifest, chain_manifests, token_list_path
 
 UNIVERSAL_ROUTER_VERSION = "2.1"
+_USD_SYMBOLS = frozenset({"USDC", "USDT", "DAI"})
 _NO_HOOKS = "0x0000000000000000000000000000000000000000"
 
 
@@ -41,9 +42,16 @@ def _uniswap(chain: ChainManifest) -> Mapping[str, Any]:
         "router": contracts["UniversalRouter"],
         "router_version": UNIVERSAL_ROUTER_VERSION,
         "base_tokens": chain.base_tokens,
-        "v2": {"factory": contracts["UniswapV2Factory"]},
-        "v3": {"factory": contracts["UniswapV3Factory"]},
-        "v4": {"pool_manager": contracts["PoolManager"]},
+        "usd_tokens": tuple(token.address for token in chain.tokens if token.symbol in _USD_SYMBOLS),
+        "v2": {"factory": contracts["UniswapV2Factory"], "router": contracts["UniswapV2Router02"]},
+        "v3": {
+            "factory": contracts["UniswapV3Factory"],
+            "position_manager": contracts["NonfungiblePositionManager"],
+        },
+        "v4": {
+            "pool_manager": contracts["PoolManager"],
+            "position_manager": contracts["PositionManager"],
+        },
         "v4_known_pools": tuple(
             {
                 "currency0": pool.token0,
