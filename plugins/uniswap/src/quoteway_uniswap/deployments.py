@@ -9,17 +9,23 @@ deployments``::
         "wrapped_native": "0xC02a...",          # default: the network's
         "base_tokens": ["0xA0b8..."],           # tokens that routes may pass through
         "priority_fee_wei": 100000000,          # tip assumed on top of the base fee when gas is priced
-        "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000]},
-        "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]]},
-        "v4": {"pool_manager": "0x0000...", "fees": [[500, 10], [3000, 60]]},
+        "usd_tokens": ["0xA0b8..."],            # tokens that stand for a US dollar when prices are made
+        "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000],
+               "router": "0x7a25..."},          # UniswapV2Router02, for liquidity
+        "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]],
+               "position_manager": "0xC364..."},  # NonfungiblePositionManager, for liquidity
+        "v4": {"pool_manager": "0x0000...", "fees": [[500, 10], [3000, 60]],
+               "position_manager": "0xbD21...",   # PositionManager, for liquidity
+               "since_block": 21688329},        # no v4 event is older: where a search of logs may stop
         "v4_known_pools": [
             {"currency0": "0x...", "currency1": "0x...", "fee": 100, "tick_spacing": 1, "hooks": "0x..."}
         ],
     }
 
 ``v2``, ``v3`` and ``v4`` may each be absent; all members inside have Uniswap's own values as defaults where
-Uniswap's are the same on every chain. The router pays only from pools of its own factories, so paths never
-mix rows.
+Uniswap's are the same on every chain. Without its router or position manager a version's pools are listed
+and traded, but liquidity is neither added nor removed. The router pays only from pools of its own
+factories, so paths never mix rows.
 """
 
 from __future__ import annotations
@@ -43,24 +49,30 @@ PRIORITY_FEE_WEI = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class V2Deployment:
-    """A UniswapV2Factory. The swap fee is ``1 - fee_numerator / fee_denominator``."""
+    """A UniswapV2Factory. The swap fee is ``1 - fee_numerator / fee_denominator``.
+
+    ``router`` is a UniswapV2Router02, for liquidity.
+    """
 
     factory: Address
     init_code_hash: bytes
     fee_numerator: int = 997
     fee_denominator: int = 1000
+    router: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class V3Deployment:
     """A UniswapV3Factory.
 
-    ``deployer`` is who creates the pools: the factory itself, but not in every fork.
+    ``deployer`` is who creates the pools: the factory itself, but not in every fork. ``position_manager`` is
+    a NonfungiblePositionManager.
     """
 
     deployer: Address
     init_code_hash: bytes
     fee_tiers: tuple[tuple[int, int], ...] = FEE_TIERS
+    position_manager: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +93,15 @@ class PoolKey:
 class V4Deployment:
     """A v4 PoolManager.
 
-    ``known_pools`` are keys that the standard fees would not reach; hooked ones are only named.
+    ``known_pools`` are keys that the standard fees would not reach; swaps only name the hooked ones.
+    ``since_block``: no event of this deployment is older.
     """
 
     pool_manager: Address
     fee_tiers: tuple[tuple[int, int], ...] = FEE_TIERS
     known_pools: tuple[PoolKey, ...] = ()
+    position_manager: Address | None = None
+    since_block: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +118,7 @@ class Deployment:
     v3: V3Deployment | None = None
     v4: V4Deployment | None = None
     priority_fee_wei: int = PRIORITY_FEE_WEI
+    usd_tokens: tuple[Address, ...] = ()
 
     @property
     def pass_through(self) -> tuple[Address, ...]:
@@ -132,6 +148,7 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
             v3=None if v3 is None else _v3(v3),
             v4=None if v4 is None else _v4(v4, row.get("v4_known_pools", ())),
             priority_fee_wei=int(row.get("priority_fee_wei", PRIORITY_FEE_WEI)),
+            usd_tokens=tuple(parse_address(token) for token in row.get("usd_tokens", ())),
         )
     except KeyError as error:
         raise ConfigError(f"{where}: {error.args[0]} is missing") from None
@@ -151,7 +168,15 @@ def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = (
     return tuple(parse_deployment(row, network) for row in by_protocol.values())
 
 
-_WHERE = {"protocol", "router", "router_version", "wrapped_native", "base_tokens", "priority_fee_wei"}
+_WHERE = {
+    "protocol",
+    "router",
+    "router_version",
+    "wrapped_native",
+    "base_tokens",
+    "priority_fee_wei",
+    "usd_tokens",
+}
 _POOLS = {"v2", "v3", "v4", "v4_known_pools"}
 
 
@@ -161,22 +186,25 @@ def _version(text: str) -> str:
 
 
 def _v2(row: Mapping[str, Any]) -> V2Deployment:
-    _only(row, {"factory", "init_code_hash", "fee"})
+    _only(row, {"factory", "init_code_hash", "fee", "router"})
     numerator, denominator = row.get("fee", (997, 1000))
     if not 0 < numerator <= denominator:
         raise ValueError(f"v2.fee {numerator}/{denominator} is not in (0, 1]")
     code_hash = _hash(row.get("init_code_hash", V2_PAIR_INIT_CODE_HASH))
-    return V2Deployment(parse_address(row["factory"]), code_hash, int(numerator), int(denominator))
+    return V2Deployment(
+        parse_address(row["factory"]), code_hash, int(numerator), int(denominator), _optional(row, "router")
+    )
 
 
 def _v3(row: Mapping[str, Any]) -> V3Deployment:
-    _only(row, {"factory", "deployer", "init_code_hash", "fees"})
+    _only(row, {"factory", "deployer", "init_code_hash", "fees", "position_manager"})
     deployer = parse_address(row.get("deployer") or row["factory"])
-    return V3Deployment(deployer, _hash(row.get("init_code_hash", V3_POOL_INIT_CODE_HASH)), _tiers(row))
+    code_hash = _hash(row.get("init_code_hash", V3_POOL_INIT_CODE_HASH))
+    return V3Deployment(deployer, code_hash, _tiers(row), _optional(row, "position_manager"))
 
 
 def _v4(row: Mapping[str, Any], known_pools: Sequence[Mapping[str, Any]]) -> V4Deployment:
-    _only(row, {"pool_manager", "fees"})
+    _only(row, {"pool_manager", "fees", "position_manager", "since_block"})
     keys = tuple(
         PoolKey(
             parse_address(pool["currency0"]),
@@ -187,7 +215,18 @@ def _v4(row: Mapping[str, Any], known_pools: Sequence[Mapping[str, Any]]) -> V4D
         )
         for pool in known_pools
     )
-    return V4Deployment(parse_address(row["pool_manager"]), _tiers(row), keys)
+    return V4Deployment(
+        parse_address(row["pool_manager"]),
+        _tiers(row),
+        keys,
+        _optional(row, "position_manager"),
+        int(row.get("since_block", 0)),
+    )
+
+
+def _optional(row: Mapping[str, Any], member: str) -> Address | None:
+    address = row.get(member)
+    return None if address is None else parse_address(address)
 
 
 def _tiers(row: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
