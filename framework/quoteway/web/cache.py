@@ -52,13 +52,14 @@ CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 def kept_answers(
     cache: CatalogCache, revision: Callable[[], int]
-) -> Callable[[web.Request], web.Response | None]:
-    """What answers a request from the kept bytes of this very path and query, parsing nothing; None when it
-    cannot.
+) -> Callable[[web.Request, float], web.Response | None]:
+    """Answers from the kept bytes of a request's very path and query; the time is ``time.monotonic``'s.
+
+    Nothing is parsed; None when nothing good is kept.
     """
 
-    def answer(request: web.Request) -> web.Response | None:
-        rendered = cache.get(request.raw_path, revision(), time.monotonic())
+    def answer(request: web.Request, now: float) -> web.Response | None:
+        rendered = cache.get(request.raw_path, revision(), now)
         return None if rendered is None else _respond(request, rendered)
 
     return answer

@@ -19,7 +19,7 @@ from aiohttp import web
 from quoteway.config import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.web.envelope import RequestTimeout, error_response, from_http_exception
-from quoteway.web.limiting import Callers, Limiter, Quota
+from quoteway.web.limiting import Callers, Limiter
 from quoteway.web.metrics import Metrics
 from quoteway.web.request_id import continue_trace, request_id_of, traceparent
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.web")
 
+Kept = Callable[[web.Request, float], web.Response | None]
 Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
@@ -36,9 +37,7 @@ _EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
 class FrontDoor:
     """Everything that happens to every request, before and after its handler."""
 
-    def __init__(
-        self, config: Config, metrics: Metrics, kept: Callable[[web.Request], web.Response | None]
-    ) -> None:
+    def __init__(self, config: Config, metrics: Metrics, kept: Kept) -> None:
         server = config.server
         self.operations: dict[Any, Operation] = {}
         self._limiter = Limiter(config.limits) if config.limits.enabled else None
@@ -52,7 +51,7 @@ class FrontDoor:
 
     @web.middleware
     async def serve(self, request: web.Request, handler: Next) -> web.StreamResponse:
-        started = time.perf_counter()
+        started = time.monotonic()
         headers = request.headers
         request_id = request_id_of(headers.get("X-Request-ID"))
         trace = headers.get("traceparent")
@@ -60,7 +59,8 @@ class FrontDoor:
             trace = continue_trace(trace)
             traceparent.set(trace)
         operation = self.operations.get(handler)
-        quota: Quota | None = None
+        group = operation.group if operation is not None else "catalog"
+        state: str | None = None
         response: web.StreamResponse | None = None
         try:
             if self._origins and request.method == "OPTIONS" and "Access-Control-Request-Method" in headers:
@@ -69,9 +69,9 @@ class FrontDoor:
                 if operation is not None or request.path.startswith("/v2/"):
                     caller = self._authorized(request) if self._keys else self._callers.of(request)
                     if self._limiter is not None:
-                        quota = await self._limiter.take(operation.group if operation else "catalog", caller)
+                        state = await self._limiter.take(group, caller)
                     if operation is not None and operation.cacheable:
-                        response = self._kept(request)
+                        response = self._kept(request, started)
                 if response is None:
                     response = await self._answer(request, handler)
         except GatewayError as error:
@@ -93,14 +93,14 @@ class FrontDoor:
         out["X-Request-ID"] = request_id
         out["Server"] = "quoteway"
         out["X-Content-Type-Options"] = "nosniff"
-        if quota is not None:
-            out["RateLimit-Policy"] = quota.policy
-            out["RateLimit"] = quota.state
+        if state is not None and self._limiter is not None:
+            out["RateLimit-Policy"] = self._limiter.policies[group]
+            out["RateLimit"] = state
         if trace is not None:
             out["traceparent"] = trace
         if self._origins:
             self._allow_origin(request, response)
-        duration_s = time.perf_counter() - started
+        duration_s = time.monotonic() - started
         status = response.status
         route = operation.path if operation is not None else _route(request, operation)
         self._metrics.answered(route, request.method, status, duration_s)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from limits import RateLimitItem, parse
+from limits import parse
 from limits.aio.storage import MemoryStorage, Storage
 
 from quoteway.config import LimitsConfig, Secret
@@ -54,36 +54,24 @@ class Counters(MemoryStorage):
             del self.storage[key]
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """Where a caller stands after a request: the two header values of
-    draft-ietf-httpapi-ratelimit-headers.
-    """
-
-    policy: str
-    state: str
-
-
 class Limiter:
-    """Counts requests per caller in three groups. A store that fails lets requests pass and says so in the
-    log.
+    """Counts requests per caller in three groups. A store that fails lets requests pass; the log says so.
+
+    ``policies`` and what ``take`` returns are the header values of draft-ietf-httpapi-ratelimit-headers.
     """
 
     def __init__(self, config: LimitsConfig, *, storage: Storage | None = None) -> None:
-        self._items: dict[str, RateLimitItem] = {
-            group: parse(getattr(config, group)) for group in ("quotes", "catalog", "rpc")
+        items = {group: parse(getattr(config, group)) for group in ("quotes", "catalog", "rpc")}
+        self.policies = {
+            group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in items.items()
         }
-        self._policies = {
-            group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in self._items.items()
-        }
+        self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
         self._storage = storage or _storage(config.store)
         self._last_complaint = 0.0
 
-    async def take(self, group: str, caller: str) -> Quota:
-        """Counts one request. Raises ``RateLimited`` when the caller's window is used up."""
-        item = self._items[group]
-        policy = self._policies[group]
-        window_s = item.get_expiry()
+    async def take(self, group: str, caller: str) -> str:
+        """Counts one request; the caller's state after it. Raises ``RateLimited`` over the limit."""
+        allowed, window_s = self._bounds[group]
         key = f"quoteway/{group}/{caller}"
         now = time.time()
         try:
@@ -94,19 +82,21 @@ class Limiter:
             else:
                 count = await self._storage.incr(key, window_s)
                 resets_at = await self._storage.get_expiry(key)
-            reset_s = max(0, int(resets_at - now + 0.999))
         except Exception as error:  # the store's client has exceptions of its own
             self._complain(error)
-            return Quota(policy, f'"{group}";r={item.amount};t={window_s}')
-        remaining = item.amount - count
-        state = f'"{group}";r={max(0, remaining)};t={reset_s}'
-        if remaining < 0:
-            raise RateLimited(
-                f"More than {item.amount} requests within {window_s} s. Try again in {max(1, reset_s)} s.",
-                headers={"Retry-After": str(max(1, reset_s)), "RateLimit-Policy": policy, "RateLimit": state},
-                retryable=True,
-            )
-        return Quota(policy, state)
+            return f'"{group}";r={allowed};t={window_s}'
+        reset_s = max(1, math.ceil(resets_at - now))
+        if count <= allowed:
+            return f'"{group}";r={allowed - count};t={reset_s}'
+        raise RateLimited(
+            f"More than {allowed} requests within {window_s} s. Try again in {reset_s} s.",
+            headers={
+                "Retry-After": str(reset_s),
+                "RateLimit-Policy": self.policies[group],
+                "RateLimit": f'"{group}";r=0;t={reset_s}',
+            },
+            retryable=True,
+        )
 
     def _complain(self, error: Exception) -> None:
         now = time.monotonic()

@@ -40,7 +40,8 @@ class PoolPath(RequestSchema):
 
 
 class PoolBody(RequestSchema):
-    """``amount`` is base units of ``asset``; ``collect`` needs neither."""
+    """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the native coin
+    where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
     action = Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
     address = AddressField(required=True)
@@ -51,6 +52,7 @@ class PoolBody(RequestSchema):
     tick_lower = StrictInteger(-TICK_LIMIT, TICK_LIMIT)
     tick_upper = StrictInteger(-TICK_LIMIT, TICK_LIMIT)
     position_id = Text(max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}")
+    use_native = StrictBoolean(load_default=False)
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_members(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
@@ -211,6 +213,7 @@ async def _request(call: Call) -> tuple[PoolRequest, PoolProvider]:
         tick_lower=body.get("tick_lower"),
         tick_upper=body.get("tick_upper"),
         position_id=body.get("position_id"),
+        use_native=body["use_native"],
     )
     return request, provider
 

@@ -9,6 +9,8 @@ only place to put another one. This module is the only one that reaches into aio
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine
+from typing import Any
 
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
@@ -34,7 +36,7 @@ class EnvelopeHandler(RequestHandler):
         # until its deadline. The connection still ends with the request it is serving.
         draining = self._close or self._force_close
         if not draining or not self._request_in_progress:
-            super().data_received(data)
+            RequestHandler.data_received(self, data)
             return
         closing, self._close, self._force_close = self._force_close, False, False
         try:
@@ -60,15 +62,14 @@ class EnvelopeHandler(RequestHandler):
         )
         return _closing(error_response(error, request_id), request_id)
 
-    async def finish_response(
+    def finish_response(
         self, request: BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> tuple[web.StreamResponse, bool]:
-        # An HTTPException that reaches this point never went through the middleware (an unknown Expect
-        # header).
+    ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
+        # An HTTPException here never went through the middleware: an Expect header nobody knows.
         if isinstance(resp, web.HTTPException):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
-        return await super().finish_response(request, resp, start_time)
+        return RequestHandler.finish_response(self, request, resp, start_time)
 
 
 def _closing(response: web.Response, request_id: str) -> web.Response:

@@ -208,6 +208,7 @@ def request_echo(request: Request, networks: Networks) -> Wire:
                 "tickLower": request.tick_lower,
                 "tickUpper": request.tick_upper,
                 "positionId": request.position_id,
+                "useNative": request.use_native,
             }
         case VaultRequest():
             return {
