@@ -303,3 +303,42 @@ def test_node_answers_browsers(devnet):
     )
     with urllib.request.urlopen(request, timeout=5) as answer:
         assert answer.headers["Access-Control-Allow-Origin"] in ("*", "http://localhost:8080")
+
+
+def test_vaults_earned_over_the_last_thirty_days(devnet, slug):
+    chain = devnet.chains[slug]
+    with devnet.rpc(slug) as rpc:
+        head = rpc("eth_getBlockByNumber", "latest", False)
+        now_s, number = (int(head[member], 16) for member in ("timestamp", "number"))
+        first = next(
+            block
+            for back in range(40)
+            if (block := rpc("eth_getBlockByNumber", hex(number - back), False))
+            and now_s - int(block["timestamp"], 16) > 29.9 * 86_400
+        )
+        yields = {}
+        for vault in chain.vaults:
+            one = "0x" + abi.call("convertToAssets(uint256)", 10**24).hex()
+            then, now = (
+                int(rpc("eth_call", {"to": vault.address, "data": one}, tag), 16)
+                for tag in (first["number"], "latest")
+            )
+            days = (now_s - int(first["timestamp"], 16)) / 86_400
+            yields[vault.id] = (now / then - 1) / days * 365
+    assert 0.035 < yields["steady-usdc"] < 0.045
+    assert 0.10 < yields["bold-usdc"] < 0.12
+    assert yields["steady-usdc"] < yields["managed-usdc"] < yields["bold-usdc"]
+
+
+def test_the_managed_vault_uses_both_plain_ones(devnet, slug):
+    chain = devnet.chains[slug]
+    *plain, managed = chain.vaults
+    with devnet.rpc(slug) as rpc:
+        strategies = read(rpc, managed.address, "strategies()", "(address[])")[0]
+        assert [int(item, 16) for item in strategies] == [int(vault.address, 16) for vault in plain]
+        assert read(rpc, managed.address, "owner()", "(address)")[0] == ACCOUNTS[0].address.lower()
+        assert read(rpc, managed.address, "bot()", "(address)")[0] == ACCOUNTS[1].address.lower()
+        for vault in plain:
+            assert balance(rpc, vault.address, managed.address) > 0
+        factory = chain.contracts["ManagedVaultFactory"]
+        assert read(rpc, factory, "isVault(address)", "(bool)", managed.address) == (True,)

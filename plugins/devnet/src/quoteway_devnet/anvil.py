@@ -54,10 +54,19 @@ class Anvil:
         self.port = port
 
     @classmethod
-    def launch(cls, binary: Path, chain_id: int, port: int, state: Path | None = None) -> Self:
+    def launch(
+        cls,
+        binary: Path,
+        chain_id: int,
+        port: int,
+        state: Path | None = None,
+        *,
+        genesis_s: int | None = None,
+    ) -> Self:
         """Start anvil on 127.0.0.1 with the chain of the dump ``state``, or an empty one.
 
-        Raises DevnetError when the port is taken.
+        ``genesis_s`` is the time of its first block in Unix seconds, from which its clock goes on; now by
+        default. Raises DevnetError when the port is taken.
         """
         if not _is_free(port):
             raise DevnetError(_taken(port, chain_id))
@@ -77,6 +86,8 @@ class Anvil:
             "--no-request-size-limit",
             "--quiet",
         ]
+        if genesis_s is not None:
+            command += ["--timestamp", str(genesis_s)]
         if state is not None:
             command += ["--load-state", str(state)]
         # A file without a name: nothing is left behind, however we end.

@@ -24,6 +24,7 @@ from quoteway_devnet.tables import (
     token_rows,
 )
 from quoteway_devnet.transactions import DEPLOYER, Transactions
+from quoteway_devnet.vaults import create_vaults
 
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
 
@@ -48,18 +49,20 @@ def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
     _fund(transactions, tokens)
     site = Site(transactions, contracts, tokens | {NATIVE: abi.ZERO_ADDRESS})
     pools = create_pools(site, POOLS[chain.slug])
+    vaults = create_vaults(site)
     transactions.close()
     return ChainManifest(
         slug=chain.slug,
         chain_id=chain.chain_id,
         name=chain.name,
-        contracts=contracts,
+        contracts=contracts | {"ManagedVaultFactory": vaults.factory},
         base_tokens=tuple(tokens[symbol] for symbol in BASE_TOKENS),
         tokens=tuple(
             Token(tokens[row.symbol], row.symbol, row.name, row.decimals, row.usd, row.behaviour)
             for row in rows
         ),
         pools=pools,
+        vaults=vaults.vaults,
     )
 
 

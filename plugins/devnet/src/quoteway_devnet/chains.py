@@ -12,6 +12,7 @@ from quoteway_devnet.manifest import ChainManifest, chain_manifests
 from quoteway_devnet.rpc import Rpc
 from quoteway_devnet.state import ready_state
 from quoteway_devnet.tables import CHAINS
+from quoteway_devnet.vaults import accrue_yield
 
 _ATTEMPTS_ON_FREE_PORTS = 3
 
@@ -51,9 +52,10 @@ class Devnet:
                 for chain in CHAINS:
                     dump = state.dumps[chain.slug]
                     processes.append(Anvil.launch(state.anvil, chain.chain_id, chosen[chain.slug], dump))
-                for process in processes:
+                manifests = chain_manifests()
+                for chain, process in zip(CHAINS, processes, strict=True):
                     process.wait()
-                    _wake(process)
+                    _wake(process, manifests[chain.slug])
                 break
             except BaseException as error:
                 for process in processes:
@@ -157,9 +159,14 @@ class Devnet:
             return rpc(method, *params)
 
 
-def _wake(process: Anvil) -> None:
-    """Mine one block: until then "latest" carries the time at which the dump was made."""
+def _wake(process: Anvil, chain: ChainManifest) -> None:
+    """Lay a month of vault yield over the dump, up to now.
+
+    At every start anew, since a dump has no state of earlier blocks, and so that the month is always the last
+    one. Until the block mined here, "latest" carries an old time.
+    """
     with process.rpc() as rpc:
+        accrue_yield(rpc, chain)
         rpc("anvil_setNextBlockBaseFeePerGas", hex(BASE_FEE_WEI))
         rpc("evm_mine")
 

@@ -46,6 +46,19 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
+class Vault:
+    """An ERC-4626 vault, ``plain`` or ``managed``. ``id`` is the plain ones' name as a strategy."""
+
+    kind: str
+    id: str
+    address: str
+    asset: str
+    name: str
+    symbol: str
+    strategies: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ChainManifest:
     """Everything that stands on one chain."""
 
@@ -57,6 +70,7 @@ class ChainManifest:
     base_tokens: tuple[str, ...]
     tokens: tuple[Token, ...]
     pools: tuple[Pool, ...]
+    vaults: tuple[Vault, ...]
 
     def token(self, symbol: str) -> Token:
         """The token with this symbol. Raises KeyError."""
@@ -86,8 +100,12 @@ def from_json(rows: list[dict[str, Any]]) -> dict[str, ChainManifest]:
         fields = dict(row)
         tokens = tuple(Token(**token) for token in fields.pop("tokens"))
         pools = tuple(Pool(**pool) for pool in fields.pop("pools"))
+        vaults = tuple(
+            Vault(**vault, strategies=tuple(strategies))
+            for vault, strategies in ((vault, vault.pop("strategies")) for vault in fields.pop("vaults"))
+        )
         bases = tuple(fields.pop("base_tokens"))
-        chain = ChainManifest(**fields, base_tokens=bases, tokens=tokens, pools=pools)
+        chain = ChainManifest(**fields, base_tokens=bases, tokens=tokens, pools=pools, vaults=vaults)
         chains[chain.slug] = chain
     return chains
 

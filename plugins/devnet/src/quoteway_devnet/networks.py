@@ -29,7 +29,15 @@ def _network(chain: ChainManifest, port: int) -> Network:
         multicall3=chain.contracts["Multicall3"],
         testnet=True,
         endpoints=(Endpoint(f"http://127.0.0.1:{port}", name="anvil"),),
-        deployments={"uniswap": (_uniswap(chain),)},
+        deployments={
+            "uniswap": (_uniswap(chain),),
+            "erc4626": tuple(
+                {"vault": vault.address, "protocol": "devnet", "strategy": vault.id}
+                for vault in chain.vaults
+                if vault.kind == "plain"
+            ),
+            "managedvault": (_managedvault(chain),),
+        },
         token_lists=(str(token_list_path()),),
     )
 
@@ -64,3 +72,9 @@ def _uniswap(chain: ChainManifest) -> Mapping[str, Any]:
             if pool.hooks != _NO_HOOKS
         ),
     }
+
+
+def _managedvault(chain: ChainManifest) -> Mapping[str, Any]:
+    """A row as the managedvault plugin reads it."""
+    strategies = [{"id": vault.id, "vault": vault.address} for vault in chain.vaults if vault.kind == "plain"]
+    return {"factory": chain.contracts["ManagedVaultFactory"], "strategies": tuple(strategies)}

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,8 +14,20 @@ from quoteway_devnet.anvil import Anvil, free_port
 from quoteway_devnet.manifest import ChainManifest
 from quoteway_devnet.packages import Toolchain, anvil_version, appearing, cache_root, exclusive, prepare
 from quoteway_devnet.tables import CHAINS, ChainRow
+from quoteway_devnet.vaults import HISTORY_S
 
-_SOURCES = ("abi", "accounts", "build", "permit2", "pools", "prices", "state", "tables", "transactions")
+_SOURCES = (
+    "abi",
+    "accounts",
+    "build",
+    "permit2",
+    "pools",
+    "prices",
+    "state",
+    "tables",
+    "transactions",
+    "vaults",
+)
 """The modules that decide what a chain looks like."""
 
 
@@ -61,7 +74,10 @@ def build_dumps(toolchain: Toolchain, folder: Path) -> dict[str, ChainManifest]:
 def _build_dump(toolchain: Toolchain, chain: ChainRow, file: Path) -> ChainManifest:
     from quoteway_devnet.build import build_chain
 
-    with Anvil.launch(toolchain.anvil, chain.chain_id, free_port()) as anvil, anvil.rpc() as rpc:
+    # Before the history that every start lays over the dump, whenever that is.
+    born_s = int(time.time()) - HISTORY_S - 3600
+    launched = Anvil.launch(toolchain.anvil, chain.chain_id, free_port(), genesis_s=born_s)
+    with launched as anvil, anvil.rpc() as rpc:
         manifest = build_chain(rpc, toolchain.bytecode, chain)
         dump = rpc("anvil_dumpState")
     file.write_bytes(gzip.decompress(bytes.fromhex(dump[2:])))
@@ -74,6 +90,7 @@ def _content_hash(toolchain: Toolchain) -> str:
     package = resources.files("quoteway_devnet")
     for name in _SOURCES:
         content.update((package / f"{name}.py").read_bytes())
-    for artifact in sorted((package / "artifacts").iterdir(), key=lambda item: item.name):
-        content.update(artifact.read_bytes())
+    for folder in ("artifacts", "borrowed"):
+        for artifact in sorted((package / folder).iterdir(), key=lambda item: item.name):
+            content.update(artifact.read_bytes())
     return content.hexdigest()[:16]

@@ -211,6 +211,29 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
     ),
 }
 
+
+@dataclass(frozen=True, slots=True)
+class VaultRow:
+    """A plain ERC-4626 vault with its first deposit and what it earns in a year."""
+
+    id: str
+    asset: str
+    name: str
+    symbol: str
+    deposit_usd: int
+    yield_pct_per_year: str
+
+
+VAULTS = (
+    VaultRow("steady-usdc", "USDC", "Steady USDC", "stUSDC", 8 * _M, "4"),
+    VaultRow("bold-usdc", "USDC", "Bold USDC", "bdUSDC", 3 * _M, "11"),
+)
+"""On both chains. One managed vault spreads its USDC over the two."""
+
+MANAGED_DEPOSIT_USD = 1 * _M
+MANAGED_SHARES_PCT = (55, 35)
+"""How much of the managed vault's deposit goes to each of ``VAULTS``; the rest stays idle."""
+
 GRANT_USD = 100 * _M
 """Worth of every token that each default account starts with."""
 

@@ -37,10 +37,13 @@ class Transactions:
         )
 
     def init_code(self, contract: str, libraries: Mapping[str, str] | None = None) -> bytes:
-        """The init code of a published contract, or of one of our own, with its libraries linked."""
+        """The init code of a published contract, or of one of ours, with its libraries linked."""
         text = self._init_codes.get(contract)
         if text is None:
-            file = resources.files("quoteway_devnet") / "artifacts" / f"{contract}.json"
+            package = resources.files("quoteway_devnet")
+            file = package / "artifacts" / f"{contract}.json"
+            if not file.is_file():
+                file = package / "borrowed" / f"{contract}.json"
             text = str(json.loads(file.read_text())["bytecode"])
         for address in (libraries or {}).values():
             # One library at most per contract here, so every placeholder is its own.
