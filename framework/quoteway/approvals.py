@@ -17,7 +17,7 @@ from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function
 from quoteway.evm.chain import Call, Chain, NativeBalance
-from quoteway.evm.units import format_units
+from quoteway.evm.units import readable_units
 from quoteway.models import NATIVE, Address, Approval, Block, Issue, Spend, Step, Token
 
 _Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]
@@ -206,7 +206,7 @@ def _named(token: Token) -> str:
 
 
 def _amount(token: Token, amount: int) -> str:
-    return f"{format_units(amount, token.decimals)} {_named(token)}"
+    return f"{readable_units(amount, token.decimals)} {_named(token)}"
 
 
 def _step(

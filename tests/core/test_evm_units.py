@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from quoteway.evm.units import format_units, parse_units
+from quoteway.evm.units import format_units, parse_units, readable_units
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,13 @@ from quoteway.evm.units import format_units, parse_units
 )
 def test_formatting(amount, decimals, text):
     assert format_units(amount, decimals) == text
+
+
+@given(st.integers(-(1 << 256), 1 << 256), st.integers(0, 77))
+def test_readable_text_only_adds_groups(amount, decimals):
+    text = readable_units(amount, decimals)
+    assert text.replace(",", "") == format_units(amount, decimals)
+    assert all(len(group) == 3 for group in text.partition(".")[0].split(",")[1:])
 
 
 @given(st.integers(0, (1 << 256) - 1), st.integers(0, 77))

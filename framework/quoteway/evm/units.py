@@ -18,6 +18,12 @@ def format_units(amount: int, decimals: int) -> str:
     return f"{sign}{whole}.{str(fraction).zfill(decimals).rstrip('0')}"
 
 
+def readable_units(amount: int, decimals: int) -> str:
+    """As ``format_units``, with the whole part in groups of three for people: ``"3,481.946384"``."""
+    whole, point, fraction = format_units(abs(amount), decimals).partition(".")
+    return f"{'-' if amount < 0 else ''}{int(whole):,}{point}{fraction}"
+
+
 def parse_units(text: str, decimals: int) -> int:
     """The base units of an unsigned decimal text such as ``"1.5"``.
 

@@ -23,7 +23,7 @@ from quoteway import (
 )
 from quoteway.evm import permit2
 from quoteway.evm.chain import Chain
-from quoteway.evm.units import format_units
+from quoteway.evm.units import readable_units
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.quoting import spends_of
@@ -115,8 +115,7 @@ def _description(token_in: Token, token_out: Token, hops: Sequence[SwapHop]) -> 
 
 
 def _amount(token: Token, amount: int) -> str:
-    whole, _, fraction = format_units(amount, token.decimals).partition(".")
-    return f"{int(whole):,}{'.' if fraction else ''}{fraction} {_name(token)}"
+    return f"{readable_units(amount, token.decimals)} {_name(token)}"
 
 
 def _name(token: Token) -> str:
