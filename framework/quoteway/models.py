@@ -225,7 +225,11 @@ class SwapRequest:
 
 @dataclass(frozen=True, slots=True)
 class PoolRequest:
-    """Add, remove or collect liquidity. ``amount`` None stands for ``"max"``."""
+    """Add, remove or collect liquidity. ``amount`` None stands for ``"max"``.
+
+    ``use_native`` gives and takes the chain's own coin where the pool holds its wrapped form; an ``asset``
+    that is the native coin says so too.
+    """
 
     pool_id: str
     chain_id: int
@@ -238,6 +242,7 @@ class PoolRequest:
     tick_lower: int | None = None
     tick_upper: int | None = None
     position_id: str | None = None
+    use_native: bool = False
 
 
 @dataclass(frozen=True, slots=True)
