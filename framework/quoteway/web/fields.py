@@ -177,6 +177,15 @@ class QueryInteger(StrictInteger):
         return self.within(int(value))
 
 
+class StrictBoolean(fields.Boolean):
+    """A JSON ``true`` or ``false``."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise refuse(Reason.INVALID_FORMAT, "must be true or false")
+        return value
+
+
 class QueryBoolean(fields.Boolean):
     """``true`` or ``false`` in a query string."""
 

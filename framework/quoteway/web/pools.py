@@ -21,6 +21,7 @@ from quoteway.web.fields import (
     NetworkField,
     QueryNumber,
     SlippageField,
+    StrictBoolean,
     StrictInteger,
     Text,
 )
@@ -40,8 +41,8 @@ class PoolPath(RequestSchema):
 
 
 class PoolBody(RequestSchema):
-    """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the native coin
-    where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
+    """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
+    native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
     action = Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
     address = AddressField(required=True)
