@@ -349,16 +349,19 @@ def check_simulation(
         # A token may tell of what is left of an allowance it had before; Permit2 tells of new grants only.
         if approval.owner == sender and approval.amount and key not in granted:
             expect(approval.amount <= pulled.get(key, 0), f"its run approves {approval.spender}")
+    spare = _spare(sealed)
     for allowance in run.allowance_changes:
         if allowance.owner == sender:
             expect(
-                allowance.after <= allowance.before,
+                allowance.after <= max(allowance.before, spare.get(allowance.token, 0)),
                 f"its run leaves an allowance to {allowance.spender} behind",
             )
     for leg in sealed.outputs:
         if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
             continue
-        delta = deltas.get((leg.account, leg.token.address), 0)
+        # Who pays in and gets back one token (fees of a position that is added to) shows the difference alone.
+        paid_in = inputs.get(leg.token.address, 0) if leg.account == sender else 0
+        delta = deltas.get((leg.account, leg.token.address), 0) + paid_in
         # A true price movement reverts: the contract holds the same minimum. Nothing paid at all is no price.
         expect(delta > 0 or leg.amount_min == 0, f"its run pays no {leg.token.address} to {leg.account}")
         if delta < leg.amount_min:
@@ -367,6 +370,16 @@ def check_simulation(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
+
+
+def _spare(sealed: SealedQuote) -> dict[Address, int]:
+    """What of each input may be left untaken, and so of its allowance: the price may move between quote and run,
+    and liquidity is added in the proportion that the pool then has."""
+    spare: dict[Address, int] = {}
+    for leg in sealed.inputs:
+        left = 0 if leg.amount_min is None else leg.amount - leg.amount_min
+        spare[leg.token.address] = spare.get(leg.token.address, 0) + left
+    return spare
 
 
 def needs_of(build: Build) -> dict[Address, int]:

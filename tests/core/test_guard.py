@@ -417,6 +417,37 @@ def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding
     assert finding in refusal.value.finding
 
 
+def judge_sealed(sealed, run, trace=TRACE):
+    guard.check_simulation(Provider(), sealed, plain(), USER, run, trace)
+
+
+def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
+    sealed = replace(SEALED, inputs=(Leg(USDC, SOLD, USER, amount_min=SOLD - 100),))
+    for before, after in ((0, 0), (0, 100), (50, 100), (500, 500)):
+        rest = AllowanceChange(USER, USDC.address, ROUTER, before, after)
+        judge_sealed(sealed, replace(RUN, allowance_changes=(rest,)))
+    for before, after in ((0, 101), (50, 101), (500, 501)):
+        rest = AllowanceChange(USER, USDC.address, ROUTER, before, after)
+        with pytest.raises(guard.UnsafeAnswer, match="leaves an allowance"):
+            judge_sealed(sealed, replace(RUN, allowance_changes=(rest,)))
+
+
+def test_an_output_of_a_token_that_is_paid_in_too_counts_by_the_difference():
+    got = Leg(USDC, 40, USER, amount_min=40)
+    sealed = replace(SEALED, inputs=(Leg(USDC, SOLD, USER),), outputs=(got,))
+
+    def moved(delta):
+        return replace(RUN, asset_changes=(AssetChange(USER, USDC.address, delta),))
+
+    judge_sealed(sealed, moved(40 - SOLD))
+    judge_sealed(sealed, moved(41 - SOLD))
+    with pytest.raises(UpstreamError) as moved_price:
+        judge_sealed(sealed, moved(39 - SOLD))
+    assert moved_price.value.reason is Reason.PRICE_MOVED
+    with pytest.raises(guard.UnsafeAnswer, match="pays no"):
+        judge_sealed(sealed, moved(-SOLD))
+
+
 def test_a_permit2_grant_beyond_the_spend_is_refused():
     build = plain(spends=(Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER),))
     judge(trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD),)), build=build)
