@@ -23,7 +23,7 @@ MANAGED_BOT = ACCOUNTS[1].address
 _DAY_S = 86_400
 HISTORY_S = 30 * _DAY_S
 """How far back the vaults' yield goes."""
-_PAYDAYS = (30, 27, 24, 21, 18, 15, 12, 9, 7, 5, 3, 2, 1)
+_PAYDAYS = (27, 24, 21, 18, 15, 12, 9, 7, 5, 3, 2, 1)
 """How many days ago the vaults earned, each time for the days since the time before."""
 _YEAR_S = 365 * _DAY_S
 
@@ -95,18 +95,17 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
     rpc.batch([("anvil_impersonateAccount", [DEPLOYER]), ("evm_setAutomine", [False])])
     # anvil's clock starts at the present even with a dump, and does not go back by itself.
     rpc("evm_setTime", hex(seen_s))
-    before = HISTORY_S + 3 * _DAY_S
+    before = HISTORY_S
     for days in _PAYDAYS:
         elapsed_s, before = before - days * _DAY_S, days * _DAY_S
         if now_s - before <= seen_s:
             continue
         calls: list[Call] = []
         for vault in plain:
-            row = rows[vault.id]
-            earned_usd = (
-                Fraction(row.deposit_usd) * Fraction(row.yield_pct_per_year) / 100 * elapsed_s / _YEAR_S
-            )
-            earned = base_units(row.asset, earned_usd)
+            total_assets = "0x" + abi.call("totalAssets()").hex()
+            held = int(rpc("eth_call", {"to": vault.address, "data": total_assets}, "latest"), 16)
+            yearly = held * Fraction(rows[vault.id].yield_pct_per_year) / 100
+            earned = int(yearly * elapsed_s / _YEAR_S)
             data = abi.call("mint(address,uint256)", vault.address, earned)
             transaction = {
                 "from": DEPLOYER,
