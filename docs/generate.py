@@ -25,7 +25,10 @@ def hooks() -> str:
     from quoteway import hookspecs
 
     lines = ["# Hooks\n", (inspect.getdoc(hookspecs) or "") + "\n"]
-    for name, function in inspect.getmembers(hookspecs, inspect.isfunction):
+    in_order = sorted(
+        inspect.getmembers(hookspecs, inspect.isfunction), key=lambda m: m[1].__code__.co_firstlineno
+    )
+    for name, function in in_order:
         if name.startswith("quoteway_"):
             arguments = ", ".join(inspect.signature(function).parameters)
             lines.append(f"## `{name}({arguments})`\n\n{inspect.getdoc(function)}\n")
@@ -61,7 +64,7 @@ def settings() -> str:
     """Every section of the configuration with types and defaults."""
     from quoteway import config
 
-    lines = ["# Settings\n", (inspect.getdoc(config) or "") + "\n"]
+    lines = ["# Settings\n", _markdown(inspect.getdoc(config) or "") + "\n"]
     for section in dataclasses.fields(config.Config):
         factory = section.default_factory
         made = factory() if factory is not dataclasses.MISSING else None
@@ -106,9 +109,9 @@ def cli() -> str:
 
 def openapi() -> str:
     """The OpenAPI 3.1 document of the core's routes."""
-    from quoteway.web.openapi import document
+    from quoteway.web.app import openapi_document
 
-    return json.dumps(document(), indent=1, sort_keys=False) + "\n"
+    return json.dumps(json.loads(openapi_document()), indent=1, ensure_ascii=False) + "\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {
