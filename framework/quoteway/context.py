@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from quoteway.config import Config
     from quoteway.evm.chain import Chain
-    from quoteway.models import Token
+    from quoteway.models import Price, Token
 
 
 class Runtime:
@@ -31,6 +31,7 @@ class Runtime:
         self.session: aiohttp.ClientSession | None = None
         self.chains: dict[int, Chain] = {}
         self.find_token: Callable[[int, str], Any] | None = None
+        self.find_prices: Callable[[int, Sequence[str]], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ class Context:
         if self.runtime.find_token is None:
             return None
         found: Token | None = await self.runtime.find_token(chain_id, address)
+        return found
+
+    async def prices(self, chain_id: int, addresses: Sequence[str]) -> Mapping[str, Price]:
+        """USD prices of those of the tokens (``NATIVE`` too) that a price source of the deployment knows.
+
+        Answers in a fraction of a second with what is there by then; absent means not known, never zero.
+        """
+        if self.runtime.find_prices is None:
+            return {}
+        found: Mapping[str, Price] = await self.runtime.find_prices(chain_id, addresses)
         return found
 
     def web3(self, network: Network | int) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -23,14 +23,17 @@ from quoteway.lifespan import Lifespan
 from quoteway.models import NATIVE, Address, Capability, Token
 from quoteway.networks import Network, Networks
 from quoteway.plugins import PluginEntry, Registry, State
+from quoteway.prices import WAIT_S, PriceBook
 from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 from quoteway.sealing import KeyRing, Sealer
 from quoteway.spine import Spine
+from quoteway.valuation import Valuation
 
 log = logging.getLogger("quoteway.gateway")
 
 TOKEN_CACHE_S = 300
 LOOK_AHEAD_S = 1.0
+PLUGIN_PRICE_WAIT_S = 0.25
 
 
 class Gateway:
@@ -55,12 +58,14 @@ class Gateway:
         for name, plugin in (plugins or {}).items():
             self.registry.add(name, plugin)
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
+        self.prices = PriceBook(config, self.runtime, self.registry)
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
         self.runtime.find_token = self.find_token
+        self.runtime.find_prices = partial(self.prices.get, wait_s=PLUGIN_PRICE_WAIT_S)
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -157,6 +162,7 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
+        await self.prices.close()
         await asyncio.gather(
             *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
         )
@@ -234,15 +240,38 @@ class Gateway:
             self._tokens[key] = token
         return token
 
+    def coin(self, chain_id: int) -> Token:
+        """The native coin of a network of this deployment."""
+        network = self.runtime.networks.by_chain_id(chain_id)
+        assert network is not None, f"chain {chain_id} is not served"
+        return Token(chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name)
+
+    async def valuation(self, tokens: Iterable[tuple[int, Address]], *, wait_s: float = WAIT_S) -> Valuation:
+        """The USD prices known of tokens (chain id, address) within ``wait_s`` seconds."""
+        by_chain = _by_chain(tokens)
+        books = await asyncio.gather(
+            *(self.prices.get(chain_id, addresses, wait_s=wait_s) for chain_id, addresses in by_chain.items())
+        )
+        return Valuation(
+            {
+                (chain_id, address): price
+                for chain_id, book in zip(by_chain, books, strict=True)
+                for address, price in book.items()
+            }
+        )
+
+    def begin_valuation(self, tokens: Iterable[tuple[int, Address]]) -> None:
+        """Has prices looked up while something else is waited for."""
+        for chain_id, addresses in _by_chain(tokens).items():
+            self.prices.begin(chain_id, addresses)
+
     async def _look_up_token(self, chain_id: int, address: Address) -> Token | None:
         key = (chain_id, address)
         network = self.runtime.networks.by_chain_id(chain_id)
         if network is None:
             return None
         if address == NATIVE:
-            return Token(
-                chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name
-            )
+            return self.coin(chain_id)
 
         async def ask(catalog: Provider) -> Token | None:
             return await cast(TokenCatalog, catalog).token(chain_id, address)
@@ -257,6 +286,13 @@ class Gateway:
                 return found
         chain = self.runtime.chains[chain_id]
         return await token_facts(chain, address)
+
+
+def _by_chain(tokens: Iterable[tuple[int, Address]]) -> dict[int, list[Address]]:
+    grouped: dict[int, list[Address]] = {}
+    for chain_id, address in dict.fromkeys(tokens):
+        grouped.setdefault(chain_id, []).append(address)
+    return grouped
 
 
 def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         BridgeProvider,
         MetricsProvider,
         PoolProvider,
+        PriceSource,
         Relay,
         RpcUpstream,
         SwapProvider,
@@ -72,6 +73,11 @@ def quoteway_token_catalogs(context: Context) -> Iterable[TokenCatalog]:  # type
 @hookspec
 def quoteway_metrics_providers(context: Context) -> Iterable[MetricsProvider]:  # type: ignore[empty-body]
     """Sources of time series for pools and vaults of any provider. Called once at start-up."""
+
+
+@hookspec
+def quoteway_price_sources(context: Context) -> Iterable[PriceSource]:  # type: ignore[empty-body]
+    """Sources of USD prices, asked in configured order. Called once at start-up."""
 
 
 @hookspec

@@ -29,6 +29,7 @@ class Capability(StrEnum):
     VAULT = "vault"
     TOKENS = "tokens"
     METRICS = "metrics"
+    PRICES = "prices"
     RPC = "rpc"
     RELAY = "relay"
 
@@ -61,6 +62,20 @@ class Token:
     @property
     def is_native(self) -> bool:
         return self.address == NATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one whole token is worth in US dollars, read at ``block``.
+
+    ``usd`` None: the source knows the token and gives no price (too little depth). ``confidence`` is between
+    0 and 1, by the source's own measure; None when it has none.
+    """
+
+    usd: float | None
+    source: str
+    block: Block
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from quoteway.providers import (
     BridgeProvider,
     MetricsProvider,
     PoolProvider,
+    PriceSource,
     Provider,
     Relay,
     RpcUpstream,
@@ -57,6 +58,7 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[Provider]]] = MappingProxy
         Capability.POOL: ("quoteway_pool_providers", PoolProvider),
         Capability.VAULT: ("quoteway_vault_providers", VaultProvider),
         Capability.METRICS: ("quoteway_metrics_providers", MetricsProvider),
+        Capability.PRICES: ("quoteway_price_sources", PriceSource),
         Capability.RELAY: ("quoteway_relays", Relay),
     }
 )

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from quoteway.models import (
     Address,
+    Block,
     BridgeRoute,
     Build,
     Capability,
@@ -21,6 +22,7 @@ from quoteway.models import (
     Pool,
     PoolRequest,
     Position,
+    Price,
     Quote,
     SealedQuote,
     Series,
@@ -199,6 +201,22 @@ class MetricsProvider(Provider):
         self, resource_id: str, metric: str, start: int, end: int, interval: str
     ) -> Series | None:
         """The series, or None when this provider does not have it."""
+
+
+class PriceSource(Provider):
+    """Knows what tokens are worth in US dollars."""
+
+    capability = Capability.PRICES
+
+    @abstractmethod
+    async def prices(
+        self, chain_id: int, addresses: Sequence[Address], block: Block
+    ) -> Mapping[Address, Price]:
+        """Prices at ``block`` of those of the tokens it can price; the others are left out, never guessed.
+
+        The core remembers the answer for the block, and asks for the wrapped native coin where the native one
+        is wanted. Answers show in quotes only when they are there in time, so a slow source delays nobody.
+        """
 
 
 class RpcUpstream(Provider):

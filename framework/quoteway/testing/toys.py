@@ -111,6 +111,10 @@ class ToyPlugin:
         return self._of(Capability.METRICS, context)
 
     @hookimpl
+    def quoteway_price_sources(self, context: Context) -> list[Provider]:
+        return self._of(Capability.PRICES, context)
+
+    @hookimpl
     def quoteway_relays(self, context: Context) -> list[Provider]:
         return self._of(Capability.RELAY, context)
 

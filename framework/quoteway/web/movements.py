@@ -8,6 +8,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.models import Action, Capability, Request, SealedQuote
+from quoteway.valuation import tokens_of_quote, tokens_of_request
 from quoteway.web import rendering
 from quoteway.web.envelope import json_response
 from quoteway.web.metrics import Metrics
@@ -21,11 +22,13 @@ async def quote(
 ) -> dict[str, Any]:
     """Asks the providers and renders the winning quote."""
     gateway = call.gateway
+    gateway.begin_valuation(tokens_of_request(request))
     answer = await gateway.spine.quote(capability, request, provider=provider)
     call.request.app[METRICS].attempted(capability.value, answer.attempts)
+    valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
     return rendering.quote(
         answer.sealed,
-        answer.quote,
+        valuation.quote(answer.quote, gateway.coin(request.chain_id)),
         answer.approvals,
         answer.issues,
         answer.attempts,

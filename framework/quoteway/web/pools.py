@@ -12,6 +12,7 @@ from quoteway.errors import Reason
 from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider
+from quoteway.valuation import tokens_of_positions
 from quoteway.web import catalog, movements, rendering, shapes
 from quoteway.web.fields import (
     MAX,
@@ -167,7 +168,9 @@ async def list_pools(call: Call) -> web.Response:
             call, Capability.POOL, lambda provider: cast(PoolProvider, provider).pools(chain_id), *chain_ids
         )
         chosen = [pool for pool in found if _selected(pool, call.query)]
-        rows = [rendering.pool(pool, call.networks) for pool in chosen]
+        tokens = {(token.chain_id, token.address) for pool in chosen for token in pool.tokens}
+        valuation = await call.gateway.valuation(tokens)
+        rows = [rendering.pool(valuation.pool(pool), call.networks) for pool in chosen]
         return catalog.Listing(rows, updated_at=max((pool.updated_at for pool in chosen), default=None))
 
     return await catalog.answer(call, collect)
@@ -234,7 +237,8 @@ async def list_positions(call: Call) -> web.Response:
         found: list[Position] = list(
             await catalog.one_source(call, provider, lambda p: p.positions(call.query["wallet"], pool.id))
         )
-        rows = [rendering.position(position, call.networks) for position in found]
+        valuation = await call.gateway.valuation(tokens_of_positions(found))
+        rows = [rendering.position(valuation.position(position), call.networks) for position in found]
         return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
 
     return await catalog.answer(call, collect, keep_it=False)

@@ -15,6 +15,7 @@ from quoteway.evm.address import parse_address
 from quoteway.models import Capability, TokenProfile
 from quoteway.networks import Network
 from quoteway.providers import TokenCatalog
+from quoteway.valuation import Valuation
 from quoteway.web import catalog, rendering, shapes
 from quoteway.web.fields import Choice, NetworkField, Text
 from quoteway.web.operation import Call, Operation
@@ -90,7 +91,10 @@ async def list_tokens(call: Call) -> web.Response:
         )
         first = {profile.id: profile for profile in reversed(found)}
         chosen = [profile for profile in first.values() if _selected(profile, call.query)]
-        rows = [rendering.listed_token(profile, call.networks) for profile in chosen]
+        # A list of thousands has nothing looked up: it shows the prices that are known anyway.
+        contracts = ((t.chain_id, t.address) for profile in chosen for t in profile.contracts)
+        valuation = Valuation(call.gateway.prices.known(contracts))
+        rows = [rendering.listed_token(valuation.profile(profile), call.networks) for profile in chosen]
         return catalog.Listing(rows, updated_at=max((profile.updated_at for profile in chosen), default=None))
 
     return await catalog.answer(call, collect)
@@ -116,7 +120,9 @@ async def show_token(call: Call) -> dict[str, Any]:
     )
     for outcome in outcomes:
         if outcome.value is not None:
-            return rendering.token_profile(outcome.value, call.networks)
+            profile = outcome.value
+            valuation = await call.gateway.valuation((t.chain_id, t.address) for t in profile.contracts)
+            return rendering.token_profile(valuation.profile(profile), call.networks)
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError(

@@ -171,7 +171,9 @@ async def list_vaults(call: Call) -> web.Response:
             *chain_ids,
         )
         chosen = [vault for vault in found if _selected(vault, call.query)]
-        rows = [rendering.vault(vault, call.networks) for vault in chosen]
+        tokens = {(t.chain_id, t.address) for vault in chosen for t in (vault.asset, vault.share)}
+        valuation = await call.gateway.valuation(tokens)
+        rows = [rendering.vault(valuation.vault(vault), call.networks) for vault in chosen]
         return catalog.Listing(rows, updated_at=max((vault.updated_at for vault in chosen), default=None))
 
     return await catalog.answer(call, collect)

@@ -1,0 +1,193 @@
+"""USD prices from the price sources, remembered by block and never waited for long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from cachetools import LRUCache
+
+from quoteway.competition import ask_all
+from quoteway.config import Config
+from quoteway.context import Runtime
+from quoteway.errors import GatewayError
+from quoteway.models import NATIVE, Address, Block, Capability, Price
+from quoteway.plugins import Registry
+from quoteway.providers import PriceSource, Provider
+
+log = logging.getLogger("quoteway.prices")
+
+WAIT_S = 0.05
+"""How long a quote that is ready waits for prices that are not."""
+
+MAX_AGE_S = 60.0
+"""How long the price of an earlier block is served while a newer one is read or cannot be."""
+
+_REMEMBERED = 20_000
+
+_Key = tuple[int, Address]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What was last answered for a token. ``asked_at``: the hash of the block it was last asked at."""
+
+    price: Price | None
+    read_at_s: float
+    asked_at: str
+
+
+class PriceBook:
+    """The prices of one gateway.
+
+    A token is asked for once per block, in the background: callers get what is known when they ask, and wait
+    only for a token that was never answered.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        runtime: Runtime,
+        registry: Registry,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._config = config
+        self._runtime = runtime
+        self._registry = registry
+        self._clock = clock
+        self._entries: LRUCache[_Key, _Entry] = LRUCache(_REMEMBERED)
+        self._asking: dict[_Key, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Ends what is still being asked."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1.0)
+
+    def begin(self, chain_id: int, addresses: Iterable[Address]) -> None:
+        """Has prices looked up while something else is waited for."""
+        if self._registry.enabled(Capability.PRICES, chain_id):
+            self._start(chain_id, {self._asked_as(chain_id, address) for address in addresses})
+
+    async def get(
+        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = WAIT_S
+    ) -> Mapping[Address, Price]:
+        """What is known of these tokens (``NATIVE`` too) within ``wait_s`` seconds.
+
+        Only prices that are numbers; an absent token is one without a known price.
+        """
+        if not self._registry.enabled(Capability.PRICES, chain_id):
+            return {}
+        asked_as = {address: self._asked_as(chain_id, address) for address in addresses}
+        started = self._start(chain_id, set(asked_as.values()))
+        missing = [key for name in asked_as.values() if self._entry(key := (chain_id, name)) is None]
+        if missing:
+            under_way = {task for key in missing if (task := self._asking.get(key)) is not None} | started
+            if under_way:
+                await asyncio.wait(under_way, timeout=wait_s)
+        found = {}
+        for address, name in asked_as.items():
+            entry = self._entry((chain_id, name))
+            if entry is not None and entry.price is not None:
+                found[address] = entry.price
+        return found
+
+    def known(self, tokens: Iterable[_Key]) -> dict[_Key, Price]:
+        """What is known of tokens (chain id, address) without asking anybody."""
+        found = {}
+        for chain_id, address in tokens:
+            entry = self._entry((chain_id, self._asked_as(chain_id, address)))
+            if entry is not None and entry.price is not None:
+                found[chain_id, address] = entry.price
+        return found
+
+    def _asked_as(self, chain_id: int, address: Address) -> Address:
+        """The native coin is priced as its wrapped token, which is one for one."""
+        network = self._runtime.networks.by_chain_id(chain_id)
+        if address == NATIVE and network is not None and network.wrapped_native is not None:
+            return network.wrapped_native
+        return address
+
+    def _entry(self, key: _Key) -> _Entry | None:
+        entry = self._entries.get(key)
+        if entry is None or self._clock() - entry.read_at_s > MAX_AGE_S:
+            return None
+        return entry
+
+    def _start(self, chain_id: int, addresses: set[Address]) -> set[asyncio.Task[None]]:
+        if not addresses:
+            return set()
+        task = asyncio.create_task(self._look_up(chain_id, addresses), name=f"prices of {chain_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return {task}
+
+    async def _look_up(self, chain_id: int, addresses: set[Address]) -> None:
+        """Asks for what was not asked at the newest block yet and is not being asked already."""
+        chain = self._runtime.chains.get(chain_id)
+        if chain is None:
+            return
+        try:
+            block = await chain.head()
+        except GatewayError:
+            return
+        due = []
+        for address in sorted(addresses):
+            entry = self._entries.get((chain_id, address))
+            asked = entry is not None and entry.asked_at == block.hash
+            if not asked and (chain_id, address) not in self._asking:
+                due.append(address)
+        if not due:
+            others = {
+                task for address in addresses if (task := self._asking.get((chain_id, address))) is not None
+            }
+            if others:
+                await asyncio.wait(others)
+            return
+        task = asyncio.current_task()
+        assert task is not None
+        for address in due:
+            self._asking[chain_id, address] = task
+        try:
+            await self._ask(chain_id, due, block)
+        finally:
+            for address in due:
+                del self._asking[chain_id, address]
+
+    async def _ask(self, chain_id: int, addresses: Sequence[Address], block: Block) -> None:
+        async def ask(source: Provider) -> Mapping[Address, Price]:
+            return await cast(PriceSource, source).prices(chain_id, addresses, block)
+
+        outcomes = await ask_all(
+            self._registry.enabled(Capability.PRICES, chain_id),
+            ask,
+            timeout_s=self._config.quotes.competition_timeout_s,
+            verb="prices",
+            observe=self._registry.observe,
+        )
+        answers = [outcome.value for outcome in outcomes if isinstance(outcome.value, Mapping)]
+        all_answered = len(answers) == len(outcomes)
+        now = self._clock()
+        for address in addresses:
+            key = chain_id, address
+            price = next((good for answer in answers if (good := _usable(answer.get(address)))), None)
+            before = self._entries.get(key)
+            if price is None and not all_answered and before is not None:
+                # Nobody said that there is none: the last one stands until it is too old.
+                self._entries[key] = _Entry(before.price, before.read_at_s, block.hash)
+            else:
+                self._entries[key] = _Entry(price, now, block.hash)
+
+
+def _usable(price: object) -> Price | None:
+    """The price when it is one: a positive finite number of dollars."""
+    if not isinstance(price, Price) or isinstance(price.usd, bool) or not isinstance(price.usd, int | float):
+        return None
+    return price if math.isfinite(price.usd) and price.usd > 0 else None

@@ -1,0 +1,129 @@
+"""USD values of what models say in tokens, where a price is known; None elsewhere, never a guess.
+
+Values are for display. No amount, minimum or ranking is made from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from quoteway.models import (
+    NATIVE,
+    Address,
+    Fee,
+    Gas,
+    Leg,
+    Pool,
+    Position,
+    Price,
+    Quote,
+    Request,
+    SwapRequest,
+    Token,
+    TokenProfile,
+    Vault,
+)
+
+Keys = set[tuple[int, Address]]
+"""Tokens, by chain id and address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Valuation:
+    """Fills the USD members that a provider left open. ``prices`` by chain id and address."""
+
+    prices: Mapping[tuple[int, Address], Price]
+
+    def usd(self, token: Token, amount: int) -> float | None:
+        """What ``amount`` base units are worth."""
+        unit = token.price_usd
+        if unit is None:
+            price = self.prices.get((token.chain_id, token.address))
+            unit = price.usd if price is not None else None
+        return None if unit is None else value_of(amount, token.decimals, unit)
+
+    def token(self, token: Token) -> Token:
+        if token.price_usd is not None:
+            return token
+        price = self.prices.get((token.chain_id, token.address))
+        return token if price is None else replace(token, price_usd=price.usd)
+
+    def leg(self, leg: Leg) -> Leg:
+        amount_usd = self.usd(leg.token, leg.amount) if leg.amount_usd is None else leg.amount_usd
+        return replace(leg, token=self.token(leg.token), amount_usd=amount_usd)
+
+    def fee(self, fee: Fee) -> Fee:
+        amount_usd = self.usd(fee.token, fee.amount) if fee.amount_usd is None else fee.amount_usd
+        return replace(fee, token=self.token(fee.token), amount_usd=amount_usd)
+
+    def gas(self, gas: Gas, coin: Token) -> Gas:
+        """``coin`` is the native coin that pays it."""
+        if gas.cost_wei is None or gas.cost_usd is not None:
+            return gas
+        return replace(gas, cost_usd=self.usd(coin, gas.cost_wei))
+
+    def quote(self, quote: Quote, coin: Token) -> Quote:
+        return replace(
+            quote,
+            inputs=tuple(self.leg(leg) for leg in quote.inputs),
+            outputs=tuple(self.leg(leg) for leg in quote.outputs),
+            fees=tuple(self.fee(fee) for fee in quote.fees),
+            gas=None if quote.gas is None else self.gas(quote.gas, coin),
+        )
+
+    def position(self, position: Position) -> Position:
+        """``value_usd`` is principal and uncollected fees together, known only when every part is."""
+        amounts = tuple(self.leg(leg) for leg in position.amounts)
+        fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+        value_usd = position.value_usd
+        if value_usd is None:
+            value_usd = total([leg.amount_usd for leg in (*amounts, *fees)])
+        return replace(position, amounts=amounts, uncollected_fees=fees, value_usd=value_usd)
+
+    def pool(self, pool: Pool) -> Pool:
+        return replace(pool, tokens=tuple(self.token(token) for token in pool.tokens))
+
+    def vault(self, vault: Vault) -> Vault:
+        return replace(vault, asset=self.token(vault.asset), share=self.token(vault.share))
+
+    def profile(self, profile: TokenProfile) -> TokenProfile:
+        """The price on the first of the token's networks where it has one."""
+        if profile.price_usd is not None:
+            return profile
+        known = (self.token(token).price_usd for token in profile.contracts)
+        return replace(profile, price_usd=next((usd for usd in known if usd is not None), None))
+
+
+def value_of(amount: int, decimals: int, usd: float) -> float | None:
+    """US dollars of ``amount`` base units at ``usd`` per whole token; None when no float holds it."""
+    value = amount / 10**decimals * usd
+    return value if math.isfinite(value) else None
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum; None when there is nothing to add or a part is not known."""
+    known = list(values)
+    return math.fsum(v for v in known if v is not None) if known and None not in known else None
+
+
+def tokens_of_request(request: Request) -> Keys:
+    """The tokens whose prices a quote of this request will surely show."""
+    keys = {(request.chain_id, NATIVE)}
+    if isinstance(request, SwapRequest):
+        keys |= {(t.chain_id, t.address) for t in (request.token_in, request.token_out)}
+    elif request.asset is not None:
+        keys.add((request.chain_id, request.asset))
+    return keys
+
+
+def tokens_of_quote(quote: Quote, chain_id: int) -> Keys:
+    """The tokens of a quote's legs, fees and gas."""
+    tokens = [leg.token for leg in (*quote.inputs, *quote.outputs)] + [fee.token for fee in quote.fees]
+    return {(token.chain_id, token.address) for token in tokens} | {(chain_id, NATIVE)}
+
+
+def tokens_of_positions(positions: Iterable[Position]) -> Keys:
+    legs = [leg for position in positions for leg in (*position.amounts, *position.uncollected_fees)]
+    return {(leg.token.chain_id, leg.token.address) for leg in legs}
