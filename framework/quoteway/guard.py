@@ -141,6 +141,12 @@ def parties(request: Request) -> tuple[Address, frozenset[Address]]:
     return request.sender, frozenset({request.sender, request.recipient})
 
 
+def _named_by_caller(request: Request) -> Mapping[Address, str]:
+    """The vault whose id the caller gave: a target and spender by the caller's own word, listed or not."""
+    address = request.vault_id.partition(":")[2] if isinstance(request, VaultRequest) else ""
+    return {address: "Vault"} if _is_address(address) else {}
+
+
 def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: int) -> None:
     """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding."""
     request = sealed.request
@@ -153,7 +159,7 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
     expect(
         isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS, "it has no, or too many, transactions"
     )
-    targets = provider.contracts(chain_id)
+    targets = {**provider.contracts(chain_id), **_named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
     _check_spends(provider, sealed, build.spends, chain_id, expect)
@@ -207,7 +213,7 @@ def _check_spends(
     chain_id: int,
     expect: Callable[[bool, str], None],
 ) -> None:
-    spenders = set(provider.spenders(chain_id))
+    spenders = {*provider.spenders(chain_id), *_named_by_caller(sealed.request)}
     quoted: dict[Address, int] = {}
     for leg in sealed.inputs:
         quoted[leg.token.address] = quoted.get(leg.token.address, 0) + leg.amount
@@ -310,6 +316,14 @@ def check_simulation(
     or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
     if run.status == "skipped":
         return
+    if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
+        # No amounts were quoted (a deployment, a management action), so no price can have moved.
+        raise UpstreamError(
+            f"The transaction would revert on the chain's present state: {run.revert_reason}.",
+            reason=Reason.REVERTED,
+            retryable=False,
+            extra={"revertReason": run.revert_reason},
+        )
     if run.status == "reverted":
         raise UpstreamError(
             "The transaction no longer meets the quote on the chain's present state: request a new quote.",
@@ -356,10 +370,11 @@ def check_simulation(
                 allowance.after <= max(allowance.before, spare.get(allowance.token, 0)),
                 f"its run leaves an allowance to {allowance.spender} behind",
             )
+    _check_previews(build, sender, inputs, deltas, trace, expect)
     for leg in sealed.outputs:
         if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
             continue
-        # Who pays in and gets back one token (fees of a position that is added to) shows the difference alone.
+        # Who pays in and gets one token (the fees of a position that is added to) shows the difference alone.
         paid_in = inputs.get(leg.token.address, 0) if leg.account == sender else 0
         delta = deltas.get((leg.account, leg.token.address), 0) + paid_in
         # A true price movement reverts: the contract holds the same minimum. Nothing paid at all is no price.
@@ -373,8 +388,8 @@ def check_simulation(
 
 
 def _spare(sealed: SealedQuote) -> dict[Address, int]:
-    """What of each input may be left untaken, and so of its allowance: the price may move between quote and run,
-    and liquidity is added in the proportion that the pool then has."""
+    """What of each input, and so of its allowance, may be left untaken: the price may move between quote and
+    run, and liquidity is added in the proportion that the pool then has."""
     spare: dict[Address, int] = {}
     for leg in sealed.inputs:
         left = 0 if leg.amount_min is None else leg.amount - leg.amount_min
@@ -382,11 +397,37 @@ def _spare(sealed: SealedQuote) -> dict[Address, int]:
     return spare
 
 
+def _check_previews(
+    build: Build,
+    sender: Address,
+    inputs: Mapping[Address, int],
+    deltas: Mapping[tuple[Address, Address], int],
+    trace: Trace,
+    expect: Callable[[bool, str], None],
+) -> None:
+    """What the run moved against the contract's own preview, answered in the same run.
+
+    Not a unit may be missing. A preview may fall short of the outcome (EIP-4626 allows it, for rounding), but
+    one that is over 1/10,000 off says nothing about the outcome and is refused too.
+    """
+    for preview, said in zip(build.previews, trace.previews, strict=True):
+        delta = deltas.get((preview.account, preview.token))
+        if delta is None or said is None:
+            expect(False, f"the preview of {preview.token} cannot be read in its run")
+            continue
+        pays = preview.account == sender and preview.token in inputs
+        slack = said // 10_000 + 1
+        fair = said - slack <= -delta <= said if pays else said <= delta <= said + slack
+        verb = f"takes {-delta}" if pays else f"pays {delta}"
+        expect(fair, f"its run {verb} of {preview.token}, yet {preview.to} previews {said}")
+
+
 def needs_of(build: Build) -> dict[Address, int]:
-    """The balances a build takes from the sender: ERC-20 spends and the native value of its transactions."""
+    """The balances a build takes from the sender: its ERC-20 inputs and its transactions' native value."""
     needs: dict[Address, int] = {}
-    for spend in build.spends:
-        needs[spend.token] = needs.get(spend.token, 0) + spend.amount
+    for leg in build.inputs:
+        if not leg.token.is_native:
+            needs[leg.token.address] = needs.get(leg.token.address, 0) + leg.amount
     value = sum(step.value for step in build.steps)
     if value:
         needs[NATIVE] = value
