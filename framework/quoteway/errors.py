@@ -42,6 +42,7 @@ class Reason(StrEnum):
     AMOUNT_TOO_LOW = "amount_too_low"
     AMOUNT_TOO_HIGH = "amount_too_high"
     PRICE_MOVED = "price_moved"
+    REVERTED = "reverted"
     UNSAFE_ANSWER = "unsafe_answer"
     PROVIDER_TIMEOUT = "provider_timeout"
     PROVIDER_ERROR = "provider_error"

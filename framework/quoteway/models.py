@@ -134,7 +134,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """One vault of the catalog."""
+    """One vault. ``listed`` False: not of the provider's catalog, found on the chain when asked for by id."""
 
     id: str
     network: str
@@ -156,6 +156,7 @@ class Vault:
     caps: Mapping[str, int | None] | None = None
     is_transactional: bool = True
     preview: bool = False
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -524,10 +525,25 @@ class SignatureRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """A call whose answer (one word) is what ``account`` will pay or get of ``token``, as the contract says.
+
+    It is made in the simulated run just before the transactions, on the same state and at the same time; the
+    guard refuses a run that does worse (ERC-4626 ``previewDeposit`` and its kin).
+    """
+
+    account: Address
+    token: Address
+    to: Address
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Build:
     """What a provider answers to a sealed quote: its own transactions in order, without approvals.
 
     ``inputs`` and ``outputs`` restate the quote; the minimum of an output may not be below the sealed one.
+    ``previews`` let the guard hold the run against the contract's own word.
     """
 
     steps: tuple[Step, ...]
@@ -539,6 +555,7 @@ class Build:
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
+    previews: tuple[Preview, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from quoteway.models import (
     AllowanceChange,
     AssetChange,
     Block,
+    Preview,
     Simulation,
     Step,
 )
@@ -44,6 +45,7 @@ _INSUFFICIENT_FUNDS = (-38014, -32003)
 
 _PERMIT2_APPROVAL = event_topic("Approval(address,address,address,uint160,uint48)")
 _PERMIT2_PERMIT = event_topic("Permit(address,address,address,uint160,uint48,uint48)")
+_PREVIEW_GAS = 10_000_000
 _APPROVAL_FOR_ALL = event_topic("ApprovalForAll(address,address,bool)")
 
 
@@ -71,10 +73,14 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What the logs of a run say, in order; ``step`` is the transaction's index."""
+    """What the logs of a run say, in order; ``step`` is the transaction's index.
+
+    ``previews`` are the answers to the build's previews, read before the first transaction; None: no answer.
+    """
 
     transfers: tuple[Transfer, ...] = ()
     approvals: tuple[Granted, ...] = ()
+    previews: tuple[int | None, ...] = ()
 
 
 async def simulate(
@@ -86,16 +92,18 @@ async def simulate(
     watch: Sequence[tuple[Address, Address]] = (),
     allowances: Sequence[tuple[Address, Address, Address]] = (),
     needs: Mapping[Address, int] | None = None,
+    previews: Sequence[Preview] = (),
     signatures_assumed: bool = False,
 ) -> tuple[Simulation, tuple[int | None, ...], Trace]:
     """Runs ``steps`` in order, sent by ``sender``, on the state after ``block``.
 
     ``watch`` lists (account, token) pairs, ``NATIVE`` included, whose balance change is wanted;
-    ``allowances`` (token, owner, spender). ``needs`` are balances the sender lacks and is assumed to hold.
-    ``signatures_assumed`` makes contracts accept any signature of the sender. Gives the simulation, one gas
-    limit per step (None where not known) and the trace. Raises ``UpstreamError`` when no node answers.
+    ``allowances`` (token, owner, spender). ``previews`` are answered in ``Trace.previews``. ``needs`` are
+    balances the sender lacks and is assumed to hold. ``signatures_assumed`` makes contracts accept any
+    signature of the sender. Gives the simulation, one gas limit per step (None where not known) and the
+    trace. Raises ``UpstreamError`` when no node answers.
     """
-    reads = _reads(sender, watch, allowances, needs or {})
+    reads = _reads(sender, watch, allowances, needs or {}, previews)
     unknown: tuple[int | None, ...] = (None,) * len(steps)
     assumed = await _assume(chain, block, sender, needs or {}, signatures_assumed)
     if assumed is None:
@@ -121,6 +129,7 @@ async def simulate(
         reason = revert_reason(results[failed].output)
         return replace(run, status="reverted", reverted_step=failed, revert_reason=reason), unknown, trace
     was, became = _values(reads, before), _values(reads, after)
+    trace = replace(trace, previews=tuple(was.get(_preview_key(preview)) for preview in previews))
     for token, amount in (needs or {}).items():
         if was.get(("balance", token, sender), amount) < amount:
             # The remembered slot no longer holds balances (an upgraded proxy): look for it anew next time.
@@ -160,6 +169,7 @@ def _reads(
     watch: Iterable[tuple[Address, Address]],
     allowances: Iterable[tuple[Address, Address, Address]],
     needs: Iterable[Address],
+    previews: Iterable[Preview],
 ) -> dict[_Key, Read]:
     reads: dict[_Key, Read] = {}
     for account, token in (*watch, *((sender, token) for token in needs)):
@@ -167,7 +177,14 @@ def _reads(
         reads["balance", token, account] = NativeBalance(account) if token == NATIVE else Call(token, data)
     for token, owner, spender in allowances:
         reads["allowance", token, owner, spender] = Call(token, erc20.ALLOWANCE.encode([owner, spender]))
+    for preview in previews:
+        # A vault of vaults asks all of them.
+        reads[_preview_key(preview)] = Call(preview.to, preview.data, gas=_PREVIEW_GAS)
     return reads
+
+
+def _preview_key(preview: Preview) -> _Key:
+    return "preview", preview.to, preview.data.hex()
 
 
 def _values(reads: Mapping[_Key, Read], result: SimulatedResult) -> dict[_Key, int]:

@@ -331,6 +331,7 @@ class Spine:
             watch=guard.watched(sealed, sender),
             allowances=[(spend.token, sender, spend.spender) for spend in build.spends],
             needs=needs,
+            previews=build.previews,
             signatures_assumed=bool(build.signatures),
         )
 

@@ -65,7 +65,7 @@ async def owner_of(
     look_up: Callable[[Provider], Awaitable[Any]],
     noun: str,
 ) -> Provider:
-    """The first enabled provider that knows the pool or vault.
+    """The first enabled provider that lists the pool or vault, else the first that knows it.
 
     Raises ``ProviderUnavailable`` when the capability is off, ``NotFound`` when all know nothing of it, and
     ``UpstreamError`` when nobody knows it and somebody could not tell.
@@ -80,9 +80,9 @@ async def owner_of(
         verb=noun,
         observe=registry.observe,
     )
-    for outcome in outcomes:
-        if outcome.value is not None:
-            return outcome.provider
+    known = [outcome for outcome in outcomes if outcome.value is not None]
+    if known:
+        return next((o for o in known if getattr(o.value, "listed", True)), known[0]).provider
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError(
