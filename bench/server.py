@@ -62,11 +62,12 @@ async def process(
 
 @contextlib.asynccontextmanager
 async def gateway() -> AsyncIterator[str]:
-    """The base URL of a ready ``quoteway serve`` on a devnet of its own, without rate limits."""
+    """The base URL of a ready ``quoteway serve`` on a devnet of its own."""
     port, chain, chain_l2 = free_port(), free_port(), free_port()
     environ = {
         "QUOTEWAY_SERVER__PORT": str(port),
-        "QUOTEWAY_LIMITS__ENABLED": "false",
+        # The limiter counts as it always does; only its bounds are out of reach.
+        **{f"QUOTEWAY_LIMITS__{group}": "9999999/minute" for group in ("QUOTES", "CATALOG", "RPC")},
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(chain),
         "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(chain_l2),
     }
