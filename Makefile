@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed
+TOOLS  := $(VENV)/.tools
 PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 
 .PHONY: help run demo test check bench docs clean
@@ -10,36 +11,44 @@ PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-$(STAMP): pyproject.toml $(wildcard plugins/*/pyproject.toml)
-	@echo "Setting up $(VENV) (core, $(words $(PLUGINS)) plugins, development tools)..."
+define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 	  || { echo "Python 3.11+ with venv is needed: install python3.11 and python3-venv, then run make again."; exit 1; }
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python -e '.[dev]' $(addprefix -e ./,$(PLUGINS)); \
+	  uv pip install --quiet --python $(BIN)/python -e '$(1)' $(addprefix -e ./,$(PLUGINS)); \
 	else \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' $(addprefix -e ./,$(PLUGINS)); \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)' $(addprefix -e ./,$(PLUGINS)); \
 	fi
 	@touch $@
+endef
 
-run: $(STAMP)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
+$(INSTALLED): pyproject.toml $(wildcard plugins/*/pyproject.toml)
+	@echo "Setting up $(VENV): the core and $(words $(PLUGINS)) plugins..."
+	$(call install,.)
+
+$(TOOLS): $(INSTALLED)
+	@echo "Adding the development tools to $(VENV)..."
+	$(call install,.[dev])
+
+run: $(INSTALLED)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
 	@$(BIN)/quoteway serve
 
-demo: $(STAMP)  ## quote, sign, execute and compare a series of swaps on the local chains
+demo: $(INSTALLED)  ## quote, sign, execute and compare a series of swaps on the local chains
 	@$(BIN)/quoteway demo
 
-test: $(STAMP)  ## every test
+test: $(TOOLS)  ## every test
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests plugins
 
-check: $(STAMP)  ## lint, types, import contracts, generated documents
+check: $(TOOLS)  ## lint, types, import contracts, generated documents
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python docs/generate.py --check
 
-docs: $(STAMP)  ## write the generated reference pages anew
+docs: $(TOOLS)  ## write the generated reference pages anew
 	@$(BIN)/python docs/generate.py
 
-bench: $(STAMP)  ## exactness at scale, speed and memory beside a bare baseline in the same run
+bench: $(TOOLS)  ## exactness at scale, speed and memory beside a bare baseline in the same run
 	@$(BIN)/python -m bench
 
 clean:  ## remove the environment and caches
