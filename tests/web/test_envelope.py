@@ -146,3 +146,34 @@ async def test_before_it_is_ready(serve_app, refused):
     assert (await api.get("/v2/providers")).status == 200
     api.gateway.ready = True
     assert (await api.get("/readyz")).body == {"status": "ready"}
+
+
+HOSTILE = [
+    "/v2/pools?network=%ff%fe",
+    "/v2/pools?network=%00",
+    "/v2/pools?%ff=%ff",
+    "/v2/pools?cursor=W10",
+    "/v2/pools?cursor=eyJhIjoxLCJiIjoyfQ",
+    "/v2/pools?=&&&",
+    "/v2/tokens/%ff%fe",
+    "/v2/tokens/a%2Fb%00",
+    "/v2/tokens/..%2f..%2fetc%2fpasswd",
+    "/v2/swaps/quote/%e2%80%ae",
+    "/v2/swaps/quote/" + "a.b." * 1_900,
+    "/v2/transactions/%ff?hash=0x" + "00" * 32,
+    "/v2/rpc/%31",
+    "/v2/vaults/1:0x%zz/tvl",
+    "/%2e%2e/%2e%2e/v2/providers",
+    "/v2/providers/../providers/%",
+]
+
+
+@pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path[:30])
+async def test_hostile_targets_are_told_in_the_envelope(toys, path):
+    from yarl import URL
+
+    async with toys.session.get(URL(toys.url + path, encoded=True)) as response:
+        body = await response.json()
+    assert response.status in (400, 404, 405, 422), body
+    assert set(body) == {"error"}
+    assert body["error"]["requestId"] == response.headers["X-Request-ID"]

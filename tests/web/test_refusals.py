@@ -94,6 +94,16 @@ async def test_every_refused_member_is_named_at_once(api, refused):
     assert "Did you mean 'address'?" in unknown["message"]
 
 
+async def test_empty_means_not_given_for_known_members_only(api, refused):
+    empty = {"toAddress": "", "provider": "", "fromChain": "", "toChain": ""}
+    refused(await api.post("/v2/swaps/quote", {**SWAP, **empty}), 503, "provider_unavailable")
+    details = refused(
+        await api.post("/v2/swaps/quote", {**SWAP, "adress": "", "address": ""}), 422, "validation_error"
+    )
+    found = {field["path"]: field["reason"] for field in details["fields"]}
+    assert found == {"adress": "unknown_member", "address": "missing"}
+
+
 BAD_AMOUNTS = [
     "-1", "0", "", "1.5", "1e18", "0x10", "01", "\uff11\uff12", "1_000", " 12 ", "+5", "\u0663", str(2**256),
     str(10**80), "NaN",

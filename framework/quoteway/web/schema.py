@@ -68,7 +68,8 @@ class RequestSchema(WireSchema):
 
     @pre_load
     def drop_empty(self, data: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:
-        return {name: value for name, value in data.items() if value != ""}
+        known = {member.data_key for member in self.fields.values()}
+        return {name: value for name, value in data.items() if value != "" or name not in known}
 
     def accept(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """The loaded members. Raises ``InvalidRequest`` that lists every refused one."""

@@ -1,0 +1,49 @@
+"""A node's own error is passed on, but not where the node lives nor what opens it."""
+
+from dataclasses import replace
+
+from quoteway.config import NetworkConfig
+from quoteway.errors import RpcError
+from quoteway.hookspecs import hookimpl
+from quoteway.networks import Endpoint, Network
+from quoteway.providers import RpcUpstream
+
+CANARY = "canary0123456789abcdef"
+URL = f"https://node.example/v3/{CANARY}"
+DATA = "0x08c379a0" + "00" * 64
+
+
+class Talkative:
+    """A node that names itself in its errors, as several do."""
+
+    @hookimpl
+    def quoteway_networks(self):
+        return [Network("ethereum", 1, "Ethereum", endpoints=(Endpoint(URL),))]
+
+    @hookimpl
+    def quoteway_rpc_upstreams(self, context):
+        class Node(RpcUpstream):
+            id, title, networks = "node", "Node", frozenset({1})
+
+            async def forward(self, network, method, params, *, timeout_s):
+                if method == "eth_chainId":
+                    return "0x1"
+                data = {"revert": DATA, "see": [f"docs at {URL}?key=1", 5, None]}
+                raise RpcError(3, f"reverted at {URL} with key {CANARY}", data)
+
+        return [Node()]
+
+
+async def test_errors_are_passed_on_scrubbed(serve_app, make_config):
+    config = replace(make_config(), networks={"ethereum": NetworkConfig(rpc=(Endpoint(URL),))})
+    api = await serve_app({"node": Talkative()}, config=config)
+    call = {"jsonrpc": "2.0", "id": 77, "method": "eth_gasPrice", "params": []}
+    answer = await api.post("/v2/rpc/1", call)
+    assert answer.status == 200
+    error = answer.body["error"]
+    assert (answer.body["id"], error["code"]) == (77, 3)
+    assert error["message"].startswith("reverted at ")
+    assert error["data"]["revert"] == DATA, "revert data is the caller's to decode"
+    assert error["data"]["see"][1:] == [5, None]
+    assert CANARY.encode() not in answer.raw
+    assert b"node.example" not in answer.raw
