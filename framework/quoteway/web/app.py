@@ -27,6 +27,7 @@ from quoteway.web.front_door import FrontDoor
 from quoteway.web.health import health_routes, metrics_handler
 from quoteway.web.metrics import Metrics
 from quoteway.web.operation import Operation
+from quoteway.web.plugin_routes import PATH, plugin_routes
 from quoteway.web.schema import ResponseSchema
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
         if operation.method == "GET":
             app.router.add_route("HEAD", operation.path, handler)
     _add_openapi(app, front_door, gateway, every)
+    app.router.add_route("*", PATH, plugin_routes(gateway))
     app.add_routes(health_routes(gateway))
     if gateway.config.server.metrics_port is None:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))

@@ -66,7 +66,7 @@ class FrontDoor:
             if self._origins and request.method == "OPTIONS" and "Access-Control-Request-Method" in headers:
                 response = web.Response(status=204)
             else:
-                if operation is not None or request.path.startswith("/v2/"):
+                if operation is not None or request.path.startswith(("/v2/", "/x/")):
                     caller = self._authorized(request) if self._keys else self._callers.of(request)
                     if self._limiter is not None:
                         state = await self._limiter.take(group, caller)

@@ -104,3 +104,9 @@ class EnvelopeRunner(web.AppRunner):
             loop=plain._loop,
             **plain._kwargs,
         )
+
+
+def match_anew(request: web.Request, found: web.UrlMappingMatchInfo) -> None:
+    """Makes ``found`` the request's ``match_info``, which aiohttp keeps from the first time it is read."""
+    request._match_info = found
+    request._cache.pop("match_info", None)
