@@ -64,6 +64,7 @@ class Gateway:
         self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
+        self._listed: dict[int, tuple[object, dict[Address, Token]]] = {}
         self.runtime.find_token = self.find_token
         self.runtime.find_prices = partial(self.prices.get, wait_s=PLUGIN_PRICE_WAIT_S)
 
@@ -239,6 +240,36 @@ class Gateway:
         ):  # an absence may end with the next block: catalogs remember it as long as they dare
             self._tokens[key] = token
         return token
+
+    async def known_tokens(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
+        """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""
+        catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
+        revision = tuple(cast(TokenCatalog, catalog).revision() for catalog in catalogs)
+        kept = self._listed.get(chain_id)
+        if kept is None or kept[0] != (self.registry.revision, revision):
+            outcomes = await ask_all(
+                catalogs,
+                lambda catalog: cast(TokenCatalog, catalog).tokens(chain_id),
+                timeout_s=self.config.quotes.competition_timeout_s,
+                verb="list",
+                observe=self.registry.observe,
+            )
+            listed: dict[Address, Token] = {}
+            for outcome in outcomes:
+                for profile in outcome.value or ():
+                    for token in profile.contracts:
+                        if token.chain_id == chain_id:
+                            listed.setdefault(token.address, token)
+            if all(outcome.value is not None for outcome in outcomes):
+                self._listed[chain_id] = ((self.registry.revision, revision), listed)
+        else:
+            listed = kept[1]
+        met = {a: self._tokens[chain_id, a] for a in addresses if (chain_id, a) in self._tokens}
+        return {**met, **listed}
+
+    def remember_token(self, token: Token) -> None:
+        """Keeps facts read from the chain for those who ask for the token next."""
+        self._tokens.setdefault((token.chain_id, token.address), token)
 
     def coin(self, chain_id: int) -> Token:
         """The native coin of a network of this deployment."""

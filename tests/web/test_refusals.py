@@ -40,7 +40,6 @@ OFF = [
     ("POST", "/v2/vaults/deploy/action", {**DEPLOY, "bot": "0x" + "0" * 40}),
     ("GET", f"/v2/vaults/{POOL_ID}/tvl", None),
     ("GET", f"/v2/vaults/{POOL_ID}/apy", None),
-    ("GET", f"/v2/portfolio/balances?wallet={WALLET}&includeNative=true&tokens={USDC},native", None),
     ("GET", f"/v2/portfolio/positions?wallet={WALLET}", None),
     ("POST", "/v2/rpc/5", {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}),
 ]

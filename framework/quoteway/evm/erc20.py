@@ -59,6 +59,23 @@ async def token_facts(chain: Chain, address: Address, block: At | None = "latest
     )
 
 
+async def names(
+    chain: Chain, tokens: Sequence[Address], block: At | None = "latest"
+) -> list[tuple[str | None, str | None]]:
+    """The symbol and name of each token, None where it has none that can be read or it is over 96 bytes.
+
+    At most 70 tokens make one call.
+    """
+    reads = [
+        Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)
+    ]
+    outputs = await chain.call_many(reads, block=block)
+    return [
+        (text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS))
+        for symbol, name in zip(outputs[::2], outputs[1::2], strict=True)
+    ]
+
+
 async def balances(
     chain: Chain, account: Address, tokens: Sequence[Address], block: Block | None = None
 ) -> list[int | None]:

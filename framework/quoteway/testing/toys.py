@@ -17,6 +17,7 @@ from typing import Any
 from quoteway import (
     NATIVE,
     Address,
+    Block,
     BridgeProvider,
     BridgeRoute,
     Build,
@@ -28,8 +29,11 @@ from quoteway import (
     Pool,
     PoolProvider,
     PoolRequest,
+    Price,
+    PriceSource,
     Provider,
     Quote,
+    Relay,
     RpcError,
     RpcUpstream,
     SealedQuote,
@@ -355,6 +359,42 @@ class ListedTokens(TokenCatalog):
     def _profile(token: Token) -> TokenProfile:
         symbol = token.symbol or "unknown"
         return TokenProfile(f"{token.chain_id}:{token.address}", token.name or symbol, symbol, 0, (token,))
+
+
+class ListedPrices(PriceSource):
+    """The prices it was given, in US dollars by token address, on every network it was given."""
+
+    title = "Listed prices"
+
+    def __init__(
+        self, networks: Collection[int], usd: Mapping[Address, float], *, provider_id: str = "listed-prices"
+    ) -> None:
+        self.id = provider_id
+        self.networks = frozenset(networks)
+        self.usd = dict(usd)
+        self.asked: list[Sequence[Address]] = []
+
+    async def prices(
+        self, chain_id: int, addresses: Sequence[Address], block: Block
+    ) -> Mapping[Address, Price]:
+        self.asked.append(addresses)
+        return {a: Price(self.usd[a], self.id, block, 1.0) for a in addresses if a in self.usd}
+
+
+class NodeRelay(Relay):
+    """Broadcasts through the network's own RPC upstream."""
+
+    title = "Node relay"
+
+    def __init__(self, context: Context, *, provider_id: str = "node-relay") -> None:
+        self.id = provider_id
+        self.networks = frozenset(network.chain_id for network in context.networks)
+        self._context = context
+
+    async def submit(self, chain_id: int, signed_payload: bytes) -> str:
+        raw = "0x" + signed_payload.hex()
+        sent: str = await self._context.chain(chain_id).request("eth_sendRawTransaction", [raw], shared=False)
+        return sent
 
 
 class ListedPools(PoolProvider):

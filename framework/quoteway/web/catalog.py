@@ -45,9 +45,12 @@ class Listing:
 
 
 async def answer(
-    call: Call, collect: Callable[[], Awaitable[Listing]], *, keep_it: bool = True
+    call: Call, collect: Callable[[], Awaitable[Listing]], *, keep_it: bool = True, **members: Any
 ) -> web.Response:
-    """Collects, sorts as asked, cuts the page, renders, and keeps it unless it is about one wallet."""
+    """Collects, sorts as asked, cuts the page, renders, and keeps it unless it is about one wallet.
+
+    ``members`` are added to the page's own.
+    """
     listing = await collect()
     rows = _sorted(listing, call.query.get("sort"))
     page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
@@ -59,6 +62,7 @@ async def answer(
             "total": len(rows),
             "preview": any(row.get("preview", False) for row in page),
             "updatedAt": timestamp(listing.updated_at or now),
+            **members,
         }
     )
     if not keep_it:

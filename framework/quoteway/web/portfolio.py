@@ -1,32 +1,64 @@
-"""A wallet across networks. No provider of this capability exists yet: input is checked, then 503."""
+"""A wallet across networks: its balances, and its positions in pools and vaults."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
+from aiohttp import web
 from marshmallow import fields
 
-from quoteway.errors import ProviderUnavailable, Reason
+from quoteway.competition import Outcome, ask_all
+from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
-from quoteway.models import NATIVE
-from quoteway.web import shapes
+from quoteway.evm.units import format_units
+from quoteway.holdings import Holding, Holdings, read_holdings
+from quoteway.models import NATIVE, Address, Capability, Position, Token
+from quoteway.networks import Network
+from quoteway.providers import PoolProvider, Provider, VaultProvider
+from quoteway.valuation import Valuation, tokens_of_positions
+from quoteway.web import catalog, rendering, shapes
 from quoteway.web.fields import AddressField, NetworkField, QueryBoolean
 from quoteway.web.operation import Call, Operation
-from quoteway.web.schema import RequestSchema, ResponseSchema, refuse
+from quoteway.web.pools import PositionEntry
+from quoteway.web.rendering import Wire
+from quoteway.web.schema import RequestSchema, ResponseSchema, invalid, refuse
+
+log = logging.getLogger("quoteway.portfolio")
+
+MAX_TOKENS = 1_000
+"""Of one request, over all its networks."""
+
+VALUES_WAIT_S = 0.25
+"""How long balances that are read wait for prices that are not."""
+
+NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
+TOKEN_LIMIT = "token_limit"  # noqa: S105
 
 
 class TokensField(fields.Field[tuple[str, ...]]):
-    """Comma-separated token addresses, at most 100; the zero address is the native coin."""
+    """Comma-separated token addresses; the zero address is the native coin."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(metadata={"type": "string", "maxLength": 4_400}, **kwargs)
+        description = (
+            f"Token addresses separated by commas, at most {MAX_TOKENS} over all networks. The request "
+            "line is limited too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens "
+            "listed by this deployment, of which only those held are shown."
+        )
+        super().__init__(
+            metadata={"type": "string", "maxLength": 43 * MAX_TOKENS, "description": description}, **kwargs
+        )
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> tuple[str, ...]:
         parts = str(value).split(",")
-        if len(parts) > 100:
-            raise refuse(Reason.OUT_OF_RANGE, "must name at most 100 tokens")
+        if len(parts) > MAX_TOKENS:
+            raise refuse(Reason.OUT_OF_RANGE, f"must name at most {MAX_TOKENS} tokens")
         try:
-            return tuple(NATIVE if is_native_alias(part) else parse_address(part) for part in parts)
+            found = (NATIVE if is_native_alias(part) else parse_address(part) for part in parts)
+            return tuple(dict.fromkeys(found))
         except ValueError as error:
             raise refuse(Reason.INVALID_FORMAT, f"must be addresses separated by commas: {error}") from None
 
@@ -38,7 +70,7 @@ class BalancesQuery(RequestSchema):
     include_native = QueryBoolean(load_default=True)
 
 
-class PositionsQuery(RequestSchema):
+class PositionsQuery(catalog.PageQuery):
     wallet = AddressField(required=True)
     network = NetworkField()
 
@@ -58,26 +90,236 @@ class AsOf(ResponseSchema):
 
 
 class Partial(ResponseSchema):
+    """What is missing from ``data``: a token; with ``token`` null, a network or the rest of its list."""
+
     chain_id = shapes.sure(fields.Integer)
+    token = shapes.maybe(shapes.AddressText)
     reason = shapes.sure(fields.String)
 
 
 class Balances(ResponseSchema):
     wallet = shapes.sure(shapes.AddressText)
     data = shapes.some(Balance)
-    total_usd = shapes.maybe(fields.Float)
+    total_usd = shapes.maybe(fields.Float, description="The sum of the values that are known")
     as_of = shapes.some(AsOf)
     left_out = fields.List(fields.Nested(Partial), required=True, data_key="partial")
 
 
+class PortfolioPosition(PositionEntry):
+    """``poolId`` of a position in a vault is null, and ``vaultId`` of one in a pool."""
+
+    pool_id = shapes.maybe(fields.String)
+    vault_id = shapes.maybe(fields.String)
+    provider = shapes.sure(fields.String)
+    network = shapes.sure(fields.String)
+    chain_id = shapes.sure(fields.Integer)
+
+
+class FailedSource(ResponseSchema):
+    provider = shapes.sure(fields.String)
+    reason = shapes.sure(fields.String)
+
+
 class Positions(shapes.PageMembers):
-    data = fields.List(fields.Dict(), required=True)
+    data = shapes.some(PortfolioPosition)
+    left_out = fields.List(fields.Nested(FailedSource), required=True, data_key="partial")
 
 
-async def unavailable(call: Call) -> dict[str, Any]:
-    raise ProviderUnavailable(
-        "Portfolios are not enabled in this deployment.", reason=Reason.CAPABILITY_DISABLED, retryable=False
+# --- balances ---------------------------------------------------------------------------------------------
+
+
+async def list_balances(call: Call) -> dict[str, Any]:
+    wallet: Address = call.query["wallet"]
+    only: Network | None = call.query.get("network")
+    networks = [only] if only is not None else list(call.networks)
+    if not networks:
+        raise ProviderUnavailable("This deployment serves no network.", reason=Reason.CAPABILITY_DISABLED)
+    asked: tuple[Address, ...] | None = call.query.get("tokens")
+    if asked is not None and len(asked) * len(networks) > MAX_TOKENS:
+        text = f"times {len(networks)} networks is over {MAX_TOKENS}: name a network or fewer tokens"
+        raise invalid([FieldError("tokens", Reason.OUT_OF_RANGE, text)])
+    share = MAX_TOKENS // len(networks)
+    reads = {
+        network.chain_id: asyncio.create_task(
+            _of_network(call, network, wallet, asked, share), name=f"portfolio:{network.slug}"
+        )
+        for network in networks
+    }
+    try:
+        _, late = await asyncio.wait(reads.values(), timeout=call.gateway.config.quotes.competition_timeout_s)
+    finally:
+        for task in reads.values():
+            task.cancel()
+    held: dict[int, _OfNetwork] = {}
+    partial: list[Wire] = []
+    for chain_id, task in reads.items():
+        outcome = _failure(task, late=task in late)
+        if outcome is not None:
+            partial.append({"chainId": chain_id, "token": None, "reason": outcome.value})
+        else:
+            held[chain_id] = task.result()
+    if not held:
+        raise UpstreamError(
+            "The balances could not be read on any of the networks.",
+            reason=Reason(partial[0]["reason"]),
+            retryable=True,
+        )
+    return await _rendered(call, wallet, held, partial, explicit=asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfNetwork:
+    """One network's balances, and whether its list was too long."""
+
+    holdings: Holdings
+    over_limit: bool
+
+
+async def _of_network(
+    call: Call, network: Network, wallet: Address, asked: Sequence[Address] | None, share: int
+) -> _OfNetwork:
+    gateway = call.gateway
+    chain = gateway.runtime.chains[network.chain_id]
+    facts = await gateway.known_tokens(network.chain_id, asked or ())
+    tokens = [token for token in (facts if asked is None else asked) if token != NATIVE]
+    holdings = await read_holdings(chain, wallet, tokens[:share], facts)
+    for token in holdings.found:
+        gateway.remember_token(token)
+    return _OfNetwork(holdings, len(tokens) > share)
+
+
+def _failure(task: asyncio.Task[_OfNetwork], *, late: bool) -> Reason | None:
+    """Why a network has no balances to show; None when it has."""
+    if late:
+        return Reason.PROVIDER_TIMEOUT
+    error = task.exception()
+    if error is None:
+        return None
+    if isinstance(error, GatewayError):
+        return error.reason or Reason.RPC_ERROR
+    log.error("%s failed", task.get_name(), exc_info=error)
+    return Reason.RPC_ERROR
+
+
+async def _rendered(
+    call: Call,
+    wallet: Address,
+    held: Mapping[int, _OfNetwork],
+    partial: list[Wire],
+    *,
+    explicit: Sequence[Address] | None,
+) -> dict[str, Any]:
+    with_native = call.query["include_native"] or (explicit is not None and NATIVE in explicit)
+    shown: list[Holding] = []
+    for chain_id, found in held.items():
+        if with_native:
+            shown.append(Holding(call.gateway.coin(chain_id), found.holdings.native))
+        shown += [row for row in found.holdings.tokens if explicit is not None or row.amount]
+    valuable = {(row.token.chain_id, row.token.address) for row in shown if row.amount}
+    valuation = await call.gateway.valuation(valuable, wait_s=VALUES_WAIT_S)
+    rows = [_balance(call, row.token, row.amount, valuation) for row in shown]
+    values = [row["valueUsd"] for row in rows if row["valueUsd"] is not None]
+    return {
+        "wallet": wallet,
+        "data": rows,
+        "totalUsd": sum(values) if values else None,
+        "asOf": [
+            {"chainId": chain_id, "block": found.holdings.block.number} for chain_id, found in held.items()
+        ],
+        "partial": [*partial, *_unreadable(held, explicit=explicit is not None)],
+    }
+
+
+def _balance(call: Call, token: Token, amount: int, valuation: Valuation) -> Wire:
+    priced = valuation.token(token)
+    ref = rendering.token_ref(priced, call.networks)
+    return {
+        "network": ref["network"],
+        "chainId": token.chain_id,
+        "token": ref,
+        "amount": str(amount),
+        "amountFormatted": format_units(amount, token.decimals),
+        "valueUsd": valuation.usd(priced, amount),
+    }
+
+
+def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[Wire]:
+    """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
+    elsewhere: it is named only when it is a token nowhere."""
+    tokens = {row.token.address for found in held.values() for row in found.holdings.tokens}
+    rows = []
+    for chain_id, found in held.items():
+        for address, reason in found.holdings.unreadable:
+            if not (explicit and reason == NO_TOKEN and address in tokens):
+                rows.append({"chainId": chain_id, "token": address, "reason": reason})
+        if found.over_limit:
+            rows.append({"chainId": chain_id, "token": None, "reason": TOKEN_LIMIT})
+    return rows
+
+
+# --- positions --------------------------------------------------------------------------------------------
+
+
+async def list_positions(call: Call) -> web.Response:
+    wallet: Address = call.query["wallet"]
+    network: Network | None = call.query.get("network")
+    registry = call.gateway.registry
+    every = [*registry.enabled(Capability.POOL), *registry.enabled(Capability.VAULT)]
+    if not every:
+        raise ProviderUnavailable(
+            "No enabled provider has positions.", reason=Reason.CAPABILITY_DISABLED, retryable=False
+        )
+    sources = [p for p in every if network is None or network.chain_id in p.networks]
+
+    async def ask(source: Provider) -> Sequence[Position]:
+        if isinstance(source, PoolProvider):
+            found = await source.positions(wallet, None)
+        else:
+            found = await cast(VaultProvider, source).positions(wallet)
+        for position in found:  # one that cannot be shown is its source's failure, not the request's
+            _position(call, source, position)
+        return found
+
+    outcomes = await ask_all(
+        sources,
+        ask,
+        timeout_s=call.gateway.config.quotes.competition_timeout_s,
+        verb="positions",
+        observe=registry.observe,
     )
+    found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
+    valuation = await call.gateway.valuation(
+        tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S
+    )
+    rows = [_position(call, source, valuation.position(position)) for source, position in found]
+    if network is not None:
+        rows = [row for row in rows if row["chainId"] == network.chain_id]
+
+    async def collect() -> catalog.Listing:
+        return catalog.Listing(rows, key=lambda row: f"{row['provider']}/{row['positionId']}")
+
+    return await catalog.answer(call, collect, keep_it=False, partial=_failed_sources(outcomes))
+
+
+def _position(call: Call, source: Provider, position: Position) -> Wire:
+    in_pool = isinstance(source, PoolProvider)
+    chain_id = int(position.pool_id.partition(":")[0])
+    return {
+        **rendering.position(position, call.networks),
+        "poolId": position.pool_id if in_pool else None,
+        "vaultId": None if in_pool else position.pool_id,
+        "provider": source.id,
+        "network": rendering.slug(call.networks, chain_id),
+        "chainId": chain_id,
+    }
+
+
+def _failed_sources(outcomes: Sequence[Outcome[Provider, Sequence[Position]]]) -> list[Wire]:
+    return [
+        {"provider": outcome.provider.id, "reason": (outcome.reason or Reason.PROVIDER_ERROR).value}
+        for outcome in outcomes
+        if outcome.kind in ("failed", "timeout")
+    ]
 
 
 OPERATIONS = (
@@ -87,7 +329,7 @@ OPERATIONS = (
         "getPortfolioBalances",
         "portfolio",
         "A wallet's balances",
-        unavailable,
+        list_balances,
         Balances,
         query=BalancesQuery,
         errors=(422, 429, 502, 503),
@@ -97,8 +339,8 @@ OPERATIONS = (
         "/v2/portfolio/positions",
         "getPortfolioPositions",
         "portfolio",
-        "A wallet's positions",
-        unavailable,
+        "A wallet's positions in pools and vaults",
+        list_positions,
         Positions,
         query=PositionsQuery,
         errors=(422, 429, 502, 503),
