@@ -1,0 +1,110 @@
+"""USD values in real answers of a real app: where a price source knows a price, and null elsewhere."""
+
+import asyncio
+
+import pytest
+from quoteway.models import NATIVE, Token
+from quoteway.networks import Endpoint, Network
+from quoteway.testing.toys import HttpRpc, ListedPrices, ListedTokens, RouterSwap, ToyPlugin
+
+pytestmark = pytest.mark.xdist_group("devnet")
+
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+
+
+@pytest.fixture
+def priced(devnet, serve_app):
+    """``await priced(source)`` gives an app that swaps over a Uniswap v2 router, with the source's prices."""
+
+    async def serve(make_source):
+        chain = devnet.chains["devnet"]
+        network = Network(
+            "devnet",
+            31337,
+            "Devnet",
+            wrapped_native=chain.contracts["WETH9"],
+            head_poll_s=3600.0,
+            endpoints=(Endpoint(devnet.urls["devnet"]),),
+        )
+        rows = {symbol: chain.token(symbol) for symbol in ("USDC", "WETH", "PEPE")}
+        tokens = [Token(31337, row.address, row.decimals, symbol) for symbol, row in rows.items()]
+        source = make_source({31337}, {rows["USDC"].address: 1.0, rows["WETH"].address: 3500.0})
+        router = chain.contracts["UniswapV2Router02"]
+        providers = [
+            HttpRpc,
+            ListedTokens(tokens),
+            source,
+            lambda context: RouterSwap(context, 31337, router),
+        ]
+        api = await serve_app({"toy": ToyPlugin(providers, networks=[network])})
+        api.source, api.tokens = source, {symbol: row.address for symbol, row in rows.items()}
+        return api
+
+    return serve
+
+
+async def quote(api, sold="USDC", bought="WETH", amount=10**9):
+    body = {
+        "network": "devnet",
+        "fromToken": api.tokens[sold],
+        "toToken": api.tokens[bought],
+        "amount": str(amount),
+        "address": WALLET,
+    }
+    return await api.post("/v2/swaps/quote", body)
+
+
+async def test_a_quote_is_valued_and_a_warm_one_asks_the_node_for_nothing_more(priced, contract):
+    api = await priced(ListedPrices)
+    body = contract.check("createSwapQuote", await quote(api))
+    assert body["fromToken"]["priceUsd"] == 1.0
+    assert body["fromAmountUsd"] == body["inputs"][0]["amountUsd"] == 1000.0
+    assert body["toAmountUsd"] == int(body["toAmount"]) / 10**18 * 3500.0
+    requests, asked = api.gateway.runtime.chains[31337].requests, len(api.source.asked)
+    await quote(api)
+    # The router is asked for its price again, at the same block as before; prices are not.
+    assert api.gateway.runtime.chains[31337].requests - requests <= 1
+    assert len(api.source.asked) == asked
+
+
+async def test_a_token_without_price_is_null_and_its_quote_complete(priced, contract):
+    api = await priced(ListedPrices)
+    body = contract.check("createSwapQuote", await quote(api, bought="WETH", sold="PEPE", amount=10**24))
+    assert body["fromAmountUsd"] is body["fromToken"]["priceUsd"] is None
+    assert body["toAmountUsd"] is not None
+
+
+async def test_a_source_that_hangs_delays_no_quote(priced):
+    class Hanging(ListedPrices):
+        async def prices(self, chain_id, addresses, block):
+            await asyncio.sleep(60)
+
+    api = await priced(Hanging)
+    await quote(api)
+    started = asyncio.get_running_loop().time()
+    body = (await quote(api)).body
+    assert asyncio.get_running_loop().time() - started < 0.5
+    assert body["toAmountUsd"] is body["fromAmountUsd"] is None
+
+
+async def test_an_action_is_the_same_bytes_whether_or_not_prices_came(priced):
+    api = await priced(ListedPrices)
+    token = (await quote(api)).body["quoteId"]
+    first = await api.post(f"/v2/swaps/{token}/action")
+    api.source.usd.clear()
+    assert first.status == 201
+    assert (await api.post(f"/v2/swaps/{token}/action")).raw == first.raw
+
+
+async def test_token_lists_show_the_prices_that_are_known(priced, contract):
+    api = await priced(ListedPrices)
+    weth = api.tokens["WETH"]
+    profile = contract.check("getToken", await api.get(f"/v2/tokens/31337:{weth}"))
+    assert profile["priceUsd"] == 3500.0
+    body = contract.check("listTokens", await api.get("/v2/tokens"))
+    prices = {row["symbol"]: row["priceUsd"] for row in body["data"]}
+    assert prices["WETH"] == 3500.0
+    assert prices["PEPE"] is None
+    rows = (await api.get("/v2/providers")).body["data"]
+    assert next(row["capabilities"] for row in rows if row["id"] == "listed-prices") == ["prices"]
+    assert NATIVE not in api.source.usd
