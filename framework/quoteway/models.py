@@ -134,7 +134,10 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """One vault. ``listed`` False: not of the provider's catalog, found on the chain when asked for by id."""
+    """One vault; ``total_assets`` in base units of its asset.
+
+    ``listed`` False: not of the provider's catalog, found on the chain when asked for by id.
+    """
 
     id: str
     network: str
@@ -150,6 +153,7 @@ class Vault:
     updated_at: int
     status: Literal["active", "paused", "retired"] = "active"
     apy: float | None = None
+    total_assets: int | None = None
     tvl_usd: float | None = None
     risk_score: float | None = None
     fees_bps: Mapping[str, int | None] = field(default_factory=dict)
@@ -263,8 +267,10 @@ class PoolRequest:
 
 @dataclass(frozen=True, slots=True)
 class VaultRequest:
-    """Deposit, withdraw, mint, redeem, or a management action. ``amount`` None stands for ``"max"`` or not
-    given."""
+    """Deposit, withdraw, mint, redeem, or a management action; ``bot`` is the account that ``setBot`` names.
+
+    ``amount`` None stands for ``"max"`` or not given.
+    """
 
     vault_id: str
     chain_id: int
@@ -275,6 +281,7 @@ class VaultRequest:
     recipient: Address
     slippage_bps: int
     strategy: str | None = None
+    bot: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)

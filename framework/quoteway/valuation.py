@@ -86,7 +86,10 @@ class Valuation:
         return replace(pool, tokens=tuple(self.token(token) for token in pool.tokens))
 
     def vault(self, vault: Vault) -> Vault:
-        return replace(vault, asset=self.token(vault.asset), share=self.token(vault.share))
+        tvl_usd = vault.tvl_usd
+        if tvl_usd is None and vault.total_assets is not None:
+            tvl_usd = self.usd(vault.asset, vault.total_assets)
+        return replace(vault, asset=self.token(vault.asset), share=self.token(vault.share), tvl_usd=tvl_usd)
 
     def profile(self, profile: TokenProfile) -> TokenProfile:
         """The price on the first of the token's networks where it has one."""

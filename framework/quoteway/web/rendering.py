@@ -220,6 +220,7 @@ def request_echo(request: Request, networks: Networks) -> Wire:
                 "recipient": request.recipient,
                 "slippageBps": request.slippage_bps,
                 "strategy": request.strategy,
+                "bot": request.bot,
             }
         case DeployRequest():
             return {
@@ -298,7 +299,7 @@ def quote(
         "route": route(quoted.route),
         "warnings": [notice(item) for item in warnings],
         "attempts": [render_attempt(item) for item in attempts],
-        **quoted.details,
+        **details(quoted.details, networks),
     }
 
 
@@ -366,8 +367,25 @@ def action(item: Action, spine: Spine, networks: Networks) -> Wire:
         "simulation": simulation(item.simulation),
         "issues": [issue(found) for found in item.issues],
         "warnings": [notice(found) for found in item.warnings],
-        **item.details,
+        **details(item.details, networks),
     }
+
+
+def details(members: Mapping[str, Any], networks: Networks) -> Wire:
+    """A provider's own members: in wire form already, but for the tokens and legs in them."""
+    return {name: _detail(value, networks) for name, value in members.items()}
+
+
+def _detail(value: Any, networks: Networks) -> Any:
+    if isinstance(value, Token):
+        return token_ref(value, networks)
+    if isinstance(value, Leg):
+        return leg(value, networks)
+    if isinstance(value, Mapping):
+        return details(value, networks)
+    if isinstance(value, list | tuple):
+        return [_detail(item, networks) for item in value]
+    return value
 
 
 def _step(item: Action, index: int, spine: Spine) -> Wire:
@@ -561,6 +579,7 @@ def vault(item: Vault, networks: Networks) -> Wire:
         "asset": token_ref(item.asset, networks),
         "share": token_ref(item.share, networks),
         "apy": item.apy,
+        "totalAssets": amount(item.total_assets),
         "tvlUsd": item.tvl_usd,
         "riskScore": item.risk_score,
         "fees": fees,
@@ -623,7 +642,8 @@ def series(item: Series) -> Wire:
         "preview": item.preview,
         "gaps": [list(gap) for gap in item.gaps],
     }
-    if item.metric in ("apr", "apy"):
+    if item.metric in ("apr", "apy") or item.components is not None:
         wire["components"] = dict(item.components) if item.components is not None else None
+    if item.metric in ("apr", "apy"):
         wire["windows"] = dict(item.windows) if item.windows is not None else None
     return wire

@@ -67,8 +67,9 @@ async def owner_of(
 ) -> Provider:
     """The first enabled provider that lists the pool or vault, else the first that knows it.
 
-    Raises ``ProviderUnavailable`` when the capability is off, ``NotFound`` when all know nothing of it, and
-    ``UpstreamError`` when nobody knows it and somebody could not tell.
+    Raises ``ProviderUnavailable`` when the capability is off, ``NotFound`` when all know nothing of it (in
+    the words of a provider that says why), and ``UpstreamError`` when nobody knows it and somebody could not
+    tell.
     """
     registry = call.gateway.registry
     if not registry.enabled(capability):
@@ -83,9 +84,13 @@ async def owner_of(
     known = [outcome for outcome in outcomes if outcome.value is not None]
     if known:
         return next((o for o in known if getattr(o.value, "listed", True)), known[0]).provider
+    refused = next((o.error for o in outcomes if isinstance(o.error, NotFound)), None)
+    outcomes = [outcome for outcome in outcomes if not isinstance(outcome.error, NotFound)]
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError(
             f"Whether this {noun} exists could not be read.", reason=failed.reason, retryable=True
         )
+    if refused is not None:
+        raise refused
     raise NotFound(f"This {noun} is unknown to every enabled provider.")

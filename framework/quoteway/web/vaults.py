@@ -8,7 +8,7 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
-from quoteway.errors import Reason
+from quoteway.errors import FieldError, Reason
 from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
@@ -16,12 +16,23 @@ from quoteway.web import catalog, movements, rendering, shapes
 from quoteway.web.fields import MAX, AddressField, AmountOrMax, Choice, NetworkField, SlippageField, Text
 from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import ResourceId, VaultIdField, owner_of
-from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema
+from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema, invalid
 from quoteway.web.series import SeriesQuery, series_of
 from quoteway.web.swaps import require_provider
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
-MANAGE_ACTIONS = ("harvest", "claim", "pause", "unpause", "setFee", "setCap", "setOperator")
+MANAGE_ACTIONS = (
+    "harvest",
+    "claim",
+    "pause",
+    "unpause",
+    "setFee",
+    "setCap",
+    "setOperator",
+    "setBot",
+    "addStrategy",
+    "removeStrategy",
+)
 
 
 class VaultPath(RequestSchema):
@@ -52,19 +63,47 @@ class VaultActionBody(VaultBody):
     quote_id = Text(max_length=4_096)
 
 
+_NEEDED = {
+    "setFee": "amount",
+    "setCap": "amount",
+    "setOperator": "bot",
+    "setBot": "bot",
+    "addStrategy": "strategy",
+    "removeStrategy": "strategy",
+}
+
+
 class ManageBody(RequestSchema):
-    """Which of the actions a vault takes is the provider's to say (``actions.manage`` in
-    ``/v2/providers``).
+    """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``).
+
+    ``amount`` is the value of ``setCap`` and ``setFee`` ("max": no cap); ``bot`` the account of ``setBot``
+    and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
     action = Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
     address = AddressField(required=True)
     amount = AmountOrMax(minimum=0)
     asset = AddressField(native=True)
+    bot = AddressField(zero=True)
+    strategy = Text(max_length=64)
+
+    @validates_schema
+    def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        needed = _NEEDED.get(data["action"])
+        if needed is not None and needed not in data:
+            raise ValidationError({needed: [Refusal(Reason.MISSING, f"is needed for {data['action']}")]})
 
 
 class RebalanceBody(RequestSchema):
+    """Moves ``amount`` base units of the underlying into ``strategy``; without ``amount`` all that can be
+    moved.
+
+    Without ``strategy`` the vault's idle money goes into its first one. ``slippageBps`` bounds what the move
+    may cost of the vault's total assets.
+    """
+
     address = AddressField(required=True)
+    amount = AmountOrMax(minimum=1)
     strategy = Text(max_length=64)
     slippage_bps = SlippageField()
 
@@ -108,6 +147,7 @@ class VaultEntry(ResponseSchema):
     asset = shapes.one(shapes.TokenRef)
     share = shapes.one(shapes.TokenRef)
     apy = shapes.maybe(fields.Float)
+    total_assets = shapes.maybe(shapes.AmountText, description="base units of the asset")
     tvl_usd = shapes.maybe(fields.Float)
     risk_score = shapes.maybe(fields.Float, description="0 to 100, lower is safer")
     fees = shapes.one(VaultFees)
@@ -202,6 +242,10 @@ async def create_action(call: Call) -> web.Response:
 
 async def create_manage_action(call: Call) -> web.Response:
     request, provider = await _request(call)
+    if request.action not in provider.manage_actions:
+        allowed = ", ".join(provider.manage_actions) or "none"
+        message = f"this vault does not take {request.action}; it takes: {allowed}"
+        raise invalid([FieldError("action", Reason.UNSUPPORTED_ACTION, message)])
     return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
 
 
@@ -225,6 +269,7 @@ async def _request(call: Call, *, action: str | None = None) -> tuple[VaultReque
         recipient=body.get("recipient", body["address"]),
         slippage_bps=body.get("slippage_bps", 0),
         strategy=body.get("strategy"),
+        bot=body.get("bot"),
     )
     return request, provider
 

@@ -1,0 +1,146 @@
+"""Catalog entries and positions of vaults, at one block, in one round trip each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from cachetools import LRUCache
+from quoteway import MAX_UINT256, Address, Context, GatewayError, Leg, Position, Vault
+from quoteway.evm import erc20
+from quoteway.evm.chain import Chain
+
+from quoteway_erc4626.facts import VaultFacts
+from quoteway_erc4626.history import History
+from quoteway_erc4626.interface import (
+    CONVERT_TO_ASSETS,
+    LIMITS,
+    OPERATIONS,
+    PAUSED,
+    PREVIEWS,
+    TOTAL_ASSETS,
+)
+from quoteway_erc4626.metrics import TRAILING, WINDOWS_S, growths
+from quoteway_erc4626.terms import rate_reads, rates_of, read
+
+_APY_KEPT_S = 300
+_APY_TIMEOUT_S = 1.5
+
+
+class YieldBook:
+    """The yearly rate of the last seven days, kept for some minutes: catalogs show it and must not wait for
+    it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._known: LRUCache[str, tuple[int, float | None]] = LRUCache(4096)
+
+    async def apy(self, history: History, facts: VaultFacts) -> float | None:
+        """None when the node has no such history, or is slow."""
+        now = self._context.now()
+        known = self._known.get(facts.id)
+        if known is not None and 0 <= now - known[0] < _APY_KEPT_S:
+            return known[1]
+        pair = (now, now - WINDOWS_S[TRAILING])
+        try:
+            async with asyncio.timeout(_APY_TIMEOUT_S):
+                value = (await growths(history, facts, [pair]))[pair].value
+        except (GatewayError, TimeoutError):
+            value = None
+        self._known[facts.id] = now, value
+        return value
+
+
+async def entries(
+    chain: Chain, history: History, yields: YieldBook, vaults: Sequence[VaultFacts], source: str = "chain"
+) -> list[Vault]:
+    """The vaults as the catalog shows them."""
+    if not vaults:
+        return []
+    block = await chain.head()
+    reads = []
+    for facts in vaults:
+        reads += [
+            read(facts, TOTAL_ASSETS.encode([])),
+            # An account like any other: limits for all are limits for it.
+            read(facts, LIMITS["deposit"].encode([facts.asset.address])),
+            read(facts, PAUSED.encode([])),
+            *rate_reads(facts),
+        ]
+    answers, apys = await asyncio.gather(
+        chain.call_many(reads, block=block),
+        asyncio.gather(*(yields.apy(history, facts) for facts in vaults)),
+    )
+    each = len(answers) // len(vaults)
+    found = []
+    for index, (facts, apy) in enumerate(zip(vaults, apys, strict=True)):
+        total, limit, paused, *rest = answers[index * each : (index + 1) * each]
+        rates, most = rates_of(facts, rest), erc20.word(limit)
+        found.append(
+            Vault(
+                id=facts.id,
+                network=chain.network.slug,
+                chain_id=facts.chain_id,
+                address=facts.address,
+                name=facts.name,
+                protocol=facts.protocol,
+                strategy=facts.strategy,
+                asset=facts.asset,
+                share=facts.share,
+                actions=OPERATIONS,
+                source=source,
+                updated_at=block.timestamp,
+                status="paused" if erc20.word(paused) == 1 else "active",
+                apy=apy,
+                total_assets=erc20.word(total),
+                fees_bps={"entry": rates.entry_bps, "exit": rates.exit_bps},
+                caps=None if most in (None, MAX_UINT256) else {"maxDeposit": most},
+                listed=facts.listed,
+            )
+        )
+    return found
+
+
+async def positions(chain: Chain, vaults: Sequence[VaultFacts], wallet: Address) -> list[Position]:
+    """What the wallet's shares would pay if redeemed now (their plain conversion where the vault does not
+    say)."""
+    if not vaults:
+        return []
+    block = await chain.head()
+    reads = [
+        read(facts, data)
+        for facts in vaults
+        for data in (erc20.BALANCE_OF.encode([wallet]), erc20.TOTAL_SUPPLY.encode([]))
+    ]
+    held = [erc20.word(answer) for answer in await chain.call_many(reads, block=block)]
+    owned = [
+        (facts, shares, held[2 * index + 1])
+        for index, facts in enumerate(vaults)
+        if (shares := held[2 * index])
+    ]
+    values = await chain.call_many(
+        [
+            read(facts, function.encode([shares]))
+            for facts, shares, _ in owned
+            for function in (PREVIEWS["redeem"], CONVERT_TO_ASSETS)
+        ],
+        block=block,
+    )
+    found = []
+    for index, (facts, shares, supply) in enumerate(owned):
+        redeemed, converted = (erc20.word(answer) for answer in values[2 * index : 2 * index + 2])
+        assets = converted if redeemed is None else redeemed
+        found.append(
+            Position(
+                position_id=facts.id,
+                pool_id=facts.id,
+                owner=wallet,
+                kind="fungible",
+                liquidity=shares,
+                amounts=() if assets is None else (Leg(facts.asset, assets, wallet),),
+                uncollected_fees=(),
+                block=block,
+                share=shares / supply if supply else None,
+            )
+        )
+    return found

@@ -1,0 +1,237 @@
+"""The vault provider: what all ERC-4626 vaults have in common, and the plain ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quoteway import (
+    Address,
+    Build,
+    ConfigError,
+    Context,
+    DeployRequest,
+    GatewayError,
+    InvalidRequest,
+    Network,
+    NotFound,
+    Notice,
+    Position,
+    Quote,
+    Reason,
+    SealedQuote,
+    Series,
+    Vault,
+    VaultProvider,
+    VaultRequest,
+)
+from quoteway.evm.address import parse_address
+
+from quoteway_erc4626.building import build_vault
+from quoteway_erc4626.catalog import YieldBook, entries, positions
+from quoteway_erc4626.facts import VaultBook, VaultFacts, address_of, listed
+from quoteway_erc4626.history import History
+from quoteway_erc4626.interface import OPERATIONS
+from quoteway_erc4626.metrics import apy_series, tvl_series
+from quoteway_erc4626.quoting import quote_vault
+
+
+class TokenizedVaults(VaultProvider):
+    """Deposit, withdraw, mint, redeem, catalog, series and positions of ERC-4626 vaults.
+
+    A subclass says which vaults it lists and finds.
+    """
+
+    actions = OPERATIONS
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.book = VaultBook(context)
+        self._yields = YieldBook(context)
+        self._histories: dict[int, History] = {}
+
+    async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
+        """The vaults of the catalog on a chain."""
+        raise NotImplementedError
+
+    async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
+        """One vault, listed or not; None when it is not this provider's. ``NotFound`` says why it is no
+        vault."""
+        raise NotImplementedError
+
+    def warnings(self, facts: VaultFacts) -> tuple[Notice, ...]:
+        """What to tell beside every quote and action about a vault."""
+        return ()
+
+    async def vaults(self, chain_id: int | None) -> Sequence[Vault]:
+        """See ``VaultProvider``. A chain that cannot be read costs its own vaults."""
+        chains = sorted(self.networks) if chain_id is None else [chain_id]
+        found = await asyncio.gather(*(self._entries(each) for each in chains), return_exceptions=True)
+        for answer in found:
+            if isinstance(answer, BaseException) and (
+                len(found) == 1 or not isinstance(answer, GatewayError)
+            ):
+                raise answer
+        return [vault for answer in found if not isinstance(answer, BaseException) for vault in answer]
+
+    async def vault(self, vault_id: str) -> Vault | None:
+        """See ``VaultProvider``."""
+        facts = await self.facts(vault_id)
+        if facts is None:
+            return None
+        chain = self.context.chain(facts.chain_id)
+        (vault,) = await entries(chain, self.history(facts.chain_id), self._yields, [facts])
+        return vault
+
+    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
+        """See ``VaultProvider``; raises as ``quoting.quote_vault`` does."""
+        if not isinstance(request, VaultRequest):
+            return None
+        if request.action not in OPERATIONS:
+            raise InvalidRequest(
+                f"This vault takes {', '.join(OPERATIONS)}.", reason=Reason.UNSUPPORTED_ACTION
+            )
+        facts = await self.facts(request.vault_id)
+        if facts is None:
+            return None
+        chain = self.context.chain(request.chain_id)
+        return await quote_vault(chain, await chain.head(), request, facts, self.warnings(facts))
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """See ``VaultProvider``; raises as ``building.build_vault`` does."""
+        request = sealed.request
+        facts = await self.facts(request.vault_id) if isinstance(request, VaultRequest) else None
+        if facts is None or not isinstance(request, VaultRequest):
+            raise NotFound("The vault of this quote is unknown.", reason=Reason.QUOTE_INVALID)
+        chain = self.context.chain(request.chain_id)
+        return await build_vault(chain, sealed, request, facts, self.warnings(facts))
+
+    async def series(self, vault_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
+        """See ``VaultProvider``."""
+        facts = await self.facts(vault_id)
+        if facts is None or metric not in ("tvl", "apy"):
+            return None
+        head = await self.context.chain(facts.chain_id).head()
+        make = tvl_series if metric == "tvl" else apy_series
+        # A chain's clock may be ahead of ours.
+        now = max(self.context.now(), head.timestamp)
+        return await make(self.history(facts.chain_id), facts, head, start, end, interval, now)
+
+    async def positions(self, wallet: Address) -> Sequence[Position]:
+        """See ``VaultProvider``."""
+
+        async def on(chain_id: int) -> list[Position]:
+            return await positions(self.context.chain(chain_id), await self.listed(chain_id), wallet)
+
+        found = await asyncio.gather(*(on(chain_id) for chain_id in sorted(self.networks)))
+        return [position for each in found for position in each]
+
+    async def facts(self, vault_id: str) -> VaultFacts | None:
+        """The vault's facts by id; None when it is not this provider's. Raises ``NotFound``."""
+        try:
+            chain_id, address = address_of(vault_id)
+        except ValueError:
+            return None
+        return await self.find(chain_id, address) if chain_id in self.networks else None
+
+    def history(self, chain_id: int) -> History:
+        """Past states of a chain."""
+        if chain_id not in self._histories:
+            self._histories[chain_id] = History(self.context.chain(chain_id))
+        return self._histories[chain_id]
+
+    async def _entries(self, chain_id: int) -> list[Vault]:
+        chain = self.context.chain(chain_id)
+        return await entries(chain, self.history(chain_id), self._yields, await self.listed(chain_id))
+
+
+class Erc4626Provider(TokenizedVaults):
+    """Vaults of the configuration and of the networks' rows; any other when asked for by id."""
+
+    id = "erc4626"
+    title = "ERC-4626 vaults"
+    docs = "https://eips.ethereum.org/EIPS/eip-4626"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._ask_chain: bool = context.settings.get("ask_chain", True)
+        self._rows = _rows(context)
+        self.networks = frozenset(
+            network.chain_id
+            for network in context.networks
+            if self._ask_chain or network.chain_id in self._rows
+        )
+
+    def contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """The listed vaults; another is a target only for the caller who named it."""
+        return dict.fromkeys(self._rows.get(chain_id, {}), "ERC-4626 vault")
+
+    def spenders(self, chain_id: int) -> Sequence[Address]:
+        """The listed vaults."""
+        return tuple(self._rows.get(chain_id, {}))
+
+    async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
+        """See ``TokenizedVaults``. A row that is no vault is left out, with a line in the log."""
+        rows = self._rows.get(chain_id, {})
+        found = await asyncio.gather(*(self.find(chain_id, row) for row in rows), return_exceptions=True)
+        for row, answer in zip(rows, found, strict=True):
+            if isinstance(answer, NotFound):
+                self.context.log.warning("chain %d: %s", chain_id, answer.message)
+            elif isinstance(answer, BaseException):
+                raise answer
+            elif answer is None:
+                self.context.log.warning("chain %d: %s is no vault", chain_id, row)
+        return [answer for answer in found if isinstance(answer, VaultFacts)]
+
+    async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
+        """See ``TokenizedVaults``."""
+        row = self._rows.get(chain_id, {}).get(address)
+        if row is None and not self._ask_chain:
+            return None
+        facts = await self.book.find(chain_id, address)
+        return facts if row is None else listed(facts, *row)
+
+
+Rows = dict[int, dict[Address, tuple[str, str]]]
+"""Chain id -> vault -> (protocol, strategy)."""
+
+
+def _rows(context: Context) -> Rows:
+    """The vaults to list: rows of the networks first, then the configuration's. Raises ``ConfigError``."""
+    rows: Rows = {}
+    for network in context.networks:
+        for row in network.deployments.get("erc4626", ()):
+            _add(rows, network, row, f"deployments.erc4626 of network {network.slug!r}")
+    for item in context.settings.get("vaults", ()):
+        where = "plugin.erc4626.vaults"
+        if isinstance(item, str):
+            # The network may itself be "eip155:N".
+            slug, _, vault = item.rpartition(":")
+            item = {"network": slug, "vault": vault}
+        if not isinstance(item, Mapping):
+            raise ConfigError(f'{where}: a vault is "network:0x..." or a table with network and vault')
+        members = dict(item)
+        named = members.pop("network", None)
+        found = context.networks.find(named) if isinstance(named, str) else None
+        if found is None:
+            known = ", ".join(network.slug for network in context.networks)
+            raise ConfigError(f"{where}: network {named!r} is unknown; known: {known}")
+        _add(rows, found, members, where)
+    return rows
+
+
+def _add(rows: Rows, network: Network, row: Mapping[str, Any], where: str) -> None:
+    unknown = sorted(set(row) - {"vault", "protocol", "strategy"})
+    if unknown:
+        raise ConfigError(
+            f"{where}: unknown member {unknown[0]!r}; known: network, vault, protocol, strategy"
+        )
+    try:
+        vault = parse_address(row["vault"])
+    except KeyError:
+        raise ConfigError(f"{where}: a row has no vault") from None
+    except (ValueError, AttributeError) as error:
+        raise ConfigError(f"{where}: vault {row['vault']!r}: {error}") from None
+    names = str(row.get("protocol", "erc4626")), str(row.get("strategy", ""))
+    rows.setdefault(network.chain_id, {})[vault] = names

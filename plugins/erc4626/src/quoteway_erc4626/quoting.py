@@ -1,0 +1,167 @@
+"""From an order to a quote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quoteway import (
+    MAX_UINT256,
+    Address,
+    Block,
+    Fee,
+    InvalidRequest,
+    Issue,
+    Leg,
+    Notice,
+    Quote,
+    Reason,
+    Spend,
+    VaultRequest,
+)
+from quoteway.evm import erc20
+from quoteway.evm.chain import Chain
+
+from quoteway_erc4626.facts import VaultFacts
+from quoteway_erc4626.interface import Operation
+from quoteway_erc4626.orders import Order, order_of, refused
+from quoteway_erc4626.terms import Rates, Terms, limit_text, price_text, read, read_terms
+
+
+async def quote_vault(
+    chain: Chain, block: Block, request: VaultRequest, facts: VaultFacts, warnings: Sequence[Notice] = ()
+) -> Quote:
+    """The terms of a deposit, mint, withdrawal or redemption, as the vault previews them at ``block``.
+
+    Raises ``InvalidRequest`` for what ``order_of`` refuses, ``amount_too_low`` when nothing would come out
+    and ``amount_too_high`` beyond the vault's limit. More than the wallet holds is no refusal: the core tells
+    of it.
+    """
+    order = order_of(request, facts)
+    amount = order.amount
+    if amount is None:
+        (held,) = await chain.call_many([read(facts, erc20.BALANCE_OF.encode([request.sender]))], block=block)
+        amount = erc20.word(held) or 0
+        if amount == 0:
+            raise refused("amount", Reason.AMOUNT_TOO_LOW, "the wallet has no shares of this vault")
+    terms = await read_terms(chain, block, facts, order.operation, amount, request.sender, request.recipient)
+    if terms.preview == 0:
+        raise refused("amount", Reason.AMOUNT_TOO_LOW, "so little that nothing would come out")
+    _check_limit(order, amount, terms, facts)
+    inputs, outputs = legs_of(order.operation, amount, terms.preview, request, facts)
+    return Quote(
+        inputs=inputs,
+        outputs=outputs,
+        block=block,
+        plan={"operation": order.operation},
+        spends=spends_of(order.operation, inputs, facts),
+        slippage_bps=request.slippage_bps,
+        fees=_fees(order.operation, terms, facts),
+        issues=issues_of(facts),
+        warnings=(*warnings, *warnings_of(order.operation)),
+        details=details_of(facts, terms.rates, limit_text(terms.limit)),
+    )
+
+
+def legs_of(
+    operation: Operation, amount: int, preview: int, request: VaultRequest, facts: VaultFacts
+) -> tuple[tuple[Leg, ...], tuple[Leg, ...]]:
+    """What goes in and what comes out. The side that the call names is exact, and so its own minimum."""
+    sender, recipient = request.sender, request.recipient
+    least = preview * (10_000 - request.slippage_bps) // 10_000
+    match operation:
+        case "deposit":
+            paid, got = Leg(facts.asset, amount, sender), Leg(facts.share, preview, recipient, least)
+        case "mint":
+            paid, got = Leg(facts.asset, preview, sender), Leg(facts.share, amount, recipient, amount)
+        case "withdraw":
+            paid, got = Leg(facts.share, preview, sender), Leg(facts.asset, amount, recipient, amount)
+        case "redeem":
+            paid, got = Leg(facts.share, amount, sender), Leg(facts.asset, preview, recipient, least)
+    return (paid,), (got,)
+
+
+def spends_of(operation: Operation, inputs: Sequence[Leg], facts: VaultFacts) -> tuple[Spend, ...]:
+    """The vault pulls assets by allowance; shares it burns for their owner without one."""
+    if operation not in ("deposit", "mint"):
+        return ()
+    return tuple(Spend(leg.token.address, leg.amount, facts.address) for leg in inputs)
+
+
+def issues_of(facts: VaultFacts) -> tuple[Issue, ...]:
+    """A vault that nobody listed is the caller's own choice; they should know."""
+    return () if facts.listed else (Issue("unverified_target", facts.address),)
+
+
+def warnings_of(operation: Operation) -> tuple[Notice, ...]:
+    """What of an ERC-4626 call the chain itself does not enforce."""
+    built = "It is checked when the transaction is built and simulated; after that"
+    match operation:
+        case "deposit":
+            text = f"deposit takes no minimum of shares. {built} a higher share price gives fewer shares."
+        case "redeem":
+            text = f"redeem takes no minimum of assets. {built} a lower share price pays less."
+        case "withdraw":
+            text = f"withdraw takes no maximum of shares. {built} a lower share price burns more shares."
+        case "mint":
+            text = (
+                "mint takes no maximum of assets: the exact allowance limits them. When the share price "
+                "rises before inclusion, the transaction reverts."
+            )
+    return (Notice("no_onchain_limit", f"ERC-4626 {text}"),)
+
+
+def details_of(facts: VaultFacts, rates: Rates, limit: str | None) -> dict[str, Any]:
+    """The vault's own members of the answer."""
+    return {
+        "vault": {
+            "id": facts.id,
+            "asset": facts.asset,
+            "share": facts.share,
+            "sharePrice": price_text(facts, rates),
+        },
+        "limit": limit,
+        "lockSeconds": None,
+        "feesBps": {"entry": rates.entry_bps, "exit": rates.exit_bps},
+    }
+
+
+def _check_limit(order: Order, amount: int, terms: Terms, facts: VaultFacts) -> None:
+    if terms.limit is None or terms.limit == MAX_UINT256 or amount <= terms.limit:
+        return
+    if not order.enters:
+        needed = amount if order.operation == "redeem" else terms.preview
+        if terms.shares is None or needed > terms.shares:
+            return  # more than the wallet holds: the limit is the wallet's, not the vault's
+    raise _too_much(order, terms.limit, facts.address)
+
+
+def _too_much(order: Order, limit: int, vault: Address) -> InvalidRequest:
+    unit = "shares" if order.counts_shares else "assets"
+    if order.enters:
+        why = "it is paused or full" if limit == 0 else "its cap"
+        message = f"the vault takes at most {limit} base units of {unit} now ({why})"
+    else:
+        why = "it is paused or has nothing liquid" if limit == 0 else "what it has liquid"
+        message = f"the vault pays out at most {limit} base units of {unit} now ({why})"
+    error = refused("amount", Reason.AMOUNT_TOO_HIGH, message)
+    error.extra["limit"] = str(limit)
+    error.extra["vault"] = vault
+    return error
+
+
+def _fees(operation: Operation, terms: Terms, facts: VaultFacts) -> tuple[Fee, ...]:
+    """What the preview differs from the plain conversion by; a single unit is rounding."""
+    if terms.conversion is None or abs(terms.conversion - terms.preview) <= 1:
+        return ()
+    entering = operation in ("deposit", "mint")
+    return (
+        Fee(
+            name="vault entry" if entering else "vault exit",
+            kind="protocol",
+            token=facts.share if operation in ("deposit", "withdraw") else facts.asset,
+            amount=abs(terms.conversion - terms.preview),
+            included=True,
+            bps=terms.rates.entry_bps if entering else terms.rates.exit_bps,
+        ),
+    )

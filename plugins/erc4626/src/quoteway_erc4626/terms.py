@@ -1,0 +1,157 @@
+"""What a vault says of an order at one block: preview, limit, fees, share price. One round trip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quoteway import MAX_UINT256, Address, Block, Reason, UpstreamError
+from quoteway.evm import erc20
+from quoteway.evm.chain import Call, CallFailed, Chain
+from quoteway.evm.reverts import revert_reason
+from quoteway.evm.units import format_units
+
+from quoteway_erc4626.facts import VaultFacts
+from quoteway_erc4626.interface import (
+    CONVERT_TO_ASSETS,
+    CONVERT_TO_SHARES,
+    LIMITS,
+    PREVIEWS,
+    READ_GAS,
+    Operation,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Amounts in base units, fees in basis points; None: the vault does not tell.
+
+    ``price`` is what ``10 ** price_exponent`` share base units convert to.
+    """
+
+    price: int | None
+    price_exponent: int
+    entry_bps: int | None
+    exit_bps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """``preview`` is the other side of the order and ``conversion`` what it would be without fees (EIP-4626
+    ``convertTo*``; None when the vault does not tell); ``limit`` is in the order's own unit, ``shares`` the
+    sender's.
+    """
+
+    preview: int
+    conversion: int | None
+    limit: int | None
+    shares: int | None
+    rates: Rates
+
+
+async def read_terms(
+    chain: Chain,
+    block: Block,
+    facts: VaultFacts,
+    operation: Operation,
+    amount: int,
+    sender: Address,
+    recipient: Address,
+) -> Terms:
+    """Raises ``UpstreamError`` with the vault's own words when its preview reverts."""
+    limited = recipient if operation in ("deposit", "mint") else sender
+    convert = CONVERT_TO_SHARES if operation in ("deposit", "withdraw") else CONVERT_TO_ASSETS
+    preview, conversion, limit, shares, *rates = await chain.call_many(
+        [
+            read(facts, PREVIEWS[operation].encode([amount])),
+            read(facts, convert.encode([amount])),
+            read(facts, LIMITS[operation].encode([limited])),
+            read(facts, erc20.BALANCE_OF.encode([sender])),
+            *rate_reads(facts),
+        ],
+        block=block,
+    )
+    return Terms(
+        previewed(operation, preview),
+        erc20.word(conversion),
+        erc20.word(limit),
+        erc20.word(shares),
+        rates_of(facts, rates),
+    )
+
+
+async def read_preview(
+    chain: Chain, block: Block, facts: VaultFacts, operation: Operation, amount: int
+) -> int:
+    """The other side of an order. Raises as ``read_terms`` does."""
+    (answer,) = await chain.call_many([read(facts, PREVIEWS[operation].encode([amount]))], block=block)
+    return previewed(operation, answer)
+
+
+def previewed(operation: Operation, answer: bytes | CallFailed) -> int:
+    """The number in a preview's answer."""
+    value = erc20.word(answer)
+    if value is None:
+        why = revert_reason(answer.output) if isinstance(answer, CallFailed) else "it gives no number"
+        raise UpstreamError(
+            f"The vault cannot {operation} now: its preview fails ({why}).", reason=Reason.NO_ROUTE
+        )
+    return value
+
+
+def read(facts: VaultFacts, data: bytes) -> Call:
+    """A read of the vault."""
+    return Call(facts.address, data, gas=READ_GAS)
+
+
+def rate_reads(facts: VaultFacts) -> list[Call]:
+    """What ``rates_of`` takes the answers of."""
+    assets, shares = _sample(facts.asset.decimals), _sample(facts.share.decimals)
+    return [
+        read(facts, CONVERT_TO_ASSETS.encode([10 ** price_exponent(facts)])),
+        read(facts, CONVERT_TO_SHARES.encode([assets])),
+        read(facts, PREVIEWS["deposit"].encode([assets])),
+        read(facts, CONVERT_TO_ASSETS.encode([shares])),
+        read(facts, PREVIEWS["redeem"].encode([shares])),
+    ]
+
+
+def rates_of(facts: VaultFacts, answers: list[bytes | CallFailed]) -> Rates:
+    """Share price and fees: a fee is what a preview gives less than the conversion, which has none
+    (EIP-4626)."""
+    price, shares, deposited, assets, redeemed = (erc20.word(answer) for answer in answers)
+    return Rates(price, price_exponent(facts), _fee_bps(shares, deposited), _fee_bps(assets, redeemed))
+
+
+def price_exponent(facts: VaultFacts) -> int:
+    """The price is asked for so many shares that twelve digits are kept beyond the asset's own.
+
+    Vaults that multiply without care would overflow for tokens with very many decimals.
+    """
+    decimals = facts.share.decimals
+    return decimals + 12 if decimals <= 24 else min(decimals, 48)
+
+
+def price_text(facts: VaultFacts, rates: Rates) -> str | None:
+    """Whole assets per whole share, exact decimal text."""
+    if rates.price is None:
+        return None
+    shift = rates.price_exponent - facts.share.decimals
+    if shift >= 0:
+        return format_units(rates.price, facts.asset.decimals + shift)
+    return format_units(rates.price * 10**-shift, facts.asset.decimals)
+
+
+def limit_text(limit: int | None) -> str | None:
+    """A limit on the wire; None: there is none, or the vault does not tell."""
+    return None if limit is None or limit == MAX_UINT256 else str(limit)
+
+
+def _sample(decimals: int) -> int:
+    """An amount large enough that rounding is no fee."""
+    return int(10 ** min(max(decimals, 8), 36))
+
+
+def _fee_bps(whole: int | None, net: int | None) -> int | None:
+    if not whole or net is None:
+        return None
+    return max(0, (2 * (whole - net) * 10_000 + whole) // (2 * whole))
