@@ -110,11 +110,12 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
                 bound is None or _is_amount(bound), "a bound is not a whole number of base units below 2^256"
             )
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
+        expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
         expect(_is_address(leg.account), "an account is not an EIP-55 address")
         expect(_is_address(leg.token.address), "a token is not an EIP-55 address")
     if isinstance(request, (PoolRequest, VaultRequest)) and request.amount is not None:
         for leg in quote.inputs:
-            within = leg.token.address != request.asset or leg.amount <= request.amount
+            within = leg.token.address != request.asset or most_of(leg) <= request.amount
             expect(within, "it takes more of the asset than asked")
     if not isinstance(request, SwapRequest):
         return
@@ -130,6 +131,11 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     minimum = got.amount_min or 0
     expect(minimum >= floor, "its minimum is below the slippage asked for")
     expect(quote.net_output is None or quote.net_output <= minimum, "it ranks itself above its own minimum")
+
+
+def most_of(leg: Leg) -> int:
+    """The most that an input may take: its maximum where it has one, else its amount."""
+    return leg.amount if leg.amount_max is None else leg.amount_max
 
 
 def parties(request: Request) -> tuple[Address, frozenset[Address]]:
@@ -163,7 +169,7 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
     _check_spends(provider, sealed, build.spends, chain_id, expect)
-    native_in = sum(leg.amount for leg in sealed.inputs if leg.token.is_native)
+    native_in = sum(most_of(leg) for leg in sealed.inputs if leg.token.is_native)
     expect(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
@@ -216,7 +222,7 @@ def _check_spends(
     spenders = {*provider.spenders(chain_id), *_named_by_caller(sealed.request)}
     quoted: dict[Address, int] = {}
     for leg in sealed.inputs:
-        quoted[leg.token.address] = quoted.get(leg.token.address, 0) + leg.amount
+        quoted[leg.token.address] = quoted.get(leg.token.address, 0) + most_of(leg)
     taken: dict[Address, int] = {}
     for spend in spends:
         expect(
@@ -338,7 +344,7 @@ def check_simulation(
 
     inputs: dict[Address, int] = {}
     for leg in sealed.inputs:
-        inputs[leg.token.address] = inputs.get(leg.token.address, 0) + leg.amount
+        inputs[leg.token.address] = inputs.get(leg.token.address, 0) + most_of(leg)
     deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
@@ -392,7 +398,7 @@ def _spare(sealed: SealedQuote) -> dict[Address, int]:
     run, and liquidity is added in the proportion that the pool then has."""
     spare: dict[Address, int] = {}
     for leg in sealed.inputs:
-        left = 0 if leg.amount_min is None else leg.amount - leg.amount_min
+        left = most_of(leg) - (leg.amount if leg.amount_min is None else leg.amount_min)
         spare[leg.token.address] = spare.get(leg.token.address, 0) + left
     return spare
 

@@ -482,3 +482,23 @@ def test_core_only_calls_are_those_of_the_standards():
     assert bytes.fromhex("a22cb465") in guard._CORE_ONLY  # setApprovalForAll
     assert bytes.fromhex("d505accf") in guard._CORE_ONLY  # permit, EIP-2612
     assert bytes.fromhex("8fcbaf0c") in guard._CORE_ONLY  # permit of DAI
+
+
+def test_an_input_may_take_up_to_its_maximum_and_no_more():
+    leg_ = Leg(USDC, SOLD - 7, USER, amount_min=SOLD - 10, amount_max=SOLD)
+    sealed = replace(SEALED, inputs=(leg_,))
+    check(plain(inputs=sealed.inputs), sealed)
+    refused(
+        plain(inputs=sealed.inputs, spends=(Spend(USDC.address, SOLD + 1, ROUTER),)), "spends more", sealed
+    )
+    for after in (7, 10):
+        judge_sealed(
+            sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, after),))
+        )
+    with pytest.raises(guard.UnsafeAnswer, match="leaves an allowance"):
+        judge_sealed(
+            sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, 11),))
+        )
+    lying = replace(QUOTE, inputs=(replace(QUOTE.inputs[0], amount_max=SOLD - 1),))
+    with pytest.raises(guard.UnsafeAnswer, match="exceeds its maximum"):
+        guard.check_quote(Provider(), REQUEST, lying)
