@@ -23,7 +23,7 @@ MINIMUM_LIQUIDITY = 1000
 
 _UINT128 = 1 << 128
 _UINT256 = 1 << 256
-_MOST_ROUNDS = 64
+_MOST_ROUNDS = 16
 
 
 # --- v3 and v4 --------------------------------------------------------------------------------------------
@@ -97,13 +97,15 @@ def amounts_used(
 
 def settled_amounts(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, amount: int, of_token0: bool
-) -> tuple[int, int, int]:
-    """(amount0, amount1, liquidity) of a mint for which one amount is given, at most that much of it.
+) -> tuple[int, int]:
+    """(amount0, amount1) to offer a mint for which one amount is given, at most that much of it.
 
-    What is offered is what is taken, so that an allowance of it is spent to the unit: from less than it was
-    offered the contract would come to a lower liquidity, so the offer is lowered until it stays. At prices so
-    low that the contract's own rounding never settles, a little less than offered is taken. Raises ValueError
-    when the position does not use this token at this price.
+    Where it can be, what is offered is what is taken, so that an allowance of it is spent to the unit: from
+    less than it was offered the contract may come to a lower liquidity, so the offer is lowered until it
+    stays. It never stays for large amounts of a token0 whose base units are cheap (DAI against USDC), because
+    of how LiquidityAmounts rounds the product of the prices; then the first offer stands, of which dust is
+    not taken. `amounts_used` tells what is. Raises ValueError when the position does not use this token at
+    this price.
     """
     low, high = sorted((sqrt_a_x96, sqrt_b_x96))
     inside = min(max(sqrt_price_x96, low), high)
@@ -113,13 +115,13 @@ def settled_amounts(
         liquidity = liquidity_for_amount0(inside, high, amount)
     else:
         liquidity = liquidity_for_amount1(low, inside, amount)
-    offer = amounts_to_mint(sqrt_price_x96, low, high, liquidity)
+    first = offer = amounts_to_mint(sqrt_price_x96, low, high, liquidity)
     for _ in range(_MOST_ROUNDS):
-        liquidity, taken0, taken1 = amounts_used(sqrt_price_x96, low, high, *offer)
+        _, taken0, taken1 = amounts_used(sqrt_price_x96, low, high, *offer)
         if (taken0, taken1) == offer:
-            break
+            return offer
         offer = taken0, taken1
-    return *offer, liquidity
+    return first
 
 
 def prices_after_slippage(sqrt_price_x96: int, slippage_bps: int) -> tuple[int, int]:
