@@ -1,4 +1,5 @@
-"""Uniswap v2, v3 and v4, and forks of them, as rows of data: swaps through the Universal Router."""
+"""Uniswap v2, v3 and v4, and forks of them, as rows of data: swaps through the Universal Router, and
+liquidity."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, SwapProvider
+    from quoteway import Context, PoolProvider, SwapProvider
 
 
 @hookimpl
@@ -24,3 +25,10 @@ def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
     from quoteway_uniswap.provider import UniswapProvider
 
     return (UniswapProvider(context),)
+
+
+@hookimpl
+def quoteway_pool_providers(context: Context) -> Iterable[PoolProvider]:
+    from quoteway_uniswap.pool_provider import UniswapPools
+
+    return (UniswapPools(context),)

@@ -50,7 +50,7 @@ class UniswapProvider(SwapProvider):
         self._context = context
         self._max_hops: int = context.settings.get("max_hops", 3)
         self._lifetime_s: int | None = context.settings.get("lifetime_s")
-        self._deployments = _configured(context)
+        self._deployments = configured_deployments(context)
         self.networks = frozenset(self._deployments)
         self._states: dict[int, PoolStates] = {}
         self._taxes: dict[int, TransferTaxes] = {}
@@ -150,7 +150,7 @@ class UniswapProvider(SwapProvider):
         return None
 
 
-def _configured(context: Context) -> dict[int, tuple[Deployment, ...]]:
+def configured_deployments(context: Context) -> dict[int, tuple[Deployment, ...]]:
     extra: dict[str, list[Mapping[str, object]]] = {}
     for row in context.settings.get("deployments", ()):
         members = dict(row)

@@ -86,7 +86,7 @@ def quote_of_route(
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
         fees=tuple(fees),
-        gas=_gas(deployment, path.gas_units, block),
+        gas=gas_of(deployment, path.gas_units, block),
         route=(RoutePath(10_000, tuple(_hop(deployment, hop) for hop in path.hops)),),
         price_impact_bps=impact_bps,
         issues=tuple(issues),
@@ -120,7 +120,7 @@ def quote_of_wrapping(
         plan=_plan(deployment, ()),
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
-        gas=_gas(deployment, units, block),
+        gas=gas_of(deployment, units, block),
         route=(RoutePath(10_000, (hop,)),),
         price_impact_bps=0,
         net_output=amount,
@@ -163,7 +163,8 @@ def _lp_fee(token: Token, hop: PathHop) -> Fee:
     return Fee("Liquidity providers' fee", "lp", token, amount, included=True, bps=hop.fee_pips / 100)
 
 
-def _gas(deployment: Deployment, units: int, block: Block) -> Gas:
+def gas_of(deployment: Deployment, units: int, block: Block) -> Gas:
+    """An estimate in gas units with its price; the limit leaves room for first use of storage."""
     limit = units * _GAS_LIMIT_PCT // 100
     if block.base_fee_wei is None:
         return Gas(units, limit)

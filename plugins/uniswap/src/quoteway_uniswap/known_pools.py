@@ -1,0 +1,197 @@
+"""A pool of this plugin, and how its id leads to it: every claim is computed again or looked up in logs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from quoteway import NATIVE, Address, Context, Token
+from quoteway.evm.abi import event_topic, function
+from quoteway.evm.address import checksum
+from quoteway.evm.chain import Call, Chain
+
+from quoteway_uniswap.candidates import PoolRef, pool_id, pools_of_pair, v2_pool, v3_pool, v4_pool
+from quoteway_uniswap.deployments import Deployment, PoolKey
+from quoteway_uniswap.logs import Logs
+
+_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+_TOKEN0 = function("token0() returns (address)")
+_TOKEN1 = function("token1() returns (address)")
+_FEE = function("fee() returns (uint24)")
+_TICK_SPACING = function("tickSpacing() returns (int24)")
+
+# v4-core Hooks: before/after add and remove liquidity, and the two that return deltas of them.
+_LIQUIDITY_HOOKS = 0b1111_0000_0011
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPool:
+    """A pool that stands on the chain. ``id`` is the gateway's, ``ref.id`` the chain's own."""
+
+    id: str
+    deployment: Deployment
+    ref: PoolRef
+    tokens: tuple[Token, Token]
+    coin: Token
+    hooks: Address = NATIVE
+
+    @property
+    def key(self) -> PoolKey:
+        """The v4 key."""
+        ref = self.ref
+        return PoolKey(ref.token0, ref.token1, ref.fee, ref.tick_spacing, self.hooks)
+
+    @property
+    def manager(self) -> Address | None:
+        """The contract that adds and removes liquidity: v2 router or position manager; None: unknown."""
+        return manager_of(self.deployment, self.ref.kind)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What can be done here. Hooks that are called on changes of liquidity may alter any amount."""
+        if self.manager is None or int(self.hooks, 16) & _LIQUIDITY_HOOKS:
+            return ()
+        return ("add", "remove") if self.ref.kind == "v2" else ("add", "remove", "collect")
+
+    def in_form(self, native: bool) -> tuple[Token, Token]:
+        """The tokens as a wallet pays and gets them: ``native`` puts the coin for its wrapped form."""
+        wrapped = self.deployment.wrapped_native
+        if not native or self.ref.kind == "v4" or wrapped not in (self.ref.token0, self.ref.token1):
+            return self.tokens
+        first, second = (self.coin if token.address == wrapped else token for token in self.tokens)
+        return first, second
+
+
+def manager_of(deployment: Deployment, kind: str) -> Address | None:
+    """The router (v2) or position manager (v3, v4) of a deployment."""
+    if kind == "v2":
+        return deployment.v2.router if deployment.v2 else None
+    if kind == "v3":
+        return deployment.v3.position_manager if deployment.v3 else None
+    return deployment.v4.position_manager if deployment.v4 else None
+
+
+class PoolFinder:
+    """The pools of one chain by id. Found ones are remembered: a pool never goes away."""
+
+    def __init__(self, context: Context, chain: Chain, deployments: Sequence[Deployment], logs: Logs) -> None:
+        self._context = context
+        self._chain = chain
+        self._deployments = deployments
+        self._logs = logs
+        self._known: dict[str, KnownPool] = {}
+        self._keys: dict[str, tuple[Deployment, PoolKey]] = {
+            pool_id(key): (deployment, key)
+            for deployment in deployments
+            if deployment.v4 is not None
+            for key in deployment.v4.known_pools
+        }
+
+    async def find(self, own_id: str) -> KnownPool | None:
+        """The pool at an address or with a v4 id; None when there is none of these deployments.
+
+        Raises UpstreamError when the chain could not be read.
+        """
+        found = self._known.get(own_id)
+        if found is None:
+            found = await (self._by_key(own_id) if len(own_id) == 66 else self._by_address(own_id))
+            if found is not None:
+                self._known[own_id] = found
+        return found
+
+    async def adopt(self, deployment: Deployment, ref: PoolRef, hooks: Address = NATIVE) -> KnownPool | None:
+        """The pool of a computed reference that is known to exist; None when a token of it is unreadable."""
+        known = self._known.get(ref.id)
+        if known is None:
+            wanted = (ref.token0, ref.token1, NATIVE)
+            token0, token1, coin = await asyncio.gather(*(self._token(address) for address in wanted))
+            if token0 is None or token1 is None or coin is None:
+                return None
+            identity = f"{deployment.chain_id}:{ref.id}"
+            known = KnownPool(identity, deployment, ref, (token0, token1), coin, hooks)
+            self._known[ref.id] = known
+        return known
+
+    async def _token(self, address: Address) -> Token | None:
+        return await self._context.token(self._chain.network.chain_id, address)
+
+    async def _by_address(self, address: Address) -> KnownPool | None:
+        reads = [Call(address, f.encode([]), max_output=32) for f in (_TOKEN0, _TOKEN1, _FEE, _TICK_SPACING)]
+        answers = await self._chain.call_many(reads, block="latest")
+        words = [int.from_bytes(a) if isinstance(a, bytes) and len(a) == 32 else None for a in answers]
+        token0, token1, fee, spacing = words
+        if token0 is None or token1 is None or token0 >= token1 or token1 >> 160:
+            return None
+        pair = _address(token0), _address(token1)
+        for deployment in self._deployments:
+            ref = None
+            if fee is None or spacing is None:
+                ref = v2_pool(deployment.v2, *pair) if deployment.v2 else None
+            elif deployment.v3 and fee < 1 << 24 and spacing < 1 << 15:
+                ref = v3_pool(deployment.v3, *pair, fee, spacing)
+            # A contract that only says it is a pool is not where the factory would have put it.
+            if ref is not None and ref.id == address:
+                return await self.adopt(deployment, ref)
+        return None
+
+    async def _by_key(self, identity: str) -> KnownPool | None:
+        known = self._keys.get(identity)
+        if known is None:
+            known = await self._logged_key(identity)
+        if known is None:
+            return None
+        deployment, key = known
+        assert deployment.v4 is not None
+        return await self.adopt(deployment, v4_pool(deployment.v4, key), key.hooks)
+
+    async def _logged_key(self, identity: str) -> tuple[Deployment, PoolKey] | None:
+        """The key that the PoolManager told of when the pool was made, as far back as logs are searched."""
+        for deployment in self._deployments:
+            if deployment.v4 is None:
+                continue
+            head = await self._chain.head()
+            found = await self._logs.search(
+                deployment.v4.pool_manager, [_INITIALIZE, identity], deployment.v4.since_block, head.number
+            )
+            for log in found.logs:
+                words = [int.from_bytes(log.data[at : at + 32]) for at in range(0, len(log.data), 32)]
+                spacing = words[1] - (1 << 256) if words[1] >> 255 else words[1]
+                key = PoolKey(
+                    _address(int(log.topics[2], 16)),
+                    _address(int(log.topics[3], 16)),
+                    words[0],
+                    spacing,
+                    _address(words[2]),
+                )
+                if pool_id(key) == identity:
+                    return deployment, key
+        return None
+
+    async def candidates(self, pairs: Iterable[tuple[Address, Address]]) -> list[tuple[Deployment, PoolRef]]:
+        """Every computable pool of these pairs, whether or not it stands, configured hooked ones included."""
+        found: dict[str, tuple[Deployment, PoolRef]] = {}
+        wanted = list(pairs)
+        for deployment in self._deployments:
+            for pair in wanted:
+                for ref in pools_of_pair(deployment, *pair):
+                    found.setdefault(ref.id, (deployment, ref))
+            for key in deployment.v4.known_pools if deployment.v4 else ():
+                assert deployment.v4 is not None
+                ref = v4_pool(deployment.v4, key)
+                found.setdefault(ref.id, (deployment, ref))
+        self._keys.update(
+            (ref.id, (deployment, PoolKey(ref.token0, ref.token1, ref.fee, ref.tick_spacing)))
+            for deployment, ref in found.values()
+            if ref.kind == "v4" and ref.id not in self._keys
+        )
+        return list(found.values())
+
+    def hooks_of(self, identity: str) -> Address:
+        """The hooks of a v4 pool whose key is known."""
+        known = self._keys.get(identity)
+        return known[1].hooks if known else NATIVE
+
+
+def _address(value: int) -> Address:
+    return checksum(f"0x{value & ((1 << 160) - 1):040x}")

@@ -1,0 +1,243 @@
+"""From the plan of a liquidity quote to its one transaction.
+
+v2 through the router, v3 through NonfungiblePositionManager.multicall, v4 through
+PositionManager.modifyLiquidities. Nothing is left behind in any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from quoteway import NATIVE, Address, DecodedCall, Spend
+from quoteway.evm import permit2
+from quoteway.evm.abi import Function, encode, function
+
+from quoteway_uniswap.commands import ADDRESS_THIS, OPEN_DELTA
+
+_MAX_UINT128 = (1 << 128) - 1
+
+_PAIR_MINS = "uint256 amountAMin, uint256 amountBMin, address to, uint256 deadline"
+_ETH_MINS = "uint256 amountTokenMin, uint256 amountETHMin, address to, uint256 deadline"
+_ADD = (
+    "addLiquidity(address tokenA, address tokenB, uint256 amountADesired, uint256 amountBDesired, "
+    f"{_PAIR_MINS})"
+)
+_ADD_ETH = f"addLiquidityETH(address token, uint256 amountTokenDesired, {_ETH_MINS})"
+_REMOVE = f"removeLiquidity(address tokenA, address tokenB, uint256 liquidity, {_PAIR_MINS})"
+_REMOVE_ETH = f"removeLiquidityETH(address token, uint256 liquidity, {_ETH_MINS})"
+
+_MULTICALL = "multicall(bytes[] data)"
+_MINT = (
+    "mint((address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, "
+    "uint256 amount0Desired, uint256 amount1Desired, uint256 amount0Min, uint256 amount1Min, "
+    "address recipient, uint256 deadline) params)"
+)
+_INCREASE = (
+    "increaseLiquidity((uint256 tokenId, uint256 amount0Desired, uint256 amount1Desired, "
+    "uint256 amount0Min, uint256 amount1Min, uint256 deadline) params)"
+)
+_DECREASE = (
+    "decreaseLiquidity((uint256 tokenId, uint128 liquidity, uint256 amount0Min, uint256 amount1Min, "
+    "uint256 deadline) params)"
+)
+_COLLECT = "collect((uint256 tokenId, address recipient, uint128 amount0Max, uint128 amount1Max) params)"
+_BURN = "burn(uint256 tokenId)"
+_REFUND = "refundETH()"
+_UNWRAP = "unwrapWETH9(uint256 amountMinimum, address recipient)"
+_SWEEP_TOKEN = "sweepToken(address token, uint256 amountMinimum, address recipient)"  # noqa: S105
+
+_MODIFY = "modifyLiquidities(bytes unlockData, uint256 deadline)"
+_KEY = "(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks)"
+_ACTIONS: Mapping[int, str] = {
+    0x01: (
+        "DECREASE_LIQUIDITY(uint256 tokenId, uint256 liquidity, uint128 amount0Min, uint128 amount1Min, "
+        "bytes hookData)"
+    ),
+    0x03: "BURN_POSITION(uint256 tokenId, uint128 amount0Min, uint128 amount1Min, bytes hookData)",
+    0x04: (
+        "INCREASE_LIQUIDITY_FROM_DELTAS(uint256 tokenId, uint128 amount0Max, uint128 amount1Max, "
+        "bytes hookData)"
+    ),
+    0x05: (
+        f"MINT_POSITION_FROM_DELTAS({_KEY} poolKey, int24 tickLower, int24 tickUpper, uint128 amount0Max, "
+        "uint128 amount1Max, address owner, bytes hookData)"
+    ),
+    0x0B: "SETTLE(address currency, uint256 amount, bool payerIsUser)",
+    0x0E: "TAKE(address currency, address recipient, uint256 amount)",
+    0x11: "TAKE_PAIR(address currency0, address currency1, address recipient)",
+    0x12: "CLOSE_CURRENCY(address currency)",
+    0x14: "SWEEP(address currency, address to)",
+}
+"""v4-periphery Actions, with their parameters as PositionManager decodes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A transaction's bytes and what they mean."""
+
+    data: bytes
+    value: int
+    decoded: DecodedCall
+
+
+def spends_of(plan: Mapping[str, Any], manager: Address) -> tuple[Spend, ...]:
+    """What the plan's transaction pulls from the sender, and through whom."""
+    if plan["do"] == "remove" and plan["kind"] == "v2":
+        return (Spend(plan["pool"], plan["shares"], manager),)
+    if plan["do"] != "add":
+        return ()
+    paid = [
+        (token, amount)
+        for token, amount, native in zip(plan["tokens"], plan["amounts"], plan["coin"], strict=True)
+        if amount and not native
+    ]
+    if plan["kind"] == "v4":
+        return tuple(Spend(token, amount, permit2.ADDRESS, manager) for token, amount in paid)
+    return tuple(Spend(token, amount, manager) for token, amount in paid)
+
+
+def make_call(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
+    """The calldata of a plan. ``deadline`` is in Unix seconds. Raises ValueError for what does not fit."""
+    makers = {"v2": _router_call, "v3": _multicall, "v4": _modify_liquidities}
+    return makers[plan["kind"]](plan, sender, recipient, deadline)
+
+
+def _value(plan: Mapping[str, Any]) -> int:
+    """The native coin that goes with the call."""
+    if plan["do"] != "add":
+        return 0
+    return sum(amount for amount, coin in zip(plan["amounts"], plan["coin"], strict=True) if coin)
+
+
+def _made(call: Function, args: list[Any], value: int, inner: tuple[DecodedCall, ...] = ()) -> Made:
+    described = call.describe(args)
+    return Made(call.encode(args), value, DecodedCall(described.signature, described.args, inner))
+
+
+# --- v2 ---------------------------------------------------------------------------------------------------
+
+
+def _router_call(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
+    tokens, mins, adds = plan["tokens"], plan["mins"], plan["do"] == "add"
+    if plan["native"]:
+        eth = plan["coin"].index(True)
+        what = plan["amounts"][1 - eth] if adds else plan["shares"]
+        args = [tokens[1 - eth], what, mins[1 - eth], mins[eth], recipient, deadline]
+        return _made(function(_ADD_ETH if adds else _REMOVE_ETH), args, _value(plan))
+    a = plan.get("first", 0)
+    b = 1 - a
+    what = [plan["amounts"][a], plan["amounts"][b]] if adds else [plan["shares"]]
+    args = [tokens[a], tokens[b], *what, mins[a], mins[b], recipient, deadline]
+    return _made(function(_ADD if adds else _REMOVE), args, 0)
+
+
+# --- v3 ---------------------------------------------------------------------------------------------------
+
+
+def _multicall(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
+    calls: list[tuple[Function, list[Any]]] = []
+
+    def add(declaration: str, *args: Any) -> None:
+        calls.append((function(declaration), list(args)))
+
+    if plan["do"] == "add":
+        given = (*plan["amounts"], *plan["mins"])
+        if plan["token_id"] is None:
+            add(_MINT, (*plan["tokens"], plan["fee"], *plan["ticks"], *given, recipient, deadline))
+        else:
+            add(_INCREASE, (plan["token_id"], *given, deadline))
+        if plan["native"]:
+            add(_REFUND)
+    else:
+        token_id = plan["token_id"]
+        if plan["do"] == "remove" and plan["liquidity"]:
+            add(_DECREASE, (token_id, plan["liquidity"], *plan["mins"], deadline))
+        # The zero address stands for the manager itself, where the wrapped coin is unwrapped.
+        holder = NATIVE if plan["native"] else recipient
+        add(_COLLECT, (token_id, holder, _MAX_UINT128, _MAX_UINT128))
+        if plan["native"]:
+            eth = plan["coin"].index(True)
+            add(_UNWRAP, plan["mins"][eth], recipient)
+            add(_SWEEP_TOKEN, plan["tokens"][1 - eth], plan["mins"][1 - eth], recipient)
+        if plan.get("all"):
+            add(_BURN, token_id)
+    inner = tuple(call.describe(args) for call, args in calls)
+    data = [call.encode(args) for call, args in calls]
+    return _made(function(_MULTICALL), [data], _value(plan), inner)
+
+
+# --- v4 ---------------------------------------------------------------------------------------------------
+
+
+@cache
+def _action(name: str) -> tuple[int, Function]:
+    return next((code, function(text)) for code, text in _ACTIONS.items() if text.startswith(f"{name}("))
+
+
+class _Script:
+    """PositionManager actions one after the other."""
+
+    def __init__(self) -> None:
+        self.codes = b""
+        self.inputs: list[bytes] = []
+        self.inner: list[DecodedCall] = []
+
+    def add(self, name: str, *args: Any) -> None:
+        code, form = _action(name)
+        self.codes += bytes([code])
+        self.inputs.append(encode(form.types, args))
+        self.inner.append(form.describe(args))
+
+
+def _modify_liquidities(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
+    script = _Script()
+    tokens = plan["tokens"]
+    if plan["do"] == "add":
+        _add_v4(script, plan, sender, recipient)
+    elif plan.get("all"):
+        script.add("BURN_POSITION", plan["token_id"], *plan["mins"], b"")
+        script.add("TAKE_PAIR", *tokens, recipient)
+    else:
+        removes = plan["do"] == "remove"
+        minimums = plan["mins"] if removes else (0, 0)
+        script.add(
+            "DECREASE_LIQUIDITY", plan["token_id"], plan["liquidity"] if removes else 0, *minimums, b""
+        )
+        script.add("TAKE_PAIR", *tokens, recipient)
+    unlock_data = encode(("bytes", "bytes[]"), (script.codes, script.inputs))
+    return _made(function(_MODIFY), [unlock_data, deadline], _value(plan), tuple(script.inner))
+
+
+def _add_v4(script: _Script, plan: Mapping[str, Any], sender: Address, recipient: Address) -> None:
+    """Pays in exactly what is allowed, then mints as much as that makes at the price there is.
+
+    To fix the liquidity instead would ask for an allowance beyond what is spent. The action has maximums
+    only, so the least that must be taken, which keeps out who moves the price, is held up by a loan: what may
+    be left is taken out first, and only a debt (the least was taken) can be paid back; a credit reverts.
+    """
+    tokens, amounts, mins = plan["tokens"], plan["amounts"], plan["mins"]
+    token_id = plan["token_id"]
+    if token_id is not None:
+        script.add("DECREASE_LIQUIDITY", token_id, 0, 0, 0, b"")
+        script.add("TAKE_PAIR", *tokens, recipient)
+    paid = [side for side in (0, 1) if amounts[side]]
+    for side in paid:
+        script.add("SETTLE", tokens[side], amounts[side], True)
+    if token_id is None:
+        key = (*tokens, plan["fee"], plan["spacing"], plan["hooks"])
+        script.add("MINT_POSITION_FROM_DELTAS", key, *plan["ticks"], *amounts, recipient, b"")
+    else:
+        script.add("INCREASE_LIQUIDITY_FROM_DELTAS", token_id, *amounts, b"")
+    for side in paid:
+        spare = amounts[side] - mins[side]
+        if mins[side] == 0:
+            script.add("CLOSE_CURRENCY", tokens[side])
+            continue
+        if spare:
+            script.add("TAKE", tokens[side], ADDRESS_THIS, spare)
+        script.add("SETTLE", tokens[side], OPEN_DELTA, False)
+        if spare:
+            script.add("SWEEP", tokens[side], sender)
