@@ -66,6 +66,7 @@ class Gateway:
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
         self._listed: dict[int, tuple[object, dict[Address, Token]]] = {}
         self.runtime.find_token = self.find_token
+        self.runtime.list_tokens = self.known_tokens
         self.runtime.find_prices = partial(self.prices.get, wait_s=PLUGIN_PRICE_WAIT_S)
 
     # --- life ---------------------------------------------------------------------------------------------
