@@ -31,6 +31,7 @@ class Runtime:
         self.session: aiohttp.ClientSession | None = None
         self.chains: dict[int, Chain] = {}
         self.find_token: Callable[[int, str], Any] | None = None
+        self.list_tokens: Callable[[int], Any] | None = None
         self.find_prices: Callable[[int, Sequence[str]], Any] | None = None
 
 
@@ -87,6 +88,13 @@ class Context:
         if self.runtime.find_token is None:
             return None
         found: Token | None = await self.runtime.find_token(chain_id, address)
+        return found
+
+    async def listed_tokens(self, chain_id: int) -> Mapping[str, Token]:
+        """Every token of a network that the deployment's catalogs list, by address; from memory."""
+        if self.runtime.list_tokens is None:
+            return {}
+        found: Mapping[str, Token] = await self.runtime.list_tokens(chain_id)
         return found
 
     async def prices(self, chain_id: int, addresses: Sequence[str]) -> Mapping[str, Price]:
