@@ -91,9 +91,12 @@ class Gateway:
         are up."""
         import aiohttp
 
+        from quoteway.tracing import outgoing_traces
+
         self.runtime.session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=30),
             connector=aiohttp.TCPConnector(limit=0, limit_per_host=256),
+            trace_configs=[outgoing_traces()],
         )
         self._starting = asyncio.create_task(self._start(), name="gateway:start")
 

@@ -11,7 +11,7 @@ import asyncio
 import inspect
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -146,6 +146,7 @@ class Registry:
         self._providers: list[ProviderEntry] = []
         self._enabled: dict[Capability, list[Provider]] = {}
         self.loaded = False
+        self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self.revision = 0
 
     # --- what is known ------------------------------------------------------------------------------------
@@ -405,6 +406,8 @@ class Registry:
 
     def observe(self, event: Mapping[str, Any]) -> None:
         """Tells every observer of a finished provider call; one that raises is logged, nothing more."""
+        for listener in self.listeners:
+            listener(event)
         for entry in self.observers():
             try:
                 self._call(entry, "quoteway_observe", event=event)

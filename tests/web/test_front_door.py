@@ -211,10 +211,8 @@ async def test_metrics_count_provider_outcomes(toys):
     }
     await toys.post("/v2/swaps/quote", body)
     text = (await toys.get("/metrics")).raw.decode()
-    assert (
-        'quoteway_provider_outcomes_total{capability="swap",outcome="quoted",provider="toy-swaps"} 1.0'
-        in text
-    )
+    labels = 'capability="swap",method="quote",outcome="quoted",provider="toy-swaps"'
+    assert f"quoteway_provider_outcomes_total{{{labels}}} 1.0" in text
 
 
 async def test_metrics_may_have_a_port_of_their_own(serve_app, make_config, refused, unused_tcp_port):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -45,7 +46,10 @@ class HeadTracker:
         """The newest block. ``fresh`` asks the node in any case, and for no older state than at this call."""
         self._used_at = self._clock()
         if self._poller is None or self._poller.done():
-            self._poller = asyncio.create_task(self._poll(), name=f"head of {self._slug}")
+            # A context of its own: it outlives the request that happens to start it.
+            self._poller = asyncio.create_task(
+                self._poll(), name=f"head of {self._slug}", context=contextvars.Context()
+            )
         if self._block is None or fresh or not 0 <= self._used_at - self._read_at <= self._stale_s:
             return await self._refresh(shared=not fresh)
         return self._block

@@ -13,7 +13,6 @@ from quoteway.logs import Redactor
 from quoteway.web import (
     bridges,
     listings,
-    movements,
     pools,
     portfolio,
     rpc,
@@ -25,7 +24,7 @@ from quoteway.web import (
 from quoteway.web.cache import CACHE, CatalogCache, keep, kept_answers
 from quoteway.web.front_door import FrontDoor
 from quoteway.web.health import health_routes, metrics_handler
-from quoteway.web.metrics import Metrics
+from quoteway.web.metrics import METRICS, Metrics
 from quoteway.web.operation import Operation
 from quoteway.web.plugin_routes import PATH, plugin_routes
 from quoteway.web.schema import ResponseSchema
@@ -56,7 +55,8 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app = web.Application(middlewares=[front_door.serve])
     app[GATEWAY] = gateway
     app[CACHE] = cache
-    app[movements.METRICS] = metrics
+    app[METRICS] = metrics
+    gateway.registry.listeners.append(metrics.called)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     every = operations()
     for operation in every:
@@ -126,7 +126,7 @@ async def _own_metrics_port(app: web.Application) -> AsyncIterator[None]:
     """``/metrics`` on a port of its own, so that it need not be reachable where the API is."""
     gateway, server = app[GATEWAY], app[GATEWAY].config.server
     inner = web.Application()
-    inner.router.add_get("/metrics", metrics_handler(gateway, app[movements.METRICS]))
+    inner.router.add_get("/metrics", metrics_handler(gateway, app[METRICS]))
     runner = web.AppRunner(inner, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, server.host, server.metrics_port, reuse_port=server.workers > 1).start()

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from aiohttp import web
 from multidict import CIMultiDict
 
+from quoteway.evm.single_flight import SingleFlight
+
 MAX_AGE_S = 5
 """How long a rendered list is served again: about half a block of the usual chain."""
 
@@ -32,6 +34,7 @@ class CatalogCache:
     """
 
     entries: OrderedDict[str, Rendered] = field(default_factory=OrderedDict)
+    flights: SingleFlight = field(default_factory=SingleFlight)
     capacity: int = 512
 
     def get(self, key: str, revision: int, now: float) -> Rendered | None:

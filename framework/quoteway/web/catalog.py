@@ -16,7 +16,7 @@ from quoteway.competition import ask_all
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
 from quoteway.providers import Provider
-from quoteway.web.cache import keep
+from quoteway.web.cache import CACHE, keep
 from quoteway.web.envelope import json_response
 from quoteway.web.fields import QueryInteger, Text
 from quoteway.web.operation import NO_STORE, Call
@@ -51,11 +51,23 @@ async def answer(
 
     ``members`` are added to the page's own.
     """
-    listing = await collect()
+
+    async def render() -> bytes:
+        return _rendered(call, await collect(), members)
+
+    if not keep_it:
+        return json_response(await render(), headers=NO_STORE)
+    revision = call.gateway.registry.revision
+    flights = call.request.app[CACHE].flights
+    # Everybody who asks for a page while it is being made gets that one.
+    return keep(call.request, revision, await flights.run((revision, call.request.raw_path), render))
+
+
+def _rendered(call: Call, listing: Listing, members: Mapping[str, Any]) -> bytes:
     rows = _sorted(listing, call.query.get("sort"))
     page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
     now = int(call.gateway.runtime.clock())
-    body = orjson.dumps(
+    return orjson.dumps(
         {
             "data": page,
             "nextCursor": next_cursor,
@@ -65,9 +77,6 @@ async def answer(
             **members,
         }
     )
-    if not keep_it:
-        return json_response(body, headers=NO_STORE)
-    return keep(call.request, call.gateway.registry.revision, body)
 
 
 async def merge(

@@ -21,7 +21,8 @@ from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthori
 from quoteway.web.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.limiting import Callers, Limiter
 from quoteway.web.metrics import Metrics
-from quoteway.web.request_id import continue_trace, request_id_of, traceparent
+from quoteway.tracing import continue_trace, traceparent
+from quoteway.web.request_id import request_id_of
 
 if TYPE_CHECKING:
     from quoteway.web.operation import Operation
@@ -57,7 +58,8 @@ class FrontDoor:
         trace = headers.get("traceparent")
         if trace is not None:
             trace = continue_trace(trace)
-            traceparent.set(trace)
+        # Always: one task serves all requests of a connection, and the next may come without a trace.
+        traceparent.set(trace)
         operation = self.operations.get(handler)
         group = operation.group if operation is not None else "catalog"
         state: str | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
+from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-
-from quoteway.models import Attempt
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
@@ -35,7 +35,7 @@ class Metrics:
         self._outcomes = Counter(
             "quoteway_provider_outcomes",
             "How asked providers did",
-            ["capability", "provider", "outcome"],
+            ["capability", "provider", "method", "outcome"],
             registry=self.registry,
         )
         self._ready = Gauge(
@@ -57,10 +57,9 @@ class Metrics:
         bound[0].inc()
         bound[1].observe(duration_s)
 
-    def attempted(self, capability: str, attempts: Iterable[Attempt]) -> None:
-        """Counts the outcomes of one competition."""
-        for attempt in attempts:
-            self._outcomes.labels(capability, attempt.provider, attempt.outcome).inc()
+    def called(self, event: Mapping[str, Any]) -> None:
+        """Counts one provider call, as ``quoteway_observe`` tells of it."""
+        self._outcomes.labels(event["capability"], event["provider"], event["method"], event["outcome"]).inc()
 
     def render(self, *, ready: bool) -> bytes:
         """The exposition text, of all workers when they share ``PROMETHEUS_MULTIPROC_DIR``."""
@@ -72,3 +71,6 @@ class Metrics:
             MultiProcessCollector(every)  # type: ignore[no-untyped-call]  # not annotated upstream
             return generate_latest(every)
         return generate_latest(self.registry)
+
+
+METRICS: web.AppKey[Metrics] = web.AppKey("metrics", Metrics)

@@ -11,10 +11,7 @@ from quoteway.models import Action, Capability, Request, SealedQuote
 from quoteway.valuation import tokens_of_quote, tokens_of_request
 from quoteway.web import rendering
 from quoteway.web.envelope import json_response
-from quoteway.web.metrics import Metrics
 from quoteway.web.operation import NO_STORE, Call
-
-METRICS: web.AppKey[Metrics] = web.AppKey("metrics", Metrics)
 
 
 async def quote(
@@ -24,7 +21,6 @@ async def quote(
     gateway = call.gateway
     gateway.begin_valuation(tokens_of_request(request))
     answer = await gateway.spine.quote(capability, request, provider=provider)
-    call.request.app[METRICS].attempted(capability.value, answer.attempts)
     valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
     return rendering.quote(
         answer.sealed,
