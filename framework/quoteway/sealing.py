@@ -14,7 +14,7 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ import jwt
 
 from quoteway.config import MIN_KEY_BYTES
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
+from quoteway.evm.address import keccak256
 from quoteway.models import (
     Block,
     Capability,
@@ -55,7 +56,12 @@ _REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
 
 @dataclass(frozen=True, slots=True)
 class TransactionCommitment:
-    """What a ``txId`` commits to: one built step, so that a broadcast transaction can be compared with it."""
+    """What a ``txId`` commits to: one built step, so that a broadcast transaction can be compared with it.
+
+    ``outputs`` is what the quote said that the action pays: (token, account, amount in base units), in the
+    last step only. ``blanks`` are the (offset, length) of calldata that the wallet fills in with a signature;
+    ``data_hash`` is made with zeros there (``calldata_hash``).
+    """
 
     chain_id: int
     sender: str
@@ -65,6 +71,20 @@ class TransactionCommitment:
     action_id: str
     index: int
     expires_at: int
+    outputs: tuple[tuple[str, str, int], ...] = ()
+    blanks: tuple[tuple[int, int], ...] = ()
+
+
+def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
+    """keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
+    blanked = bytearray(data)
+    for offset, length in blanks:
+        if offset + length <= len(data):
+            blanked[offset : offset + length] = bytes(length)
+    return "0x" + keccak256(bytes(blanked)).hex()
+
+
+_COMMITTED = tuple(f.name for f in fields(TransactionCommitment) if f.name != "expires_at")
 
 
 class KeyRing:
@@ -151,7 +171,7 @@ class Sealer:
     def seal_transaction(self, commitment: TransactionCommitment, *, issued_at: int) -> str:
         """The ``txId`` of one built step. ``issued_at`` is the action's time, so the same action has the same
         ids."""
-        values = [getattr(commitment, f.name) for f in fields(commitment) if f.name != "expires_at"]
+        values = [getattr(commitment, name) for name in _COMMITTED]
         claims = {
             "iss": self._issuer,
             "aud": "tx",
@@ -166,8 +186,10 @@ class Sealer:
         days."""
         try:
             claims = self._ring.verify(token, _TRANSACTION_TYPE, "tx", self._issuer)
-            values: list[Any] = [*claims["c"], int(claims["exp"])]
-            commitment = TransactionCommitment(*values)
+            values = dict(zip(_COMMITTED, claims["c"], strict=True))
+            values["outputs"] = tuple((token, account, int(n)) for token, account, n in values["outputs"])
+            values["blanks"] = tuple((int(offset), int(length)) for offset, length in values["blanks"])
+            commitment = TransactionCommitment(**values, expires_at=int(claims["exp"]))
         except (jwt.PyJWTError, ValueError, KeyError, TypeError, RecursionError):
             raise NotFound("The transaction id is unknown.", reason=Reason.QUOTE_INVALID) from None
         if commitment.expires_at <= self._clock():

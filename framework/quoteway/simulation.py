@@ -123,7 +123,7 @@ async def simulate(
         reason = "the sender has not enough of the native coin"
         return replace(run, status="reverted", revert_reason=reason), unknown, Trace()
     run = replace(run, gas_used=tuple(result.gas_used for result in results))
-    trace = _trace(results)
+    trace = trace_of([result.logs for result in results])
     failed = next((index for index, result in enumerate(results) if not result.ok), None)
     if failed is not None:
         reason = revert_reason(results[failed].output)
@@ -252,10 +252,11 @@ async def _assume(
 # --- logs --------------------------------------------------------------------------------------------------
 
 
-def _trace(results: Sequence[SimulatedResult]) -> Trace:
+def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
+    """What the logs of transactions, one list each and in order, say of tokens and allowances."""
     transfers, approvals = [], []
-    for step, result in enumerate(results):
-        for entry in result.logs:
+    for step, entries in enumerate(logs):
+        for entry in entries:
             words = _words(entry)
             topic = entry.topics[0] if entry.topics else ""
             if topic == erc20.TRANSFER_EVENT and len(words) >= 3:

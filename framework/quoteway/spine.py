@@ -46,7 +46,13 @@ from quoteway.models import (
 )
 from quoteway.plugins import Registry
 from quoteway.providers import Provider, SwapProvider
-from quoteway.sealing import TRANSACTION_LIFETIME_S, Sealer, TransactionCommitment, same_request
+from quoteway.sealing import (
+    TRANSACTION_LIFETIME_S,
+    Sealer,
+    TransactionCommitment,
+    calldata_hash,
+    same_request,
+)
 from quoteway.simulation import Trace, simulate
 
 log = logging.getLogger("quoteway.spine")
@@ -347,16 +353,26 @@ class Spine:
     def transaction_id(self, action: Action, index: int) -> str:
         """The ``txId`` of one step: a signed commitment to chain, sender, target, value and calldata."""
         step = action.steps[index]
+        blanks = tuple((s.offset, s.length) for s in action.signatures if s.step == index)
+        # A token that is paid in too shows only the difference on the chain: no quote to compare with.
+        paid_in = {leg.token.address for leg in action.inputs}
+        outputs = tuple(
+            (leg.token.address, leg.account, leg.amount)
+            for leg in action.outputs
+            if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
+        )
         return self._sealer.seal_transaction(
             TransactionCommitment(
                 step.chain_id,
                 action.sender,
                 step.to,
                 step.value,
-                "0x" + keccak256(step.data).hex(),
+                calldata_hash(step.data, blanks),
                 self.action_id(action),
                 index,
                 action.created_at + TRANSACTION_LIFETIME_S,
+                outputs if index == len(action.steps) - 1 else (),
+                blanks,
             ),
             issued_at=action.created_at,
         )

@@ -406,7 +406,16 @@ def test_random_rings_do_not_open_each_other_s_tokens():
 # --- transactions ------------------------------------------------------------------------------------------
 
 COMMITMENT = TransactionCommitment(
-    1, USER, USDC.address, MAX_UINT256, "0x" + "ab" * 32, "0x" + "cd" * 32, 2, NOW + 7 * 24 * 3600
+    1,
+    USER,
+    USDC.address,
+    MAX_UINT256,
+    "0x" + "ab" * 32,
+    "0x" + "cd" * 32,
+    2,
+    NOW + 7 * 24 * 3600,
+    ((USDC.address, USER, MAX_UINT256), (NATIVE, USER, 0)),
+    ((68, 65),),
 )
 
 

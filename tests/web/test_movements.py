@@ -118,9 +118,9 @@ async def test_submit_never_says_submitted_without_a_relay(toys, refused):
     payload = {"signedPayload": "0x02" + "f8" + "00" * 90}
     refused(
         await toys.post(f"/v2/transactions/{tx_id}/submit", payload),
-        503,
-        "provider_unavailable",
-        "relay_unsupported",
+        422,
+        "validation_error",
+        "invalid_format",
     )
     refused(await toys.post("/v2/transactions/nothing/submit", payload), 404, "not_found")
     refused(

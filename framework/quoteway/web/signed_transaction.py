@@ -5,15 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from quoteway.errors import FieldError, Reason
+from quoteway.errors import FieldError, InvalidRequest, Reason
+from quoteway.evm import rlp
 from quoteway.evm.address import checksum, keccak256
-from quoteway.sealing import TransactionCommitment
+from quoteway.evm.chain import Chain
+from quoteway.sealing import TransactionCommitment, calldata_hash
 from quoteway.web.schema import invalid
 
-# Where chainId, to, value and data stand in the payload of a typed transaction: EIP-2930 (1) and EIP-1559
-# (2).
+_MEMBER = "signedPayload"
+
+# Where chainId, to, value and data stand, and how many members there are: EIP-2930 (1) and EIP-1559 (2).
 _TYPED = {1: (0, 4, 5, 6, 11), 2: (0, 5, 6, 7, 12)}
-_LEGACY_MEMBERS = 9
+_LEGACY = (3, 4, 5, 9)
+
+_ECRECOVER = "0x0000000000000000000000000000000000000001"
+_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+"""Half the order of secp256k1: a transaction's ``s`` is not above it (EIP-2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An ECDSA signature and the hash that it signs."""
+
+    signed_hash: bytes
+    y_parity: int
+    r: int
+    s: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +40,9 @@ class SignedTransaction:
     chain_id: int
     to: str | None
     value: int
-    data_hash: str
+    data: bytes
     sender: str | None = None
+    signature: Signature | None = None
 
     def differences(self, commitment: TransactionCommitment) -> list[dict[str, Any]]:
         """Every member that is otherwise than committed to: ``{member, expected, actual}``."""
@@ -32,7 +50,7 @@ class SignedTransaction:
             ("chainId", commitment.chain_id, self.chain_id),
             ("to", commitment.to, self.to),
             ("value", hex(commitment.value), hex(self.value)),
-            ("data", commitment.data_hash, self.data_hash),
+            ("data", commitment.data_hash, calldata_hash(self.data, commitment.blanks)),
         ]
         if self.sender is not None:
             pairs.append(("from", commitment.sender, self.sender))
@@ -45,80 +63,103 @@ class SignedTransaction:
     def require(self, commitment: TransactionCommitment) -> None:
         """Raises ``InvalidRequest`` when this is not the transaction that was built."""
         wrong = self.differences(commitment)
-        if wrong:
-            names = ", ".join(difference["member"] for difference in wrong)
-            raise invalid(
-                [
-                    FieldError(
-                        "signedPayload",
-                        Reason.CONFLICT,
-                        f"is not the transaction that was built: {names} differ",
-                    )
-                ]
-            )
+        if not wrong:
+            return
+        names = ", ".join(difference["member"] for difference in wrong)
+        text = f"is not the transaction that was built: {names} differ"
+        raise InvalidRequest(
+            f"Refused: {_MEMBER}. {text}",
+            reason=Reason.CONFLICT,
+            fields=[FieldError(_MEMBER, Reason.CONFLICT, text)],
+            extra={"differences": wrong},
+        )
 
 
 def decode_signed(raw: bytes) -> SignedTransaction:
     """A raw signed transaction, legacy with EIP-155 or of type 1 or 2. Raises ``InvalidRequest``."""
     try:
-        if raw[0] in _TYPED:
-            chain, to, value, data, count = _TYPED[raw[0]]
-            members = _decode(raw[1:])
-            chain_id = _integer(members[chain])
-        else:
-            to, value, data, count = 3, 4, 5, _LEGACY_MEMBERS
-            members = _decode(raw)
-            chain_id = (_integer(members[6]) - 35) // 2
-        if len(members) != count:
-            raise ValueError("wrong number of members")
-        return SignedTransaction(
-            chain_id,
-            checksum("0x" + members[to].hex()) if members[to] else None,
-            _integer(members[value]),
-            "0x" + keccak256(members[data]).hex(),
-        )
+        return _typed(raw) if raw[0] in _TYPED else _legacy(raw)
     except (ValueError, IndexError, TypeError, AttributeError):
-        raise invalid(
-            [FieldError("signedPayload", Reason.INVALID_FORMAT, "is no signed transaction of type 0, 1 or 2")]
-        ) from None
+        raise _refused("is no signed transaction of type 0 (EIP-155), 1 or 2") from None
+
+
+def _typed(raw: bytes) -> SignedTransaction:
+    chain, to, value, data, count = _TYPED[raw[0]]
+    members = _members(raw[1:], count)
+    *unsigned, y_parity, r, s = members
+    signed_hash = keccak256(raw[:1] + rlp.encode(unsigned))
+    signature = _signature(signed_hash, _integer(y_parity), r, s)
+    return SignedTransaction(
+        _integer(members[chain]),
+        _target(members[to]),
+        _integer(members[value]),
+        _bytes(members[data]),
+        signature=signature,
+    )
+
+
+def _legacy(raw: bytes) -> SignedTransaction:
+    to, value, data, count = _LEGACY
+    members = _members(raw, count)
+    *unsigned, v, r, s = members
+    chain_id, y_parity = divmod(_integer(v) - 35, 2)
+    if chain_id < 0:
+        raise ValueError("without a chain id it can be sent on every chain")
+    signed_hash = keccak256(rlp.encode([*unsigned, rlp.encode_integer(chain_id), b"", b""]))
+    return SignedTransaction(
+        chain_id,
+        _target(members[to]),
+        _integer(members[value]),
+        _bytes(members[data]),
+        signature=_signature(signed_hash, y_parity, r, s),
+    )
+
+
+async def recover_sender(chain: Chain, transaction: SignedTransaction) -> str:
+    """Who signed, by the chain's own ``ecrecover`` (precompile 1).
+
+    Raises ``InvalidRequest`` when nobody can have, and ``UpstreamError`` when no node answers.
+    """
+    signature = transaction.signature
+    assert signature is not None
+    words = (27 + signature.y_parity, signature.r, signature.s)
+    data = signature.signed_hash + b"".join(word.to_bytes(32) for word in words)
+    output = await chain.call(_ECRECOVER, data)
+    if len(output) != 32:
+        raise _refused("carries a signature that is nobody's")
+    return checksum("0x" + output[12:].hex())
+
+
+def _members(raw: bytes, count: int) -> list[Any]:
+    members = rlp.decode(raw)
+    if not isinstance(members, list) or len(members) != count:
+        raise ValueError("wrong number of members")
+    return members
+
+
+def _signature(signed_hash: bytes, y_parity: int, r: Any, s: Any) -> Signature:
+    signature = Signature(signed_hash, y_parity, _integer(r), _integer(s))
+    if y_parity not in (0, 1) or signature.s > _HALF_ORDER:
+        raise ValueError("not a signature that a chain accepts")
+    return signature
+
+
+def _target(member: Any) -> str | None:
+    return checksum("0x" + _bytes(member).hex()) if member else None
 
 
 def _integer(member: Any) -> int:
-    if not isinstance(member, bytes) or len(member) > 32:
+    raw = _bytes(member)
+    if len(raw) > 32 or raw[:1] == b"\0":
         raise ValueError("not an integer")
-    return int.from_bytes(member)
+    return int.from_bytes(raw)
 
 
-def _decode(raw: bytes) -> list[Any]:
-    """One RLP list and nothing after it (Yellow Paper, appendix B)."""
-    value, end = _item(raw, 0, 0)
-    if end != len(raw) or not isinstance(value, list):
-        raise ValueError("not one RLP list")
-    return value
+def _bytes(member: Any) -> bytes:
+    if not isinstance(member, bytes):
+        raise ValueError("a list where bytes belong")
+    return member
 
 
-def _item(raw: bytes, at: int, depth: int) -> tuple[Any, int]:
-    if depth > 8:
-        raise ValueError("too deep")
-    head = raw[at]
-    if head < 0x80:
-        return raw[at : at + 1], at + 1
-    is_list = head >= 0xC0
-    size = head - (0xC0 if is_list else 0x80)
-    start = at + 1
-    if size > 55:
-        width = size - 55
-        size = int.from_bytes(raw[start : start + width])
-        start += width
-    end = start + size
-    if end > len(raw):
-        raise ValueError("truncated")
-    if not is_list:
-        return raw[start:end], end
-    members, position = [], start
-    while position < end:
-        member, position = _item(raw, position, depth + 1)
-        members.append(member)
-    if position != end:
-        raise ValueError("overrun")
-    return members, end
+def _refused(text: str) -> InvalidRequest:
+    return invalid([FieldError(_MEMBER, Reason.INVALID_FORMAT, text)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from marshmallow import fields
@@ -15,14 +16,12 @@ from quoteway.evm.chain import Chain
 from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Relay
 from quoteway.sealing import TransactionCommitment
+from quoteway.settlement import Settlement, settlement
 from quoteway.web import shapes
 from quoteway.web.fields import HexField
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import RequestSchema, ResponseSchema
-from quoteway.web.signed_transaction import SignedTransaction, decode_signed
-
-TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-"""keccak-256 of ``Transfer(address,address,uint256)`` (EIP-20)."""
+from quoteway.web.signed_transaction import SignedTransaction, decode_signed, recover_sender
 
 
 class SubmitBody(RequestSchema):
@@ -48,8 +47,13 @@ class Difference(ResponseSchema):
 
 class Realized(ResponseSchema):
     asset_changes = shapes.some(shapes.AssetChange)
+    native_known = shapes.sure(
+        fields.Boolean, description="Whether movements of the native coin are in assetChanges; gas never is"
+    )
     gas_used = shapes.sure(fields.String)
-    vs_quote_bps = shapes.maybe(fields.Integer)
+    vs_quote_bps = shapes.maybe(
+        fields.Integer, description="Outcome against the quoted output; 0 is as quoted, below 0 is less"
+    )
 
 
 class HashReport(ResponseSchema):
@@ -71,33 +75,58 @@ class Tracked(ResponseSchema):
 
 
 async def submit(call: Call) -> dict[str, Any]:
+    """Validates first: what is not the transaction that was built is refused, relay or not."""
     tx_id = call.path["txId"]
     commitment = call.gateway.spine.open_transaction(tx_id)
-    relays = call.gateway.registry.enabled(Capability.RELAY, commitment.chain_id)
+    registry = call.gateway.registry
+    relays = registry.enabled(Capability.RELAY, commitment.chain_id)
+    raw: bytes = call.body["signed_payload"]
+    signed = decode_signed(raw)
+    signed.require(commitment)
+    try:
+        signed = replace(signed, sender=await recover_sender(_chain(call, commitment.chain_id), signed))
+    except (UpstreamError, ProviderUnavailable):
+        if relays:
+            raise
+    signed.require(commitment)
     if not relays:
         raise ProviderUnavailable(
             "This deployment broadcasts nothing: send the signed transaction through your own node.",
             reason=Reason.RELAY_UNSUPPORTED,
             retryable=False,
         )
-    raw: bytes = call.body["signed_payload"]
-    decode_signed(raw).require(commitment)
-    relay = cast(Relay, relays[0])
-    tx_hash = await relay.submit(commitment.chain_id, raw)
+    (outcome,) = await ask_all(
+        relays[:1],
+        lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw),
+        timeout_s=call.gateway.config.quotes.competition_timeout_s,
+        verb="submit",
+        observe=registry.observe,
+    )
+    tx_hash = "0x" + keccak256(raw).hex()
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.value != tx_hash:
+        # Late, broken or lying: it may be on its way all the same.
+        raise UpstreamError(
+            f"The relay did not confirm the broadcast. Look for {tx_hash} before signing another.",
+            reason=outcome.reason or Reason.PROVIDER_ERROR,
+            retryable=False,
+        )
     return {"txId": tx_id, "hash": tx_hash, "broadcast": True, "verified": True}
+
+
+def _chain(call: Call, chain_id: int) -> Chain:
+    chain = call.gateway.runtime.chains.get(chain_id)
+    if chain is None:
+        raise ProviderUnavailable("No RPC upstream serves this chain.", reason=Reason.CAPABILITY_DISABLED)
+    return chain
 
 
 async def submit_hash(call: Call) -> dict[str, Any]:
     tx_id = call.path["txId"]
     commitment = call.gateway.spine.open_transaction(tx_id)
-    chain = call.gateway.runtime.chains.get(commitment.chain_id)
-    if chain is None:
-        raise ProviderUnavailable("No RPC upstream serves this chain.", reason=Reason.CAPABILITY_DISABLED)
+    chain = _chain(call, commitment.chain_id)
     tx_hash = "0x" + call.body["hash"].hex()
-    found, receipt = await asyncio.gather(
-        chain.request("eth_getTransactionByHash", [tx_hash]),
-        chain.request("eth_getTransactionReceipt", [tx_hash]),
-    )
     report: dict[str, Any] = {
         "txId": tx_id,
         "hash": tx_hash,
@@ -109,63 +138,76 @@ async def submit_hash(call: Call) -> dict[str, Any]:
         "confirmations": None,
         "realized": None,
     }
+    found, receipt = await _look_up(chain, tx_hash)
     if not isinstance(found, Mapping):
-        return report
+        elsewhere = await _on_another_chain(call, commitment.chain_id, tx_hash)
+        if elsewhere is None:
+            return report
+        chain, (found, receipt) = elsewhere
     try:
-        differences = _differences(commitment, found)
-        report |= {
-            "match": "mismatch" if differences else "match",
-            "differences": differences,
-            "status": "pending",
-        }
+        differences = _differences(commitment, found, chain)
+        report |= {"match": "mismatch" if differences else "match", "differences": differences}
+        report["status"] = "pending"
         if isinstance(receipt, Mapping):
-            report |= await _outcome(chain, commitment.sender, receipt)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+            settled = await settlement(chain, commitment, found, receipt, matches=not differences)
+            report |= _settled(settled)
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise UpstreamError(
             "The chain's node answered with a transaction that cannot be read.", reason=Reason.RPC_ERROR
         ) from error
     return report
 
 
-def _differences(commitment: TransactionCommitment, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+async def _look_up(chain: Chain, tx_hash: str) -> tuple[Any, Any]:
+    """The transaction and its receipt, as the node has them now."""
+    found, receipt = await asyncio.gather(
+        chain.request("eth_getTransactionByHash", [tx_hash], shared=False),
+        chain.request("eth_getTransactionReceipt", [tx_hash], shared=False),
+    )
+    return found, receipt
+
+
+async def _on_another_chain(
+    call: Call, chain_id: int, tx_hash: str
+) -> tuple[Chain, tuple[Mapping[str, Any], Any]] | None:
+    """The transaction where it was sent by mistake: on another network of this deployment."""
+    others = [chain for other, chain in call.gateway.runtime.chains.items() if other != chain_id]
+    answers = await asyncio.gather(*(_look_up(chain, tx_hash) for chain in others), return_exceptions=True)
+    for chain, answer in zip(others, answers, strict=True):
+        if not isinstance(answer, BaseException) and isinstance(answer[0], Mapping):
+            return chain, answer
+    return None
+
+
+def _differences(
+    commitment: TransactionCommitment, found: Mapping[str, Any], chain: Chain
+) -> list[dict[str, Any]]:
     """What the broadcast transaction has otherwise than the one that was built."""
-    data = bytes.fromhex(found["input"][2:])
     sent = SignedTransaction(
-        chain_id=int(found["chainId"], 16) if found.get("chainId") else commitment.chain_id,
+        chain_id=int(found["chainId"], 16) if found.get("chainId") else chain.network.chain_id,
         to=checksum(found["to"]) if found.get("to") else None,
         value=int(found["value"], 16),
-        data_hash="0x" + keccak256(data).hex(),
+        data=bytes.fromhex(found["input"][2:]),
         sender=checksum(found["from"]),
     )
     return sent.differences(commitment)
 
 
-async def _outcome(chain: Chain, sender: str, receipt: Mapping[str, Any]) -> dict[str, Any]:
-    number = int(receipt["blockNumber"], 16)
-    head = await chain.head()
-    succeeded = int(receipt["status"], 16) == 1
-    changes: dict[str, int] = {}
-    for entry in receipt["logs"]:
-        topics = entry["topics"]
-        if len(topics) != 3 or topics[0] != TRANSFER_TOPIC:
-            continue
-        moved = int(entry["data"], 16) if len(entry["data"]) > 2 else 0
-        origin, target = (checksum("0x" + topic[-40:]) for topic in topics[1:])
-        token = checksum(entry["address"])
-        changes[token] = changes.get(token, 0) + moved * ((target == sender) - (origin == sender))
+def _settled(settled: Settlement) -> dict[str, Any]:
+    if settled.status == "unknown":
+        return {"status": "unknown"}
     return {
-        "status": "confirmed" if succeeded else "reverted",
-        "blockNumber": number,
-        "confirmations": max(1, head.number - number + 1),
+        "status": settled.status,
+        "blockNumber": settled.block_number,
+        "confirmations": settled.confirmations,
         "realized": {
             "assetChanges": [
-                {"account": sender, "token": token, "delta": str(delta)}
-                for token, delta in changes.items()
-                if delta
+                {"account": change.account, "token": change.token, "delta": str(change.delta)}
+                for change in settled.changes
             ],
-            "gasUsed": str(int(receipt["gasUsed"], 16)),
-            # the txId commits to the transaction, not to the quote's outputs
-            "vsQuoteBps": None,
+            "nativeKnown": settled.native_known,
+            "gasUsed": str(settled.gas_used),
+            "vsQuoteBps": settled.vs_quote_bps,
         },
     }
 
