@@ -43,6 +43,7 @@ class Reason(StrEnum):
     AMOUNT_TOO_HIGH = "amount_too_high"
     PRICE_MOVED = "price_moved"
     REVERTED = "reverted"
+    ROLE_REQUIRED = "role_required"
     UNSAFE_ANSWER = "unsafe_answer"
     PROVIDER_TIMEOUT = "provider_timeout"
     PROVIDER_ERROR = "provider_error"

@@ -161,6 +161,7 @@ class Vault:
     is_transactional: bool = True
     preview: bool = False
     listed: bool = True
+    warnings: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

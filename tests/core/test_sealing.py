@@ -107,7 +107,8 @@ vault_requests = st.builds(
     addresses,
     addresses,
     bps,
-    words,
+    st.none() | words,
+    st.none() | addresses,
 )
 requests = (
     st.builds(SwapRequest, chains, chains, tokens, tokens, amounts, addresses, addresses, bps, st.booleans())
@@ -148,7 +149,7 @@ def test_every_member_of_every_request_survives():
     filled = [
         SwapRequest(1, 10, USDC, ETHER, MAX_UINT256, USER, NATIVE, 77, permit2_signature=True),
         PoolRequest("1:0xab", 1, "add", NATIVE, MAX_UINT256, USER, NATIVE, 9, -887272, 887272, "7"),
-        VaultRequest("1:0xab", 1, "deposit", NATIVE, MAX_UINT256, USER, NATIVE, 9, "carry"),
+        VaultRequest("1:0xab", 1, "deposit", NATIVE, MAX_UINT256, USER, NATIVE, 9, "carry", USER),
         DeployRequest(1, NATIVE, USER, "carry", NATIVE),
     ]
     seal = sealer()

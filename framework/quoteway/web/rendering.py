@@ -587,6 +587,7 @@ def vault(item: Vault, networks: Networks) -> Wire:
         "status": item.status,
         "actions": list(item.actions),
         "isTransactional": item.is_transactional,
+        "warnings": [notice(found) for found in item.warnings],
         "preview": item.preview,
         "source": item.source,
         "updatedAt": timestamp(item.updated_at),

@@ -155,6 +155,7 @@ class VaultEntry(ResponseSchema):
     status = shapes.sure(fields.String, enum=["active", "paused", "retired"])
     actions = shapes.texts()
     is_transactional = shapes.sure(fields.Boolean)
+    warnings = shapes.some(shapes.Notice)
     preview = shapes.sure(fields.Boolean)
     source = shapes.sure(fields.String)
     updated_at = shapes.sure(shapes.TimeText)

@@ -23,7 +23,7 @@ MANAGED_BOT = ACCOUNTS[1].address
 _DAY_S = 86_400
 HISTORY_S = 30 * _DAY_S
 """How far back the vaults' yield goes."""
-_PAYDAYS = (27, 24, 21, 18, 15, 12, 9, 7, 5, 3, 2, 1)
+_PAYDAYS = (27, 24, 21, 18, 15, 12, 9, 7, 5, 3, 2, 1, 0)
 """How many days ago the vaults earned, each time for the days since the time before."""
 _YEAR_S = 365 * _DAY_S
 

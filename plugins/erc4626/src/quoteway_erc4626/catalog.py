@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cachetools import LRUCache
-from quoteway import MAX_UINT256, Address, Context, GatewayError, Leg, Position, Vault
+from quoteway import MAX_UINT256, Address, Context, GatewayError, Leg, Notice, Position, Vault
 from quoteway.evm import erc20
 from quoteway.evm.chain import Chain
 
@@ -52,9 +52,13 @@ class YieldBook:
 
 
 async def entries(
-    chain: Chain, history: History, yields: YieldBook, vaults: Sequence[VaultFacts], source: str = "chain"
+    chain: Chain,
+    history: History,
+    yields: YieldBook,
+    vaults: Sequence[VaultFacts],
+    warnings: Callable[[VaultFacts], tuple[Notice, ...]],
 ) -> list[Vault]:
-    """The vaults as the catalog shows them."""
+    """The vaults as the catalog shows them, each with its ``warnings``."""
     if not vaults:
         return []
     block = await chain.head()
@@ -88,7 +92,7 @@ async def entries(
                 asset=facts.asset,
                 share=facts.share,
                 actions=OPERATIONS,
-                source=source,
+                source="chain",
                 updated_at=block.timestamp,
                 status="paused" if erc20.word(paused) == 1 else "active",
                 apy=apy,
@@ -96,6 +100,7 @@ async def entries(
                 fees_bps={"entry": rates.entry_bps, "exit": rates.exit_bps},
                 caps=None if most in (None, MAX_UINT256) else {"maxDeposit": most},
                 listed=facts.listed,
+                warnings=warnings(facts),
             )
         )
     return found

@@ -81,7 +81,7 @@ class TokenizedVaults(VaultProvider):
         if facts is None:
             return None
         chain = self.context.chain(facts.chain_id)
-        (vault,) = await entries(chain, self.history(facts.chain_id), self._yields, [facts])
+        (vault,) = await entries(chain, self.history(facts.chain_id), self._yields, [facts], self.warnings)
         return vault
 
     async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
@@ -143,7 +143,8 @@ class TokenizedVaults(VaultProvider):
 
     async def _entries(self, chain_id: int) -> list[Vault]:
         chain = self.context.chain(chain_id)
-        return await entries(chain, self.history(chain_id), self._yields, await self.listed(chain_id))
+        facts = await self.listed(chain_id)
+        return await entries(chain, self.history(chain_id), self._yields, facts, self.warnings)
 
 
 class Erc4626Provider(TokenizedVaults):

@@ -1,0 +1,100 @@
+"""Actions sent to the devnet for real, and what they did to balances."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quoteway import NATIVE, Address
+from quoteway.evm.erc20 import BALANCE_OF
+
+if TYPE_CHECKING:
+    from quoteway_devnet.chains import Devnet
+
+    from quoteway.gateway import Gateway
+    from quoteway.models import Action
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What a sent action did. ``deltas`` are balance changes in base units, the gas of native coin left
+    out."""
+
+    deltas: Mapping[tuple[Address, Address], int]
+    """(account, token) -> change."""
+    receipts: tuple[Mapping[str, Any], ...]
+
+    @property
+    def reverted(self) -> bool:
+        return any(receipt["status"] != "0x1" for receipt in self.receipts)
+
+
+async def execute(devnet: Devnet, gateway: Gateway, action: Action) -> Executed:
+    """Sends every transaction of an action from its sender, in order, and measures each leg's account and
+    token.
+
+    The sender is impersonated, so any account will do that has the native coin for gas. The gateway knows the
+    new head afterwards.
+    """
+    executed = await asyncio.to_thread(_execute, devnet, action)
+    await catch_up(devnet, gateway, action.chain_id)
+    return executed
+
+
+async def catch_up(devnet: Devnet, gateway: Gateway, chain_id: int) -> None:
+    """Returns once the gateway's head is the chain's newest block."""
+    newest = await asyncio.to_thread(_newest, devnet, chain_id)
+    # A read of the head that began before the last block was mined answers with the one before it.
+    while (await gateway.runtime.chains[chain_id].head(fresh=True)).hash != newest:
+        pass
+
+
+def _slug(devnet: Devnet, chain_id: int) -> str:
+    return next(slug for slug, chain in devnet.chains.items() if chain.chain_id == chain_id)
+
+
+def _newest(devnet: Devnet, chain_id: int) -> str:
+    with devnet.rpc(_slug(devnet, chain_id)) as rpc:
+        return str(rpc("eth_getBlockByNumber", "latest", False)["hash"])
+
+
+def _execute(devnet: Devnet, action: Action) -> Executed:
+    watched = [(leg.account, leg.token.address) for leg in (*action.inputs, *action.outputs)]
+    watched = list(dict.fromkeys(watched))
+    with devnet.rpc(_slug(devnet, action.chain_id)) as rpc:
+
+        def balances() -> list[int]:
+            return [int(word, 16) for word in rpc.batch([_balance(*pair) for pair in watched])]
+
+        before = balances()
+        rpc("anvil_impersonateAccount", action.sender)
+        receipts = []
+        for step in action.steps:
+            transaction = {
+                "from": action.sender,
+                "to": step.to,
+                "data": "0x" + step.data.hex(),
+                "value": hex(step.value),
+                "gas": hex(step.gas_limit or 8_000_000),
+            }
+            identity = rpc("eth_sendTransaction", transaction)
+            receipt = None
+            while receipt is None:  # anvil answers before it has mined
+                receipt = rpc("eth_getTransactionReceipt", identity)
+            receipts.append(receipt)
+        rpc("anvil_stopImpersonatingAccount", action.sender)
+        after = balances()
+    gas = sum(int(r["gasUsed"], 16) * int(r["effectiveGasPrice"], 16) for r in receipts)
+    deltas = {
+        pair: now - was + (gas if pair == (action.sender, NATIVE) else 0)
+        for pair, was, now in zip(watched, before, after, strict=True)
+    }
+    return Executed(deltas, tuple(receipts))
+
+
+def _balance(account: Address, token: Address) -> tuple[str, list[Any]]:
+    if token == NATIVE:
+        return "eth_getBalance", [account, "latest"]
+    return "eth_call", [{"to": token, "data": "0x" + BALANCE_OF.encode([account]).hex()}, "latest"]

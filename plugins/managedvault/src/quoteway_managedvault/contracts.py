@@ -1,0 +1,54 @@
+"""The functions of ``ManagedVaultFactory`` and ``ManagedVault`` (contracts/), and their errors in words."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from importlib import resources
+
+from quoteway import Notice
+from quoteway.evm.abi import function, selector
+
+DEPLOY = function(
+    "deploy(address asset, address owner, address bot, address strategy, bytes32 salt)"
+    " returns (address vault)"
+)
+INIT_CODE_HASH = function(
+    "initCodeHash(address asset, address owner, address bot, address strategy) returns (bytes32)"
+)
+VAULT_COUNT = function("vaultCount() returns (uint256)")
+VAULTS = function("vaults(uint256 index) returns (address)")
+IS_VAULT = function("isVault(address vault) returns (bool)")
+
+OWNER = function("owner() returns (address)")
+BOT = function("bot() returns (address)")
+STRATEGIES = function("strategies() returns (address[])")
+IDLE_ASSETS = function("idleAssets() returns (uint256)")
+REBALANCE = function("rebalance(address from, address to, uint256 assets, uint256 minTotalAssets)")
+
+UNAUDITED = Notice(
+    "unaudited", "The managed vault's contracts have not been audited: use them at your own risk."
+)
+
+ROLE_ERRORS = frozenset(
+    selector(error) for error in ("NotOwnerOrBot(address)", "OwnableUnauthorizedAccount(address)")
+)
+REFUSALS: Mapping[bytes, tuple[str, str]] = {
+    selector("EnforcedPause()"): ("action", "the vault is paused"),
+    selector("ExpectedPause()"): ("action", "the vault is not paused"),
+    selector("UnknownStrategy(address)"): ("strategy", "is none of the vault's strategies"),
+    selector("StrategyExists(address)"): ("strategy", "is one of the vault's strategies already"),
+    selector("WrongAsset(address)"): ("strategy", "is a vault of another asset"),
+    selector("TooManyStrategies()"): ("strategy", "the vault has as many strategies as it can"),
+    selector("NothingToMove()"): ("amount", "there is nothing to move"),
+    selector("LossTooHigh(uint256,uint256)"): ("slippageBps", "the move would cost more than that"),
+}
+"""Error selector -> the request member it is about, and what is wrong."""
+
+
+@functools.cache
+def creation_code(contract: str) -> bytes:
+    """The compiled creation code of one of the two contracts."""
+    file = resources.files("quoteway_managedvault") / "artifacts" / f"{contract}.json"
+    return bytes.fromhex(json.loads(file.read_text())["bytecode"][2:])

@@ -1,0 +1,136 @@
+"""Deployment of a managed vault at an address known beforehand (EIP-1014)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from quoteway import (
+    NATIVE,
+    Address,
+    Block,
+    Build,
+    DeployRequest,
+    Quote,
+    Reason,
+    RpcError,
+    SealedQuote,
+    Step,
+    UpstreamError,
+)
+from quoteway.evm.address import address_bytes, create2_address, keccak256
+from quoteway.evm.chain import Chain
+from quoteway.evm.reverts import revert_data, revert_reason
+from quoteway_erc4626.facts import VaultBook
+from quoteway_erc4626.orders import refused
+
+from quoteway_managedvault.contracts import DEPLOY, INIT_CODE_HASH, UNAUDITED
+from quoteway_managedvault.deployments import Deployment
+
+_TWINS_TRIED = 16
+
+
+async def quote_deployment(
+    chain: Chain, block: Block, deployment: Deployment, book: VaultBook, request: DeployRequest
+) -> Quote:
+    """Where the vault will be. The salt follows from the request: the same request gives the same address,
+    until a vault stands there; then the next one.
+
+    Raises ``InvalidRequest`` for a strategy that is not offered, or that is of another asset.
+    """
+    strategy = deployment.strategy(request.strategy)
+    if strategy is None:
+        offered = ", ".join(deployment.strategies) or "none"
+        raise refused("strategy", Reason.OUT_OF_RANGE, f"must be one of: {offered}")
+    facts = await book.find(request.chain_id, strategy)
+    if facts.asset.address != request.asset:
+        raise refused(
+            "asset",
+            Reason.UNSUPPORTED_TOKEN,
+            f"must be the strategy's asset {facts.asset.address} ({facts.asset.symbol})",
+        )
+    arguments = [request.asset, request.owner, request.bot or NATIVE, strategy]
+    answer = await chain.call(deployment.factory, INIT_CODE_HASH.encode(arguments), block=block)
+    (init_code_hash,) = INIT_CODE_HASH.decode_output(answer)
+    salt = await _free_salt(chain, block, deployment.factory, init_code_hash)
+    predicted = create2_address(deployment.factory, salt, init_code_hash)
+    await _rehearse(chain, block, deployment.factory, request.owner, [*arguments, salt], predicted)
+    plan = {
+        "factory": deployment.factory,
+        "strategy": strategy,
+        "salt": "0x" + salt.hex(),
+        "hash": "0x" + init_code_hash.hex(),
+    }
+    return Quote(
+        inputs=(),
+        outputs=(),
+        block=block,
+        plan=plan,
+        warnings=(UNAUDITED,),
+        details=_details(plan, request),
+    )
+
+
+async def build_deployment(sealed: SealedQuote, request: DeployRequest) -> Build:
+    """The factory's ``deploy`` with the quote's own salt."""
+    plan = sealed.plan
+    args: list[Any] = [request.asset, request.owner, request.bot or NATIVE, plan["strategy"], plan["salt"]]
+    details = _details(plan, request)
+    intent = f"Deploy a managed vault (unaudited) at {details['predictedAddress']} owned by {request.owner}"
+    step = Step(
+        kind="deploy",
+        to=plan["factory"],
+        data=DEPLOY.encode(args),
+        value=0,
+        chain_id=request.chain_id,
+        decoded=DEPLOY.describe(args),
+        description="Deploy a managed vault through its factory",
+        intent=intent,
+        target_label="Managed vault factory",
+    )
+    return Build(steps=(step,), spends=(), inputs=(), outputs=(), warnings=(UNAUDITED,), details=details)
+
+
+def _details(plan: Any, request: DeployRequest) -> dict[str, Any]:
+    salt, init_code_hash = (bytes.fromhex(plan[member][2:]) for member in ("salt", "hash"))
+    return {
+        "factory": plan["factory"],
+        "predictedAddress": create2_address(plan["factory"], salt, init_code_hash),
+        "salt": plan["salt"],
+        "initCodeHash": plan["hash"],
+        "params": {
+            "asset": request.asset,
+            "owner": request.owner,
+            "bot": request.bot,
+            "strategy": plan["strategy"],
+        },
+    }
+
+
+async def _free_salt(chain: Chain, block: Block, factory: Address, init_code_hash: bytes) -> bytes:
+    """The first salt whose address has no code yet. The hash commits to every argument already."""
+    salts = [keccak256(init_code_hash + number.to_bytes(32)) for number in range(_TWINS_TRIED)]
+    codes = await asyncio.gather(
+        *(chain.code(create2_address(factory, salt, init_code_hash), block=block) for salt in salts)
+    )
+    for salt, code in zip(salts, codes, strict=True):
+        if not code:
+            return salt
+    raise refused("owner", Reason.CONFLICT, f"has {_TWINS_TRIED} such vaults already")
+
+
+async def _rehearse(
+    chain: Chain, block: Block, factory: Address, owner: Address, args: list[Any], predicted: Address
+) -> None:
+    """What the factory itself would return must be the predicted address."""
+    try:
+        answer = await chain.call(factory, DEPLOY.encode(args), block=block, sender=owner)
+    except RpcError as error:
+        why = revert_reason(revert_data(error) or b"")
+        raise UpstreamError(
+            f"The factory would not deploy this vault: {why}.", reason=Reason.REVERTED
+        ) from None
+    if answer[-20:] != address_bytes(predicted):
+        raise UpstreamError(
+            "The factory would deploy at another address than predicted.", reason=Reason.UNSAFE_ANSWER
+        )

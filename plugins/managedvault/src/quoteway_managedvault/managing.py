@@ -1,0 +1,265 @@
+"""Management actions and rebalancing: who may, what is sent, and a rehearsal by the caller before it is
+offered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from quoteway import (
+    MAX_UINT256,
+    NATIVE,
+    Address,
+    Block,
+    Build,
+    FieldError,
+    InvalidRequest,
+    Quote,
+    Reason,
+    RpcError,
+    SealedQuote,
+    Step,
+    UpstreamError,
+    VaultRequest,
+)
+from quoteway.evm.abi import Function, function
+from quoteway.evm.address import checksum, parse_address
+from quoteway.evm.chain import Call, Chain
+from quoteway.evm.erc20 import word
+from quoteway.evm.reverts import revert_data, revert_reason
+from quoteway.evm.units import format_units
+from quoteway_erc4626.facts import VaultFacts
+from quoteway_erc4626.interface import LIMITS, READ_GAS, TOTAL_ASSETS
+from quoteway_erc4626.orders import refused
+
+from quoteway_managedvault.contracts import (
+    BOT,
+    IDLE_ASSETS,
+    OWNER,
+    REBALANCE,
+    REFUSALS,
+    ROLE_ERRORS,
+    STRATEGIES,
+    UNAUDITED,
+)
+from quoteway_managedvault.deployments import Deployment
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """A management function, who may call it, and the request member its argument comes from."""
+
+    call: Function
+    role: Literal["owner", "owner or bot"]
+    argument: Literal["amount", "bot", "strategy"] | None = None
+
+
+DUTIES: Mapping[str, Duty] = {
+    "harvest": Duty(function("harvest()"), "owner or bot"),
+    "pause": Duty(function("pause()"), "owner or bot"),
+    "unpause": Duty(function("unpause()"), "owner"),
+    "setBot": Duty(function("setBot(address bot)"), "owner", "bot"),
+    "setCap": Duty(function("setCap(uint256 cap)"), "owner", "amount"),
+    "addStrategy": Duty(function("addStrategy(address strategy)"), "owner", "strategy"),
+    "removeStrategy": Duty(function("removeStrategy(address strategy)"), "owner", "strategy"),
+}
+"""By the action's name."""
+
+REBALANCE_DUTY = Duty(REBALANCE, "owner or bot")
+
+
+async def quote_duty(
+    chain: Chain, block: Block, deployment: Deployment, request: VaultRequest, facts: VaultFacts
+) -> Quote:
+    """The calls of an action, rehearsed as the caller at ``block``.
+
+    Raises ``InvalidRequest`` with reason ``role_required`` (``details.requiredRole``) when the vault refuses
+    the caller, and with the member at fault when it refuses the call.
+    """
+    if request.action == "rebalance":
+        duty, calls = REBALANCE_DUTY, await _moves(chain, block, deployment, request, facts)
+    else:
+        duty = DUTIES[request.action]
+        calls = [_arguments(duty, deployment, request)]
+    role = await _role(chain, block, facts.address, duty, request.sender)
+    await asyncio.gather(
+        *(_rehearse(chain, block, duty, args, request.sender, facts.address, role) for args in calls)
+    )
+    return Quote(
+        inputs=(),
+        outputs=(),
+        block=block,
+        plan={"calls": calls},
+        slippage_bps=request.slippage_bps,
+        warnings=(UNAUDITED,),
+        details={"requiredRole": role},
+    )
+
+
+async def build_duty(chain: Chain, sealed: SealedQuote, request: VaultRequest, facts: VaultFacts) -> Build:
+    """One transaction per call of the quote."""
+    duty = REBALANCE_DUTY if request.action == "rebalance" else DUTIES[request.action]
+    role = await _role(chain, await chain.head(), facts.address, duty, request.sender)
+    steps = []
+    for args in sealed.plan["calls"]:
+        intent = _intent(request.action, args, facts)
+        steps.append(
+            Step(
+                kind=request.action,
+                to=facts.address,
+                data=duty.call.encode(args),
+                value=0,
+                chain_id=request.chain_id,
+                decoded=duty.call.describe(args),
+                description=f"{request.action} of managed vault {facts.address}",
+                intent=intent,
+                target_label="Managed vault",
+            )
+        )
+    return Build(
+        steps=tuple(steps),
+        spends=(),
+        inputs=(),
+        outputs=(),
+        warnings=(UNAUDITED,),
+        details={"requiredRole": role},
+    )
+
+
+def _arguments(duty: Duty, deployment: Deployment, request: VaultRequest) -> list[Any]:
+    match duty.argument:
+        case None:
+            return []
+        case "amount":
+            return [MAX_UINT256 if request.amount is None else request.amount]
+        case "bot":
+            if request.bot is None:
+                raise refused("bot", Reason.MISSING, f"is needed for {request.action}")
+            return [request.bot]
+        case "strategy":
+            return [_named_strategy(deployment, request)]
+
+
+def _named_strategy(deployment: Deployment, request: VaultRequest) -> Address:
+    """A strategy by its offered id, or by any address: the vault itself judges it."""
+    if request.strategy is None:
+        raise refused("strategy", Reason.MISSING, f"is needed for {request.action}")
+    if request.strategy in deployment.strategies:
+        return deployment.strategies[request.strategy]
+    try:
+        return parse_address(request.strategy)
+    except ValueError as error:
+        known = ", ".join(deployment.strategies) or "none"
+        raise refused(
+            "strategy", Reason.INVALID_FORMAT, f"is no address ({error}), nor one of: {known}"
+        ) from None
+
+
+async def _moves(
+    chain: Chain, block: Block, deployment: Deployment, request: VaultRequest, facts: VaultFacts
+) -> list[list[Any]]:
+    """The ``rebalance`` calls: idle money first, then what the other strategies can pay, in the vault's
+    order."""
+    vault = facts.address
+    listing, idle, total = await chain.call_many(
+        [
+            Call(vault, STRATEGIES.encode([])),
+            Call(vault, IDLE_ASSETS.encode([])),
+            Call(vault, TOTAL_ASSETS.encode([]), gas=READ_GAS),
+        ],
+        block=block,
+    )
+    if not isinstance(listing, bytes) or word(total) is None:
+        raise UpstreamError("The vault's strategies cannot be read.", reason=Reason.PROVIDER_ERROR)
+    (strategies,) = STRATEGIES.decode_output(listing)
+    if not strategies:
+        raise refused("strategy", Reason.CONFLICT, "the vault has no strategy")
+    least = (word(total) or 0) * (10_000 - request.slippage_bps) // 10_000
+    sources = {vault: word(idle) or 0}
+    target = strategies[0]
+    if request.strategy is not None:
+        target = _named_strategy(deployment, request)
+        if target not in strategies:
+            raise refused("strategy", Reason.OUT_OF_RANGE, f"must be one of: {', '.join(strategies)}")
+        others = [strategy for strategy in strategies if strategy != target]
+        limits = await chain.call_many(
+            [Call(each, LIMITS["withdraw"].encode([vault]), gas=READ_GAS) for each in others], block=block
+        )
+        sources |= {each: word(limit) or 0 for each, limit in zip(others, limits, strict=True)}
+    if request.amount is None:
+        moves = [[source, target, MAX_UINT256, least] for source, held in sources.items() if held]
+    else:
+        moves, wanted = [], request.amount
+        for source, held in sources.items():
+            if taken := min(held, wanted):
+                moves.append([source, target, taken, least])
+                wanted -= taken
+        if wanted:
+            raise refused(
+                "amount", Reason.AMOUNT_TOO_HIGH, f"only {request.amount - wanted} base units can be moved"
+            )
+    if not moves:
+        raise refused("strategy", Reason.CONFLICT, "there is nothing to move")
+    return moves
+
+
+async def _role(chain: Chain, block: Block, vault: Address, duty: Duty, caller: Address) -> dict[str, Any]:
+    """``requiredRole`` of the answer. ``holder`` is the caller where it holds the role, else the owner."""
+    owner, bot = (
+        None if (value := word(answer)) is None else checksum(f"0x{value:040x}")
+        for answer in await chain.call_many(
+            [Call(vault, OWNER.encode([])), Call(vault, BOT.encode([]))], block=block
+        )
+    )
+    holders = [
+        holder for holder in (owner, bot if duty.role != "owner" else None) if holder not in (None, NATIVE)
+    ]
+    has_role = caller in holders
+    return {"name": duty.role, "holder": caller if has_role else owner, "callerHasRole": has_role}
+
+
+async def _rehearse(
+    chain: Chain,
+    block: Block,
+    duty: Duty,
+    args: Sequence[Any],
+    caller: Address,
+    vault: Address,
+    role: Mapping[str, Any],
+) -> None:
+    """The call as the caller would make it: the vault itself says whether it may, and whether it works."""
+    try:
+        await chain.call(vault, duty.call.encode(args), block=block, sender=caller)
+    except RpcError as error:
+        data = revert_data(error) or b""
+        if data[:4] in ROLE_ERRORS:
+            message = f"{caller} does not hold the role {role['name']!r} of this vault; {role['holder']} does"
+            raise InvalidRequest(
+                f"address: {message}.",
+                reason=Reason.ROLE_REQUIRED,
+                fields=[FieldError("address", Reason.ROLE_REQUIRED, message)],
+                extra={"requiredRole": dict(role)},
+            ) from None
+        if data[:4] in REFUSALS:
+            member, message = REFUSALS[data[:4]]
+            raise refused(member, Reason.CONFLICT, message) from None
+        raise UpstreamError(
+            f"The vault would refuse this: {revert_reason(data)}.",
+            reason=Reason.REVERTED,
+            retryable=False,
+            extra={"requiredRole": dict(role)},
+        ) from None
+
+
+def _intent(action: str, args: Sequence[Any], facts: VaultFacts) -> str:
+    if action != "rebalance":
+        shown = ", ".join("no limit" if arg == MAX_UINT256 else str(arg) for arg in args)
+        return f"Call {action}({shown}) on managed vault {facts.address}"
+    source, target, assets, _ = args
+    amount = "all assets"
+    if assets != MAX_UINT256:
+        amount = f"{format_units(assets, facts.asset.decimals)} {facts.asset.symbol or facts.asset.address}"
+    origin = "idle money" if source == facts.address else source
+    return f"Move {amount} of managed vault {facts.address} from {origin} to {target}"

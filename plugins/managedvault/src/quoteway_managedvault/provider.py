@@ -1,0 +1,120 @@
+"""The provider of managed vaults: what every ERC-4626 vault has, and deployment, management and
+rebalancing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cachetools import LRUCache
+from quoteway import (
+    Address,
+    Build,
+    Context,
+    DeployRequest,
+    NotFound,
+    Notice,
+    Quote,
+    Reason,
+    SealedQuote,
+    UpstreamError,
+    VaultRequest,
+)
+from quoteway.evm.address import checksum
+from quoteway.evm.chain import Call
+from quoteway.evm.erc20 import word
+from quoteway_erc4626.facts import VaultFacts, listed
+from quoteway_erc4626.provider import TokenizedVaults
+
+from quoteway_managedvault.contracts import IS_VAULT, UNAUDITED, VAULT_COUNT, VAULTS
+from quoteway_managedvault.deploying import build_deployment, quote_deployment
+from quoteway_managedvault.deployments import deployments_of
+from quoteway_managedvault.managing import DUTIES, build_duty, quote_duty
+
+MAX_LISTED = 500
+"""The newest so many vaults of a factory are listed; anyone may deploy more, all of them are found by id."""
+
+
+class ManagedVaultProvider(TokenizedVaults):
+    """The vaults of ``ManagedVaultFactory``. Unaudited, and said so beside every quote and action."""
+
+    id = "managedvault"
+    title = "Managed vaults (unaudited)"
+    manage_actions = tuple(DUTIES)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._deployments = deployments_of(context)
+        self.networks = frozenset(self._deployments)
+        self._vaults: LRUCache[tuple[int, int], Address] = LRUCache(8192)
+
+    def contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """The factory; a vault is a target for the caller who named it."""
+        deployment = self._deployments.get(chain_id)
+        return {deployment.factory: "Managed vault factory"} if deployment else {}
+
+    def warnings(self, facts: VaultFacts) -> tuple[Notice, ...]:
+        """See ``TokenizedVaults``."""
+        return (UNAUDITED,)
+
+    async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
+        """See ``TokenizedVaults``: the factory's own list, newest first. What it has listed does not
+        change."""
+        deployment = self._deployments.get(chain_id)
+        if deployment is None:
+            return []
+        chain = self.context.chain(chain_id)
+        (counted,) = await chain.call_many([Call(deployment.factory, VAULT_COUNT.encode([]))])
+        count = word(counted)
+        if count is None:
+            raise UpstreamError("The managed vaults cannot be listed.", reason=Reason.PROVIDER_ERROR)
+        indexes = range(max(0, count - MAX_LISTED), count)
+        unknown = [index for index in indexes if (chain_id, index) not in self._vaults]
+        reads = [Call(deployment.factory, VAULTS.encode([index])) for index in unknown]
+        for index, answer in zip(unknown, await chain.call_many(reads) if reads else (), strict=True):
+            value = word(answer)
+            if value is not None:
+                self._vaults[chain_id, index] = checksum(f"0x{value:040x}")
+        found = [self._vaults.get((chain_id, index)) for index in reversed(indexes)]
+        return [await self._own(chain_id, address) for address in found if address is not None]
+
+    async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
+        """See ``TokenizedVaults``: the factory tells its own from others."""
+        deployment = self._deployments[chain_id]
+        (answer,) = await self.context.chain(chain_id).call_many(
+            [Call(deployment.factory, IS_VAULT.encode([address]))]
+        )
+        return await self._own(chain_id, address) if word(answer) == 1 else None
+
+    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
+        """See ``VaultProvider``; raises as ``quote_deployment``, ``quote_duty`` and ``quote_vault`` do."""
+        deployment = self._deployments.get(request.chain_id)
+        if deployment is None:
+            return None
+        chain = self.context.chain(request.chain_id)
+        if isinstance(request, DeployRequest):
+            return await quote_deployment(chain, await chain.head(), deployment, self.book, request)
+        if not _is_duty(request):
+            return await super().quote(request)
+        facts = await self.facts(request.vault_id)
+        if facts is None:
+            return None
+        return await quote_duty(chain, await chain.head(), deployment, request, facts)
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """See ``VaultProvider``."""
+        request = sealed.request
+        if isinstance(request, DeployRequest):
+            return await build_deployment(sealed, request)
+        if not isinstance(request, VaultRequest) or not _is_duty(request):
+            return await super().build(sealed)
+        facts = await self.facts(request.vault_id)
+        if facts is None:
+            raise NotFound("The vault of this quote is unknown.", reason=Reason.QUOTE_INVALID)
+        return await build_duty(self.context.chain(request.chain_id), sealed, request, facts)
+
+    async def _own(self, chain_id: int, address: Address) -> VaultFacts:
+        return listed(await self.book.find(chain_id, address), "managedvault", "managed")
+
+
+def _is_duty(request: VaultRequest) -> bool:
+    return request.action == "rebalance" or request.action in DUTIES
