@@ -10,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, PoolProvider, SwapProvider
+    from quoteway import Context, PoolProvider, PriceSource, SwapProvider
 
 
 @hookimpl
@@ -32,3 +32,10 @@ def quoteway_pool_providers(context: Context) -> Iterable[PoolProvider]:
     from quoteway_uniswap.pool_provider import UniswapPools
 
     return (UniswapPools(context),)
+
+
+@hookimpl
+def quoteway_price_sources(context: Context) -> Iterable[PriceSource]:
+    from quoteway_uniswap.prices import UniswapPrices
+
+    return (UniswapPrices(context),)

@@ -1,69 +1,106 @@
-"""The catalog of a chain's pools, without an indexer: computed candidates, and those of them that stand."""
+"""The catalog of a chain's pools without an indexer: computed candidates, those that stand, their value."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from quoteway import Address, Context, Pool
-from quoteway.evm.abi import function
-from quoteway.evm.chain import Call, Chain
+from quoteway import Address, Block, Context, GatewayError, Pool
+from quoteway.evm.chain import Chain
 from quoteway.evm.single_flight import SingleFlight
 
-from quoteway_uniswap.candidates import PoolRef, sorted_pair
+from quoteway_uniswap.candidates import sorted_pair
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import KnownPool, PoolFinder
-from quoteway_uniswap.liquidity_state import v4_pool_slot
-
-_RESERVES = function("getReserves() returns (uint112, uint112, uint32)")
-_SLOT0 = function("slot0() returns (uint160)")
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
+from quoteway_uniswap.pool_value import principals
+from quoteway_uniswap.standing import StandingPools
+from quoteway_uniswap.state import PoolStates
 
 SEARCH_AGAIN_S = 600
 """How long a list of pools that stand is kept: new ones are seldom."""
-FRESH_S = 15
+FRESH_S = 60
+UNPRICED_FRESH_S = 5
+"""How long a catalog is kept in which a price was not there in time."""
+MOST_TOKENS = 300
+"""Listed tokens that are paired with base tokens, the most trusted lists first."""
 
 
 class PoolCatalog:
     """The pools of listed tokens against base tokens, and configured ones."""
 
     def __init__(
-        self, context: Context, chain: Chain, deployments: Sequence[Deployment], finder: PoolFinder
+        self,
+        context: Context,
+        chain: Chain,
+        deployments: Sequence[Deployment],
+        finder: PoolFinder,
+        states: PoolStates,
     ) -> None:
         self._context = context
         self._chain = chain
         self._deployments = deployments
         self._finder = finder
+        self._states = states
+        self._standing = StandingPools(chain, context.now)
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
-        self._known_at: float | None = None
-        self._rows: list[Pool] = []
-        self._rows_at: float | None = None
+        self._known_until = 0
+        self._rows: dict[str, Pool] = {}
+        self._rows_until = 0
 
     async def known(self) -> list[KnownPool]:
         """The pools that stand. Searched anew after ``SEARCH_AGAIN_S`` seconds."""
-        now = self._context.now()
-        if self._known_at is None or not 0 <= now - self._known_at < SEARCH_AGAIN_S:
+        if self._context.now() >= self._known_until:
             self._known = await self._flights.run("search", self._search)
-            self._known_at = now
+            self._known_until = self._context.now() + SEARCH_AGAIN_S
         return self._known
 
     async def rows(self) -> list[Pool]:
         """The catalog, at most ``FRESH_S`` seconds old."""
-        now = self._context.now()
-        if self._rows_at is None or not 0 <= now - self._rows_at < FRESH_S:
-            self._rows = await self._flights.run("rows", self._describe_all)
-            self._rows_at = now
-        return self._rows
+        if self._context.now() >= self._rows_until:
+            await self._flights.run("rows", self._refresh)
+        return list(self._rows.values())
 
     async def row(self, pool: KnownPool) -> Pool:
-        """One pool, listed or not."""
-        return self._describe(pool)
+        """One pool, listed or not; its value is that of the catalog, where it is listed."""
+        return self._rows.get(pool.id) or self._describe(pool, None)
 
-    async def _describe_all(self) -> list[Pool]:
-        return [self._describe(pool) for pool in await self.known()]
+    async def value(self, pool: KnownPool, block: Block) -> tuple[tuple[int, int] | None, float | None]:
+        """(principal in base units, US dollars) at ``block``, each None where it is not known."""
+        held = (await principals(self._states, block, [pool.ref]))[pool.ref.id]
+        return held, await self._usd(pool, held)
 
-    def _describe(self, pool: KnownPool) -> Pool:
+    async def _refresh(self) -> None:
+        pools = await self.known()
+        block = await self._chain.head()
+        held: Mapping[str, tuple[int, int] | None] = {}
+        try:
+            held = await principals(self._states, block, [pool.ref for pool in pools])
+        except GatewayError as error:
+            self._context.log.warning("pools of %s could not be valued: %s", self._chain.network.slug, error)
+        rows = {}
+        for pool in pools:
+            usd = await self._usd(pool, held.get(pool.ref.id))
+            rows[pool.id] = self._describe(pool, usd)
+        self._rows = rows
+        priced = all(row.tvl_usd is not None for row in rows.values())
+        self._rows_until = self._context.now() + (FRESH_S if priced else UNPRICED_FRESH_S)
+
+    async def _usd(self, pool: KnownPool, held: tuple[int, int] | None) -> float | None:
+        if held is None:
+            return None
+        prices = await self._context.prices(
+            pool.deployment.chain_id, [token.address for token in pool.tokens]
+        )
+        total = 0.0
+        for token, amount in zip(pool.tokens, held, strict=True):
+            price = prices.get(token.address)
+            if price is None or price.usd is None:
+                return None
+            total += amount / 10**token.decimals * price.usd
+        return total
+
+    def _describe(self, pool: KnownPool, tvl_usd: float | None) -> Pool:
         network = self._chain.network
         return Pool(
             id=pool.id,
@@ -77,39 +114,31 @@ class PoolCatalog:
             source="chain",
             updated_at=self._context.now(),
             fee_bps=pool.ref.fee / 100,
+            tvl_usd=tvl_usd,
             hooks=pool.hooks if pool.ref.kind == "v4" and int(pool.hooks, 16) else None,
         )
 
     async def _search(self) -> list[KnownPool]:
         candidates = await self._finder.candidates(await self._pairs())
-        reads = [_existence(ref) for _, ref in candidates]
-        answers = await self._chain.call_many(reads)
-        standing = [
-            (deployment, ref)
-            for (deployment, ref), answer in zip(candidates, answers, strict=True)
-            if isinstance(answer, bytes) and len(answer) >= 32 and int.from_bytes(answer[:32])
-        ]
+        standing = {ref.id for ref in await self._standing.of(ref for _, ref in candidates)}
         found = await asyncio.gather(
-            *(self._finder.adopt(d, ref, self._finder.hooks_of(ref.id)) for d, ref in standing)
+            *(
+                self._finder.adopt(deployment, ref, self._finder.hooks_of(ref.id))
+                for deployment, ref in candidates
+                if ref.id in standing
+            )
         )
         return [pool for pool in found if pool is not None]
 
     async def _pairs(self) -> list[tuple[Address, Address]]:
-        """Listed tokens against base tokens, each pair once."""
+        """Listed tokens and base tokens against base tokens, each pair once."""
+        listed = await self._context.listed_tokens(self._chain.network.chain_id)
+        native_less = [address for address in listed if int(address, 16)][:MOST_TOKENS]
         pairs: dict[tuple[Address, Address], None] = {}
         for deployment in self._deployments:
             bases = deployment.pass_through
-            for token in bases:
+            for token in (*bases, *native_less):
                 for base in bases:
                     if token != base:
                         pairs[sorted_pair(token, base)] = None
         return list(pairs)
-
-
-def _existence(ref: PoolRef) -> Call:
-    """A read whose first word is zero or absent where there is no pool."""
-    if ref.kind == "v2":
-        return Call(ref.target, _RESERVES.encode([]), gas=30_000, max_output=96)
-    if ref.kind == "v3":
-        return Call(ref.target, _SLOT0.encode([]), gas=30_000, max_output=224)
-    return Call(ref.target, _EXTSLOAD.encode([v4_pool_slot(ref.id).to_bytes(32)]), gas=30_000, max_output=32)

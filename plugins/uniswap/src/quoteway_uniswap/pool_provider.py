@@ -61,6 +61,7 @@ from quoteway_uniswap.pool_catalog import PoolCatalog
 from quoteway_uniswap.positions import WalletPositions, nft_position, pair_positions
 from quoteway_uniswap.provider import configured_deployments
 from quoteway_uniswap.quoting import gas_of
+from quoteway_uniswap.state import PoolStates
 from quoteway_uniswap.taxes import NO_TAX, TransferTaxes
 
 _LABELS = {"v2": "v2 router", "v3": "v3 position manager", "v4": "v4 position manager"}
@@ -362,13 +363,13 @@ class UniswapPools(PoolProvider):
         desk = self._desks.get(chain_id)
         if desk is None:
             chain, deployments = self._context.chain(chain_id), self._deployments[chain_id]
-            logs = Logs(chain)
+            logs, states = Logs(chain), PoolStates(chain)
             finder = PoolFinder(self._context, chain, deployments, logs)
             desk = self._desks[chain_id] = _Desk(
                 chain,
                 finder,
                 WalletPositions(chain, deployments, logs),
-                PoolCatalog(self._context, chain, deployments, finder),
+                PoolCatalog(self._context, chain, deployments, finder, states),
                 TransferTaxes(chain, deployments, self._context.now),
             )
         return desk

@@ -1,0 +1,300 @@
+"""USD prices of tokens from the chain's own pools.
+
+Every pool between a token and a base token names a price; the answer is their median weighted by depth: what
+moves a pool's price by two per cent, in dollars, on its thinner side. Dollar tokens are the anchors, checked
+against each other; none is taken for a dollar when the others disagree. The same is read at a few earlier
+blocks, and the median over time is the price: who moves the pools for a block, or a few, moves nothing. Below
+the depth floor there is no price.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+from quoteway import NATIVE, Address, Block, Context, GatewayError, Price, PriceSource
+from quoteway.evm.chain import Chain
+from quoteway.evm.single_flight import SingleFlight
+from quoteway_amm import BandExceeded, ConcentratedPool, Pool, V2Pool, swap_exact_in
+
+from quoteway_uniswap.candidates import PoolRef, pools_of_pair, sorted_pair
+from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.provider import configured_deployments
+from quoteway_uniswap.standing import StandingPools
+from quoteway_uniswap.state import PoolStates
+
+DEPTH_FLOOR_USD = 5_000.0
+SINGLE_POOL_FLOOR_USD = 25_000.0
+"""What two per cent must cost when one pool alone names the price."""
+
+_SAMPLE_EVERY_BLOCKS = 20
+_SAMPLES = 5
+"""Earlier blocks looked at, so far back as nodes without an archive keep state (128 blocks)."""
+_BAND = 0.02
+_UP, _DOWN = math.sqrt(1 + _BAND), math.sqrt(1 / (1 + _BAND))
+_AMOUNT = 1 << 126
+_DEPEG = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A price at one block: US dollars of a whole token, depth in dollars behind it, by how many pools, and
+    how far these are apart (weighted mean deviation, a fraction)."""
+
+    usd: float
+    depth_usd: float
+    pools: int
+    spread: float
+
+
+@dataclass(slots=True)
+class _Sample:
+    """The prices found at one block; None: looked for and not found."""
+
+    spots: dict[Address, Spot | None] = field(default_factory=dict)
+
+
+class UniswapPrices(PriceSource):
+    """The prices of all chains with deployment rows that name dollar tokens."""
+
+    id = "uniswap"
+    title = "Uniswap pools"
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._deployments = {
+            chain_id: rows
+            for chain_id, rows in configured_deployments(context).items()
+            if any(row.usd_tokens for row in rows)
+        }
+        self.networks = frozenset(self._deployments)
+        self._chains: dict[int, ChainPrices] = {}
+
+    async def prices(
+        self, chain_id: int, addresses: Sequence[Address], block: Block
+    ) -> Mapping[Address, Price]:
+        """See ``PriceSource``."""
+        if chain_id not in self._deployments:
+            return {}
+        prices = self._chains.get(chain_id)
+        if prices is None:
+            chain = self._context.chain(chain_id)
+            prices = ChainPrices(self._context, chain, self._deployments[chain_id])
+            self._chains[chain_id] = prices
+        return await prices.at(addresses, block)
+
+
+class ChainPrices:
+    """The prices of one chain."""
+
+    def __init__(self, context: Context, chain: Chain, deployments: Sequence[Deployment]) -> None:
+        self._context = context
+        self._chain = chain
+        self._deployments = deployments
+        self._usd = tuple(dict.fromkeys(token for row in deployments for token in row.usd_tokens))
+        self._bases = tuple(
+            dict.fromkeys((*self._usd, *(token for row in deployments for token in row.pass_through)))
+        )
+        self._wrapped = deployments[0].wrapped_native
+        self._standing = StandingPools(chain, context.now)
+        self._states = PoolStates(chain)
+        self._samples: LRUCache[str, _Sample] = LRUCache(2 * _SAMPLES)
+        self._blocks: LRUCache[int, Block] = LRUCache(4 * _SAMPLES)
+        self._flights = SingleFlight()
+
+    async def at(self, addresses: Sequence[Address], block: Block) -> dict[Address, Price]:
+        """The prices at ``block`` of those of the tokens that have pools here.
+
+        Raises UpstreamError when the chain cannot be read at ``block``; earlier blocks that cannot be read
+        lower the confidence.
+        """
+        tokens = [self._erc20(address) for address in addresses]
+        now = await self._sample(block, tokens)
+        earlier = await asyncio.gather(*(self._earlier(number, tokens) for number in self._numbers(block)))
+        found = {}
+        for address, token in zip(addresses, tokens, strict=True):
+            history = [spots[token] for spots in earlier if spots is not None and token in spots]
+            price = _price(now.get(token), history, block)
+            if price is not None:
+                found[address] = price
+        return found
+
+    async def spot(self, address: Address, block: Block) -> Spot | None:
+        """The price at one block alone, which whoever sends its transactions may have made."""
+        token = self._erc20(address)
+        return (await self._sample(block, [token])).get(token)
+
+    def _erc20(self, address: Address) -> Address:
+        return self._wrapped if address == NATIVE else address
+
+    def _numbers(self, block: Block) -> list[int]:
+        """Earlier blocks on a grid, so that the next heads look at the same ones."""
+        last = (block.number - 1) // _SAMPLE_EVERY_BLOCKS * _SAMPLE_EVERY_BLOCKS
+        numbers = (last - step * _SAMPLE_EVERY_BLOCKS for step in range(_SAMPLES))
+        return [number for number in numbers if number > 0]
+
+    async def _earlier(self, number: int, tokens: Sequence[Address]) -> dict[Address, Spot | None] | None:
+        try:
+            block = self._blocks.get(number)
+            if block is None:
+                block = self._blocks[number] = await self._chain.block(number)
+            return await self._sample(block, tokens)
+        except GatewayError:
+            return None
+
+    async def _sample(self, block: Block, tokens: Sequence[Address]) -> dict[Address, Spot | None]:
+        sample = self._samples.get(block.hash)
+        if sample is None:
+            sample = self._samples[block.hash] = _Sample()
+        missing = tuple(sorted({*tokens, *self._bases} - sample.spots.keys()))
+        if missing:
+            await self._flights.run((block.hash, missing), lambda: self._fill(sample, block, missing))
+        return sample.spots
+
+    async def _fill(self, sample: _Sample, block: Block, tokens: Sequence[Address]) -> None:
+        first = [token for token in tokens if token in self._bases]
+        others = [token for token in tokens if token not in self._bases]
+        if first:
+            pairs = {sorted_pair(one, other) for one in self._bases for other in self._bases if one != other}
+            pools = await self._load(block, pairs)
+            decimals = await self._decimals(self._bases)
+            sample.spots |= _base_prices(self._usd, self._bases, pools, decimals, self._wrapped)
+        if others:
+            pairs = {sorted_pair(token, base) for token in others for base in self._bases}
+            pools = await self._load(block, pairs)
+            decimals = await self._decimals((*others, *self._bases))
+            known = {base: spot for base in self._bases if (spot := sample.spots.get(base)) is not None}
+            edges = _edges(pools, decimals, self._wrapped)
+            for token in others:
+                sample.spots[token] = _weighed(token, edges, known)
+
+    async def _load(self, block: Block, pairs: Iterable[tuple[Address, Address]]) -> list[Pool]:
+        refs: list[PoolRef] = []
+        for row in self._deployments:
+            for pair in pairs:
+                refs += pools_of_pair(row, *pair)
+        pools = await self._states.load(block, await self._standing.of(refs))
+        return [pool for pool in pools if pool.has_liquidity]
+
+    async def _decimals(self, tokens: Iterable[Address]) -> dict[Address, int]:
+        chain_id = self._chain.network.chain_id
+        wanted = list(dict.fromkeys(tokens))
+        found = await asyncio.gather(*(self._context.token(chain_id, token) for token in wanted))
+        return {token.address: token.decimals for token in found if token is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """What one pool says of a token: whole ``other`` coins for one, and the depth in such coins."""
+
+    token: Address
+    other: Address
+    ratio: float
+    depth: float
+
+
+def _edges(pools: Iterable[Pool], decimals: Mapping[Address, int], native_as: Address) -> list[_Edge]:
+    """Both directions of every pool."""
+    edges = []
+    for pool in pools:
+        token0, token1 = (native_as if t == NATIVE else t for t in (pool.token0, pool.token1))
+        if token0 not in decimals or token1 not in decimals:
+            continue
+        numerator, denominator = pool.mid_price(True)
+        if not numerator or not denominator:
+            continue
+        try:
+            ratio = numerator / denominator * 10.0 ** (decimals[token0] - decimals[token1])
+            depth0, depth1 = (
+                amount / 10.0 ** decimals[token]
+                for amount, token in zip(depth_of(pool), (token0, token1), strict=True)
+            )
+        except OverflowError:
+            continue
+        if ratio > 0 and math.isfinite(ratio):
+            edges.append(_Edge(token0, token1, ratio, depth1))
+            edges.append(_Edge(token1, token0, 1 / ratio, depth0))
+    return edges
+
+
+def depth_of(pool: Pool) -> tuple[int, int]:
+    """What of (token0, token1) moves the price by two per cent: token0 to lower it, token1 to raise it; the
+    thinner of both ways counts, each told in both tokens."""
+    if isinstance(pool, V2Pool):
+        # From x to x * sqrt(1.02) on either side.
+        share = _UP - 1
+        return int(pool.reserve0 * share), int(pool.reserve1 * share)
+    if not isinstance(pool, ConcentratedPool):
+        return 0, 0
+    try:
+        down = swap_exact_in(pool, True, _AMOUNT, int(pool.sqrt_price_x96 * _DOWN))
+        up = swap_exact_in(pool, False, _AMOUNT, int(pool.sqrt_price_x96 * _UP))
+    except (BandExceeded, ValueError):
+        return 0, 0
+    return min(down.amount_in, up.amount_out), min(down.amount_out, up.amount_in)
+
+
+def _base_prices(
+    usd: Sequence[Address],
+    bases: Sequence[Address],
+    pools: Sequence[Pool],
+    decimals: Mapping[Address, int],
+    wrapped: Address,
+) -> dict[Address, Spot | None]:
+    """Dollar tokens against each other, then the other base tokens against these, then against all."""
+    edges = _edges(pools, decimals, wrapped)
+    known: dict[Address, Spot] = {}
+    for token in usd:
+        peers = [edge for edge in edges if edge.token == token and edge.other in usd and edge.depth > 0]
+        # Each peer once, by its deepest pool; with itself they vote, so that one token off its peg loses.
+        best = {edge.other: edge for edge in sorted(peers, key=lambda edge: edge.depth)}
+        votes = sorted([1.0, *(edge.ratio for edge in best.values())])
+        agreed = votes[(len(votes) - 1) // 2]
+        depth = sum(edge.depth for edge in peers)
+        off = abs(agreed - 1)
+        if len(votes) < 3 and votes[-1] / votes[0] - 1 > _DEPEG:
+            continue  # two that disagree: nobody knows which is off
+        known[token] = Spot(agreed, depth, len(peers), off)
+    for _ in range(2):
+        for base in bases:
+            if base not in known and (spot := _weighed(base, edges, known)) is not None:
+                known[base] = spot
+    return {base: known.get(base) for base in bases}
+
+
+def _weighed(token: Address, edges: Sequence[_Edge], known: Mapping[Address, Spot]) -> Spot | None:
+    """The median of what pools say, weighted by depth in dollars; None below the floor."""
+    said = sorted(
+        (edge.ratio * known[edge.other].usd, edge.depth * known[edge.other].usd)
+        for edge in edges
+        if edge.token == token and edge.other in known and edge.depth > 0
+    )
+    depth = sum(weight for _, weight in said)
+    floor = DEPTH_FLOOR_USD if len(said) > 1 else SINGLE_POOL_FLOOR_USD
+    if not said or depth < floor:
+        return None
+    reached, usd = 0.0, said[-1][0]
+    for price, weight in said:
+        reached += weight
+        if reached >= depth / 2:
+            usd = price
+            break
+    spread = sum(abs(price / usd - 1) * weight for price, weight in said) / depth
+    return Spot(usd, depth, len(said), spread)
+
+
+def _price(now: Spot | None, history: Sequence[Spot | None], block: Block) -> Price | None:
+    """The median over time; None without depth at ``block``, or at most of the earlier blocks."""
+    spots = [spot for spot in (now, *history) if spot is not None]
+    if now is None or 2 * len(spots) <= len(history):
+        return None
+    ordered = sorted(spot.usd for spot in spots)
+    usd = ordered[(len(ordered) - 1) // 2]
+    depth = min(spot.depth_usd for spot in spots)
+    agreement = max(0.0, 1 - max(now.spread, abs(now.usd / usd - 1)) / 0.05)
+    witnesses = len(spots) / (_SAMPLES + 1)
+    confidence = depth / (depth + SINGLE_POOL_FLOOR_USD) * agreement * (0.5 + 0.5 * min(1.0, witnesses))
+    return Price(usd, "uniswap", block, round(confidence, 4))
