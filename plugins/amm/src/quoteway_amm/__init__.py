@@ -41,6 +41,7 @@ from quoteway_amm.routing import (
     best_path_exact_out,
     native_price,
 )
+from quoteway_amm.swap_fees import fees_of_swap
 from quoteway_amm.swap_math import combined_fee
 from quoteway_amm.tick_math import (
     MAX_SQRT_RATIO,
@@ -86,6 +87,7 @@ __all__ = [
     "exact_in_taxed",
     "fee_growth_inside",
     "fees_earned",
+    "fees_of_swap",
     "full_range",
     "get_amount_in",
     "get_amount_out",
