@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     MakeGateway = Callable[..., Awaitable[Gateway]]
 
 
+# The suites' assertions show their values, as those of test modules do.
+pytest.register_assert_rewrite("quoteway.testing.conformance")
+
+
 @pytest.fixture(scope="session")
 def devnet() -> Iterator[Devnet]:
     """The running devnet. Tests that change its state use ``fresh_devnet``."""

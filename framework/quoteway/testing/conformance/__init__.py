@@ -1,0 +1,12 @@
+"""What every provider must do, as test classes to subclass: see the how-to "Test a provider".
+
+Each suite runs the provider inside a real gateway on the devnet. A subclass gives its ``provider_id`` and
+the fixtures named in the docstring of its suite; pytest finds the rest (``asyncio_mode = "auto"``).
+"""
+
+from quoteway.testing.conformance.catalogs import CatalogConformance
+from quoteway.testing.conformance.pools import PoolConformance
+from quoteway.testing.conformance.swaps import SwapConformance
+from quoteway.testing.conformance.vaults import VaultConformance
+
+__all__ = ["CatalogConformance", "PoolConformance", "SwapConformance", "VaultConformance"]

@@ -1,0 +1,153 @@
+"""What is asked of every provider, whatever it provides."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from quoteway import Capability, GatewayError, Provider, UpstreamError
+from quoteway.evm.address import checksum
+from quoteway.plugins import PROVIDER_ID
+
+if TYPE_CHECKING:
+    from quoteway.evm.chain import Chain
+    from quoteway.gateway import Gateway
+
+MAX_BLOCK_S = 0.05
+"""How long a provider may keep the event loop from everybody else's requests."""
+
+STRANGER = "0x0000000000000000000057ac6e00000057Ac6e00"
+"""An account that holds nothing, and no contract."""
+
+_CANCEL_S = 1.0
+_ROUNDS = 3
+
+
+class ProviderConformance:
+    """Identity, cancellation, and silence about secrets.
+
+    A subclass gives ``provider_id`` and the fixture ``gateway``: a started gateway on the devnet with the
+    plugin under test in it. ``secrets`` lists texts that must never show (keys the test configures); the
+    networks' endpoints always count as such.
+    """
+
+    capability: ClassVar[Capability]
+    provider_id: ClassVar[str]
+    secrets: ClassVar[Sequence[str]] = ()
+
+    @pytest.fixture
+    def gateway(self) -> Gateway:
+        pytest.fail(f"{type(self).__name__} gives no fixture `gateway`")
+
+    @pytest.fixture
+    def provider(self, gateway: Gateway) -> Any:
+        """The provider under test, as the gateway has it."""
+        found = gateway.registry.get(self.capability, self.provider_id)
+        if found is None:
+            refused = [(p.name, p.reason, p.detail) for p in gateway.registry.plugins if p.reason]
+            pytest.fail(f"no enabled {self.capability} provider {self.provider_id!r}; refused: {refused}")
+        return found
+
+    def test_identity(self, gateway: Gateway, provider: Provider) -> None:
+        assert PROVIDER_ID.fullmatch(provider.id), f"id {provider.id!r}: lowercase letters, digits, dashes"
+        assert provider.title.strip(), "title: a name for people"
+        served = {network.chain_id for network in gateway.runtime.networks}
+        assert provider.networks, "networks: the chain ids served"
+        assert provider.networks & served, "it serves none of the networks of the gateway it is tested in"
+        for chain_id in provider.networks & served:
+            contracts, spenders = provider.contracts(chain_id), provider.spenders(chain_id)
+            for address in (*contracts, *spenders):
+                assert address == checksum(address), f"{address} is not in EIP-55 form"
+            assert all(label.strip() for label in contracts.values()), "contracts: labels for people"
+
+    async def test_healthy_answers_at_once(self, provider: Provider) -> None:
+        started = time.perf_counter()
+        assert await provider.healthy() in (True, False, None)
+        assert time.perf_counter() - started < 0.2, "healthy() answers from memory"
+
+
+async def longest_block(work: Callable[[], Awaitable[object]]) -> float:
+    """The longest time in seconds that the event loop was kept while ``work`` ran: the best of three rounds,
+    so that a busy machine is not taken for a blocking provider."""
+    return min([await _longest_block(work) for _ in range(_ROUNDS)])
+
+
+async def _longest_block(work: Callable[[], Awaitable[object]]) -> float:
+    longest = 0.0
+
+    async def beat() -> None:
+        nonlocal longest
+        last = time.perf_counter()
+        while True:
+            await asyncio.sleep(0)
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+
+    heart = asyncio.create_task(beat())
+    await asyncio.sleep(0)
+    try:
+        await work()
+    finally:
+        heart.cancel()
+    return longest
+
+
+async def assert_cancellable(gateway: Gateway, work: Callable[[], Awaitable[object]]) -> None:
+    """Cancels ``work`` while its chain reads hang: it must end, not swallow the cancellation."""
+
+    async def hang(method: str, params: Sequence[Any], timeout_s: float) -> Any:
+        await asyncio.sleep(3600)
+
+    with _forwarding(gateway, hang):
+        task = asyncio.ensure_future(work())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=_CANCEL_S)
+    assert done, f"still running {_CANCEL_S:g} s after it was cancelled"
+    if not task.cancelled():
+        task.exception()
+
+
+async def assert_silent(
+    gateway: Gateway,
+    secrets: Sequence[str],
+    caplog: pytest.LogCaptureFixture,
+    work: Callable[[], Awaitable[object]],
+) -> None:
+    """Runs ``work`` with nodes that fail: only errors of the closed set come out, no secret in any text."""
+    endpoints = [e.url for network in gateway.runtime.networks for e in network.endpoints]
+
+    async def fail(method: str, params: Sequence[Any], timeout_s: float) -> Any:
+        raise UpstreamError("No node answers.")
+
+    said = []
+    with _forwarding(gateway, fail):
+        try:
+            await work()
+        except GatewayError as error:
+            said.append(error.message)
+    text = "\n".join([*said, caplog.text])
+    for secret in (*secrets, *endpoints):
+        assert secret not in text, "a secret or an endpoint shows in a log line or an error"
+
+
+class _forwarding:  # noqa: N801 - reads as the context manager that it is
+    """Every chain of the gateway dispatches through ``forward`` inside; heads are read anew."""
+
+    def __init__(self, gateway: Gateway, forward: Any) -> None:
+        self._chains: list[Chain] = list(gateway.runtime.chains.values())
+        self._forward = forward
+        self._honest: list[Any] = []
+
+    def __enter__(self) -> None:
+        for chain in self._chains:
+            self._honest.append(chain._forward)
+            chain._forward = self._forward
+
+    def __exit__(self, *_: object) -> None:
+        for chain, honest in zip(self._chains, self._honest, strict=True):
+            chain._forward = honest

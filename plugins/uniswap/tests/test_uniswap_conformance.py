@@ -1,0 +1,85 @@
+"""The conformance suites of the product, on this plugin."""
+
+import pytest
+import quoteway_devnet.plugin
+import quoteway_uniswap
+from quoteway import NATIVE, PoolRequest, SwapRequest, Token
+from quoteway.testing.conformance import PoolConformance, SwapConformance
+from quoteway_devnet.accounts import ACCOUNTS
+
+quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+
+pytestmark = pytest.mark.xdist_group("devnet")
+
+WALLET = ACCOUNTS[2].address
+
+
+@pytest.fixture
+async def gateway(fresh_devnet, make_gateway):
+    ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
+    sections = {"devnet": {"enabled": True, "start": False, **ports}}
+    plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
+    return await make_gateway(plugins, plugin_sections=sections)
+
+
+def token(devnet, symbol, slug="devnet"):
+    chain = devnet.chains[slug]
+    if symbol == "ETH":
+        return Token(chain.chain_id, NATIVE, 18, "ETH")
+    row = chain.token(symbol)
+    return Token(chain.chain_id, row.address, row.decimals, row.symbol)
+
+
+class TestSwaps(SwapConformance):
+    provider_id = "uniswap"
+
+    @pytest.fixture
+    def gateway(self, gateway):
+        return gateway
+
+    @pytest.fixture
+    def cases(self, fresh_devnet):
+        def case(sold, bought, amount, slug="devnet"):
+            ends = token(fresh_devnet, sold, slug), token(fresh_devnet, bought, slug)
+            chain_id = ends[0].chain_id
+            return SwapRequest(chain_id, chain_id, *ends, amount, WALLET, WALLET, 50)
+
+        return [
+            case("USDC", "WETH", 10**9),
+            case("ETH", "USDC", 10**18),
+            case("USDT", "ETH", 5 * 10**9),
+            case("PEPE", "DAI", 10**26),
+            case("WETH", "ETH", 10**17),
+            case("USDC", "ETH", 10**9, "devnet-l2"),
+        ]
+
+    @pytest.fixture
+    def unknown(self, fresh_devnet):
+        nowhere = Token(31337, "0x1111111111111111111111111111111111111111", 18, "NONE")
+        return SwapRequest(31337, 31337, token(fresh_devnet, "USDC"), nowhere, 10**6, WALLET, WALLET, 50)
+
+
+class TestPools(PoolConformance):
+    provider_id = "uniswap"
+
+    @pytest.fixture
+    def gateway(self, gateway):
+        return gateway
+
+    @pytest.fixture
+    def cases(self, fresh_devnet):
+        """Adds to one pool of each version, with the native coin on one side of the last."""
+        usdc = fresh_devnet.chains["devnet"].token("USDC").address
+        found = {}
+        for pool in fresh_devnet.chains["devnet"].pools:
+            if usdc in (pool.token0, pool.token1):
+                found.setdefault(pool.protocol, pool)
+        return [
+            PoolRequest(f"31337:{pool.id}", 31337, "add", usdc, 10**9, WALLET, WALLET, 50)
+            for _, pool in sorted(found.items())
+        ]
+
+    @pytest.fixture
+    def unknown(self):
+        pool_id = "31337:0x1111111111111111111111111111111111111111"
+        return PoolRequest(pool_id, 31337, "add", NATIVE, 10**9, WALLET, WALLET, 50)
