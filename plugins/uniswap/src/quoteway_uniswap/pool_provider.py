@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from quoteway import (
     Address,
@@ -58,7 +58,9 @@ from quoteway_uniswap.liquidity_terms import (
 )
 from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_catalog import PoolCatalog
+from quoteway_uniswap.pool_series import INTERVALS_S, Interval, PoolSeries
 from quoteway_uniswap.positions import WalletPositions, nft_position, pair_positions
+from quoteway_uniswap.prices import UniswapPrices
 from quoteway_uniswap.provider import configured_deployments
 from quoteway_uniswap.quoting import gas_of
 from quoteway_uniswap.state import PoolStates
@@ -87,6 +89,7 @@ class _Desk:
     finder: PoolFinder
     wallets: WalletPositions
     catalog: PoolCatalog
+    series: PoolSeries
     taxes: TransferTaxes
 
 
@@ -103,6 +106,7 @@ class UniswapPools(PoolProvider):
         self._lifetime_s: int | None = context.settings.get("lifetime_s")
         self._deployments = configured_deployments(context)
         self.networks = frozenset(self._deployments)
+        self._prices = UniswapPrices(context)
         self._desks: dict[int, _Desk] = {}
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
@@ -355,7 +359,11 @@ class UniswapPools(PoolProvider):
 
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """See ``PoolProvider``."""
-        return None
+        pool = await self._find(pool_id)
+        if pool is None or interval not in INTERVALS_S:
+            return None
+        desk = self._desk(pool.deployment.chain_id)
+        return await desk.series.of(pool, metric, start, end, cast(Interval, interval))
 
     # --- one chain ------------------------------------------------------------------------------------------
 
@@ -370,6 +378,7 @@ class UniswapPools(PoolProvider):
                 finder,
                 WalletPositions(chain, deployments, logs),
                 PoolCatalog(self._context, chain, deployments, finder, states),
+                PoolSeries(self._context, chain, logs, states, self._prices),
                 TransferTaxes(chain, deployments, self._context.now),
             )
         return desk

@@ -1,0 +1,291 @@
+"""What was traded in a pool over a range of blocks, and what fees it paid, to the base unit, from logs alone.
+
+v3 and v4 swaps are walked again on the pool as it stood, which follows from its present ticks and the log of
+what changed them. Volume is what went in, the fee included.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from quoteway import Block, GatewayError, Reason, UpstreamError
+from quoteway.evm.abi import event_topic, function
+from quoteway.evm.chain import Chain
+from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fees_of_swap, tick_at_sqrt_ratio
+
+from quoteway_uniswap.known_pools import KnownPool
+from quoteway_uniswap.liquidity_state import Reading, read_pair, read_ranged, v4_tick_slot
+from quoteway_uniswap.logs import LoggedEvent, Logs
+from quoteway_uniswap.pool_value import whole_pool
+from quoteway_uniswap.state import PoolStates
+
+_V2_SWAP = event_topic("Swap(address,uint256,uint256,uint256,uint256,address)")
+_V3_INITIALIZE = event_topic("Initialize(uint160,int24)")
+_V3_SWAP = event_topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
+_V3_MINT = event_topic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
+_V3_BURN = event_topic("Burn(address,int24,int24,uint128,uint256,uint256)")
+_V3_PROTOCOL = event_topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
+_V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+_V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+_V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
+_V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
+
+_TICKS = function("ticks(int24 tick) returns (uint128)")
+_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
+
+_V2_PROTOCOL_SHARE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """A swap: which side went in (0 or 1), how much, and the fees of it, in base units of that side.
+
+    ``exact`` is False where the pool's state just before is not known, and the fee is the rate of the amount.
+    """
+
+    block: int
+    side: int
+    amount_in: int
+    lp_fee: int
+    protocol_fee: int
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The trades of blocks ``first`` to ``last``; ``first`` is later than asked for when the logs of all
+    blocks took too many requests."""
+
+    first: int
+    last: int
+    trades: tuple[Trade, ...]
+
+
+async def activity(
+    chain: Chain, logs: Logs, states: PoolStates, pool: KnownPool, first: int, last: Block
+) -> Activity:
+    """The pool's trades in blocks ``first`` to ``last``.
+
+    Raises UpstreamError when the chain cannot be read.
+    """
+    kind, target = pool.ref.kind, pool.ref.target
+    if kind == "v2":
+        found = await logs.search(target, [_V2_SWAP], first, last.number)
+        state = await read_pair(chain, last, pool)
+        trades = [trade for log in found.logs for trade in _pair_trades(log, pool, state.fee_on)]
+        return Activity(found.first, last.number, tuple(trades))
+    if kind == "v3":
+        topics: list[str | list[str] | None] = [[_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL]]
+    else:
+        topics = [[_V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL], pool.ref.id]
+    found = await logs.search(target, topics, first, last.number)
+    events = [_Event.read(log) for log in found.logs]
+    if not any(event.name == "swap" for event in events):
+        return Activity(found.first, last.number, ())
+    replay = await _Replay.begin(chain, states, pool, found.first, last, events)
+    trades = [trade for event in events if (trade := replay.step(event)) is not None]
+    return Activity(found.first, last.number, tuple(trades))
+
+
+def _pair_trades(log: LoggedEvent, pool: KnownPool, fee_on: bool) -> Iterable[Trade]:
+    """UniswapV2Pair.swap lets both tokens go in; the fee is charged on each."""
+    numerator, denominator = pool.ref.v2_fee
+    for side, amount in enumerate(_words(log)[:2]):
+        if amount:
+            fee = amount * (denominator - numerator) // denominator
+            # Not taken at the swap but at the next mint or burn: a sixth of what the reserves grew by.
+            protocol = fee // _V2_PROTOCOL_SHARE if fee_on else 0
+            yield Trade(log.block, side, amount, fee - protocol, protocol)
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event of a v3 pool or of the PoolManager, in one form for both. Amounts are the pool's gain."""
+
+    name: str
+    block: int
+    amounts: tuple[int, int] = (0, 0)
+    sqrt_price_x96: int = 0
+    tick: int = 0
+    liquidity: int = 0
+    ticks: tuple[int, int] = (0, 0)
+    fee: int | None = None
+    protocol: tuple[int, int] = (0, 0)
+    protocol_before: tuple[int, int] | None = None
+
+    @classmethod
+    def read(cls, log: LoggedEvent) -> _Event:
+        topic, words, block = log.topics[0], _words(log), log.block
+        if topic == _V3_SWAP:
+            amounts = _signed(words[0]), _signed(words[1])
+            return cls("swap", block, amounts, words[2], _signed(words[4]), words[3])
+        if topic == _V4_SWAP:
+            amounts = -_signed(words[0]), -_signed(words[1])
+            return cls("swap", block, amounts, words[2], _signed(words[4]), words[3], fee=words[5])
+        if topic in (_V3_MINT, _V3_BURN):
+            ticks = _signed(int(log.topics[2], 16)), _signed(int(log.topics[3], 16))
+            change = words[1] if topic == _V3_MINT else -words[0]
+            return cls("change", block, liquidity=change, ticks=ticks)
+        if topic == _V4_MODIFY:
+            ticks = _signed(words[0]), _signed(words[1])
+            return cls("change", block, liquidity=_signed(words[2]), ticks=ticks)
+        if topic == _V3_PROTOCOL:
+            before, after = (words[0], words[1]), (words[2], words[3])
+            return cls("protocol", block, protocol=after, protocol_before=before)
+        if topic == _V4_PROTOCOL:
+            return cls("protocol", block, protocol=(words[0] & 0xFFF, words[0] >> 12))
+        price, tick = words[-2:]
+        return cls("initialize", block, sqrt_price_x96=price, tick=_signed(tick))
+
+
+class _Replay:
+    """A pool going forward through its events."""
+
+    def __init__(self, pool: ConcentratedPool, gross: dict[int, int], start_known: bool) -> None:
+        self.pool = pool
+        self.gross = gross
+        self.net = dict(pool.ticks)
+        self.known = start_known
+
+    @classmethod
+    async def begin(
+        cls,
+        chain: Chain,
+        states: PoolStates,
+        known: KnownPool,
+        first: int,
+        last: Block,
+        events: Sequence[_Event],
+    ) -> _Replay:
+        """The pool as it was before the first event: the present one with all changes taken back."""
+        pool = await whole_pool(states, last, known.ref)
+        if not isinstance(pool, ConcentratedPool):
+            raise UpstreamError("The pool's ticks could not all be read.", reason=Reason.RPC_ERROR)
+        changes = [event for event in events if event.name == "change" and event.liquidity]
+        touched = sorted({tick for event in changes for tick in event.ticks})
+        gross = await _gross(chain, last, known, touched)
+        net = dict(pool.ticks)
+        for event in changes:
+            for tick, sign in zip(event.ticks, (1, -1), strict=True):
+                gross[tick] -= event.liquidity
+                net[tick] = net.get(tick, 0) - sign * event.liquidity
+        ticks = tuple(sorted((tick, value) for tick, value in net.items() if gross.get(tick, 1)))
+        pool = replace(pool, ticks=ticks)
+        protocol = _protocol_at_start(pool, events)
+        pool = replace(pool, protocol_fee_zero_for_one=protocol[0], protocol_fee_one_for_zero=protocol[1])
+        before = await _state_before(chain, known, first, events)
+        if before is not None:
+            price, tick, liquidity = before
+            pool = replace(pool, sqrt_price_x96=price, tick=tick, liquidity=liquidity)
+        return cls(pool, gross, before is not None)
+
+    def step(self, event: _Event) -> Trade | None:
+        """Applies an event; the trade it was, if it was one."""
+        if event.name == "change":
+            self._change(event)
+            return None
+        if event.name == "protocol":
+            zero, one = event.protocol
+            self.pool = replace(self.pool, protocol_fee_zero_for_one=zero, protocol_fee_one_for_zero=one)
+            return None
+        trade = self._trade(event) if event.name == "swap" else None
+        self.pool = replace(
+            self.pool, sqrt_price_x96=event.sqrt_price_x96, tick=event.tick, liquidity=event.liquidity
+        )
+        self.known = True
+        return trade
+
+    def _trade(self, event: _Event) -> Trade | None:
+        side = 0 if event.amounts[0] > 0 else 1
+        amount_in = event.amounts[side]
+        if amount_in <= 0:
+            return None
+        if self.known:
+            try:
+                lp_fee, protocol_fee = fees_of_swap(
+                    self.pool, side == 0, amount_in, event.sqrt_price_x96, event.fee
+                )
+                return Trade(event.block, side, amount_in, lp_fee, protocol_fee)
+            except (BandExceeded, ValueError):
+                pass  # a state that does not fit: hooks, or a node's logs with gaps
+        fee = -(-amount_in * (event.fee if event.fee is not None else self.pool.fee_pips) // PIPS)
+        setting = self.pool.protocol_fee_zero_for_one if side == 0 else self.pool.protocol_fee_one_for_zero
+        if self.pool.kind == "v3":
+            protocol_fee = fee // setting if setting else 0
+        else:
+            protocol_fee = amount_in * setting // PIPS
+        return Trade(event.block, side, amount_in, fee - protocol_fee, protocol_fee, exact=False)
+
+    def _change(self, event: _Event) -> None:
+        if not event.liquidity:
+            return
+        for tick, sign in zip(event.ticks, (1, -1), strict=True):
+            self.gross[tick] += event.liquidity
+            self.net[tick] = self.net.get(tick, 0) + sign * event.liquidity
+        inside = event.ticks[0] <= self.pool.tick < event.ticks[1]
+        liquidity = self.pool.liquidity + (event.liquidity if inside else 0)
+        ticks = list(self.pool.ticks)
+        for tick in event.ticks:
+            at = bisect_left(ticks, (tick,))
+            if at < len(ticks) and ticks[at][0] == tick:
+                del ticks[at]
+            if self.gross[tick]:
+                ticks.insert(at, (tick, self.net[tick]))
+        self.pool = replace(self.pool, ticks=tuple(ticks), liquidity=liquidity)
+
+
+async def _gross(chain: Chain, block: Block, pool: KnownPool, ticks: Sequence[int]) -> dict[int, int]:
+    """liquidityGross of ticks: a tick stops swaps while it is not zero."""
+    reading = Reading()
+    if pool.ref.kind == "v3":
+        reads = [reading.add(pool.ref.target, _TICKS, tick) for tick in ticks]
+    else:
+        slots = [v4_tick_slot(pool.ref.id, tick).to_bytes(32) for tick in ticks]
+        reads = [reading.add(pool.ref.target, _EXTSLOAD, slot) for slot in slots]
+    if reads:
+        await reading.run(chain, block)
+    return {tick: reading.word(read) & ((1 << 128) - 1) for tick, read in zip(ticks, reads, strict=True)}
+
+
+def _protocol_at_start(pool: ConcentratedPool, events: Sequence[_Event]) -> tuple[int, int]:
+    """The protocol fees before the first event: the present ones when nothing changed them since."""
+    changed = next((event for event in events if event.name == "protocol"), None)
+    if changed is None:
+        return pool.protocol_fee_zero_for_one, pool.protocol_fee_one_for_zero
+    if changed.protocol_before is not None:
+        return changed.protocol_before
+    # v4 does not say what the fee was, but every swap says what was charged.
+    found = [0, 0]
+    for event in events[: events.index(changed)]:
+        if event.name == "swap" and event.fee is not None:
+            side = 0 if event.amounts[0] > 0 else 1
+            fits = (p for p in range(1001) if combined_fee(p, pool.fee_pips) == event.fee)
+            found[side] = next(fits, 0)
+    return found[0], found[1]
+
+
+async def _state_before(
+    chain: Chain, pool: KnownPool, first: int, events: Sequence[_Event]
+) -> tuple[int, int, int] | None:
+    """(sqrt price, tick, liquidity) before the first event; None when it is not to be had."""
+    made = next((event for event in events if event.name == "initialize"), None)
+    if made is not None:
+        return made.sqrt_price_x96, tick_at_sqrt_ratio(made.sqrt_price_x96), 0
+    try:
+        block = await chain.block(first - 1) if first else None
+        if block is None:
+            return None
+        (state,) = await read_ranged(chain, block, [pool])
+    except GatewayError:
+        return None
+    return (state.sqrt_price_x96, state.tick, state.liquidity) if state.sqrt_price_x96 else None
+
+
+def _words(log: LoggedEvent) -> list[int]:
+    return [int.from_bytes(log.data[at : at + 32]) for at in range(0, len(log.data) - 31, 32)]
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 256) if word >> 255 else word

@@ -1,0 +1,302 @@
+"""TVL, volume, fees and APR of a pool, computed from the chain itself over a bounded window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from quoteway import Block, Context, GatewayError, Series
+from quoteway.evm.chain import Chain
+
+from quoteway_uniswap.block_times import BlockTimes
+from quoteway_uniswap.known_pools import KnownPool
+from quoteway_uniswap.logs import Logs
+from quoteway_uniswap.pool_activity import Activity, activity
+from quoteway_uniswap.pool_value import principals
+from quoteway_uniswap.prices import UniswapPrices
+from quoteway_uniswap.state import PoolStates
+
+METRICS = ("tvl", "volume", "fees", "apr")
+INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
+DAY_S = 86_400
+_DAYS_A_YEAR = 365
+_MOST_TVL_POINTS = 24
+
+Interval = Literal["1h", "1d", "1w"]
+_Sides = tuple[int, int]
+_Prices = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The trades of a window with the times of their buckets. ``since`` is where it really begins."""
+
+    activity: Activity
+    since: int
+    whole_day: bool
+    buckets: Mapping[int, tuple[int, int]]
+
+
+class PoolSeries:
+    """The series of one chain's pools. ``window_s`` bounds how far back logs are read."""
+
+    def __init__(
+        self,
+        context: Context,
+        chain: Chain,
+        logs: Logs,
+        states: PoolStates,
+        prices: UniswapPrices,
+        window_s: int = DAY_S,
+    ) -> None:
+        self._context = context
+        self._chain = chain
+        self._logs = logs
+        self._states = states
+        self._prices = prices
+        self._times = BlockTimes(chain)
+        self._window_s = window_s
+
+    async def of(
+        self, pool: KnownPool, metric: str, start: int, end: int, interval: Interval
+    ) -> Series | None:
+        """One metric; None for one that is none of ``METRICS``.
+
+        Raises UpstreamError when nothing can be read.
+        """
+        if metric not in METRICS:
+            return None
+        head = await self._chain.head()
+        if metric == "tvl":
+            return await self._tvl(pool, head, start, end, interval)
+        window = await self._window(pool, head, start, end, INTERVALS_S[interval])
+        prices = await self._prices_at(pool, head)
+        if metric == "apr":
+            return await self._apr(pool, head, start, end, interval, window, prices)
+        return self._flow(pool, metric, head, start, end, interval, window, prices)
+
+    # --- state ----------------------------------------------------------------------------------------------
+
+    async def _tvl(self, pool: KnownPool, head: Block, start: int, end: int, interval: Interval) -> Series:
+        """At the end of each interval, newest first, until a node has no state for the block."""
+        current = await self._value(pool, head)
+        values: dict[int, float | None] = {}
+        moments = _moments(start, end, INTERVALS_S[interval])
+        earlier = [moment for moment in moments if moment <= head.timestamp]
+        for moment in reversed(earlier[-_MOST_TVL_POINTS:]):
+            closes = moment + INTERVALS_S[interval]
+            if closes > head.timestamp:
+                values[moment] = current if end > head.timestamp - 60 or closes <= end else None
+                continue
+            try:
+                after = await self._times.first_since(closes, head)
+                if after is None or after.number == 0:
+                    break
+                values[moment] = await self._value(pool, await self._chain.block(after.number - 1))
+            except GatewayError:
+                break
+        points = tuple((moment, values.get(moment)) for moment in moments)
+        return Series(
+            id=pool.id,
+            metric="tvl",
+            unit="usd",
+            interval=interval,
+            start=start,
+            end=end,
+            points=points,
+            source="chain",
+            method=(
+                "Principal of all liquidity (v2: reserves; v3, v4: what burning it pays, without "
+                "uncollected fees) read at the last block of each interval, at prices from the chain's pools "
+                f"at that block. At most {_MOST_TVL_POINTS} points, as far back as the node keeps state; "
+                "null: the state or a price is not to be had."
+            ),
+            updated_at=head.timestamp,
+            current=current,
+            block=head,
+            gaps=_gaps(points, INTERVALS_S[interval]),
+        )
+
+    async def _value(self, pool: KnownPool, block: Block) -> float | None:
+        held = (await principals(self._states, block, [pool.ref]))[pool.ref.id]
+        return None if held is None else _usd(pool, held, await self._prices_at(pool, block))
+
+    async def _prices_at(self, pool: KnownPool, block: Block) -> _Prices:
+        addresses = [token.address for token in pool.tokens]
+        found = await self._prices.prices(pool.deployment.chain_id, addresses, block)
+        first, second = (found.get(address) for address in addresses)
+        return (first.usd if first else None), (second.usd if second else None)
+
+    # --- flows ----------------------------------------------------------------------------------------------
+
+    async def _window(self, pool: KnownPool, head: Block, start: int, end: int, step_s: int) -> _Window:
+        """The trades since the window's begin. Its first block is the first one wholly inside."""
+        since = head.timestamp - self._window_s
+        first = await self._times.first_since(since, head)
+        number = head.number if first is None else first.number
+        found = await activity(self._chain, self._logs, self._states, pool, number, head)
+        complete = found.first <= number
+        if not complete:
+            since = (await self._chain.block(found.first)).timestamp
+        buckets = {}
+        for moment in _moments(start, end, step_s):
+            if moment < since or moment > head.timestamp:
+                continue
+            opens = await self._times.first_since(moment, head)
+            closes = await self._times.first_since(moment + step_s, head)
+            if opens is not None:
+                buckets[moment] = (opens.number, closes.number if closes else head.number + 1)
+        return _Window(found, since, complete, buckets)
+
+    def _flow(
+        self,
+        pool: KnownPool,
+        metric: str,
+        head: Block,
+        start: int,
+        end: int,
+        interval: Interval,
+        window: _Window,
+        prices: _Prices,
+    ) -> Series:
+        sums = {moment: _total(window.activity, metric, *blocks) for moment, blocks in window.buckets.items()}
+        points = tuple(
+            (moment, _usd(pool, sums[moment], prices) if moment in sums else None)
+            for moment in _moments(start, end, INTERVALS_S[interval])
+        )
+        whole = _total(window.activity, metric)
+        return Series(
+            id=pool.id,
+            metric=metric,
+            unit="usd",
+            interval=interval,
+            start=start,
+            end=end,
+            points=points,
+            source="chain",
+            method=_flow_method(metric, window, self._window_s),
+            updated_at=head.timestamp,
+            current=_usd(pool, whole, prices) if window.whole_day else None,
+            block=head,
+            gaps=_gaps(points, INTERVALS_S[interval]),
+            components=_components(pool, metric, window.activity),
+        )
+
+    async def _apr(
+        self,
+        pool: KnownPool,
+        head: Block,
+        start: int,
+        end: int,
+        interval: Interval,
+        window: _Window,
+        prices: _Prices,
+    ) -> Series:
+        lp_usd = _usd(pool, _total(window.activity, "lp"), prices) if window.whole_day else None
+        principal_usd = await self._value(pool, head)
+        apr = None
+        if lp_usd is not None and principal_usd:
+            apr = lp_usd * _DAYS_A_YEAR * DAY_S / self._window_s / principal_usd
+        day = apr if self._window_s == DAY_S else None
+        points = tuple((moment, None) for moment in _moments(start, end, INTERVALS_S[interval]))
+        return Series(
+            id=pool.id,
+            metric="apr",
+            unit="fraction",
+            interval=interval,
+            start=start,
+            end=end,
+            points=points,
+            source="chain",
+            method=(
+                f"Liquidity providers' fees of blocks {window.activity.first} to {window.activity.last} (the "
+                f"last {self._window_s / 3600:g} hours) times {_DAYS_A_YEAR} days over that window, over the "
+                "principal at the last block; not compounded, no rewards. Only the present value: past "
+                "principal is not kept by nodes. null: logs, state or a price are not to be had."
+            ),
+            updated_at=head.timestamp,
+            current=apr,
+            block=head,
+            gaps=_gaps(points, INTERVALS_S[interval]),
+            components={
+                "base": apr,
+                "reward": None,
+                "lpFeesUsd": lp_usd,
+                "principalUsd": principal_usd,
+            },
+            windows={"1d": day, "7d": None, "30d": None},
+        )
+
+
+def _flow_method(metric: str, window: _Window, window_s: int) -> str:
+    what = {
+        "volume": "What went into the pool, fees included, from its Swap events",
+        "fees": (
+            "Fees on the input side, walked again step by step with the fee and protocol fee in force at "
+            "each block (v2: the rate of the input, a sixth to the protocol while feeTo is set)"
+        ),
+    }[metric]
+    found = window.activity
+    inexact = sum(not trade.exact for trade in found.trades)
+    rest = f" {inexact} swap(s) at the rate of their input, the state before them unknown." if inexact else ""
+    early = "" if window.whole_day else " Nodes answered for less than the window."
+    return (
+        f"{what}, blocks {found.first} to {found.last}, at prices from the chain's pools at the last block. "
+        f"Logs are read over {window_s / 3600:g} hours: intervals that begin earlier are null; current is "
+        f"the whole window.{rest}{early}"
+    )
+
+
+def _components(pool: KnownPool, metric: str, found: Activity) -> dict[str, float | None]:
+    """Whole coins of each token, liquidity providers' and protocol's part apart."""
+    parts = ("volume",) if metric == "volume" else ("lp", "protocol")
+    return {
+        f"{part}{side}": _total(found, part)[side] / 10 ** pool.tokens[side].decimals
+        for part in parts
+        for side in (0, 1)
+    }
+
+
+def _total(found: Activity, part: str, first: int = 0, before: int | None = None) -> _Sides:
+    """Base units by side of a part (volume, lp, protocol, fees) in blocks from ``first`` to ``before``."""
+    sums = [0, 0]
+    for trade in found.trades:
+        if trade.block < first or (before is not None and trade.block >= before):
+            continue
+        sums[trade.side] += {
+            "volume": trade.amount_in,
+            "lp": trade.lp_fee,
+            "protocol": trade.protocol_fee,
+            "fees": trade.lp_fee + trade.protocol_fee,
+        }[part]
+    return sums[0], sums[1]
+
+
+def _usd(pool: KnownPool, amounts: _Sides, prices: _Prices) -> float | None:
+    """US dollars; None when a side that counts has no price."""
+    total = 0.0
+    for token, amount, price in zip(pool.tokens, amounts, prices, strict=True):
+        if not amount:
+            continue
+        if price is None:
+            return None
+        total += amount / 10**token.decimals * price
+    return total
+
+
+def _moments(start: int, end: int, step_s: int) -> list[int]:
+    """The begins of the intervals that lie in the span, on the interval's own grid."""
+    return list(range(-(-start // step_s) * step_s, end, step_s))
+
+
+def _gaps(points: tuple[tuple[int, float | None], ...], step_s: int) -> tuple[tuple[int, int], ...]:
+    gaps: list[tuple[int, int]] = []
+    for moment, value in points:
+        if value is not None:
+            continue
+        if gaps and gaps[-1][1] == moment:
+            gaps[-1] = (gaps[-1][0], moment + step_s)
+        else:
+            gaps.append((moment, moment + step_s))
+    return tuple(gaps)

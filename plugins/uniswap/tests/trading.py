@@ -1,0 +1,198 @@
+"""Random swaps and changes of liquidity on the devnet, and an independent account of what each swap paid.
+
+``python trading.py --swaps 20000`` compares ``pool_activity`` with it: each swap again by the swap loop on
+the pool's state one block earlier, and the protocol's part with what the contracts say they owe. The exit
+code says whether every difference is zero.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from eth_abi import encode
+from eth_utils import keccak
+from execution import Reverted
+from liquidity import LiquidityDesk, Report, _operate_at_random
+from quoteway import NATIVE, UpstreamError
+from quoteway_amm import swap_exact_in
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.chains import Devnet
+from quoteway_uniswap.logs import Logs
+from quoteway_uniswap.pool_activity import activity
+from quoteway_uniswap.pool_value import whole_pool
+from quoteway_uniswap.state import PoolStates
+
+PER_STATE = 100
+"""Swaps between two comparisons: nodes keep the state of some hundred blocks."""
+
+
+@dataclass
+class Account:
+    """Trades compared, by kind and whether a protocol fee was on; ``wrong`` must stay empty."""
+
+    compared: Counter[str] = field(default_factory=Counter)
+    inexact: int = 0
+    wrong: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def calldata(signature, *values):
+    types = signature[signature.index("(") + 1 : -1]
+    inner = ["(address,address,uint24,int24,address)", "uint24"] if "((" in signature else types.split(",")
+    return "0x" + (keccak(text=signature)[:4] + encode([t for t in inner if t], values)).hex()
+
+
+def set_protocol_fees(desk, chance, on):
+    """A fee switch per version: v2 feeTo, v3 feeProtocol and v4 protocolFee of every pool."""
+    rpc, contracts = desk.rpc, desk.manifest.contracts
+    sent = []
+
+    def owner_of(contract, getter):
+        word = rpc("eth_call", {"to": contract, "data": calldata(getter)}, "latest")
+        owner = "0x" + word[-40:]
+        rpc("anvil_impersonateAccount", owner)
+        rpc("anvil_setBalance", owner, hex(10**20))
+        return owner
+
+    def send(sender, to, data):
+        sent.append(rpc("eth_sendTransaction", {"from": sender, "to": to, "data": data, "gas": hex(150_000)}))
+
+    factory2, factory3, manager = (
+        contracts[name] for name in ("UniswapV2Factory", "UniswapV3Factory", "PoolManager")
+    )
+    setter = owner_of(factory2, "feeToSetter()")
+    send(setter, factory2, calldata("setFeeTo(address)", ACCOUNTS[8].address if on else NATIVE))
+    owner3, owner4 = owner_of(factory3, "owner()"), owner_of(manager, "owner()")
+    send(owner4, manager, calldata("setProtocolFeeController(address)", owner4))
+    for pool in desk.manifest.pools:
+        if pool.protocol == "uniswap-v3":
+            shares = (chance.randint(4, 10), chance.randint(4, 10)) if on else (0, 0)
+            send(owner3, pool.id, calldata("setFeeProtocol(uint8,uint8)", *shares))
+        elif pool.protocol == "uniswap-v4":
+            fee = chance.randint(1, 1000) << 12 | chance.randint(1, 1000) if on else 0
+            key = (pool.token0, pool.token1, pool.fee, pool.tick_spacing, pool.hooks)
+            signature = "setProtocolFee((address,address,uint24,int24,address),uint24)"
+            send(owner4, manager, calldata(signature, key, fee))
+    rpc("evm_mine")
+    for identity in sent:
+        assert rpc("eth_getTransactionReceipt", identity)["status"] == "0x1"
+
+
+def owed_to_protocol(desk):
+    """What v3 pools and the v4 PoolManager say they owe: (pool or manager, token) to base units."""
+    owed, asked = {}, []
+    manager = desk.manifest.contracts["PoolManager"]
+    for pool in desk.manifest.pools:
+        if pool.protocol == "uniswap-v3":
+            asked.append(
+                ((pool.id, pool.token0), (pool.id, pool.token1), pool.id, calldata("protocolFees()"))
+            )
+        elif pool.protocol == "uniswap-v4":
+            for token in (pool.token0, pool.token1):
+                place = (manager, token)
+                asked.append((place, None, manager, calldata("protocolFeesAccrued(address)", token)))
+    answers = desk.rpc.batch([("eth_call", [{"to": to, "data": data}, "latest"]) for _, _, to, data in asked])
+    for (first, second, _, _), answer in zip(asked, answers, strict=True):
+        owed[first] = int(answer[2:66], 16)
+        if second:
+            owed[second] = int(answer[66:130], 16)
+    return owed
+
+
+async def compare(desk, first, before, account, label):
+    """Every trade since block ``first`` against the swap loop and the contracts' own books."""
+    await desk.fresh()
+    head = await desk.chain.head()
+    logs = Logs(desk.chain)
+    paid = Counter()
+    for pool in desk.manifest.pools:
+        known = await desk.pools._find(desk.pool_id(pool))
+        found = await activity(desk.chain, logs, PoolStates(desk.chain), known, first, head)
+        assert found.first == first
+        for trade in found.trades:
+            token = (pool.token0, pool.token1)[trade.side]
+            kind = known.ref.kind
+            place = (desk.manifest.contracts["PoolManager"] if kind == "v4" else pool.id, token)
+            paid[place] += trade.protocol_fee
+            account.compared[f"{kind} {label}"] += 1
+            account.inexact += not trade.exact
+            states = PoolStates(desk.chain)
+            earlier = await desk.chain.block(trade.block - 1)
+            state = await whole_pool(states, earlier, known.ref)
+            if kind == "v2":
+                fee = trade.amount_in * 3 // 1000
+                expected = fee if label == "off" else fee - fee // 6
+                same = (trade.lp_fee, trade.lp_fee + trade.protocol_fee) == (expected, fee)
+            else:
+                done = swap_exact_in(state, trade.side == 0, trade.amount_in)
+                same = done.complete and done.fee_amount == trade.lp_fee + trade.protocol_fee
+            if not same or not trade.exact:
+                account.wrong.append(f"{kind} {label} {pool.pair}: {trade}")
+    after = owed_to_protocol(desk)
+    for place, owed in after.items():
+        if owed - before[place] != paid[place]:
+            account.wrong.append(f"{label} {place}: contracts say {owed - before[place]}, told {paid[place]}")
+
+
+async def account_for_random_swaps(
+    n: int, seed: int, devnet: Devnet | None = None, operations: bool = True
+) -> Account:
+    """Execute some ``n`` swaps (routes may take several pools), fee switch on and off in turns."""
+    if devnet is None:
+        async with Devnet.start() as started:
+            return await account_for_random_swaps(n, seed, started, operations)
+    chance, account = random.Random(seed), Account()
+    started_at = time.perf_counter()
+    async with LiquidityDesk(devnet) as desk:
+        snapshot = desk.rpc("evm_snapshot")
+        pools = [p for p in desk.manifest.pools if p.hooks == NATIVE and "TAX" not in p.pair]
+        turn, done = 0, 0
+        while done < n:
+            on = turn % 2 == 1
+            set_protocol_fees(desk, chance, on)
+            await desk.fresh()
+            first = (await desk.chain.head()).number + 1
+            before, report = owed_to_protocol(desk), Report()
+            for step in range(min(PER_STATE, n - done)):
+                if operations and step % 10 == 9:
+                    await _operate_at_random(desk, chance, report)
+                try:
+                    await desk.trade(chance, chance.choice(pools), 1)
+                except (Reverted, UpstreamError) as error:
+                    account.wrong.append(str(error))
+                done += 1
+            await compare(desk, first, before, account, "on" if on else "off")
+            account.wrong += report.wrong + report.reverted
+            turn += 1
+            if turn % 4 == 0:
+                desk.rpc("evm_revert", snapshot)
+                snapshot = desk.rpc("evm_snapshot")
+                desk.pools = type(desk.pools)(desk.context)
+        desk.rpc("evm_revert", snapshot)
+    account.seconds = time.perf_counter() - started_at
+    return account
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--swaps", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    account = asyncio.run(account_for_random_swaps(options.swaps, options.seed))
+    print(f"{sum(account.compared.values())} pool swaps compared in {account.seconds:.1f} s")
+    print(f"{dict(sorted(account.compared.items()))}; state before not known: {account.inexact}")
+    print(f"differences: {len(account.wrong)}")
+    for line in account.wrong[:10]:
+        print(line)
+    sys.exit(bool(account.wrong))
+
+
+if __name__ == "__main__":
+    main()
