@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
+from eth_utils.address import to_checksum_address
+
 from quoteway_devnet.anvil import BASE_FEE_WEI, Anvil, free_port
 from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.manifest import ChainManifest, chain_manifests
@@ -154,6 +156,21 @@ class Devnet:
             finally:
                 rpc("anvil_stopImpersonatingAccount", DEPLOYER)
 
+    def deploy(self, contract: str, signature: str = "()", *values: Any, slug: str = "devnet") -> str:
+        """Put one more of the devnet's own contracts on a chain and return its address.
+
+        ``contract`` names an artifact (``YieldVault``, ``OddVault``, ``MintableToken``...), ``signature`` the
+        types of its constructor's arguments.
+        """
+        from quoteway_devnet import abi
+        from quoteway_devnet.accounts import ACCOUNTS
+        from quoteway_devnet.transactions import own_init_code
+
+        data = own_init_code(contract) + abi.arguments(signature, *values)
+        with self.rpc(slug) as rpc:
+            receipt = _send(rpc, ACCOUNTS[-1].address, None, data)
+        return str(to_checksum_address(receipt["contractAddress"]))
+
     def _once(self, slug: str, method: str, *params: Any) -> Any:
         with self.rpc(slug) as rpc:
             return rpc(method, *params)
@@ -171,13 +188,17 @@ def _wake(process: Anvil, chain: ChainManifest) -> None:
         rpc("evm_mine")
 
 
-def _send(rpc: Rpc, sender: str, to: str, data: bytes, value: int = 0) -> None:
-    transaction = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+def _send(rpc: Rpc, sender: str, to: str | None, data: bytes, value: int = 0) -> Any:
+    transaction = {"from": sender, "data": "0x" + data.hex(), "value": hex(value)}
+    if to is not None:
+        transaction["to"] = to
     identity = rpc("eth_sendTransaction", transaction)
     # anvil answers before it has mined.
     while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
         time.sleep(0.001)
     if receipt["status"] != "0x1":
         raise DevnetError(
-            f"The faucet's transaction to {to} reverted; it serves the devnet's own tokens only."
+            f"The transaction to {to or 'a new contract'} reverted; "
+            "the faucet serves the devnet's own tokens only."
         )
+    return receipt

@@ -20,6 +20,15 @@ follow from it and its nonces; the ten default accounts keep nonce 0."""
 _GAS = 12_000_000
 
 
+def own_init_code(contract: str) -> bytes:
+    """The init code of a contract whose source is in this repository."""
+    package = resources.files("quoteway_devnet")
+    file = package / "artifacts" / f"{contract}.json"
+    if not file.is_file():
+        file = package / "borrowed" / f"{contract}.json"
+    return bytes.fromhex(json.loads(file.read_text())["bytecode"][2:])
+
+
 class Transactions:
     """Sends as the deployer on one chain. Leave with ``flush``."""
 
@@ -40,11 +49,7 @@ class Transactions:
         """The init code of a published contract, or of one of ours, with its libraries linked."""
         text = self._init_codes.get(contract)
         if text is None:
-            package = resources.files("quoteway_devnet")
-            file = package / "artifacts" / f"{contract}.json"
-            if not file.is_file():
-                file = package / "borrowed" / f"{contract}.json"
-            text = str(json.loads(file.read_text())["bytecode"])
+            return own_init_code(contract)
         for address in (libraries or {}).values():
             # One library at most per contract here, so every placeholder is its own.
             text = re.sub(r"__\$[0-9a-f]{34}\$__", address[2:].lower(), text)

@@ -43,14 +43,16 @@ class VaultBook:
         self._context = context
         self._known: LRUCache[tuple[int, Address], VaultFacts] = LRUCache(_MAX_KNOWN)
 
-    async def find(self, chain_id: int, address: Address) -> VaultFacts:
-        """Raises ``NotFound`` saying what keeps the address from being an ERC-4626 vault."""
+    async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
+        """None when nothing is there. Raises ``NotFound`` saying what keeps a contract from being a vault."""
         known = self._known.get((chain_id, address))
         if known is None:
-            known = self._known[chain_id, address] = await self._probe(chain_id, address)
+            known = await self._probe(chain_id, address)
+            if known is not None:
+                self._known[chain_id, address] = known
         return known
 
-    async def _probe(self, chain_id: int, address: Address) -> VaultFacts:
+    async def _probe(self, chain_id: int, address: Address) -> VaultFacts | None:
         chain = self._context.chain(chain_id)
         held, assets, limit = await chain.call_many(
             [
@@ -59,6 +61,8 @@ class VaultBook:
                 Call(address, LIMITS["deposit"].encode([address]), gas=READ_GAS),
             ]
         )
+        if held == assets == limit == b"":  # as an account without code answers
+            return None
         word = erc20.word(held)
         if word is None or word == 0 or word >> 160:
             raise _no_vault(address, "asset() gives no address")

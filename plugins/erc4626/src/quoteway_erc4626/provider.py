@@ -191,7 +191,7 @@ class Erc4626Provider(TokenizedVaults):
         if row is None and not self._ask_chain:
             return None
         facts = await self.book.find(chain_id, address)
-        return facts if row is None else listed(facts, *row)
+        return facts if row is None or facts is None else listed(facts, *row)
 
 
 Rows = dict[int, dict[Address, tuple[str, str]]]

@@ -129,11 +129,16 @@ def details_of(facts: VaultFacts, rates: Rates, limit: str | None) -> dict[str, 
 def _check_limit(order: Order, amount: int, terms: Terms, facts: VaultFacts) -> None:
     if terms.limit is None or terms.limit == MAX_UINT256 or amount <= terms.limit:
         return
-    if not order.enters:
-        needed = amount if order.operation == "redeem" else terms.preview
-        if terms.shares is None or needed > terms.shares:
-            return  # more than the wallet holds: the limit is the wallet's, not the vault's
-    raise _too_much(order, terms.limit, facts.address)
+    if order.enters:
+        raise _too_much(order, terms.limit, facts.address)
+    needed = amount if order.operation == "redeem" else terms.preview
+    if terms.shares is not None and needed <= terms.shares:
+        raise _too_much(order, terms.limit, facts.address)
+    # More than the wallet holds, so that the limit was the wallet's: but nobody gets more than there is.
+    wanted = amount if order.operation == "withdraw" else terms.preview
+    if terms.total_assets is not None and wanted > terms.total_assets:
+        message = f"the vault has {terms.total_assets} base units of assets in all"
+        raise refused("amount", Reason.AMOUNT_TOO_HIGH, message)
 
 
 def _too_much(order: Order, limit: int, vault: Address) -> InvalidRequest:

@@ -17,6 +17,7 @@ from quoteway_erc4626.interface import (
     LIMITS,
     PREVIEWS,
     READ_GAS,
+    TOTAL_ASSETS,
     Operation,
 )
 
@@ -45,6 +46,7 @@ class Terms:
     conversion: int | None
     limit: int | None
     shares: int | None
+    total_assets: int | None
     rates: Rates
 
 
@@ -60,12 +62,13 @@ async def read_terms(
     """Raises ``UpstreamError`` with the vault's own words when its preview reverts."""
     limited = recipient if operation in ("deposit", "mint") else sender
     convert = CONVERT_TO_SHARES if operation in ("deposit", "withdraw") else CONVERT_TO_ASSETS
-    preview, conversion, limit, shares, *rates = await chain.call_many(
+    preview, conversion, limit, shares, total_assets, *rates = await chain.call_many(
         [
             read(facts, PREVIEWS[operation].encode([amount])),
             read(facts, convert.encode([amount])),
             read(facts, LIMITS[operation].encode([limited])),
             read(facts, erc20.BALANCE_OF.encode([sender])),
+            read(facts, TOTAL_ASSETS.encode([])),
             *rate_reads(facts),
         ],
         block=block,
@@ -75,6 +78,7 @@ async def read_terms(
         erc20.word(conversion),
         erc20.word(limit),
         erc20.word(shares),
+        erc20.word(total_assets),
         rates_of(facts, rates),
     )
 

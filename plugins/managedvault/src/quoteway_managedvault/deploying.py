@@ -43,6 +43,8 @@ async def quote_deployment(
         offered = ", ".join(deployment.strategies) or "none"
         raise refused("strategy", Reason.OUT_OF_RANGE, f"must be one of: {offered}")
     facts = await book.find(request.chain_id, strategy)
+    if facts is None:
+        raise refused("strategy", Reason.CONFLICT, f"nothing is at {strategy}")
     if facts.asset.address != request.asset:
         raise refused(
             "asset",

@@ -46,11 +46,17 @@ class ManagedVaultProvider(TokenizedVaults):
         self._deployments = deployments_of(context)
         self.networks = frozenset(self._deployments)
         self._vaults: LRUCache[tuple[int, int], Address] = LRUCache(8192)
+        self._seen: LRUCache[tuple[int, Address], bool] = LRUCache(8192)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The factory; a vault is a target for the caller who named it."""
+        """The factory, and those of its vaults that this process has seen: all have the factory's code."""
         deployment = self._deployments.get(chain_id)
-        return {deployment.factory: "Managed vault factory"} if deployment else {}
+        factory = {deployment.factory: "Managed vault factory"} if deployment else {}
+        return factory | dict.fromkeys(self.spenders(chain_id), "Managed vault")
+
+    def spenders(self, chain_id: int) -> Sequence[Address]:
+        """The vaults seen; another one is a spender for the caller who names it."""
+        return tuple(address for chain, address in self._seen if chain == chain_id)
 
     def warnings(self, facts: VaultFacts) -> tuple[Notice, ...]:
         """See ``TokenizedVaults``."""
@@ -74,8 +80,9 @@ class ManagedVaultProvider(TokenizedVaults):
             value = word(answer)
             if value is not None:
                 self._vaults[chain_id, index] = checksum(f"0x{value:040x}")
-        found = [self._vaults.get((chain_id, index)) for index in reversed(indexes)]
-        return [await self._own(chain_id, address) for address in found if address is not None]
+        addresses = [self._vaults.get((chain_id, index)) for index in reversed(indexes)]
+        found = [await self._own(chain_id, address) for address in addresses if address is not None]
+        return [facts for facts in found if facts is not None]
 
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
         """See ``TokenizedVaults``: the factory tells its own from others."""
@@ -112,8 +119,12 @@ class ManagedVaultProvider(TokenizedVaults):
             raise NotFound("The vault of this quote is unknown.", reason=Reason.QUOTE_INVALID)
         return await build_duty(self.context.chain(request.chain_id), sealed, request, facts)
 
-    async def _own(self, chain_id: int, address: Address) -> VaultFacts:
-        return listed(await self.book.find(chain_id, address), "managedvault", "managed")
+    async def _own(self, chain_id: int, address: Address) -> VaultFacts | None:
+        facts = await self.book.find(chain_id, address)
+        if facts is None:
+            return None
+        self._seen[chain_id, address] = True
+        return listed(facts, "managedvault", "managed")
 
 
 def _is_duty(request: VaultRequest) -> bool:

@@ -1,0 +1,68 @@
+"""A gateway served over a real socket, and a client of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+if TYPE_CHECKING:
+    from quoteway.config import Config
+    from quoteway.gateway import Gateway
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response with its JSON body."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running service; ``get`` and ``post`` take paths such as ``/v2/vaults``."""
+
+    url: str
+    gateway: Gateway
+    session: aiohttp.ClientSession
+
+    async def get(self, path: str) -> Answer:
+        async with self.session.get(self.url + path) as response:
+            return Answer(response.status, await response.json(), response.headers)
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        async with self.session.post(self.url + path, json=body) as response:
+            return Answer(response.status, await response.json(), response.headers)
+
+
+@contextlib.asynccontextmanager
+async def served(plugins: Mapping[str, Any], config: Config | None = None) -> AsyncIterator[Served]:
+    """Serves a gateway with these plugins on a free port of 127.0.0.1 during the block.
+
+    Without ``config``, limits are so generous that no test meets them.
+    """
+    from aiohttp import web
+
+    from quoteway.config import Config, LimitsConfig, ServerConfig
+    from quoteway.gateway import Gateway
+    from quoteway.serve import make_runner
+    from quoteway.web.app import make_app
+
+    if config is None:
+        limits = LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
+        config = Config(server=replace(ServerConfig(), port=0), limits=limits)
+    gateway = Gateway(config, plugins=dict(plugins), discover=False)
+    runner = make_runner(make_app(gateway), config)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        await gateway.started()
+        async with aiohttp.ClientSession() as session:
+            yield Served(f"http://127.0.0.1:{runner.addresses[0][1]}", gateway, session)
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,178 @@
+"""Vaults that are paused, full, costly, silent or lying: told as they are, or refused."""
+
+import pytest
+from quoteway_devnet.accounts import ACCOUNTS
+from test_vaults_over_http import only, refused
+from vault_desk import become, desk_on, odd_vault
+
+USER = ACCOUNTS[0].address
+
+
+@pytest.fixture
+async def desk(fresh_devnet):
+    async with desk_on(fresh_devnet) as desk:
+        yield desk
+
+
+@pytest.fixture
+def vault(desk):
+    """A plain one at first, with shares of the user."""
+    return odd_vault(desk.devnet, desk.manifest.token("USDC").address)
+
+
+async def change(desk, vault, **oddity):
+    become(desk.devnet, vault, **oddity)
+    await desk.fresh()
+
+
+async def hold(desk, vault, amount=10**8):
+    await desk.fresh()
+    action = await desk.action(vault, amount=amount)
+    assert action.status == 201, action.body
+    desk.send_steps(action.body)
+    await desk.fresh()
+
+
+async def test_an_unlisted_vault_is_served_with_a_word_of_care(desk, vault):
+    await desk.fresh()
+    action = await desk.action(vault, amount=10**6)
+    assert {"code": "unverified_target", "token": vault, "actual": None, "required": None} in action.body[
+        "issues"
+    ]
+    desk.send_steps(action.body)
+    assert desk.balance(vault, USER) == int(only(action.body["outputs"])["amount"])
+    rows = (await desk.api.get("/v2/vaults")).body["data"]
+    assert vault not in {row["address"] for row in rows}
+    # Nor may it get into the lists that integrators allow.
+    providers = {row["id"]: row for row in (await desk.api.get("/v2/providers")).body["data"]}
+    assert vault not in {spender["address"] for spender in providers["erc4626"]["spenders"]}
+
+
+async def test_paused(desk, vault):
+    await hold(desk, vault)
+    await change(desk, vault, paused=True)
+    for order in ({}, {"action": "withdraw"}, {"action": "withdraw", "amount": "max"}, {"asset": "share"}):
+        error = refused(
+            await desk.quote(vault, **order), 422, "validation_error", "amount_too_high", "amount"
+        )
+        assert "paused" in error["message"]
+        assert error["details"]["limit"] == "0"
+
+
+async def test_cap_reached(desk, vault):
+    await change(desk, vault, cap=10**9 + 5)
+    quote = await desk.quote(vault, amount=5)
+    assert quote.status == 200
+    assert quote.body["limit"] == "5"
+    refused(await desk.quote(vault, amount=6), 422, "validation_error", "amount_too_high", "amount")
+
+
+async def test_short_of_liquid_assets(desk, vault):
+    await hold(desk, vault)
+    await change(desk, vault, liquid=10**7)
+    assert (await desk.quote(vault, action="withdraw", amount=10**7)).body["limit"] == str(10**7)
+    refused(
+        await desk.quote(vault, action="withdraw", amount=10**7 + 1),
+        422,
+        "validation_error",
+        "amount_too_high",
+    )
+    # "max" is all shares, never a part that leaves dust behind without a word.
+    refused(
+        await desk.quote(vault, action="withdraw", amount="max"), 422, "validation_error", "amount_too_high"
+    )
+
+
+async def test_fees_are_told_and_the_outcome_is_exact(desk, vault):
+    await hold(desk, vault)
+    await change(desk, vault, entry_fee_bps=100, exit_fee_bps=50)
+    quote = (await desk.quote(vault, amount=10**8)).body
+    assert quote["feesBps"] == {"entry": 99, "exit": 50}  # 1 on top of 100 is 1/101 of the whole
+    (fee,) = quote["fees"]
+    assert (fee["name"], fee["included"], fee["bps"]) == ("vault entry", True, 99)
+    assert int(fee["amount"]) == 10**8 - int(only(quote["outputs"])["amount"])
+    usdc = desk.manifest.token("USDC").address
+    for order in (
+        {"amount": 10**8},
+        {"asset": "share", "amount": 10**7},
+        {"action": "withdraw", "amount": 10**7 + 3},
+        {"action": "withdraw", "asset": "share", "amount": 10**6 + 1},
+    ):
+        before = {token: desk.balance(token, USER) for token in (usdc, vault)}
+        action = await desk.action(vault, **order)
+        assert action.status == 201, action.body
+        desk.send_steps(action.body)
+        await desk.fresh()
+        paid, got = only(action.body["inputs"]), only(action.body["outputs"])
+        for leg, sign in ((paid, -1), (got, 1)):
+            token = leg["token"]["address"]
+            assert desk.balance(token, USER) - before[token] == sign * int(leg["amount"])
+
+
+async def test_no_conversion(desk, vault):
+    """convertToAssets reverts: no share price, no fees told, no APY; what the previews say still holds."""
+    await change(desk, vault, convert_reverts=True)
+    quote = await desk.quote(vault, amount=10**6)
+    assert quote.status == 200, quote.body
+    assert quote.body["vault"]["sharePrice"] is None
+    assert quote.body["feesBps"] == {"entry": None, "exit": None}
+    assert (await desk.action(vault, amount=10**6)).status == 201
+    apy = (await desk.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1w")).body
+    assert apy["current"] is None
+    assert (await desk.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1w")).body["current"] == 1_000.0
+
+
+async def test_no_preview(desk, vault):
+    await change(desk, vault, preview_reverts=True)
+    error = refused(await desk.quote(vault, amount=10**6), 502, "upstream_error", "no_route")
+    assert "no preview" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("oddity", "order"),
+    [
+        ({"hidden_entry_bps": 1}, {"amount": 10**8}),
+        ({"hidden_entry_bps": 30}, {"amount": 10**8}),
+        ({"hidden_exit_bps": 1}, {"action": "withdraw", "asset": "share", "amount": 10**7}),
+        ({"hidden_exit_bps": 30}, {"action": "withdraw", "asset": "share", "amount": 10**7}),
+        ({"hidden_gift_bps": 30}, {"amount": 10**8}),
+    ],
+)
+async def test_a_preview_that_is_not_the_outcome_is_refused(desk, vault, oddity, order):
+    """Also within the slippage allowed: what was promised is what must come."""
+    await hold(desk, vault)
+    await change(desk, vault, **oddity)
+    assert (await desk.quote(vault, **order)).status == 200  # nothing can be seen yet
+    error = refused(await desk.action(vault, **order), 502, "upstream_error", "unsafe_answer")
+    assert f"yet {vault} previews " in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("oddity", "order"),
+    [
+        ({"hidden_entry_bps": 30}, {"asset": "share", "amount": 10**7}),
+        ({"hidden_exit_bps": 30}, {"action": "withdraw", "amount": 10**7}),
+    ],
+)
+async def test_an_exact_side_that_falls_short_is_refused(desk, vault, oddity, order):
+    await hold(desk, vault)
+    await change(desk, vault, **oddity)
+    answer = await desk.action(vault, **order)
+    refused(answer, 502, "upstream_error", "price_moved")
+
+
+async def test_odd_numbers_of_decimals_and_names(desk):
+    for decimals, name in ((0, "Bare"), (77, "N" * 10_000)):
+        asset = desk.devnet.deploy("MintableToken", "(string,string,uint8)", name, "ODD", decimals)
+        vault = desk.devnet.deploy("YieldVault", "(address,string,string)", asset, name, "vODD")
+        await desk.fresh()
+        quote = await desk.quote(vault, asset=asset, amount=10**9)
+        assert quote.status == 200, quote.body
+        assert only(quote.body["outputs"])["amount"] == str(10**9)
+        assert only(quote.body["inputs"])["token"]["decimals"] == decimals
+        assert quote.body["vault"]["share"]["name"] == (name if len(name) <= 128 else None)
+        assert float(quote.body["vault"]["sharePrice"]) == 1.0
+        action = await desk.action(vault, asset=asset, amount=10**9)
+        assert action.status == 201, action.body
+        assert "insufficient_balance" in {issue["code"] for issue in action.body["issues"]}
+        assert len(action.body["steps"][1]["clearSigning"]["intent"]) < 600

@@ -1,0 +1,216 @@
+"""The vault endpoints over a real socket, on the devnet's contracts."""
+
+import pytest
+from quoteway_devnet import abi
+from quoteway_devnet.accounts import ACCOUNTS
+from vault_desk import desk_on, send
+
+USER = ACCOUNTS[0].address
+OTHER = ACCOUNTS[1].address
+NOBODY = "0x000000000000000000000000000000000000bEEF"
+
+
+@pytest.fixture
+async def desk(fresh_devnet):
+    async with desk_on(fresh_devnet) as desk:
+        yield desk
+
+
+def refused(answer, status, code, reason=None, member=None):
+    assert answer.status == status, answer.body
+    error = answer.body["error"]
+    assert error["code"] == code
+    details = error.get("details", {})
+    assert reason is None or details["reason"] == reason, error
+    if member is not None:
+        assert member in {field["path"] for field in details["fields"]}
+    return error
+
+
+def only(legs):
+    (leg,) = legs
+    return leg
+
+
+async def test_the_catalog_lists_the_devnets_vaults(desk):
+    page = (await desk.api.get("/v2/vaults?network=devnet&sort=-apy")).body
+    rows = {row["address"]: row for row in page["data"]}
+    steady, bold = (rows[desk.vaults[name].address] for name in ("steady-usdc", "bold-usdc"))
+    assert steady["id"] == f"31337:{steady['address']}"
+    assert (steady["asset"]["symbol"], steady["share"]["symbol"]) == ("USDC", "stUSDC")
+    assert steady["actions"] == ["deposit", "mint", "withdraw", "redeem"]
+    assert steady["status"] == "active"
+    assert steady["isTransactional"] is True
+    assert steady["fees"] == {
+        "entryBps": 0,
+        "exitBps": 0,
+        "performanceBps": None,
+        "managementBps": None,
+    }
+    with desk.devnet.rpc() as rpc:
+        data = {"to": steady["address"], "data": "0x" + abi.call("totalAssets()").hex()}
+        assert int(steady["totalAssets"]) == int(rpc("eth_call", data, "latest"), 16)
+    filtered = (await desk.api.get("/v2/vaults?strategy=bold-usdc&network=31337")).body
+    assert [row["address"] for row in filtered["data"]] == [bold["address"]]
+
+
+@pytest.mark.parametrize("vault", ["steady-usdc", "bold-usdc"])
+async def test_deposit_then_redeem_everything(desk, vault):
+    usdc, share = desk.manifest.token("USDC").address, desk.vaults[vault].address
+    quote = await desk.quote(vault, amount=123_456_789)
+    assert quote.status == 200, quote.body
+    promised = int(only(quote.body["outputs"])["amount"])
+    assert quote.body["vault"]["id"] == f"31337:{share}"
+    assert quote.body["vault"]["asset"]["address"] == usdc
+    assert quote.body["vault"]["share"]["address"] == share
+    assert 1 < float(quote.body["vault"]["sharePrice"]) < 1.02
+    assert quote.body["limit"] is None
+    assert quote.body["lockSeconds"] is None
+    assert quote.body["feesBps"] == {"entry": 0, "exit": 0}
+    assert quote.body["approvals"][0]["required"] == "123456789"
+    assert [warning["code"] for warning in quote.body["warnings"]] == ["no_onchain_limit"]
+
+    action = await desk.action(vault, amount=123_456_789, quoteId=quote.body["quoteId"])
+    assert action.status == 201, action.body
+    assert [step["kind"] for step in action.body["steps"]] == ["approval", "deposit"]
+    assert action.body["steps"][1]["decoded"]["signature"] == "deposit(uint256,address)"
+    desk.send_steps(action.body)
+    assert desk.balance(share, USER) == promised
+
+    await desk.fresh()
+    before = desk.balance(usdc, USER)
+    action = await desk.action(vault, action="withdraw", amount="max")
+    assert action.status == 201, action.body
+    assert action.body["steps"][0]["decoded"]["signature"] == "redeem(uint256,address,address)"
+    desk.send_steps(action.body)
+    assert desk.balance(share, USER) == 0
+    assert desk.balance(usdc, USER) - before == int(only(action.body["outputs"])["amount"])
+
+
+async def test_the_unit_is_the_assets(desk):
+    share = desk.vaults["steady-usdc"].address
+    minted = await desk.action("steady-usdc", action="deposit", asset="share", amount=5_000_000)
+    assert minted.body["steps"][1]["decoded"]["signature"] == "mint(uint256,address)"
+    assert only(minted.body["outputs"])["amount"] == "5000000"
+    paid = only(minted.body["inputs"])["amount"]
+    assert minted.body["steps"][0]["approval"]["required"] == paid
+    desk.send_steps(minted.body)
+    await desk.fresh()
+    redeemed = await desk.quote("steady-usdc", action="withdraw", asset="share", amount=1_000_000)
+    assert only(redeemed.body["inputs"])["token"]["address"] == share
+    assert only(redeemed.body["inputs"])["amount"] == "1000000"
+    withdrawn = await desk.quote("steady-usdc", action="withdraw", amount=1_000_000)
+    assert only(withdrawn.body["outputs"])["amount"] == "1000000"
+    assert only(withdrawn.body["outputs"])["amountMin"] == "1000000"
+    assert int(only(withdrawn.body["inputs"])["amount"]) < 1_000_000
+
+
+async def test_another_recipient(desk):
+    share = desk.vaults["bold-usdc"].address
+    action = await desk.action("bold-usdc", amount=10**9, recipient=NOBODY)
+    desk.send_steps(action.body)
+    assert desk.balance(share, NOBODY) == int(only(action.body["outputs"])["amount"])
+    for recipient in (share, desk.manifest.token("USDC").address):
+        refused(await desk.quote("bold-usdc", recipient=recipient), 422, "validation_error", "conflict")
+
+
+@pytest.mark.parametrize(
+    ("order", "reason", "member"),
+    [
+        ({"asset": NOBODY}, "unsupported_token", "asset"),
+        ({"asset": "native"}, "unsupported_token", "asset"),
+        ({"action": "mint"}, "conflict", "asset"),
+        ({"action": "redeem"}, "conflict", "asset"),
+        ({"amount": "max"}, "invalid_format", "amount"),
+        ({"amount": "0"}, "out_of_range", "amount"),
+        ({"amount": "1.5"}, "invalid_format", "amount"),
+        ({"amount": str(2**256)}, "out_of_range", "amount"),
+        ({"action": "lend"}, "unsupported_action", "action"),
+        ({"slippageBps": 5_001}, "out_of_range", "slippageBps"),
+        ({"action": "withdraw", "amount": "max", "address": NOBODY}, "amount_too_low", "amount"),
+        ({"action": "withdraw", "amount": "1" + "0" * 30}, "amount_too_high", "amount"),
+        ({"strategy": "x"}, None, "strategy"),
+    ],
+)
+async def test_bad_orders(desk, order, reason, member):
+    for ask in (desk.quote, desk.action):
+        refused(await ask("steady-usdc", **order), 422, "validation_error", reason, member)
+
+
+async def test_what_is_no_vault(desk):
+    usdc = desk.manifest.token("USDC").address
+    error = refused(await desk.quote(usdc), 404, "not_found")
+    assert "is no ERC-4626 vault: asset() gives no address" in error["message"]
+    refused(await desk.quote(NOBODY), 404, "not_found")
+    wrong_chain = f"/v2/vaults/1:{desk.vaults['steady-usdc'].address}/quote"
+    refused(await desk.api.post(wrong_chain, desk.body("steady-usdc")), 404, "not_found")
+    refused(await desk.api.get(f"/v2/vaults/31337:{usdc}/tvl"), 404, "not_found")
+
+
+async def test_more_than_the_wallet_holds_is_told_and_simulated(desk):
+    poor = await desk.action("steady-usdc", amount=10**6, address=NOBODY)
+    assert poor.status == 201, poor.body
+    usdc = desk.manifest.token("USDC").address
+    assert {"insufficient_balance", "insufficient_allowance"} == {i["code"] for i in poor.body["issues"]}
+    assert poor.body["simulation"]["status"] == "success"
+    assert poor.body["simulation"]["assumptions"] == [f"balance:{usdc}"]
+    without = await desk.action("steady-usdc", action="withdraw", amount=10**6, address=NOBODY)
+    assert without.status == 201, without.body
+    share = desk.vaults["steady-usdc"].address
+    assert without.body["issues"] == [
+        {
+            "code": "insufficient_balance",
+            "token": share,
+            "actual": "0",
+            "required": only(without.body["inputs"])["amount"],
+        }
+    ]
+    assert without.body["simulation"]["assumptions"] == [f"balance:{share}"]
+
+
+async def test_a_pinned_quote_keeps_its_minimum(desk):
+    quote = (await desk.quote("steady-usdc", amount=10**9, slippageBps=10)).body
+    minimum = int(only(quote["outputs"])["amountMin"])
+    held = desk.vaults["steady-usdc"].address
+    desk.devnet.faucet("USDC", held, 10**9)  # a little yield: fewer shares, within the slippage
+    await desk.fresh()
+    order = {"amount": 10**9, "slippageBps": 10, "quoteId": quote["quoteId"]}
+    action = await desk.action("steady-usdc", **order)
+    assert action.status == 201, action.body
+    out = only(action.body["outputs"])
+    assert minimum <= int(out["amount"]) < int(only(quote["outputs"])["amount"])
+    assert int(out["amountMin"]) == minimum
+    desk.devnet.faucet("USDC", held, 10**13)  # and more than that
+    await desk.fresh()
+    refused(await desk.action("steady-usdc", **order), 502, "upstream_error", "price_moved")
+    other = {**order, "amount": 10**9 + 1}
+    refused(await desk.action("steady-usdc", **other), 422, "validation_error", "conflict")
+
+
+async def test_a_fallen_share_price_asks_for_a_new_quote(desk):
+    """Withdraw burns more shares than quoted after a loss: the quote's number is the caller's consent."""
+    vault, usdc = desk.vaults["bold-usdc"].address, desk.manifest.token("USDC").address
+    desk.send_steps((await desk.action("bold-usdc", amount=10**9)).body)
+    await desk.fresh()
+    quote = (await desk.quote("bold-usdc", action="withdraw", amount=10**8)).body
+    with desk.devnet.rpc() as rpc:
+        rpc("anvil_setBalance", vault, hex(10**18))
+    send(desk.devnet, vault, usdc, "transfer(address,uint256)", NOBODY, 10**12)
+    await desk.fresh()
+    order = {"action": "withdraw", "amount": 10**8, "quoteId": quote["quoteId"]}
+    error = refused(await desk.action("bold-usdc", **order), 502, "upstream_error", "price_moved")
+    assert "takes more than quoted" in error["message"]
+
+
+async def test_positions_are_what_redeeming_pays(desk):
+    desk.send_steps((await desk.action("steady-usdc", amount=777_777_777)).body)
+    await desk.fresh()
+    answer = await desk.api.get(f"/v2/portfolio/positions?wallet={USER}&network=devnet")
+    vault = f"31337:{desk.vaults['steady-usdc'].address}"
+    (position,) = [row for row in answer.body["data"] if row["vaultId"] == vault]
+    action = await desk.action("steady-usdc", action="withdraw", amount="max")
+    assert only(position["amounts"])["amount"] == only(action.body["outputs"])["amount"]
+    before = desk.balance(desk.manifest.token("USDC").address, USER)
+    desk.send_steps(action.body)
+    after = desk.balance(desk.manifest.token("USDC").address, USER)
+    assert after - before == int(only(position["amounts"])["amount"])

@@ -1,0 +1,140 @@
+"""Vaults of every kind on the devnet, and a gateway that serves them."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from dataclasses import dataclass
+
+import quoteway_erc4626
+from quoteway.testing.serving import served
+from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway_devnet import abi
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.networks import devnet_networks
+
+ODDITY = "(bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256)"
+MEMBERS = (
+    "convert_reverts",
+    "preview_reverts",
+    "paused",
+    "cap",
+    "liquid",
+    "entry_fee_bps",
+    "exit_fee_bps",
+    "hidden_entry_bps",
+    "hidden_exit_bps",
+    "hidden_gift_bps",
+)
+HAS_MANAGED = importlib.util.find_spec("quoteway_managedvault") is not None
+
+
+def plugins(devnet, **more):
+    """The chains, this plugin, and managedvault where it is installed."""
+    found = {
+        "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+        "erc4626": quoteway_erc4626,
+    }
+    if HAS_MANAGED:
+        import quoteway_managedvault
+
+        found["managedvault"] = quoteway_managedvault
+    return found | more
+
+
+def send(devnet, sender, to, signature, *values, value=0):
+    """A transaction from any account; fails when it reverts."""
+    with devnet.rpc() as rpc:
+        rpc("anvil_impersonateAccount", sender)
+        data = "0x" + abi.call(signature, *values).hex()
+        transaction = {"from": sender, "to": to, "data": data, "gas": hex(5_000_000), "value": hex(value)}
+        identity = rpc("eth_sendTransaction", transaction)
+        while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
+            pass
+        assert receipt["status"] == "0x1", signature
+        return receipt
+
+
+def odd_vault(devnet, asset, **oddity):
+    """An ``OddVault`` with a first deposit of a thousand whole dollars' worth or so."""
+    vault = devnet.deploy("OddVault", "(address)", asset)
+    depositor = ACCOUNTS[8].address
+    send(devnet, depositor, asset, "approve(address,uint256)", vault, 10**9)
+    send(devnet, depositor, vault, "deposit(uint256,address)", 10**9, depositor)
+    become(devnet, vault, **oddity)
+    return vault
+
+
+def become(devnet, vault, **oddity):
+    """Changes an ``OddVault``; what is not named is plain."""
+    assert set(oddity) <= set(MEMBERS)
+    values = tuple(oddity.get(name, False if index < 3 else 0) for index, name in enumerate(MEMBERS))
+    send(devnet, ACCOUNTS[8].address, vault, f"become({ODDITY})", values)
+
+
+@dataclass
+class Desk:
+    """A served gateway with names for what stands on the devnet."""
+
+    devnet: object
+    api: object
+
+    @property
+    def manifest(self):
+        return self.devnet.chains["devnet"]
+
+    @property
+    def vaults(self):
+        return {vault.id: vault for vault in self.manifest.vaults}
+
+    def path(self, vault, tail="quote"):
+        address = self.vaults[vault].address if vault in self.vaults else vault
+        return f"/v2/vaults/31337:{address}/{tail}"
+
+    def body(self, vault, action="deposit", amount=10**6, asset=None, **more):
+        address = self.vaults[vault].address if vault in self.vaults else vault
+        usdc = self.manifest.token("USDC").address
+        amount = amount if isinstance(amount, str) else str(amount)
+        named = {None: usdc, "share": address}.get(asset, asset)
+        return {"action": action, "amount": amount, "asset": named, "address": ACCOUNTS[0].address, **more}
+
+    async def quote(self, vault, **order):
+        return await self.api.post(self.path(vault), self.body(vault, **order))
+
+    async def action(self, vault, **order):
+        return await self.api.post(self.path(vault, "action"), self.body(vault, **order))
+
+    def send_steps(self, action):
+        """Sends an Action object's transactions as they came over the wire."""
+        with self.devnet.rpc() as rpc:
+            for transaction in action["transactions"]:
+                rpc("anvil_impersonateAccount", action["from"])
+                identity = rpc(
+                    "eth_sendTransaction",
+                    {
+                        "from": action["from"],
+                        "gas": hex(8_000_000),
+                        **{k: transaction[k] for k in ("to", "data", "value")},
+                    },
+                )
+                while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
+                    pass
+                assert receipt["status"] == "0x1"
+
+    def balance(self, token, account):
+        with self.devnet.rpc() as rpc:
+            data = "0x" + abi.call("balanceOf(address)", account).hex()
+            return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
+
+    async def fresh(self):
+        """The gateway sees the newest block."""
+        from quoteway.testing.execution import catch_up
+
+        await catch_up(self.devnet, self.api.gateway, 31337)
+
+
+@contextlib.asynccontextmanager
+async def desk_on(devnet, **more):
+    """A desk on the devnet during the block."""
+    async with served(plugins(devnet, **more)) as api:
+        yield Desk(devnet, api)
