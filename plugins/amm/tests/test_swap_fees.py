@@ -9,7 +9,7 @@ from quoteway_amm import BandExceeded, fees_of_swap, swap_exact_in, swap_exact_o
 from random_pools import amounts, concentrated_pools
 
 
-@given(concentrated_pools(), st.booleans(), st.booleans(), amounts)
+@given(concentrated_pools() | concentrated_pools(reach=300_000), st.booleans(), st.booleans(), amounts)
 def test_all_fees_are_what_the_swap_took(pool, zero_for_one, buys, amount):
     try:
         done = (swap_exact_out if buys else swap_exact_in)(pool, zero_for_one, amount)
@@ -43,3 +43,16 @@ def test_an_event_of_another_pool_is_refused():
         fees_of_swap(pool, True, 10**6, sqrt_ratio_at_tick(60))
     with pytest.raises(ValueError, match="more than its event"):
         fees_of_swap(pool, True, 10**6, sqrt_ratio_at_tick(-50))
+
+
+def test_v4_books_what_the_price_did_not_need():
+    """DAI (18 decimals) for USDC (6): a price step is a million base units, so v3 and v4 tell them apart."""
+    from quoteway_amm import ConcentratedPool
+
+    price = 79228162514264337593543  # 1e-12
+    pool = ConcentratedPool("v4", "p", "a", "b", 100, 1, price, -276325, 10**16, (), -1080, -1079)
+    for kind in ("v3", "v4"):
+        traded = replace(pool, kind=kind)
+        done = swap_exact_in(traded, True, 10**18 + 12345)
+        lp, protocol = fees_of_swap(traded, True, done.amount_in, done.sqrt_price_x96)
+        assert (lp + protocol, protocol) == (done.fee_amount, 0)
