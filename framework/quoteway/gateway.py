@@ -64,7 +64,7 @@ class Gateway:
         self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
         self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
-        self._listed: dict[int, tuple[object, dict[Address, Token]]] = {}
+        self._listed: dict[tuple[str, int], tuple[str, Mapping[Address, Token]]] = {}
         self.runtime.find_token = self.find_token
         self.runtime.list_tokens = self.known_tokens
         self.runtime.find_prices = partial(self.prices.get, wait_s=PLUGIN_PRICE_WAIT_S)
@@ -247,29 +247,32 @@ class Gateway:
 
     async def known_tokens(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
         """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""
-        catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
-        revision = tuple(cast(TokenCatalog, catalog).revision() for catalog in catalogs)
-        kept = self._listed.get(chain_id)
-        if kept is None or kept[0] != (self.registry.revision, revision):
-            outcomes = await ask_all(
-                catalogs,
-                lambda catalog: cast(TokenCatalog, catalog).tokens(chain_id),
-                timeout_s=self.config.quotes.competition_timeout_s,
-                verb="list",
-                observe=self.registry.observe,
-            )
-            listed: dict[Address, Token] = {}
-            for outcome in outcomes:
-                for profile in outcome.value or ():
-                    for token in profile.contracts:
-                        if token.chain_id == chain_id:
-                            listed.setdefault(token.address, token)
-            if all(outcome.value is not None for outcome in outcomes):
-                self._listed[chain_id] = ((self.registry.revision, revision), listed)
-        else:
-            listed = kept[1]
+        listed: dict[Address, Token] = {}
         met = {a: self._tokens[chain_id, a] for a in addresses if (chain_id, a) in self._tokens}
+        outcomes = await ask_all(
+            self.registry.enabled(Capability.TOKENS, chain_id),
+            lambda catalog: self._listed_by(cast(TokenCatalog, catalog), chain_id),
+            timeout_s=self.config.quotes.competition_timeout_s,
+            verb="list",
+        )
+        for outcome in outcomes:
+            for address, token in (outcome.value or {}).items():
+                listed.setdefault(address, token)
         return {**met, **listed}
+
+    async def _listed_by(self, catalog: TokenCatalog, chain_id: int) -> Mapping[Address, Token]:
+        """One catalog's tokens by address, made again when it says that they have changed."""
+        key, revision = (catalog.id, chain_id), catalog.revision()
+        kept = self._listed.get(key)
+        if kept is not None and kept[0] == revision:
+            return kept[1]
+        listed: dict[Address, Token] = {}
+        for profile in await catalog.tokens(chain_id):
+            for token in profile.contracts:
+                if token.chain_id == chain_id:
+                    listed.setdefault(token.address, token)
+        self._listed[key] = revision, listed
+        return listed
 
     def remember_token(self, token: Token) -> None:
         """Keeps facts read from the chain for those who ask for the token next."""

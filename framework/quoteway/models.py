@@ -408,7 +408,8 @@ class Quote:
     gets back. ``spends`` is what the transactions will take from the sender and through whom. ``net_output``
     ranks competing quotes: the minimum output less gas in base units of the output token (None: the minimum
     itself). ``details`` are additive response members of the capability (``poolState``, ``vault``,
-    ``refund``...), already in wire form.
+    ``refund``...), already in wire form but for the
+    tokens and legs in them.
     """
 
     inputs: tuple[Leg, ...]

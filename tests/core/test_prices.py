@@ -175,6 +175,7 @@ def test_values_are_filled_where_a_price_is_known_and_nowhere_else():
             {},
             fees=(Fee("f", "lp", usdc, 10, True),),
             gas=Gas(1, 1, cost_wei=10**15),
+            details={"vault": {"asset": usdc, "limit": "5"}, "dependent": Leg(usdc, 2, USER)},
         ),
         eth,
     )
@@ -184,6 +185,8 @@ def test_values_are_filled_where_a_price_is_known_and_nowhere_else():
     assert quote.outputs[2].amount_usd == 9.0
     assert quote.fees[0].amount_usd == 5e-06
     assert quote.gas.cost_usd == 2.5
+    assert quote.details["vault"]["asset"].price_usd == 0.5
+    assert quote.details["dependent"].amount_usd == 1e-06
     legs = (Leg(usdc, 10**6, USER), Leg(eth, 10**18, USER))
     position = valuation.position(Position("p", "7:0x", USER, "nft", 1, legs, (Leg(usdc, 2, USER),), block))
     assert position.value_usd == 0.5 + 2500.0 + 1e-06
