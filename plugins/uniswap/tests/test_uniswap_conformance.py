@@ -1,10 +1,13 @@
 """The conformance suites of the product, on this plugin."""
 
+from dataclasses import replace
+
 import pytest
 import quoteway_devnet.plugin
 import quoteway_uniswap
-from quoteway import NATIVE, PoolRequest, SwapRequest, Token
+from quoteway import NATIVE, Capability, PoolRequest, SwapRequest, Token
 from quoteway.testing.conformance import PoolConformance, SwapConformance
+from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 
 quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
@@ -67,17 +70,36 @@ class TestPools(PoolConformance):
         return gateway
 
     @pytest.fixture
-    def cases(self, fresh_devnet):
-        """Adds to one pool of each version, with the native coin on one side of the last."""
+    async def cases(self, fresh_devnet, gateway):
+        """Adds, removals and collections in one pool of each version, with a position already there."""
         usdc = fresh_devnet.chains["devnet"].token("USDC").address
         found = {}
         for pool in fresh_devnet.chains["devnet"].pools:
             if usdc in (pool.token0, pool.token1):
-                found.setdefault(pool.protocol, pool)
-        return [
-            PoolRequest(f"31337:{pool.id}", 31337, "add", usdc, 10**9, WALLET, WALLET, 50)
-            for _, pool in sorted(found.items())
+                found.setdefault(pool.protocol, pool.id)
+        # The pool that a swap goes through: there it leaves fees to collect.
+        ends = token(fresh_devnet, "USDC"), token(fresh_devnet, "ETH")
+        swap = SwapRequest(31337, 31337, *ends, 10**11, WALLET, WALLET, 500)
+        (path,) = (await gateway.spine.quote(Capability.SWAP, swap)).quote.route
+        traded = path.hops[0].pool
+        adds = [
+            PoolRequest(f"31337:{pool}", 31337, "add", usdc, 10**9, WALLET, WALLET, 50)
+            for pool in dict.fromkeys([*found.values(), traded])
         ]
+        for add in adds:
+            await execute(fresh_devnet, gateway, await gateway.spine.direct(Capability.POOL, add))
+        await execute(fresh_devnet, gateway, await gateway.spine.direct(Capability.SWAP, swap))
+        provider = gateway.registry.get(Capability.POOL, "uniswap")
+        rest = []
+        for add in adds:
+            (held,) = await provider.positions(WALLET, add.pool_id)
+            here = replace(add, position_id=held.position_id)
+            if any(leg.amount for leg in held.uncollected_fees):
+                rest.append(replace(here, action="collect", amount=None))
+            rest.append(replace(here, action="remove", amount=10**8))
+            rest.append(replace(here, action="remove", amount=None))
+        assert "collect" in [case.action for case in rest]
+        return [*adds, *rest]
 
     @pytest.fixture
     def unknown(self):
