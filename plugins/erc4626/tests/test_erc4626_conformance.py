@@ -1,55 +1,72 @@
 """The conformance suite of the product, on this plugin."""
 
-from dataclasses import replace
-
 import pytest
-import quoteway_devnet.plugin
 import quoteway_erc4626
-from quoteway import NATIVE, Capability, VaultRequest
+from quoteway import VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.execution import execute
+from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.networks import devnet_networks
 
-quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
-
-pytestmark = pytest.mark.xdist_group("devnet")
-
-WALLET = ACCOUNTS[2].address
+WALLET = ACCOUNTS[4].address
 
 
 class TestVaults(VaultConformance):
     provider_id = "erc4626"
 
     @pytest.fixture
-    async def gateway(self, fresh_devnet, make_gateway):
-        ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
-        sections = {"devnet": {"enabled": True, "start": False, **ports}}
-        plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "erc4626": quoteway_erc4626}
-        return await make_gateway(plugins, plugin_sections=sections)
+    def stocked(self, fresh_devnet):
+        """The wallet has shares before the gateway reads its first head."""
+        for slug, chain in fresh_devnet.chains.items():
+            for vault in (vault for vault in chain.vaults if vault.kind == "plain"):
+                _give_shares(fresh_devnet, slug, vault)
+        return fresh_devnet
 
     @pytest.fixture
-    async def cases(self, fresh_devnet, gateway):
-        """All four operations on each vault, of which the wallet has shares already."""
+    async def gateway(self, stocked, fresh_devnet, make_gateway):
+        networks = devnet_networks(fresh_devnet.ports)
+        chains = ToyPlugin([lambda context: HttpRpc(context)], networks=networks)
+        return await make_gateway({"chains": chains, "erc4626": quoteway_erc4626})
+
+    @pytest.fixture
+    def cases(self, fresh_devnet):
         found = []
-        for vault in fresh_devnet.chains["devnet"].vaults:
-            if vault.kind != "plain":
-                continue
-            vault_id = f"31337:{vault.address}"
-            deposit = VaultRequest(vault_id, 31337, "deposit", vault.asset, 1_000_003, WALLET, WALLET, 50)
-            await execute(fresh_devnet, gateway, await gateway.spine.direct(Capability.VAULT, deposit))
-            entry = await gateway.registry.get(Capability.VAULT, self.provider_id).vault(vault_id)
-            unit = 10 ** (entry.share.decimals - entry.asset.decimals)
-            shares = replace(deposit, asset=vault.address, amount=700_001 * unit)
-            found += [
-                deposit,
-                replace(shares, action="mint"),
-                replace(deposit, action="withdraw", amount=300_001),
-                replace(shares, action="redeem", amount=100_003 * unit),
-                replace(shares, action="redeem", amount=None),
-            ]
+        for slug in ("devnet", "devnet-l2"):
+            chain = fresh_devnet.chains[slug]
+            for vault in (vault for vault in chain.vaults if vault.kind == "plain"):
+                rows = (
+                    ("deposit", vault.asset, 123_456_789),
+                    ("mint", vault.address, 1_000_001),
+                    ("withdraw", vault.asset, 7_654_321),
+                    ("redeem", vault.address, 98_765),
+                    ("withdraw", vault.asset, None),
+                )
+                found += [
+                    VaultRequest(
+                        f"{chain.chain_id}:{vault.address}", chain.chain_id, *row, WALLET, WALLET, 50
+                    )
+                    for row in rows
+                ]
         return found
 
     @pytest.fixture
-    def unknown(self):
-        vault_id = "31337:0x1111111111111111111111111111111111111111"
-        return VaultRequest(vault_id, 31337, "deposit", NATIVE, 10**9, WALLET, WALLET, 50)
+    def unknown(self, fresh_devnet):
+        chain = fresh_devnet.chains["devnet"]
+        usdc = chain.token("USDC").address
+        return VaultRequest(f"31337:{usdc}", 31337, "deposit", usdc, 10**6, WALLET, WALLET, 50)
+
+
+def _give_shares(devnet, slug, vault):
+    from quoteway_devnet import abi
+
+    calls = [
+        (vault.asset, abi.call("approve(address,uint256)", vault.address, 10**9)),
+        (vault.address, abi.call("deposit(uint256,address)", 10**9, WALLET)),
+    ]
+    with devnet.rpc(slug) as rpc:
+        for to, data in calls:
+            transaction = {"from": WALLET, "to": to, "data": "0x" + data.hex(), "gas": hex(1_000_000)}
+            identity = rpc("eth_sendTransaction", transaction)
+            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
+                pass
+            assert receipt["status"] == "0x1"

@@ -1,59 +1,53 @@
 """The conformance suite of the product, on this plugin."""
 
-from dataclasses import replace
-
 import pytest
-import quoteway_devnet.plugin
 import quoteway_managedvault
-from quoteway import NATIVE, Capability, VaultRequest
+from eth_utils import to_checksum_address
+from managed_desk import BOT, OWNER, USER, Ground
+from quoteway import DeployRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.execution import execute
-from quoteway_devnet.accounts import ACCOUNTS
-
-quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
-
-pytestmark = pytest.mark.xdist_group("devnet")
-
-WALLET = ACCOUNTS[2].address
+from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway_devnet.networks import devnet_networks
 
 
-class TestVaults(VaultConformance):
+class TestManagedVaults(VaultConformance):
     provider_id = "managedvault"
 
     @pytest.fixture
-    async def gateway(self, fresh_devnet, make_gateway):
-        ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
-        sections = {"devnet": {"enabled": True, "start": False, **ports}}
-        plugins = {
-            "devnet": quoteway_devnet.plugin,
-            "rpc": quoteway_rpc,
-            "managedvault": quoteway_managedvault,
-        }
-        return await make_gateway(plugins, plugin_sections=sections)
+    def stocked(self, fresh_devnet):
+        """The user has shares before the gateway reads its first head."""
+        ground = Ground(fresh_devnet)
+        assert ground.deposit(ground.managed, 10**9) is None
+        return fresh_devnet
 
     @pytest.fixture
-    async def cases(self, fresh_devnet, gateway):
-        """All four operations on each vault, of which the wallet has shares already."""
-        found = []
-        for vault in fresh_devnet.chains["devnet"].vaults:
-            if vault.kind != "managed":
-                continue
-            vault_id = f"31337:{vault.address}"
-            deposit = VaultRequest(vault_id, 31337, "deposit", vault.asset, 1_000_003, WALLET, WALLET, 50)
-            await execute(fresh_devnet, gateway, await gateway.spine.direct(Capability.VAULT, deposit))
-            entry = await gateway.registry.get(Capability.VAULT, self.provider_id).vault(vault_id)
-            unit = 10 ** (entry.share.decimals - entry.asset.decimals)
-            shares = replace(deposit, asset=vault.address, amount=700_001 * unit)
-            found += [
-                deposit,
-                replace(shares, action="mint"),
-                replace(deposit, action="withdraw", amount=300_001),
-                replace(shares, action="redeem", amount=100_003 * unit),
-                replace(shares, action="redeem", amount=None),
-            ]
-        return found
+    async def gateway(self, stocked, fresh_devnet, make_gateway):
+        networks = devnet_networks(fresh_devnet.ports)
+        chains = ToyPlugin([lambda context: HttpRpc(context)], networks=networks)
+        return await make_gateway({"chains": chains, "managedvault": quoteway_managedvault})
 
     @pytest.fixture
-    def unknown(self):
-        vault_id = "31337:0x1111111111111111111111111111111111111111"
-        return VaultRequest(vault_id, 31337, "deposit", NATIVE, 10**9, WALLET, WALLET, 50)
+    def cases(self, fresh_devnet):
+        ground = Ground(fresh_devnet)
+        vault, usdc = (to_checksum_address(each) for each in (ground.managed, ground.usdc))
+
+        def order(action, asset, amount, sender=USER, **more):
+            return VaultRequest(f"31337:{vault}", 31337, action, asset, amount, sender, sender, 50, **more)
+
+        return [
+            order("deposit", usdc, 123_456_789),
+            order("mint", vault, 10**12 + 1),
+            order("withdraw", usdc, 7_654_321),
+            order("redeem", vault, 10**11 + 7),
+            order("withdraw", usdc, None),
+            order("rebalance", None, None, sender=BOT, strategy="bold-usdc"),
+            order("setCap", None, 10**13, sender=OWNER),
+            order("pause", None, None, sender=BOT),
+            DeployRequest(31337, usdc, OWNER, "steady-usdc", BOT),
+        ]
+
+    @pytest.fixture
+    def unknown(self, fresh_devnet):
+        ground = Ground(fresh_devnet)
+        steady, usdc = (to_checksum_address(each) for each in (ground.steady, ground.usdc))
+        return VaultRequest(f"31337:{steady}", 31337, "deposit", usdc, 10**6, USER, USER, 50)
