@@ -370,6 +370,14 @@ async def test_sources_that_fail_or_lie_are_named_and_cost_nobody_else(
     }
 
 
+async def test_a_position_that_two_sources_know_is_counted_once(serve_app, place, sources):
+    pools, vaults = sources
+    twin = type(pools)(list(pools._pools.values()), provider_id="twin")
+    api = await place.serve(serve_app, pools, vaults, twin)
+    body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
+    assert body["total"] == 3
+
+
 async def test_a_source_that_hangs_is_left_behind(serve_app, place, sources, make_config):
     class Hanging(ListedPools):
         async def positions(self, wallet, pool_id):

@@ -60,7 +60,8 @@ async def direct(
 
 
 def rendered(call: Call, action: Action) -> web.Response:
-    """201 with the Action object."""
+    """201 with the Action object. It carries no USD values: the same token at one block gives the same
+    bytes, whether or not a price has come meanwhile."""
     wire = rendering.action(action, call.gateway.spine, call.networks)
     return json_response(orjson.dumps(wire), status=201, headers=NO_STORE)
 

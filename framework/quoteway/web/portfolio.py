@@ -291,7 +291,12 @@ async def list_positions(call: Call) -> web.Response:
     valuation = await call.gateway.valuation(
         tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S
     )
-    rows = [_position(call, source, valuation.position(position)) for source, position in found]
+    once: dict[tuple[object, ...], Wire] = {}
+    for source, position in found:
+        row = _position(call, source, valuation.position(position))
+        # Two sources may know one vault or pool: what a wallet has there is not counted twice.
+        once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
+    rows = list(once.values())
     if network is not None:
         rows = [row for row in rows if row["chainId"] == network.chain_id]
 
@@ -332,6 +337,13 @@ OPERATIONS = (
         list_balances,
         Balances,
         query=BalancesQuery,
+        description=(
+            "All balances of a network are of one block, named in `asOf`. With `tokens`, each of them is "
+            "shown, zero or not; without, those listed by this deployment that the wallet holds. A token "
+            "that cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, `out_of_gas`), "
+            "and so is a network that cannot, with `token` null; `token_limit` there tells that the "
+            "network's list is longer than what one request reads. `totalUsd` adds up the values known."
+        ),
         errors=(422, 429, 502, 503),
     ),
     Operation(
@@ -343,6 +355,10 @@ OPERATIONS = (
         list_positions,
         Positions,
         query=PositionsQuery,
+        description=(
+            "Merged from every pool and vault provider under one deadline. A provider that fails or is late "
+            "is named in `partial`. `valueUsd` is principal and uncollected fees, null unless all is priced."
+        ),
         errors=(422, 429, 502, 503),
     ),
 )
