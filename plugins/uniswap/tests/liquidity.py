@@ -23,6 +23,7 @@ from quoteway.evm.abi import function
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from quoteway_uniswap.pool_provider import UniswapPools
+from quoteway_uniswap.provider import UniswapProvider
 
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
 FRESH_RECIPIENT = "0x000000000000000000000000000000000000dEaD"
@@ -162,20 +163,38 @@ class LiquidityDesk(Desk):
         return [int(word, 16) for word in self.rpc.batch([self._balance(t, a) for a, t in places])]
 
     async def trade(self, chance: random.Random, pool: Any, rounds: int = 3) -> None:
-        """Swaps back and forth in one pool, so that its positions earn."""
-        symbols = {token.address: symbol for symbol, token in self.tokens.items()}
+        """Swaps back and forth in this very pool, so that its positions earn."""
         for _ in range(rounds):
-            one, other = (symbols[t] for t in (pool.token0, pool.token1))
-            if chance.random() < 0.5:
-                one, other = other, one
-            info = next(t for t in self.manifest.tokens if t.symbol == ("WETH" if one == "ETH" else one))
+            sold, bought = chance.sample((pool.token0, pool.token1), 2)
+            address = self.network.wrapped_native if sold == NATIVE else sold
+            info = next(token for token in self.manifest.tokens if token.address == address)
             usd = pool.depth_usd * 10 ** chance.uniform(-4, -1.5)
             amount = max(int(usd / float(info.price_usd) * 10**info.decimals), 1)
-            swap = self.request(one, other, amount, sender=ACCOUNTS[9].address, recipient=ACCOUNTS[9].address)
             try:
-                await self.swap(swap)
+                await self.swap_in(pool, sold, bought, amount)
             except (LookupError, UpstreamError):
                 continue
+
+    async def swap_in(self, pool: Any, sold: str, bought: str, amount: int) -> None:
+        """A swap through one pool and no other, whatever it costs."""
+        symbols = {token.address: symbol for symbol, token in self.tokens.items()}
+        trader = ACCOUNTS[9].address
+        request = self.request(
+            symbols[sold], symbols[bought], amount, sender=trader, recipient=trader, slippage_bps=5000
+        )
+        whole, self.provider = self.provider, self._provider_of(pool)
+        try:
+            await self.swap(request)
+        finally:
+            self.provider = whole
+
+    def _provider_of(self, pool: Any) -> UniswapProvider:
+        kind = pool.protocol[-2:]
+        row = self.network.deployments["uniswap"][0]
+        only = {name: value for name, value in row.items() if name[:2] not in ("v2", "v3", "v4")}
+        only[kind] = {**row[kind], "fees": [[pool.fee, pool.tick_spacing]]} if kind != "v2" else row[kind]
+        settings = {"max_hops": 1, "deployments": [{**only, "network": self.network.slug}]}
+        return UniswapProvider(replace(self.context, settings=settings))
 
 
 @dataclass
