@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from cachetools import LRUCache
@@ -33,13 +33,22 @@ _REMEMBERED = 20_000
 _Key = tuple[int, Address]
 
 
+RETRY_S = 5.0
+"""How long a source that failed for a token is left alone, unless there is a new block."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What was last answered for a token. ``asked_at``: the hash of the block it was last asked at."""
+    """What was last answered for a token: at which block, and when that was last the newest.
+
+    ``tried_at`` is the block it was last asked for at, ``tried_s`` when; a try that failed answers nothing.
+    """
 
     price: Price | None
-    read_at_s: float
-    asked_at: str
+    answered_at: str
+    confirmed_s: float
+    tried_at: str
+    tried_s: float
 
 
 class PriceBook:
@@ -72,9 +81,13 @@ class PriceBook:
             await asyncio.wait(self._tasks, timeout=1.0)
 
     def begin(self, chain_id: int, addresses: Iterable[Address]) -> None:
-        """Has prices looked up while something else is waited for."""
+        """Has prices that are not known looked up while something else is waited for.
+
+        Known ones are refreshed by ``get`` after it: they must not compete with what is waited for.
+        """
         if self._registry.enabled(Capability.PRICES, chain_id):
-            self._start(chain_id, {self._asked_as(chain_id, address) for address in addresses})
+            names = {self._asked_as(chain_id, address) for address in addresses}
+            self._start(chain_id, {name for name in names if self._entry((chain_id, name)) is None})
 
     async def get(
         self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = WAIT_S
@@ -117,17 +130,27 @@ class PriceBook:
 
     def _entry(self, key: _Key) -> _Entry | None:
         entry = self._entries.get(key)
-        if entry is None or self._clock() - entry.read_at_s > MAX_AGE_S:
+        if entry is None or self._clock() - entry.confirmed_s > MAX_AGE_S:
             return None
         return entry
 
     def _start(self, chain_id: int, addresses: set[Address]) -> set[asyncio.Task[None]]:
+        chain = self._runtime.chains.get(chain_id)
+        head = None if chain is None else chain.known_head
+        if head is not None:
+            addresses = {name for name in addresses if not self._is_settled((chain_id, name), head)}
         if not addresses:
             return set()
         task = asyncio.create_task(self._look_up(chain_id, addresses), name=f"prices of {chain_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return {task}
+
+    def _is_settled(self, key: _Key, head: Block) -> bool:
+        """Whether there is nothing to look up: answered at this head, and that lately."""
+        entry = self._entries.get(key)
+        settled = entry is not None and entry.answered_at == head.hash
+        return settled and self._clock() - self._entries[key].confirmed_s < MAX_AGE_S / 2
 
     async def _look_up(self, chain_id: int, addresses: set[Address]) -> None:
         """Asks for what was not asked at the newest block yet and is not being asked already."""
@@ -138,12 +161,11 @@ class PriceBook:
             block = await chain.head()
         except GatewayError:
             return
-        due = []
-        for address in sorted(addresses):
-            entry = self._entries.get((chain_id, address))
-            asked = entry is not None and entry.asked_at == block.hash
-            if not asked and (chain_id, address) not in self._asking:
-                due.append(address)
+        due = [
+            address
+            for address in sorted(addresses)
+            if (chain_id, address) not in self._asking and self._is_due((chain_id, address), block)
+        ]
         if not due:
             others = {
                 task for address in addresses if (task := self._asking.get((chain_id, address))) is not None
@@ -160,6 +182,16 @@ class PriceBook:
         finally:
             for address in due:
                 del self._asking[chain_id, address]
+
+    def _is_due(self, key: _Key, block: Block) -> bool:
+        """Whether to ask for a token; the answer of a block that still is the newest stands."""
+        entry, now = self._entries.get(key), self._clock()
+        if entry is None:
+            return True
+        if entry.answered_at == block.hash:
+            self._entries[key] = replace(entry, confirmed_s=now)
+            return False
+        return entry.tried_at != block.hash or now - entry.tried_s > RETRY_S
 
     async def _ask(self, chain_id: int, addresses: Sequence[Address], block: Block) -> None:
         async def ask(source: Provider) -> Mapping[Address, Price]:
@@ -181,9 +213,10 @@ class PriceBook:
             before = self._entries.get(key)
             if price is None and not all_answered and before is not None:
                 # Nobody said that there is none: the last one stands until it is too old.
-                self._entries[key] = _Entry(before.price, before.read_at_s, block.hash)
+                self._entries[key] = replace(before, tried_at=block.hash, tried_s=now)
             else:
-                self._entries[key] = _Entry(price, now, block.hash)
+                answered_at = block.hash if price is not None or all_answered else ""
+                self._entries[key] = _Entry(price, answered_at, now, block.hash, now)
 
 
 def _usable(price: object) -> Price | None:

@@ -7,7 +7,7 @@ import time
 import pytest
 from quoteway.models import NATIVE, Block, Fee, Gas, Leg, Position, Price, Quote, Token
 from quoteway.networks import Network
-from quoteway.prices import MAX_AGE_S, PriceBook
+from quoteway.prices import MAX_AGE_S, RETRY_S, PriceBook
 from quoteway.testing.toys import ListedPrices, MemoryRpc, ToyPlugin
 from quoteway.valuation import Valuation, total, value_of
 
@@ -153,6 +153,37 @@ async def test_an_old_price_outlives_a_failure_but_not_its_age_and_not_a_denial(
     await prices.get(7, [WETH])
     await asyncio.sleep(0.02)
     assert await prices.get(7, [WETH]) == {}
+
+
+async def test_a_price_stays_while_its_block_is_the_newest(book):
+    source = ListedPrices({7}, {USDC: 1.0})
+    prices = await book(source)
+    for _ in range(5):
+        assert usd(await prices.get(7, [USDC])) == {USDC: 1.0}
+        prices.now[0] += 0.8 * MAX_AGE_S
+    prices.now[0] += 2 * MAX_AGE_S
+    assert usd(await prices.get(7, [USDC], wait_s=1.0)) == {USDC: 1.0}
+    assert len(source.asked) == 1, "it cannot have changed"
+
+
+async def test_a_source_that_failed_is_asked_again_before_the_next_block(book):
+    source = ListedPrices({7}, {USDC: 1.0})
+    honest, calls = source.prices, []
+
+    async def fails(*args):
+        calls.append(args)
+        raise RuntimeError("a bug")
+
+    source.prices = fails
+    prices = await book(source)
+    for _ in range(3):
+        assert await prices.get(7, [USDC]) == {}
+    assert len(calls) == 1
+    source.prices = honest
+    prices.now[0] += RETRY_S + 0.1
+    await prices.get(7, [USDC])
+    await asyncio.sleep(0.02)
+    assert usd(await prices.get(7, [USDC])) == {USDC: 1.0}
 
 
 async def test_without_a_source_nobody_is_asked_anything(book):

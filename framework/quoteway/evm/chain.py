@@ -201,6 +201,11 @@ class Chain:
         """The newest block, known without a request while the chain is in use."""
         return await self._head.get(fresh=fresh)
 
+    @property
+    def known_head(self) -> Block | None:
+        """The newest block read so far, without a request and without starting to follow the chain."""
+        return self._head.known
+
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
         """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
         tag = hex(at) if isinstance(at, int) else at

@@ -42,6 +42,11 @@ class HeadTracker:
         self._poller: asyncio.Task[None] | None = None
         self._failing = False
 
+    @property
+    def known(self) -> Block | None:
+        """The newest block read so far; None before the first read."""
+        return self._block
+
     async def get(self, *, fresh: bool = False) -> Block:
         """The newest block. ``fresh`` asks the node in any case, and for no older state than at this call."""
         self._used_at = self._clock()
