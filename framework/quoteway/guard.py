@@ -257,7 +257,7 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
     quoted = by_key(sealed.inputs)
     expect(built.keys() == quoted.keys(), "its inputs are not those quoted")
     for key, leg in quoted.items():
-        expect(built[key].amount <= leg.amount, f"it takes more of {leg.token.address} than quoted")
+        expect(built[key].amount <= most_of(leg), f"it takes more of {leg.token.address} than quoted")
     built = by_key(build.outputs)
     quoted = by_key(sealed.outputs)
     expect(built.keys() == quoted.keys(), "its outputs are not those quoted")

@@ -92,8 +92,11 @@ async def test_the_unit_is_the_assets(desk):
     minted = await desk.action("steady-usdc", action="deposit", asset="share", amount=5_000_000)
     assert minted.body["steps"][1]["decoded"]["signature"] == "mint(uint256,address)"
     assert only(minted.body["outputs"])["amount"] == "5000000"
-    paid = only(minted.body["inputs"])["amount"]
-    assert minted.body["steps"][0]["approval"]["required"] == paid
+    paid = only(minted.body["inputs"])
+    assert int(paid["amount"]) * 10_050 // 10_000 <= int(paid["amountMax"])
+    assert minted.body["steps"][0]["approval"]["required"] == paid["amountMax"]
+    exact = await desk.action("steady-usdc", asset="share", amount=5_000_000, slippageBps=0)
+    assert exact.body["steps"][0]["approval"]["required"] == only(exact.body["inputs"])["amount"]
     desk.send_steps(minted.body)
     await desk.fresh()
     redeemed = await desk.quote("steady-usdc", action="withdraw", asset="share", amount=1_000_000)
@@ -185,6 +188,28 @@ async def test_a_pinned_quote_keeps_its_minimum(desk):
     refused(await desk.action("steady-usdc", **order), 502, "upstream_error", "price_moved")
     other = {**order, "amount": 10**9 + 1}
     refused(await desk.action("steady-usdc", **other), 422, "validation_error", "conflict")
+
+
+async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(desk):
+    """As it does with every block of a vault that accrues interest by the second."""
+    order = {"action": "mint", "asset": "share", "amount": 10**9}
+    quote = (await desk.quote("bold-usdc", **order)).body
+    desk.devnet.faucet("USDC", desk.vaults["bold-usdc"].address, 10**9)
+    await desk.fresh()
+    action = await desk.action("bold-usdc", **order, quoteId=quote["quoteId"])
+    assert action.status == 201, action.body
+    quoted, paid = only(quote["inputs"]), only(action.body["inputs"])
+    assert int(quoted["amount"]) < int(paid["amount"]) <= int(quoted["amountMax"])
+    usdc = desk.manifest.token("USDC").address
+    before = desk.balance(usdc, USER)
+    desk.send_steps(action.body)
+    assert before - desk.balance(usdc, USER) == int(paid["amount"])
+    strict = {**order, "slippageBps": 0}
+    quote = (await desk.quote("bold-usdc", **strict)).body
+    desk.devnet.faucet("USDC", desk.vaults["bold-usdc"].address, 10**9)
+    await desk.fresh()
+    late = await desk.action("bold-usdc", **strict, quoteId=quote["quoteId"])
+    refused(late, 502, "upstream_error", "price_moved")
 
 
 async def test_a_fallen_share_price_asks_for_a_new_quote(desk):

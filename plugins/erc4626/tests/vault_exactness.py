@@ -136,8 +136,7 @@ async def _one(
         return
     legs = [(leg, -1) for leg in quote.quote.inputs] + [(leg, 1) for leg in quote.quote.outputs]
     units = [done.deltas[leg.account, leg.token.address] - sign * leg.amount for leg, sign in legs]
-    minimums = [leg for leg, sign in legs if leg.amount_min is not None]
-    below = any(done.deltas[leg.account, leg.token.address] < leg.amount_min for leg in minimums)
+    below = any(done.deltas[leg.account, leg.token.address] < leg.amount_min for leg in quote.quote.outputs)
     report.done.append(Difference(name, operation, tuple(leg.amount for leg, _ in legs), tuple(units), below))
 
 

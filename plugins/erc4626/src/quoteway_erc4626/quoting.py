@@ -66,16 +66,20 @@ async def quote_vault(
 def legs_of(
     operation: Operation, amount: int, preview: int, request: VaultRequest, facts: VaultFacts
 ) -> tuple[tuple[Leg, ...], tuple[Leg, ...]]:
-    """What goes in and what comes out. The side that the call names is exact, and so its own minimum."""
+    """What goes in and what comes out. The side that the call names is exact, and so its own bound; the other
+    may move as far as the slippage says."""
     sender, recipient = request.sender, request.recipient
     least = preview * (10_000 - request.slippage_bps) // 10_000
+    most = -(-preview * (10_000 + request.slippage_bps) // 10_000)
     match operation:
         case "deposit":
             paid, got = Leg(facts.asset, amount, sender), Leg(facts.share, preview, recipient, least)
         case "mint":
-            paid, got = Leg(facts.asset, preview, sender), Leg(facts.share, amount, recipient, amount)
+            paid = Leg(facts.asset, preview, sender, least, most)
+            got = Leg(facts.share, amount, recipient, amount)
         case "withdraw":
-            paid, got = Leg(facts.share, preview, sender), Leg(facts.asset, amount, recipient, amount)
+            paid = Leg(facts.share, preview, sender, least, most)
+            got = Leg(facts.asset, amount, recipient, amount)
         case "redeem":
             paid, got = Leg(facts.share, amount, sender), Leg(facts.asset, preview, recipient, least)
     return (paid,), (got,)
@@ -85,7 +89,12 @@ def spends_of(operation: Operation, inputs: Sequence[Leg], facts: VaultFacts) ->
     """The vault pulls assets by allowance; shares it burns for their owner without one."""
     if operation not in ("deposit", "mint"):
         return ()
-    return tuple(Spend(leg.token.address, leg.amount, facts.address) for leg in inputs)
+    return tuple(Spend(leg.token.address, most_of(leg), facts.address) for leg in inputs)
+
+
+def most_of(leg: Leg) -> int:
+    """The most that an input may take."""
+    return leg.amount if leg.amount_max is None else leg.amount_max
 
 
 def issues_of(facts: VaultFacts) -> tuple[Issue, ...]:
@@ -105,8 +114,9 @@ def warnings_of(operation: Operation) -> tuple[Notice, ...]:
             text = f"withdraw takes no maximum of shares. {built} a lower share price burns more shares."
         case "mint":
             text = (
-                "mint takes no maximum of assets: the exact allowance limits them. When the share price "
-                "rises before inclusion, the transaction reverts."
+                "mint takes no maximum of assets: the allowance limits them, with the maximum that "
+                "slippageBps gives. What is not taken of it stays allowed to the vault; with slippageBps 0 "
+                "nothing does."
             )
     return (Notice("no_onchain_limit", f"ERC-4626 {text}"),)
 
