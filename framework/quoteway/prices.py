@@ -149,8 +149,9 @@ class PriceBook:
     def _is_settled(self, key: _Key, head: Block) -> bool:
         """Whether there is nothing to look up: answered at this head, and that lately."""
         entry = self._entries.get(key)
-        settled = entry is not None and entry.answered_at == head.hash
-        return settled and self._clock() - self._entries[key].confirmed_s < MAX_AGE_S / 2
+        if entry is None or entry.answered_at != head.hash:
+            return False
+        return self._clock() - entry.confirmed_s < MAX_AGE_S / 2
 
     async def _look_up(self, chain_id: int, addresses: set[Address]) -> None:
         """Asks for what was not asked at the newest block yet and is not being asked already."""

@@ -2,6 +2,7 @@
 
 import pytest
 from eth_account import Account
+from quoteway.evm.address import keccak256
 from quoteway.hookspecs import hookimpl
 from quoteway.providers import Relay
 from quoteway.web.signed_transaction import decode_signed
@@ -28,7 +29,7 @@ class ToyRelay:
 
             async def submit(self, chain_id, signed_payload):
                 sent.append((chain_id, signed_payload))
-                return "0x" + "12" * 32
+                return "0x" + keccak256(signed_payload).hex()
 
         return [Recording()]
 
