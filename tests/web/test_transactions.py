@@ -349,6 +349,52 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench
         assert found["member"] == "data"
 
 
+async def test_a_swap_with_a_real_permit2_signature_in_it_matches(fresh_devnet, serve_app, contract):
+    """The wallet signs typed data and puts the signature into the calldata, as the action says."""
+    import quoteway_devnet.plugin
+    from quoteway.config import Config, LimitsConfig
+
+    rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+    uniswap = pytest.importorskip("quoteway_uniswap", reason="needs the quoteway-uniswap distribution")
+    ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
+    sections = {"devnet": {"enabled": True, "start": False, **ports}}
+    config = Config(limits=LimitsConfig(enabled=False), plugin_sections=sections)
+    plugins = {"devnet": quoteway_devnet.plugin, "rpc": rpc, "uniswap": uniswap}
+    here = Bench(fresh_devnet, await serve_app(plugins, config=config))
+    body = {
+        "network": "devnet",
+        "fromToken": here.token("USDC"),
+        "toToken": "native",
+        "amount": str(10**9),
+        "address": SIGNER.address,
+        "approvalMode": "permit2-signature",
+    }
+    quote = (await here.api.post("/v2/swaps/quote", body)).body
+    action = (await here.api.post(f"/v2/swaps/{quote['quoteId']}/action")).body
+    (request,) = action["signatures"]
+    place = request["appliesTo"]
+    *before, last = action["transactions"]
+    assert place["transaction"] == len(before)
+    for transaction in before:
+        await here.mined(await here.send(transaction))
+    signature = Account.sign_typed_data(SIGNER.private_key, full_message=request["typedData"]).signature
+    data = bytearray.fromhex(last["data"][2:])
+    data[place["offset"] : place["offset"] + place["length"]] = signature
+    receipt = await here.mined(sent := await here.send(last, data="0x" + data.hex(), gas=1_000_000))
+    assert receipt["status"] == "0x1"
+    report = await here.report(action["steps"][-1]["txId"], sent, contract)
+    assert (report["match"], report["differences"]) == ("match", [])
+    realized = report["realized"]
+    assert (realized["nativeKnown"], realized["vsQuoteBps"]) == (True, 0)
+    changes = {(c["account"], c["token"]): c["delta"] for c in realized["assetChanges"]}
+    assert changes[SIGNER.address, NATIVE] == quote["toAmount"]
+    data[-1] ^= 1
+    other = await here.send(last, data="0x" + data.hex(), gas=1_000_000)
+    await here.mined(other)
+    report = await here.report(action["steps"][-1]["txId"], other, contract)
+    assert [difference["member"] for difference in report["differences"]] == ["data"]
+
+
 # --- submit -----------------------------------------------------------------------------------------------
 
 
