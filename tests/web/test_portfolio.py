@@ -9,6 +9,7 @@ from quoteway.evm.balance_scan import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Block, Leg, Pool, Position, Token, Vault
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.toys import HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults, ToyPlugin
+from quoteway.web.portfolio import fair_shares
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -203,16 +204,22 @@ async def test_a_thousand_balances_in_two_calls_and_sixty_milliseconds(place, se
 
 
 async def test_a_long_catalog_is_cut_and_says_so(place, serve_app):
-    stubs = [address(0x2000 + n) for n in range(600)]
+    stubs = [address(0x2000 + n) for n in range(1100)]
     place.put(STUB, *stubs)
     listed = [Token(31337, stub, 6, f"S{n}") for n, stub in enumerate(stubs)]
     api = await place.serve(serve_app, listed=listed)
     body = (await api.get(f"/v2/portfolio/balances?wallet={WALLET}")).body
     assert {"chainId": 31337, "token": None, "reason": "token_limit"} in body["partial"]
-    whole = (await api.get(f"/v2/portfolio/balances?wallet={WALLET}&network=devnet")).body
-    assert whole["partial"] == []
-    assert len(whole["data"]) == 601
-    assert whole["data"][1]["token"]["symbol"] == "S0"
+    one = (await api.get(f"/v2/portfolio/balances?wallet={WALLET}&network=devnet")).body
+    assert one["partial"] == [{"chainId": 31337, "token": None, "reason": "token_limit"}]
+    assert len(one["data"]) == 1001
+    assert one["data"][1]["token"]["symbol"] == "S0"
+
+
+def test_networks_with_short_lists_leave_their_share_to_the_others():
+    assert fair_shares({1: 5, 2: 2000, 3: 100}) == {1: 5, 2: 895, 3: 100}
+    assert fair_shares({1: 2000, 2: 2000}) == {1: 500, 2: 500}
+    assert fair_shares({1: 0}) == {1: 0}
 
 
 async def test_unlisted_tokens_are_named_in_the_same_round_and_remembered(place, serve_app):

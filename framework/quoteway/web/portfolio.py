@@ -138,10 +138,16 @@ async def list_balances(call: Call) -> dict[str, Any]:
     if asked is not None and len(asked) * len(networks) > MAX_TOKENS:
         text = f"times {len(networks)} networks is over {MAX_TOKENS}: name a network or fewer tokens"
         raise invalid([FieldError("tokens", Reason.OUT_OF_RANGE, text)])
-    share = MAX_TOKENS // len(networks)
+    chain_ids = [network.chain_id for network in networks]
+    known = (call.gateway.known_tokens(chain_id, asked or ()) for chain_id in chain_ids)
+    facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
+    shares = fair_shares(
+        {chain_id: len(facts[chain_id]) if asked is None else len(asked) for chain_id in facts}
+    )
     reads = {
         network.chain_id: asyncio.create_task(
-            _of_network(call, network, wallet, asked, share), name=f"portfolio:{network.slug}"
+            _of_network(call, network, wallet, asked, facts[network.chain_id], shares[network.chain_id]),
+            name=f"portfolio:{network.slug}",
         )
         for network in networks
     }
@@ -176,16 +182,29 @@ class _OfNetwork:
 
 
 async def _of_network(
-    call: Call, network: Network, wallet: Address, asked: Sequence[Address] | None, share: int
+    call: Call,
+    network: Network,
+    wallet: Address,
+    asked: Sequence[Address] | None,
+    facts: Mapping[Address, Token],
+    share: int,
 ) -> _OfNetwork:
     gateway = call.gateway
     chain = gateway.runtime.chains[network.chain_id]
-    facts = await gateway.known_tokens(network.chain_id, asked or ())
     tokens = [token for token in (facts if asked is None else asked) if token != NATIVE]
     holdings = await read_holdings(chain, wallet, tokens[:share], facts)
     for token in holdings.found:
         gateway.remember_token(token)
     return _OfNetwork(holdings, len(tokens) > share)
+
+
+def fair_shares(sizes: Mapping[int, int]) -> dict[int, int]:
+    """How many tokens of each network are read: all where the list is short, the rest in equal parts."""
+    shares, left = {}, MAX_TOKENS
+    for place, chain_id in enumerate(sorted(sizes, key=lambda one: sizes[one])):
+        shares[chain_id] = min(sizes[chain_id], left // (len(sizes) - place))
+        left -= shares[chain_id]
+    return shares
 
 
 def _failure(task: asyncio.Task[_OfNetwork], *, late: bool) -> Reason | None:
