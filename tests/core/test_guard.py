@@ -19,6 +19,7 @@ from quoteway.models import (
     DeployRequest,
     Leg,
     PoolRequest,
+    Preview,
     Quote,
     SealedQuote,
     SignatureRequest,
@@ -502,3 +503,114 @@ def test_an_input_may_take_up_to_its_maximum_and_no_more():
     lying = replace(QUOTE, inputs=(replace(QUOTE.inputs[0], amount_max=SOLD - 1),))
     with pytest.raises(guard.UnsafeAnswer, match="exceeds its maximum"):
         guard.check_quote(Provider(), REQUEST, lying)
+
+
+VAULT = "0x83F20F44975D03b1b09e64809B757c47f942BEeA"
+SHARE = Token(1, VAULT, 18, "vUSDC")
+DEPOSIT = function("deposit(uint256 assets, address receiver)")
+ENTERING = SealedQuote(
+    Capability.VAULT,
+    "toy",
+    VaultRequest(f"1:{VAULT}", 1, "deposit", USDC.address, SOLD, USER, USER, 50),
+    QUOTE.inputs,
+    (Leg(SHARE, GOT, USER, amount_min=MINIMUM),),
+    50,
+    {},
+    BLOCK,
+    NOW,
+    NOW + 180,
+)
+LEAVING = replace(
+    ENTERING,
+    inputs=(Leg(SHARE, GOT, USER, amount_max=2 * GOT),),
+    outputs=(Leg(USDC, SOLD, USER, amount_min=SOLD),),
+)
+
+
+def entering(to=VAULT, spender=VAULT, **changes):
+    steps = (step_of(DEPOSIT, [SOLD, USER], to=to, chain_id=1),)
+    spends = (Spend(USDC.address, SOLD, spender),)
+    build = Build(
+        steps,
+        spends,
+        ENTERING.inputs,
+        ENTERING.outputs,
+        previews=(Preview(USER, VAULT, VAULT, b"previewDeposit"),),
+    )
+    return replace(build, **changes)
+
+
+def test_a_vault_is_a_target_for_the_caller_who_named_it_and_no_other():
+    check(entering(), ENTERING)
+    refused(entering(to=WETH.address), "does not declare", ENTERING)
+    refused(entering(spender=THIEF), "does not declare", ENTERING)
+    elsewhere = replace(ENTERING, request=replace(ENTERING.request, vault_id=f"1:{THIEF}"))
+    refused(entering(), "does not declare", elsewhere)
+    refused(entering(), "does not declare", replace(ENTERING, request=REQUEST))
+
+
+def moved(paid, paid_token, got, got_token):
+    changes = (
+        AssetChange(USER, NATIVE, 0),
+        AssetChange(USER, paid_token, -paid),
+        AssetChange(USER, got_token, got),
+    )
+    return Simulation("success", BLOCK, (1,), changes)
+
+
+@pytest.mark.parametrize(
+    ("said", "fair"),
+    [(GOT, True), (GOT - 1, True), (GOT + 1, False), (GOT - GOT // 1000, False), (None, False)],
+)
+def test_an_output_is_what_the_contract_previews(said, fair):
+    def judge_it():
+        run = moved(SOLD, USDC.address, GOT, VAULT)
+        guard.check_simulation(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
+
+    if fair:
+        judge_it()
+    else:
+        with pytest.raises(guard.UnsafeAnswer, match="preview"):
+            judge_it()
+
+
+@pytest.mark.parametrize(
+    ("said", "fair"), [(GOT, True), (GOT + 1, True), (GOT - 1, False), (GOT + GOT // 1000, False)]
+)
+def test_an_input_is_what_the_contract_previews(said, fair):
+    build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
+
+    def judge_it():
+        run = moved(GOT, VAULT, SOLD, USDC.address)
+        guard.check_simulation(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
+
+    if fair:
+        judge_it()
+    else:
+        with pytest.raises(guard.UnsafeAnswer, match="previews"):
+            judge_it()
+
+
+def test_a_run_without_amounts_that_reverts_has_no_moved_price():
+    sealed = SealedQuote(
+        Capability.VAULT,
+        "toy",
+        DeployRequest(1, USDC.address, USER, "x"),
+        (),
+        (),
+        0,
+        {},
+        BLOCK,
+        NOW,
+        NOW + 180,
+    )
+    run = Simulation("reverted", BLOCK, revert_reason="custom error 0x12345678")
+    with pytest.raises(UpstreamError) as error:
+        guard.check_simulation(Provider(), sealed, entering(), USER, run, Trace())
+    assert error.value.reason is Reason.REVERTED
+    assert "0x12345678" in error.value.message
+
+
+def test_shares_that_no_allowance_moves_are_needed_too():
+    build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
+    assert guard.needs_of(build) == {VAULT: GOT}

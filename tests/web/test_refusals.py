@@ -206,6 +206,9 @@ async def test_network_and_chains_must_agree(toys, refused):
         (f"/v2/vaults/{POOL_ID}/quote", {"action": "deposit", "amount": "max"}, "amount"),
         (f"/v2/vaults/1:0x{'ab' * 32}/quote", {"action": "deposit"}, "vaultId"),
         (f"/v2/vaults/{POOL_ID}/manage/action", {"action": "burn"}, "action"),
+        (f"/v2/vaults/{POOL_ID}/manage/action", {"action": "setCap", "amount": ""}, "amount"),
+        (f"/v2/vaults/{POOL_ID}/manage/action", {"action": "setBot"}, "bot"),
+        (f"/v2/vaults/{POOL_ID}/manage/action", {"action": "addStrategy"}, "strategy"),
     ],
 )
 async def test_pool_and_vault_members(api, refused, path, change, member):

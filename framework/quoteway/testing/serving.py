@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,24 @@ class Served:
     async def post(self, path: str, body: Mapping[str, Any]) -> Answer:
         async with self.session.post(self.url + path, json=body) as response:
             return Answer(response.status, await response.json(), response.headers)
+
+    async def check(self, operation: str, answer: Answer) -> None:
+        """Fails unless an answer is what ``/v2/openapi.json`` says of that operation, with no member beside.
+
+        Needs jsonschema (``quoteway[dev]``).
+        """
+        jsonschema: Any = importlib.import_module("jsonschema")  # has no types
+        document = (await self.get("/v2/openapi.json")).body
+        for schema in document["components"]["schemas"].values():
+            if "properties" in schema:
+                schema["additionalProperties"] = False  # open for clients, closed for us
+        operations = {
+            each["operationId"]: each for methods in document["paths"].values() for each in methods.values()
+        }
+        response = operations[operation]["responses"][str(answer.status)]
+        schema = response["content"]["application/json"]["schema"]
+        whole = {**schema, "components": document["components"]}
+        jsonschema.Draft202012Validator(whole).validate(answer.body)
 
 
 @contextlib.asynccontextmanager

@@ -88,8 +88,22 @@ class Attempt(ResponseSchema):
     reason = maybe(fields.String)
 
 
+class RequiredRole(ResponseSchema):
+    """Who may take a vault's management action."""
+
+    name = sure(fields.String)
+    holder = maybe(AddressText)
+    caller_has_role = maybe(fields.Boolean)
+
+
 class ErrorDetails(ResponseSchema):
+    """``limit`` comes with ``amount_too_high``, ``requiredRole`` with ``role_required``, ``revertReason``
+    with a simulation that reverted: the contract's own words, cut and made printable."""
+
     reason = fields.String()
+    limit = AmountText()
+    required_role = fields.Nested(RequiredRole)
+    revert_reason = fields.String(allow_none=True)
     fields_ = fields.List(fields.Nested(ErrorField), data_key="fields")
     attempts = fields.List(fields.Nested(Attempt))
     retryable = fields.Boolean()

@@ -172,14 +172,8 @@ class VaultQuote(shapes.Quote):
     fees_bps = fields.Dict(allow_none=True)
 
 
-class RequiredRole(ResponseSchema):
-    name = shapes.sure(fields.String)
-    holder = shapes.maybe(shapes.AddressText)
-    caller_has_role = shapes.maybe(fields.Boolean)
-
-
 class ManageAction(shapes.Action):
-    required_role = fields.Nested(RequiredRole, allow_none=True)
+    required_role = fields.Nested(shapes.RequiredRole, allow_none=True)
 
 
 class DeployQuote(shapes.Quote):

@@ -87,6 +87,15 @@ async def test_deposit_then_redeem_everything(desk, vault):
     assert desk.balance(usdc, USER) - before == int(only(action.body["outputs"])["amount"])
 
 
+async def test_answers_have_the_documented_shape(desk):
+    path = f"/v2/vaults/31337:{desk.vaults['steady-usdc'].address}"
+    await desk.api.check("createVaultQuote", await desk.quote("steady-usdc"))
+    await desk.api.check("createVaultAction", await desk.action("steady-usdc"))
+    await desk.api.check("listVaults", await desk.api.get("/v2/vaults"))
+    await desk.api.check("getVaultTvl", await desk.api.get(f"{path}/tvl"))
+    await desk.api.check("getVaultApy", await desk.api.get(f"{path}/apy"))
+
+
 async def test_the_unit_is_the_assets(desk):
     share = desk.vaults["steady-usdc"].address
     minted = await desk.action("steady-usdc", action="deposit", asset="share", amount=5_000_000)

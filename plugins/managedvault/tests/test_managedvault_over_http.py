@@ -108,6 +108,20 @@ async def test_the_predicted_address_is_the_deployed_one(desk):
     assert predicted in {row["address"] for row in rows}
 
 
+async def test_answers_have_the_documented_shape(desk):
+    await desk.api.check(
+        "createVaultDeployQuote", await desk.api.post("/v2/vaults/deploy/quote", desk.deployment())
+    )
+    await desk.api.check(
+        "createVaultDeployAction", await desk.api.post("/v2/vaults/deploy/action", desk.deployment())
+    )
+    await desk.api.check("createVaultManageAction", await desk.manage("pause"))
+    await desk.api.check("createVaultRebalanceAction", await desk.rebalance())
+    await desk.api.check("listVaults", await desk.api.get("/v2/vaults"))
+    await desk.api.check("listProviders", await desk.api.get("/v2/providers"))
+    await desk.api.check("createVaultManageAction", await desk.manage("pause", THIEF))
+
+
 async def test_the_same_request_gives_the_same_address_until_it_is_taken(desk):
     one, two = [(await desk.api.post("/v2/vaults/deploy/quote", desk.deployment())).body for _ in range(2)]
     assert one["predictedAddress"] == two["predictedAddress"]

@@ -7,7 +7,6 @@ from typing import Any
 
 from quoteway import (
     MAX_UINT256,
-    Address,
     Block,
     Fee,
     InvalidRequest,
@@ -47,7 +46,7 @@ async def quote_vault(
     terms = await read_terms(chain, block, facts, order.operation, amount, request.sender, request.recipient)
     if terms.preview == 0:
         raise refused("amount", Reason.AMOUNT_TOO_LOW, "so little that nothing would come out")
-    _check_limit(order, amount, terms, facts)
+    _check_limit(order, amount, terms)
     inputs, outputs = legs_of(order.operation, amount, terms.preview, request, facts)
     return Quote(
         inputs=inputs,
@@ -136,14 +135,14 @@ def details_of(facts: VaultFacts, rates: Rates, limit: str | None) -> dict[str, 
     }
 
 
-def _check_limit(order: Order, amount: int, terms: Terms, facts: VaultFacts) -> None:
+def _check_limit(order: Order, amount: int, terms: Terms) -> None:
     if terms.limit is None or terms.limit == MAX_UINT256 or amount <= terms.limit:
         return
     if order.enters:
-        raise _too_much(order, terms.limit, facts.address)
+        raise _too_much(order, terms.limit)
     needed = amount if order.operation == "redeem" else terms.preview
     if terms.shares is not None and needed <= terms.shares:
-        raise _too_much(order, terms.limit, facts.address)
+        raise _too_much(order, terms.limit)
     # More than the wallet holds, so that the limit was the wallet's: but nobody gets more than there is.
     wanted = amount if order.operation == "withdraw" else terms.preview
     if terms.total_assets is not None and wanted > terms.total_assets:
@@ -151,7 +150,7 @@ def _check_limit(order: Order, amount: int, terms: Terms, facts: VaultFacts) -> 
         raise refused("amount", Reason.AMOUNT_TOO_HIGH, message)
 
 
-def _too_much(order: Order, limit: int, vault: Address) -> InvalidRequest:
+def _too_much(order: Order, limit: int) -> InvalidRequest:
     unit = "shares" if order.counts_shares else "assets"
     if order.enters:
         why = "it is paused or full" if limit == 0 else "its cap"
@@ -161,7 +160,6 @@ def _too_much(order: Order, limit: int, vault: Address) -> InvalidRequest:
         message = f"the vault pays out at most {limit} base units of {unit} now ({why})"
     error = refused("amount", Reason.AMOUNT_TOO_HIGH, message)
     error.extra["limit"] = str(limit)
-    error.extra["vault"] = vault
     return error
 
 
