@@ -24,7 +24,7 @@ STRANGER = "0x0000000000000000000057ac6e00000057Ac6e00"
 """An account that holds nothing, and no contract."""
 
 _CANCEL_S = 1.0
-_ROUNDS = 3
+_ROUNDS = 6
 
 
 class ProviderConformance:
@@ -71,9 +71,16 @@ class ProviderConformance:
 
 
 async def longest_block(work: Callable[[], Awaitable[object]]) -> float:
-    """The longest time in seconds that the event loop was kept while ``work`` ran: the best of three rounds,
-    so that a busy machine is not taken for a blocking provider."""
-    return min([await _longest_block(work) for _ in range(_ROUNDS)])
+    """The longest time in seconds that the event loop was kept while ``work`` ran.
+
+    Up to six rounds are run, and the best counts: a busy machine is not taken for a blocking provider.
+    """
+    best = await _longest_block(work)
+    for _ in range(_ROUNDS - 1):
+        if best < MAX_BLOCK_S:
+            break
+        best = min(best, await _longest_block(work))
+    return best
 
 
 async def _longest_block(work: Callable[[], Awaitable[object]]) -> float:
