@@ -261,9 +261,10 @@ def ticks_of(pool: KnownPool, request: PoolRequest) -> tuple[int, int]:
     lower = low if request.tick_lower is None else request.tick_lower
     upper = high if request.tick_upper is None else request.tick_upper
     refused = []
-    for name, tick in (("tickLower", lower), ("tickUpper", upper)):
+    below = min(nearest_usable_tick(lower, spacing), high - spacing)
+    above = max(nearest_usable_tick(upper, spacing), below + spacing)
+    for name, tick, nearest in (("tickLower", lower, below), ("tickUpper", upper, above)):
         if tick % spacing or not low <= tick <= high:
-            nearest = nearest_usable_tick(tick, spacing)
             text = f"must be a multiple of {spacing} from {low} to {high}: the nearest is {nearest}"
             refused.append(FieldError(name, Reason.OUT_OF_RANGE, text))
     if not refused and lower >= upper:

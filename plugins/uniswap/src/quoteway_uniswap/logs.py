@@ -12,8 +12,9 @@ from quoteway.evm.address import checksum
 from quoteway.evm.chain import Chain
 
 MOST_REQUESTS = 256
-_SPAN_BLOCKS = 10_000
+SPAN_BLOCKS = 10_000
 """What most public nodes answer for at once."""
+ALL_BLOCKS = 1 << 32
 _AT_ONCE = 4
 
 
@@ -38,11 +39,15 @@ class Found:
 
 
 class Logs:
-    """Searches logs newest first; a refused range is halved and the size that was answered is kept."""
+    """Searches logs newest first; a refused range is halved and the size that was answered is kept.
 
-    def __init__(self, chain: Chain) -> None:
+    ``span`` is how many blocks are asked for at first: many nodes bound what they answer and not the range,
+    so for logs that are few it may be all.
+    """
+
+    def __init__(self, chain: Chain, span: int = SPAN_BLOCKS) -> None:
         self._chain = chain
-        self._span = _SPAN_BLOCKS
+        self._span = span
 
     async def search(
         self,

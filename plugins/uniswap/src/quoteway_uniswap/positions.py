@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
-from quoteway import Address, Block, Leg, Position
+from quoteway import Address, Block, Context, Leg, Position
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import BALANCE_OF
@@ -44,7 +44,8 @@ class _Received:
 class WalletPositions:
     """Positions on one chain by wallet. v4 tokens cannot be listed: owners follow from Transfer logs."""
 
-    def __init__(self, chain: Chain, deployments: Sequence[Deployment], logs: Logs) -> None:
+    def __init__(self, context: Context, chain: Chain, deployments: Sequence[Deployment], logs: Logs) -> None:
+        self._context = context
         self._chain = chain
         self._deployments = deployments
         self._logs = logs
@@ -105,6 +106,12 @@ class WalletPositions:
             first = max(deployment.v4.since_block, received.seen - _REORG_BLOCKS)
             topics = [_TRANSFER, None, "0x" + wallet[2:].lower().rjust(64, "0")]
             found = await self._logs.search(manager, topics, first, block.number)
+            if found.first > first:
+                self._context.log.warning(
+                    "v4 positions on %s are known from block %d on only: nodes answer for few blocks at once",
+                    self._chain.network.slug,
+                    found.first,
+                )
             received.token_ids |= {int(log.topics[3], 16) for log in found.logs if len(log.topics) == 4}
             received.seen = max(received.seen, block.number)
         return sorted(received.token_ids)

@@ -2,7 +2,7 @@
 
 Factories, PoolManagers, position managers and routers as in @uniswap/sdk-core 7.19.4 and
 @uniswap/universal-router-sdk 5.13.0, tokens as in @uniswap/default-token-list (all MIT). Init-code hashes
-and fee tiers are the same on all seven.
+and fee tiers are the same on all seven. First v4 blocks as in the v4 subgraph's networks.json.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ ROWS: Mapping[int, tuple[Mapping[str, Any], ...]] = {
             "v4": {
                 "pool_manager": "0x000000000004444c5dc75cB358380D2e3dE08A90",
                 "position_manager": "0xbD216513d74C8cf14cf4747E6AaA6420FF64ee9e",
+                "since_block": 21688329,
             },
             "base_tokens": (
                 "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",  # USDC
@@ -91,6 +92,7 @@ ROWS: Mapping[int, tuple[Mapping[str, Any], ...]] = {
             "v4": {
                 "pool_manager": "0x28e2Ea090877bF75740558f6BFB36A5ffeE9e9dF",
                 "position_manager": "0x7A4a5c919aE2541AeD11041A1AEeE68f1287f95b",
+                "since_block": 45970610,
             },
             "base_tokens": (
                 "0x55d398326f99059fF775485246999027B3197955",  # USDT
