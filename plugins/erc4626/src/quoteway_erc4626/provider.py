@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cachetools import LRUCache
 from quoteway import (
     Address,
     Build,
@@ -50,6 +51,7 @@ class TokenizedVaults(VaultProvider):
         self.book = VaultBook(context)
         self._yields = YieldBook(context)
         self._histories: dict[int, History] = {}
+        self._shown: LRUCache[tuple[str, str], Vault] = LRUCache(1024)
 
     async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
         """The vaults of the catalog on a chain."""
@@ -76,13 +78,16 @@ class TokenizedVaults(VaultProvider):
         return [vault for answer in found if not isinstance(answer, BaseException) for vault in answer]
 
     async def vault(self, vault_id: str) -> Vault | None:
-        """See ``VaultProvider``."""
+        """See ``VaultProvider``. Read once per block: every quote and action asks whose a vault is."""
         facts = await self.facts(vault_id)
         if facts is None:
             return None
         chain = self.context.chain(facts.chain_id)
-        (vault,) = await entries(chain, self.history(facts.chain_id), self._yields, [facts], self.warnings)
-        return vault
+        key = facts.id, (await chain.head()).hash
+        if key not in self._shown:
+            history = self.history(facts.chain_id)
+            (self._shown[key],) = await entries(chain, history, self._yields, [facts], self.warnings)
+        return self._shown[key]
 
     async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
         """See ``VaultProvider``; raises as ``quoting.quote_vault`` does."""

@@ -47,6 +47,8 @@ class ManagedVaultProvider(TokenizedVaults):
         self.networks = frozenset(self._deployments)
         self._vaults: LRUCache[tuple[int, int], Address] = LRUCache(8192)
         self._seen: LRUCache[tuple[int, Address], bool] = LRUCache(8192)
+        # What is no vault of the factory today may be one tomorrow: known for one block only.
+        self._foreign: LRUCache[tuple[int, Address, str], bool] = LRUCache(1024)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
         """The factory, and those of its vaults that this process has seen: all have the factory's code."""
@@ -86,11 +88,16 @@ class ManagedVaultProvider(TokenizedVaults):
 
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
         """See ``TokenizedVaults``: the factory tells its own from others."""
-        deployment = self._deployments[chain_id]
-        (answer,) = await self.context.chain(chain_id).call_many(
-            [Call(deployment.factory, IS_VAULT.encode([address]))]
-        )
-        return await self._own(chain_id, address) if word(answer) == 1 else None
+        if (chain_id, address) not in self._seen:
+            chain = self.context.chain(chain_id)
+            key = chain_id, address, (await chain.head()).hash
+            if key not in self._foreign:
+                call = Call(self._deployments[chain_id].factory, IS_VAULT.encode([address]))
+                (answer,) = await chain.call_many([call])
+                self._foreign[key] = word(answer) != 1
+            if self._foreign[key]:
+                return None
+        return await self._own(chain_id, address)
 
     async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
         """See ``VaultProvider``; raises as ``quote_deployment``, ``quote_duty`` and ``quote_vault`` do."""
