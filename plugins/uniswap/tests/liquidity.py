@@ -238,6 +238,61 @@ async def execute_random_operations(
     return report
 
 
+async def compare_random_positions(n: int, seed: int, devnet: Devnet | None = None) -> Report:
+    """Open ``n`` positions by random operations and trading; withdraw each, on the state as it was then.
+
+    ``positions`` counts those whose principal and fees were what the withdrawal paid, ``wrong`` names the
+    others.
+    """
+    if devnet is None:
+        async with Devnet.start() as started:
+            return await compare_random_positions(n, seed, started)
+    chance, report = random.Random(seed), Report()
+    started_at = time.perf_counter()
+    async with LiquidityDesk(devnet) as desk:
+        begin = desk.rpc("evm_snapshot")
+        while report.positions + len(report.wrong) < n:
+            for _ in range(40):
+                await _operate_at_random(desk, chance, report)
+            before = report.positions
+            here = desk.rpc("evm_snapshot")
+            for account in ACCOUNTS[1:5]:
+                await desk.fresh()
+                for position in await desk.pools.positions(account.address, None):
+                    await _withdraw(desk, account.address, position, report)
+                    desk.rpc("evm_revert", here)
+                    here = desk.rpc("evm_snapshot")
+            desk.rpc("evm_revert", begin)
+            begin = desk.rpc("evm_snapshot")
+            desk.pools = UniswapPools(desk.context)
+            report.held.clear()
+            if report.positions == before:
+                break
+    report.seconds = time.perf_counter() - started_at
+    return report
+
+
+async def _withdraw(desk: LiquidityDesk, owner: str, position: Any, report: Report) -> None:
+    """The whole position, taken out; anything but its amounts and fees is wrong."""
+    pool = next(p for p in desk.manifest.pools if desk.pool_id(p) == position.pool_id)
+    more = {} if position.kind == "fungible" else {"position_id": position.position_id}
+    worth = {leg.token.address: leg.amount for leg in position.amounts}
+    for leg in position.uncollected_fees:
+        worth[leg.token.address] += leg.amount
+    request = desk.of(pool, "remove", pool.token0, None, sender=owner, recipient=owner, **more)
+    try:
+        quote, moved = await desk.operate(request)
+    except (InvalidRequest, Reverted) as error:
+        if any(worth.values()):
+            report.wrong.append(f"{position}: {error!r}")
+        return
+    paid = dict.fromkeys(worth, 0) | {leg.token.address: leg.amount for leg in quote.outputs}
+    if moved.exact and paid == worth:
+        report.positions += 1
+    else:
+        report.wrong.append(f"{position}: {paid}, {moved}")
+
+
 async def _operate_at_random(desk: LiquidityDesk, chance: random.Random, report: Report) -> None:
     tax = desk.manifest.token("TAX").address if desk.network.slug == "devnet" else ""
     pool = chance.choice([p for p in desk.manifest.pools if tax not in (p.token0, p.token1)])
@@ -343,8 +398,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--operations", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--positions", type=int, default=0, help="withdraw so many positions instead")
     options = parser.parse_args()
-    report = asyncio.run(execute_random_operations(options.operations, options.seed))
+    if options.positions:
+        report = asyncio.run(compare_random_positions(options.positions, options.seed))
+    else:
+        report = asyncio.run(execute_random_operations(options.operations, options.seed))
     print(f"{report.count} operations executed, seed {options.seed}, {report.seconds:.1f} s")
     print(f"{dict(sorted(report.done.items()))}")
     print(f"refused: {dict(report.refused)}; reverted: {len(report.reverted)}")

@@ -9,7 +9,7 @@ import quoteway_devnet.plugin
 import quoteway_uniswap
 from eth_abi import encode
 from liquidity import LiquidityDesk
-from quoteway import NATIVE, Capability, PoolRequest, UpstreamError
+from quoteway import NATIVE, Capability, PoolRequest, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
 from quoteway_amm import swap_exact_in
@@ -144,6 +144,29 @@ async def test_more_than_the_wallet_has_is_an_issue_and_is_simulated_with_it_nam
     assert {issue.code for issue in action.issues} >= {"insufficient_balance"}
 
 
+@pytest.mark.parametrize("kind", ["v2", "v3"])
+async def test_an_action_after_a_small_move_passes_with_what_it_may_leave(gateway, fresh_devnet, kind):
+    """Less of one side is taken than was quoted, so an allowance of the rest stays: as the quote allows."""
+    pool = pool_of(fresh_devnet, kind, "WETH/USDC", 3000)
+    request = ask(pool, "add", pool.token1, 10**18, slippage_bps=100)
+    answer = await gateway.spine.quote(Capability.POOL, request)
+    async with LiquidityDesk(fresh_devnet) as desk:
+        await desk.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
+    await gateway.runtime.chains[31337].head(fresh=True)
+    action = await gateway.spine.action(answer.sealed)
+    changes = {(c.account, c.token): -c.delta for c in action.simulation.asset_changes}
+    taken = {leg.token.address: changes[USER, leg.token.address] for leg in answer.quote.inputs}
+    assert any(taken[leg.token.address] < leg.amount for leg in answer.quote.inputs)
+    assert all(leg.amount_min <= taken[leg.token.address] <= leg.amount for leg in answer.quote.inputs)
+    assert any(change.after for change in action.simulation.allowance_changes)
+    async with LiquidityDesk(fresh_devnet) as desk:
+        await desk.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
+    await gateway.runtime.chains[31337].head(fresh=True)
+    with pytest.raises(UpstreamError) as moved:
+        await gateway.spine.action(answer.sealed)
+    assert moved.value.reason is Reason.PRICE_MOVED
+
+
 async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway, fresh_devnet):
     provider = gateway.registry.get(Capability.POOL, "uniswap")
     chain = fresh_devnet.chains["devnet"]
@@ -166,6 +189,7 @@ async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway
             assert row.hooks == (None if pool.hooks == NATIVE else pool.hooks)
             # Uneven ranges take less of one side than the table's depth has of it.
             assert 0.8 * pool.depth_usd <= row.tvl_usd <= pool.depth_usd * 1.0001
+            assert (row.volume_24h_usd, row.fees_24h_usd, row.apr) == (0, 0, 0)
     requests = gateway.runtime.chains[31337].requests
     await provider.pools(31337)
     assert gateway.runtime.chains[31337].requests == requests

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 
+from cachetools import TTLCache
 from quoteway import Address, Block, Context, GatewayError, Pool
 from quoteway.evm.chain import Chain
 from quoteway.evm.single_flight import SingleFlight
@@ -12,6 +14,7 @@ from quoteway.evm.single_flight import SingleFlight
 from quoteway_uniswap.candidates import sorted_pair
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import KnownPool, PoolFinder
+from quoteway_uniswap.pool_series import Day, PoolSeries
 from quoteway_uniswap.pool_value import principals
 from quoteway_uniswap.standing import StandingPools
 from quoteway_uniswap.state import PoolStates
@@ -21,6 +24,11 @@ SEARCH_AGAIN_S = 600
 FRESH_S = 60
 UNPRICED_FRESH_S = 5
 """How long a catalog is kept in which a price was not there in time."""
+DAY_AGAIN_S = 600
+"""How long a pool's 24 hours are shown before their logs are read again."""
+DAYS_BUDGET_S = 1.0
+"""How long a refresh reads logs for these, the most valuable pools first; the others wait for the next."""
+_MOST_DAYS = 10_000
 MOST_TOKENS = 300
 """Listed tokens that are paired with base tokens, the most trusted lists first."""
 
@@ -35,12 +43,15 @@ class PoolCatalog:
         deployments: Sequence[Deployment],
         finder: PoolFinder,
         states: PoolStates,
+        series: PoolSeries,
     ) -> None:
         self._context = context
         self._chain = chain
         self._deployments = deployments
         self._finder = finder
         self._states = states
+        self._series = series
+        self._days: TTLCache[str, Day] = TTLCache(_MOST_DAYS, DAY_AGAIN_S, timer=context.now)
         self._standing = StandingPools(chain, context.now)
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
@@ -78,13 +89,25 @@ class PoolCatalog:
             held = await principals(self._states, block, [pool.ref for pool in pools])
         except GatewayError as error:
             self._context.log.warning("pools of %s could not be valued: %s", self._chain.network.slug, error)
-        rows = {}
-        for pool in pools:
-            usd = await self._usd(pool, held.get(pool.ref.id))
-            rows[pool.id] = self._describe(pool, usd)
+        values = {pool.id: await self._usd(pool, held.get(pool.ref.id)) for pool in pools}
+        await self._read_days(sorted(pools, key=lambda pool: -(values[pool.id] or 0.0)), block)
+        rows = {pool.id: self._describe(pool, values[pool.id]) for pool in pools}
         self._rows = rows
         priced = all(row.tvl_usd is not None for row in rows.values())
         self._rows_until = self._context.now() + (FRESH_S if priced else UNPRICED_FRESH_S)
+
+    async def _read_days(self, pools: Sequence[KnownPool], block: Block) -> None:
+        until = time.monotonic() + DAYS_BUDGET_S
+        for pool in pools:
+            if time.monotonic() >= until:
+                return
+            if pool.id not in self._days:
+                try:
+                    async with asyncio.timeout(DAYS_BUDGET_S):
+                        self._days[pool.id] = await self._series.day(pool, block)
+                except (GatewayError, TimeoutError) as error:
+                    self._context.log.info("the last 24 hours of %s could not be read: %s", pool.id, error)
+                    self._days[pool.id] = Day(None, None, None)
 
     async def _usd(self, pool: KnownPool, held: tuple[int, int] | None) -> float | None:
         if held is None:
@@ -102,6 +125,7 @@ class PoolCatalog:
 
     def _describe(self, pool: KnownPool, tvl_usd: float | None) -> Pool:
         network = self._chain.network
+        day = self._days.get(pool.id) or Day(None, None, None)
         return Pool(
             id=pool.id,
             network=network.slug,
@@ -115,6 +139,9 @@ class PoolCatalog:
             updated_at=self._context.now(),
             fee_bps=pool.ref.fee / 100,
             tvl_usd=tvl_usd,
+            apr=day.apr,
+            volume_24h_usd=day.volume_usd,
+            fees_24h_usd=day.fees_usd,
             hooks=pool.hooks if pool.ref.kind == "v4" and int(pool.hooks, 16) else None,
         )
 

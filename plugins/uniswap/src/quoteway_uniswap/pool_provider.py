@@ -375,12 +375,13 @@ class UniswapPools(PoolProvider):
             # One pool's making and one wallet's tokens are few logs, wherever in the chain they are.
             rare = Logs(chain, ALL_BLOCKS)
             finder = PoolFinder(self._context, chain, deployments, rare)
+            series = PoolSeries(self._context, chain, logs, states, self._prices)
             desk = self._desks[chain_id] = _Desk(
                 chain,
                 finder,
                 WalletPositions(self._context, chain, deployments, rare),
-                PoolCatalog(self._context, chain, deployments, finder, states),
-                PoolSeries(self._context, chain, logs, states, self._prices),
+                PoolCatalog(self._context, chain, deployments, finder, states, series),
+                series,
                 TransferTaxes(chain, deployments, self._context.now),
             )
         return desk

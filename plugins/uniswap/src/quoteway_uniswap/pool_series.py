@@ -38,6 +38,15 @@ class _Window:
     buckets: Mapping[int, tuple[int, int]]
 
 
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A pool's last 24 hours: US dollars, and a fraction a year; None where it is not to be had."""
+
+    volume_usd: float | None
+    fees_usd: float | None
+    apr: float | None
+
+
 class PoolSeries:
     """The series of one chain's pools. ``window_s`` bounds how far back logs are read."""
 
@@ -75,6 +84,26 @@ class PoolSeries:
         if metric == "apr":
             return await self._apr(pool, head, start, end, interval, window, prices)
         return self._flow(pool, metric, head, start, end, interval, window, prices)
+
+    async def day(self, pool: KnownPool, head: Block) -> Day:
+        """What the catalog shows: the whole window's volume, fees and APR.
+
+        Raises UpstreamError when nothing can be read.
+        """
+        window = await self._window(pool, head, head.timestamp, head.timestamp, DAY_S)
+        if not window.whole_day:
+            return Day(None, None, None)
+        prices = await self._prices_at(pool, head)
+        volume, fees, lp = (
+            _usd(pool, _total(window.activity, part), prices) for part in ("volume", "fees", "lp")
+        )
+        return Day(volume, fees, self._rate(lp, await self._value(pool, head)))
+
+    def _rate(self, lp_usd: float | None, principal_usd: float | None) -> float | None:
+        """Fees of the window over principal, for a year."""
+        if lp_usd is None or not principal_usd:
+            return None
+        return lp_usd * _DAYS_A_YEAR * DAY_S / self._window_s / principal_usd
 
     # --- state ----------------------------------------------------------------------------------------------
 
@@ -195,9 +224,7 @@ class PoolSeries:
     ) -> Series:
         lp_usd = _usd(pool, _total(window.activity, "lp"), prices) if window.whole_day else None
         principal_usd = await self._value(pool, head)
-        apr = None
-        if lp_usd is not None and principal_usd:
-            apr = lp_usd * _DAYS_A_YEAR * DAY_S / self._window_s / principal_usd
+        apr = self._rate(lp_usd, principal_usd)
         day = apr if self._window_s == DAY_S else None
         points = tuple((moment, None) for moment in _moments(start, end, INTERVALS_S[interval]))
         return Series(
