@@ -302,9 +302,22 @@ def _deployment(call: Call) -> DeployRequest:
 
 def _metric(metric: str) -> Handler:
     async def show(call: Call) -> dict[str, Any]:
-        return await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
+        wire = await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
+        components = wire.get("components")
+        if metric == "tvl" and components is not None and components.get("usd", 0) is None:
+            components["usd"] = await _tvl_usd(call, call.path["vault_id"])
+        return wire
 
     return show
+
+
+async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
+    """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
+    vault = await (await _provider(call, vault_id)).vault(vault_id.id)
+    if vault is None:
+        return None
+    valuation = await call.gateway.valuation({(vault.chain_id, vault.asset.address)})
+    return valuation.vault(vault).tvl_usd
 
 
 _MUTATION_ERRORS = (400, 404, 422, 429, 502, 503)

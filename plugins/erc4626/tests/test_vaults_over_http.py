@@ -1,6 +1,7 @@
 """The vault endpoints over a real socket, on the devnet's contracts."""
 
 import pytest
+from quoteway.testing.toys import ListedPrices, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from vault_desk import desk_on, send
@@ -248,3 +249,18 @@ async def test_positions_are_what_redeeming_pays(desk):
     desk.send_steps(action.body)
     after = desk.balance(desk.manifest.token("USDC").address, USER)
     assert after - before == int(only(position["amounts"])["amount"])
+
+
+async def test_dollars_where_the_asset_has_a_price(fresh_devnet):
+    usdc = fresh_devnet.chains["devnet"].token("USDC").address
+    prices = ToyPlugin([ListedPrices({31337}, {usdc: 0.5})])
+    async with desk_on(fresh_devnet, prices=prices) as desk:
+        vault = desk.vaults["steady-usdc"].address
+        tvl = (await desk.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1w")).body
+        assert tvl["components"]["assets"] == tvl["current"]
+        assert tvl["components"]["usd"] == pytest.approx(tvl["current"] / 2)
+        rows = (await desk.api.get("/v2/vaults?network=devnet&sort=-tvlUsd")).body["data"]
+        (row,) = [row for row in rows if row["address"] == vault]
+        assert row["tvlUsd"] == pytest.approx(int(row["totalAssets"]) / 10**6 / 2)
+        quote = (await desk.quote("steady-usdc", amount=10**6)).body
+        assert only(quote["inputs"])["amountUsd"] == pytest.approx(0.5)
