@@ -66,9 +66,7 @@ async def names(
 
     At most 70 tokens make one call.
     """
-    reads = [
-        Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)
-    ]
+    reads = [Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)]
     outputs = await chain.call_many(reads, block=block)
     return [
         (text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS))
