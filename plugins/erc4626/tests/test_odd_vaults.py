@@ -161,6 +161,14 @@ async def test_an_exact_side_that_falls_short_is_refused(desk, vault, oddity, or
     refused(answer, 502, "upstream_error", "price_moved")
 
 
+async def test_a_vault_of_a_taxed_token_takes_no_deposit(desk):
+    tax = desk.manifest.token("TAX").address
+    vault = desk.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
+    await desk.fresh()
+    answer = await desk.quote(vault, asset=tax, amount=10**18)
+    refused(answer, 422, "validation_error", "unsupported_token")
+
+
 async def test_odd_numbers_of_decimals_and_names(desk):
     for decimals, name in ((0, "Bare"), (77, "N" * 10_000)):
         asset = desk.devnet.deploy("MintableToken", "(string,string,uint8)", name, "ODD", decimals)

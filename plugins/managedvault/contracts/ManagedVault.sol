@@ -42,6 +42,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
     error WrongAsset(address strategy);
     error TooManyStrategies();
     error NothingToMove();
+    error TaxedTransfer();
     error LossTooHigh(uint256 totalAssets, uint256 minimum);
 
     modifier onlyOwnerOrBot() {
@@ -192,7 +193,10 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
         override
         nonReentrant
     {
+        uint256 idle = idleAssets();
         super._deposit(caller, receiver, assets, shares);
+        // A token that keeps part of a transfer would make all others pay for the part.
+        if (idleAssets() - idle != assets) revert TaxedTransfer();
     }
 
     function _withdraw(address caller, address receiver, address holder, uint256 assets, uint256 shares)

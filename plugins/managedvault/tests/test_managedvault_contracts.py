@@ -214,6 +214,13 @@ def test_what_is_not_liquid_is_not_promised(ground, vault):
     assert ground.send(USER, vault, withdraw, limit, USER, USER) is None
 
 
+def test_a_token_that_keeps_part_of_transfers_is_refused(ground):
+    tax = ground.devnet.chains["devnet"].token("TAX").address
+    plain = ground.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
+    vault = ground.deploy(asset=tax, strategy=plain)
+    assert ground.deposit(vault, 10**18, asset=tax) == selector("TaxedTransfer()")
+
+
 def test_cap(ground, vault):
     assert ground.send(OWNER, vault, "setCap(uint256)", 10**9 + 10) is None
     assert ground.read(vault, "maxDeposit(address)", "(uint256)", USER) == 10

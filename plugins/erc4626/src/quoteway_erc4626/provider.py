@@ -36,6 +36,7 @@ from quoteway_erc4626.history import History
 from quoteway_erc4626.interface import OPERATIONS
 from quoteway_erc4626.metrics import apy_series, tvl_series
 from quoteway_erc4626.quoting import quote_vault
+from quoteway_erc4626.taxes import TransferTaxes
 
 
 class TokenizedVaults(VaultProvider):
@@ -50,6 +51,7 @@ class TokenizedVaults(VaultProvider):
         self.context = context
         self.book = VaultBook(context)
         self._yields = YieldBook(context)
+        self._taxes = TransferTaxes(context)
         self._histories: dict[int, History] = {}
         self._shown: LRUCache[tuple[str, str], Vault] = LRUCache(1024)
 
@@ -101,7 +103,17 @@ class TokenizedVaults(VaultProvider):
         if facts is None:
             return None
         chain = self.context.chain(request.chain_id)
-        return await quote_vault(chain, await chain.head(), request, facts, self.warnings(facts))
+        block = await chain.head()
+        quote = await quote_vault(chain, block, request, facts, self.warnings(facts))
+        (paid,) = quote.inputs
+        if paid.token == facts.asset and await self._taxes.taxed(
+            request.chain_id, facts.asset.address, paid.account, paid.amount, block
+        ):
+            raise InvalidRequest(
+                "The vault's asset keeps part of every transfer: the shares would be worth less than quoted.",
+                reason=Reason.UNSUPPORTED_TOKEN,
+            )
+        return quote
 
     async def build(self, sealed: SealedQuote) -> Build:
         """See ``VaultProvider``; raises as ``building.build_vault`` does."""
