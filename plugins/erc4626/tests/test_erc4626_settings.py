@@ -8,10 +8,14 @@ import pytest
 from quoteway import ConfigError, Context, Network, Networks
 from quoteway.config import Config
 from quoteway.context import Runtime
+from quoteway.evm.address import checksum
 from quoteway_erc4626.provider import Erc4626Provider
+from quoteway_erc4626.public_vaults import ROWS
 from quoteway_erc4626.settings import Erc4626Settings
 
 README = Path(__file__).parents[1] / "README.md"
+SDAI = "0x83F20F44975D03b1b09e64809B757c47f942BEeA"
+SUSDS = "0xa3931d71877C0E7a3148CB7Eb4463524FEc27fbD"
 ONE, TWO = "0x" + "1" * 40, "0x" + "2" * 40
 
 
@@ -28,16 +32,22 @@ def provider(section, **deployments):
 def test_the_readmes_example_loads():
     example = README.read_text().split("```toml\n")[1].split("```")[0]
     found = provider(tomllib.loads(example)["plugin"]["erc4626"])
-    assert list(found.contracts(1)) == ["0x83F20F44975D03b1b09e64809B757c47f942BEeA"]
+    assert list(found.contracts(1)) == [SDAI, SUSDS]
     assert list(found.spenders(8453)) == [ONE]
     assert found.networks == {1, 8453}
 
 
 def test_networks_bring_rows_and_the_configuration_adds_to_them():
     found = provider({"vaults": [f"eip155:1:{TWO}"]}, erc4626=[{"vault": ONE}])
-    assert list(found.contracts(1)) == [ONE, TWO]
+    assert list(found.contracts(1)) == [SDAI, SUSDS, ONE, TWO]
     closed = provider({"ask_chain": False}, erc4626=[{"vault": ONE}])
     assert closed.networks == {1}
+
+
+def test_well_known_vaults_are_written_with_their_checksums():
+    for rows in ROWS.values():
+        for row in rows:
+            assert checksum(row["vault"]) == row["vault"]
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,14 @@ Rows = dict[int, dict[Address, tuple[str, str]]]
 
 
 def _rows(context: Context) -> Rows:
-    """The vaults to list: rows of the networks first, then the configuration's. Raises ``ConfigError``."""
+    """The vaults to list: well-known ones, rows of the networks, the configuration's; of several rows for one
+    vault the last counts. Raises ``ConfigError``."""
+    from quoteway_erc4626.public_vaults import ROWS
+
     rows: Rows = {}
     for network in context.networks:
+        for row in ROWS.get(network.chain_id, ()):
+            _add(rows, network, row, "public_vaults")
         for row in network.deployments.get("erc4626", ()):
             _add(rows, network, row, f"deployments.erc4626 of network {network.slug!r}")
     for item in context.settings.get("vaults", ()):
