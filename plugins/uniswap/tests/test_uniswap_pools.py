@@ -195,6 +195,24 @@ async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway
     assert gateway.runtime.chains[31337].requests == requests
 
 
+async def test_a_chain_that_cannot_be_read_costs_the_others_nothing(gateway, fresh_devnet):
+    provider = gateway.registry.get(Capability.POOL, "uniswap")
+
+    async def fail(*_, **__):
+        raise UpstreamError("no node answers", reason=Reason.RPC_ERROR)
+
+    for name in ("head", "call_many", "request"):
+        setattr(gateway.runtime.chains[31338], name, fail)
+    assert {row.chain_id for row in await provider.pools(None)} == {31337}
+    assert await provider.positions(USER, None) == []
+    with pytest.raises(UpstreamError):
+        await provider.pools(31338)
+    await provider.pools(31337)
+    setattr(gateway.runtime.chains[31337], "head", fail)  # noqa: B010
+    gateway.runtime.clock = lambda: time.time() + 3600
+    assert len(await provider.pools(31337)) > 20  # what was known stays, with its time
+
+
 async def test_an_id_leads_to_its_pool_wherever_it_is_and_to_no_fake(desk, fresh_devnet):
     for pool in desk.manifest.pools:
         fresh = UniswapPools(desk.context)
@@ -202,6 +220,8 @@ async def test_an_id_leads_to_its_pool_wherever_it_is_and_to_no_fake(desk, fresh
         assert (row.address, row.kind) == (pool.id, pool.protocol[-2:])
     chain = desk.manifest
     pools = desk.pools
+    await pools.pools(31337)  # now the keys of all candidates are known, made or not
+    unmade = pool_id(PoolKey(NATIVE, chain.token("USDC").address, 10000, 200))
     for other in (
         f"31338:{chain.pools[0].id}",
         f"1:{chain.pools[0].id}",
@@ -209,6 +229,7 @@ async def test_an_id_leads_to_its_pool_wherever_it_is_and_to_no_fake(desk, fresh
         f"31337:{ACCOUNTS[0].address}",
         "31337:0x" + "ab" * 32,
         "31337:0x" + "ab" * 20,
+        f"31337:{unmade}",
         "nonsense",
     ):
         assert await pools.pool(other) is None

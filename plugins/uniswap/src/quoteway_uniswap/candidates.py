@@ -13,6 +13,9 @@ from quoteway_amm import Kind
 
 from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3Deployment, V4Deployment
 
+# v4-core StateLibrary: where PoolManager keeps its pools.
+_POOLS_SLOT = 6
+
 
 @dataclass(frozen=True, slots=True)
 class PoolRef:
@@ -112,6 +115,11 @@ def pool_id(key: PoolKey) -> str:
     """A v4 pool's id, keccak256(abi.encode(poolKey)), 0x hex."""
     fields = (key.currency0, key.currency1, key.fee, key.tick_spacing, key.hooks)
     return "0x" + keccak256(encode(("address", "address", "uint24", "int24", "address"), fields)).hex()
+
+
+def v4_pool_slot(identity: str) -> int:
+    """Where the PoolManager keeps a pool's state. Source: v4-core StateLibrary._getPoolStateSlot."""
+    return int.from_bytes(keccak256(bytes.fromhex(identity[2:]) + _POOLS_SLOT.to_bytes(32)))
 
 
 def sorted_pair(a: Address, b: Address) -> tuple[Address, Address]:

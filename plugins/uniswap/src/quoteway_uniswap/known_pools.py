@@ -11,10 +11,19 @@ from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
 from quoteway.evm.chain import Call, Chain
 
-from quoteway_uniswap.candidates import PoolRef, pool_id, pools_of_pair, v2_pool, v3_pool, v4_pool
+from quoteway_uniswap.candidates import (
+    PoolRef,
+    pool_id,
+    pools_of_pair,
+    v2_pool,
+    v3_pool,
+    v4_pool,
+    v4_pool_slot,
+)
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.logs import Logs
 
+_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
 _INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _TOKEN0 = function("token0() returns (address)")
 _TOKEN1 = function("token1() returns (address)")
@@ -113,6 +122,10 @@ class PoolFinder:
             self._known[ref.id] = known
         return known
 
+    def learn(self, deployment: Deployment, key: PoolKey) -> None:
+        """Keeps a v4 key met elsewhere, so that its pool is found without a search of logs."""
+        self._keys.setdefault(pool_id(key), (deployment, key))
+
     async def _token(self, address: Address) -> Token | None:
         return await self._context.token(self._chain.network.chain_id, address)
 
@@ -143,7 +156,12 @@ class PoolFinder:
             return None
         deployment, key = known
         assert deployment.v4 is not None
-        return await self.adopt(deployment, v4_pool(deployment.v4, key), key.hooks)
+        ref = v4_pool(deployment.v4, key)
+        # A key can be computed for pools that nobody made.
+        slot0 = _EXTSLOAD.encode([v4_pool_slot(identity).to_bytes(32)])
+        if not int.from_bytes(await self._chain.call(ref.target, slot0)):
+            return None
+        return await self.adopt(deployment, ref, key.hooks)
 
     async def _logged_key(self, identity: str) -> tuple[Deployment, PoolKey] | None:
         """The key that the PoolManager told of when the pool was made, as far back as logs are searched."""

@@ -19,7 +19,7 @@ from quoteway_amm import (
     v2_protocol_shares,
 )
 
-from quoteway_uniswap.candidates import pool_id, v3_pool
+from quoteway_uniswap.candidates import pool_id, v3_pool, v4_pool_slot
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.known_pools import KnownPool, manager_of
 
@@ -39,8 +39,7 @@ _OWNER_OF = function("ownerOf(uint256 tokenId) returns (address)")
 _INFO = function("getPoolAndPositionInfo(uint256 tokenId) returns (address)")
 _EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
 
-# v4-core StateLibrary: where PoolManager keeps its pools, and the members of Pool.State.
-_POOLS_SLOT = 6
+# v4-core StateLibrary: the members of Pool.State.
 _GROWTH_SLOT, _LIQUIDITY_SLOT, _TICKS_SLOT, _POSITIONS_SLOT = 1, 3, 4, 6
 
 
@@ -324,11 +323,6 @@ class _HoldingReads:
         bounds = sqrt_ratio_at_tick(nft.tick_lower), sqrt_ratio_at_tick(nft.tick_upper)
         amounts = amounts_for_liquidity(state.sqrt_price_x96, *bounds, nft.liquidity)
         return Holding(nft, state, amounts, (fees[0], fees[1]))
-
-
-def v4_pool_slot(identity: str) -> int:
-    """Where the PoolManager keeps a pool's state. Source: v4-core StateLibrary._getPoolStateSlot."""
-    return int.from_bytes(keccak256(bytes.fromhex(identity[2:]) + _POOLS_SLOT.to_bytes(32)))
 
 
 def v4_tick_slot(identity: str, tick: int) -> int:

@@ -69,12 +69,18 @@ class PoolCatalog:
     async def rows(self) -> list[Pool]:
         """The catalog, at most ``FRESH_S`` seconds old."""
         if self._context.now() >= self._rows_until:
-            await self._flights.run("rows", self._refresh)
+            try:
+                await self._flights.run("rows", self._refresh)
+            except GatewayError as error:
+                if not self._rows:
+                    raise
+                # Each row tells its time; the next call tries again.
+                self._context.log.warning("the catalog could not be read anew: %s", error)
         return list(self._rows.values())
 
     async def row(self, pool: KnownPool) -> Pool:
         """One pool, listed or not; its value is that of the catalog, where it is listed."""
-        return self._rows.get(pool.id) or self._describe(pool, None)
+        return self._rows.get(pool.id) or self._describe(pool, None, self._context.now())
 
     async def value(self, pool: KnownPool, block: Block) -> tuple[tuple[int, int] | None, float | None]:
         """(principal in base units, US dollars) at ``block``, each None where it is not known."""
@@ -91,7 +97,7 @@ class PoolCatalog:
             self._context.log.warning("pools of %s could not be valued: %s", self._chain.network.slug, error)
         values = {pool.id: await self._usd(pool, held.get(pool.ref.id)) for pool in pools}
         await self._read_days(sorted(pools, key=lambda pool: -(values[pool.id] or 0.0)), block)
-        rows = {pool.id: self._describe(pool, values[pool.id]) for pool in pools}
+        rows = {pool.id: self._describe(pool, values[pool.id], block.timestamp) for pool in pools}
         self._rows = rows
         priced = all(row.tvl_usd is not None for row in rows.values())
         self._rows_until = self._context.now() + (FRESH_S if priced else UNPRICED_FRESH_S)
@@ -123,7 +129,7 @@ class PoolCatalog:
             total += amount / 10**token.decimals * price.usd
         return total
 
-    def _describe(self, pool: KnownPool, tvl_usd: float | None) -> Pool:
+    def _describe(self, pool: KnownPool, tvl_usd: float | None, read_at: int) -> Pool:
         network = self._chain.network
         day = self._days.get(pool.id) or Day(None, None, None)
         return Pool(
@@ -136,7 +142,7 @@ class PoolCatalog:
             tokens=pool.tokens,
             actions=pool.actions,
             source="chain",
-            updated_at=self._context.now(),
+            updated_at=read_at,
             fee_bps=pool.ref.fee / 100,
             tvl_usd=tvl_usd,
             apr=day.apr,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from quoteway import (
     Address,
     Block,
     Build,
     Context,
+    GatewayError,
     InvalidRequest,
     Leg,
     Pool,
@@ -65,6 +66,8 @@ from quoteway_uniswap.provider import configured_deployments
 from quoteway_uniswap.quoting import gas_of
 from quoteway_uniswap.state import PoolStates
 from quoteway_uniswap.taxes import NO_TAX, TransferTaxes
+
+_Item = TypeVar("_Item")
 
 _LABELS = {"v2": "v2 router", "v3": "v3 position manager", "v4": "v4 position manager"}
 
@@ -127,11 +130,20 @@ class UniswapPools(PoolProvider):
 
     async def pools(self, chain_id: int | None) -> Sequence[Pool]:
         """See ``PoolProvider``. Served from memory while the catalog is fresh."""
-        chains = (
-            self._deployments if chain_id is None else [chain_id] if chain_id in self._deployments else []
-        )
-        parts = await asyncio.gather(*(self._desk(each).catalog.rows() for each in chains))
-        return [row for part in parts for row in part]
+        chains = [each for each in self._deployments if chain_id in (None, each)]
+        return await self._of_chains([self._desk(each).catalog.rows() for each in chains])
+
+    async def _of_chains(self, parts: Sequence[Awaitable[list[_Item]]]) -> list[_Item]:
+        """What the chains give together; one that fails costs the others nothing, all of them raise."""
+        outcomes = await asyncio.gather(*parts, return_exceptions=True)
+        found = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+        for outcome in outcomes:
+            if not isinstance(outcome, BaseException):
+                continue
+            if not found or not isinstance(outcome, GatewayError):
+                raise outcome
+            self._context.log.warning("a chain is left out: %s", outcome)
+        return [item for part in found for item in part]
 
     async def pool(self, pool_id: str) -> Pool | None:
         """See ``PoolProvider``."""
@@ -226,11 +238,7 @@ class UniswapPools(PoolProvider):
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
         if request.action == "add":
-            if any(tax != NO_TAX for tax in taxes):
-                raise InvalidRequest(
-                    "A token of this pool keeps part of every transfer: adding it would lose that part.",
-                    reason=Reason.UNSUPPORTED_TOKEN,
-                )
+            await self._require_untaxed(desk, block, pool)
             return add_to_pair(sides, state, share)
         reading = Reading()
         held = reading.add(pool.ref.id, BALANCE_OF, request.sender)
@@ -238,15 +246,31 @@ class UniswapPools(PoolProvider):
         out_bps = (taxes[0].from_pool_bps, taxes[1].from_pool_bps)
         return remove_from_pair(sides, state, share, reading.word(held), out_bps)
 
+    async def _require_untaxed(self, desk: _Desk, block: Block, pool: KnownPool) -> None:
+        for token in pool.tokens:
+            if await desk.taxes.of(token, block) != NO_TAX:
+                raise InvalidRequest(
+                    f"{token.symbol or token.address} keeps part of every transfer: adding it would lose "
+                    "that part, or fail.",
+                    reason=Reason.UNSUPPORTED_TOKEN,
+                )
+
     async def _range_terms(self, desk: _Desk, block: Block, sides: Sides) -> tuple[Terms, RangedState]:
         request, pool = sides.request, sides.pool
         manager = pool.manager
         assert manager is not None
         kind = pool.ref.kind
+        if request.action == "add":
+            await self._require_untaxed(desk, block, pool)
         position = Token(request.chain_id, manager, 0, f"UNI-{kind.upper()}-POS", "Uniswap position")
         if request.action == "add" and request.position_id is None:
             ticks = ticks_of(pool, request)
             (state,) = await read_ranged(desk.chain, block, [pool])
+            if not state.sqrt_price_x96:
+                raise InvalidRequest(
+                    "This pool has no price yet: nobody has initialised it.",
+                    reason=Reason.INSUFFICIENT_LIQUIDITY,
+                )
             return add_to_range(sides, state, ticks, position, None), state
         holding = await self._holding(desk, block, sides)
         nft, state = holding.nft, holding.state
@@ -340,8 +364,7 @@ class UniswapPools(PoolProvider):
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
-        parts = await asyncio.gather(*(self._positions(chain_id, wallet, None) for chain_id in self.networks))
-        return [position for part in parts for position in part]
+        return await self._of_chains([self._positions(chain_id, wallet, None) for chain_id in self.networks])
 
     async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[Position]:
         desk = self._desk(chain_id)
@@ -351,6 +374,9 @@ class UniswapPools(PoolProvider):
         if pool is not None and pool.ref.kind == "v2":
             return found
         holdings = await desk.wallets.holdings(block, await desk.wallets.nfts(block, wallet, pool=pool))
+        for holding in holdings:
+            if holding.nft.kind == "v4":
+                desk.finder.learn(holding.nft.deployment, holding.nft.key)
         pools = await asyncio.gather(*(desk.finder.find(holding.nft.pool) for holding in holdings))
         for holding, known in zip(holdings, pools, strict=True):
             if known is not None and (holding.nft.liquidity or any(holding.fees)):

@@ -8,8 +8,7 @@ from cachetools import TTLCache
 from quoteway.evm.abi import function
 from quoteway.evm.chain import Call, Chain
 
-from quoteway_uniswap.candidates import PoolRef
-from quoteway_uniswap.liquidity_state import v4_pool_slot
+from quoteway_uniswap.candidates import PoolRef, v4_pool_slot
 
 _RESERVES = function("getReserves() returns (uint112, uint112, uint32)")
 _SLOT0 = function("slot0() returns (uint160)")
