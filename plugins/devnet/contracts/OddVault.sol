@@ -21,15 +21,22 @@ contract OddVault is YieldVault {
         uint256 hiddenEntryBps; // not told by previews
         uint256 hiddenExitBps;
         uint256 hiddenGiftBps; // deposits give more than the preview says
+        uint256 perSecond; // assets that are earned, as interest is: by the clock, not by a transaction
     }
 
     address private constant FEES = address(0xFee);
     Oddity public oddity;
+    uint256 public since;
 
     constructor(IERC20 asset_) YieldVault(asset_, "Odd vault", "ODD") {}
 
     function become(Oddity calldata oddity_) external {
         oddity = oddity_;
+        since = block.timestamp;
+    }
+
+    function totalAssets() public view override returns (uint256) {
+        return super.totalAssets() + (block.timestamp - since) * oddity.perSecond;
     }
 
     function convertToAssets(uint256 shares) public view override returns (uint256) {

@@ -161,6 +161,40 @@ async def test_an_exact_side_that_falls_short_is_refused(desk, vault, oddity, or
     refused(answer, 502, "upstream_error", "price_moved")
 
 
+async def test_interest_by_the_second(desk, vault):
+    """As at most lending vaults: the next block has another price. Within the slippage all goes through."""
+    await hold(desk, vault)
+    await change(desk, vault, per_second=500)
+    usdc = desk.manifest.token("USDC").address
+    for order in (
+        {"amount": 10**8},
+        {"asset": "share", "amount": 10**7},
+        {"action": "withdraw", "amount": 10**7},
+        {"action": "withdraw", "asset": "share", "amount": 10**6},
+    ):
+        before = {token: desk.balance(token, USER) for token in (usdc, vault)}
+        quote = await desk.quote(vault, **order)
+        with desk.devnet.rpc() as rpc:
+            rpc("anvil_mine", "0x5", "0x3")  # five blocks of three seconds
+        await desk.fresh()
+        action = await desk.action(vault, **order, quoteId=quote.body["quoteId"])
+        assert action.status == 201, action.body
+        desk.send_steps(action.body)
+        await desk.fresh()
+        paid, got = only(action.body["inputs"]), only(action.body["outputs"])
+        spent = before[paid["token"]["address"]] - desk.balance(paid["token"]["address"], USER)
+        gained = desk.balance(got["token"]["address"], USER) - before[got["token"]["address"]]
+        assert int(paid["amountMin"] or paid["amount"]) <= spent <= int(paid["amountMax"] or paid["amount"])
+        assert gained >= int(got["amountMin"])
+    strict = {"asset": "share", "amount": 10**7, "slippageBps": 0}
+    quote = await desk.quote(vault, **strict)
+    with desk.devnet.rpc() as rpc:
+        rpc("anvil_mine", "0x5", "0x3")
+    await desk.fresh()
+    late = await desk.action(vault, **strict, quoteId=quote.body["quoteId"])
+    refused(late, 502, "upstream_error", "price_moved")
+
+
 async def test_a_vault_of_a_taxed_token_takes_no_deposit(desk):
     tax = desk.manifest.token("TAX").address
     vault = desk.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")

@@ -13,7 +13,7 @@ from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 
-ODDITY = "(bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256)"
+ODDITY = "(bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256)"
 MEMBERS = (
     "convert_reverts",
     "preview_reverts",
@@ -25,6 +25,7 @@ MEMBERS = (
     "hidden_entry_bps",
     "hidden_exit_bps",
     "hidden_gift_bps",
+    "per_second",
 )
 HAS_MANAGED = importlib.util.find_spec("quoteway_managedvault") is not None
 

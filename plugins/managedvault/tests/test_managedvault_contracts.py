@@ -201,8 +201,8 @@ def test_what_is_not_liquid_is_not_promised(ground, vault):
     odd = ground.devnet.deploy("OddVault", "(address)", ground.usdc)
     assert ground.send(OWNER, vault, "addStrategy(address)", odd) is None
     assert ground.rebalance(vault, vault, odd, 9 * 10**8) is None
-    oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
-    values = (False, False, False, 0, 10**8, 0, 0, 0, 0, 0)
+    oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
+    values = (False, False, False, 0, 10**8, 0, 0, 0, 0, 0, 0)
     assert ground.send(USER, odd, oddity, values) is None
     limit = ground.read(vault, "maxWithdraw(address)", "(uint256)", USER)
     assert limit == 2 * 10**8
@@ -274,9 +274,9 @@ def test_rebalance_moves_what_it_says_and_leaves_no_allowance(ground, vault):
 
 def test_rebalance_does_not_cost_more_than_allowed(ground, vault):
     odd = ground.devnet.deploy("OddVault", "(address)", ground.usdc)
-    oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
+    oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
     assert ground.send(OWNER, vault, "addStrategy(address)", odd) is None
-    assert ground.send(USER, odd, oddity, (False, False, False, 0, 0, 100, 0, 0, 0, 0)) is None
+    assert ground.send(USER, odd, oddity, (False, False, False, 0, 0, 100, 0, 0, 0, 0, 0)) is None
     least = 10**9 * 995 // 1000
     assert ground.rebalance(vault, vault, odd, 10**9, least) == selector("LossTooHigh(uint256,uint256)")
     assert ground.rebalance(vault, vault, odd, 4 * 10**8, least) is None

@@ -296,8 +296,8 @@ async def test_bad_rebalances(desk):
 async def test_a_rebalance_that_costs_too_much_is_refused(desk):
     ground = desk.ground
     odd = ground.devnet.deploy("OddVault", "(address)", ground.usdc)
-    oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
-    assert ground.send(USER, odd, oddity, (False, False, False, 0, 0, 300, 0, 0, 0, 0)) is None
+    oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
+    assert ground.send(USER, odd, oddity, (False, False, False, 0, 0, 300, 0, 0, 0, 0, 0)) is None
     assert ground.send(OWNER, desk.vault, "addStrategy(address)", odd) is None
     await desk.fresh()
     dear = {"strategy": odd, "amount": "500000000000"}
