@@ -7,10 +7,12 @@ import pytest
 from click.testing import CliRunner
 from ports import answers, falls_silent
 from quoteway_devnet.command import demo
-from quoteway_devnet.demo.scenarios import SCENARIOS
+from quoteway_devnet.demo.scenarios import SCENARIOS, SENDER, TOURS
 from quoteway_devnet.demo.server import gateway_over
 
 pytest.importorskip("quoteway_uniswap", reason="the demo swaps through Uniswap")
+pytest.importorskip("quoteway_erc4626", reason="the demo deposits into vaults")
+pytest.importorskip("quoteway_managedvault", reason="the demo deploys a managed vault")
 pytest.importorskip("quoteway_rpc", reason="the gateway reads the chains through the RPC plugin")
 pytest.importorskip("quoteway_tokenlist", reason="the demo finds its tokens in the served catalog")
 
@@ -32,13 +34,21 @@ def narrated(said):
 
 
 def differences(said):
-    """Scenario title -> differences in base units."""
+    """Title -> differences in base units."""
+    said = said.partition("Quoted and received")[0]
     return {title: re.findall(r"difference (-?\d+)", text) for title, text in narrated(said).items()}
+
+
+def all_exact(said):
+    found = differences(said)
+    assert list(found) == [each.title for each in (*SCENARIOS, *TOURS)]
+    assert all(found[scenario.title] == ["0"] for scenario in SCENARIOS)
+    return all(set(found[tour.title]) == {"0"} for tour in TOURS)
 
 
 def test_every_scenario_gives_what_was_quoted(done):
     assert done.returncode == 0, done.stdout + done.stderr
-    assert differences(done.stdout) == {scenario.title: ["0"] for scenario in SCENARIOS}
+    assert all_exact(done.stdout)
     # The table has every scenario's row too.
     assert all(done.stdout.count(scenario.title) >= 2 for scenario in SCENARIOS)
     assert "\x1b" not in done.stdout, "no colour codes where there is no terminal"
@@ -58,11 +68,33 @@ def test_the_scenarios_show_what_they_say(done):
     assert "Reset the allowance" in text["USDT-like, allowance left over"]
 
 
+def test_the_tours_show_what_they_say(done):
+    text = narrated(done.stdout.partition("Quoted and received")[0])
+    pools = {tour.protocol: text[tour.title] for tour in TOURS if hasattr(tour, "protocol")}
+    assert "UNI-V2, difference 0" in pools["uniswap-v2"]
+    for kind in ("v3", "v4"):
+        told = pools[f"uniswap-{kind}"]
+        assert re.search(r"position  NFT \d+: ", told)
+        (owed,) = set(re.findall(r"uncollected fees: .*?([\d.]*[1-9]) [A-Z]+$", told, re.MULTILINE))
+        assert f"received  {owed} " in told.partition("Collect fees")[2], "what was owed was collected"
+    assert "position  none is left" in pools["uniswap-v2"]
+    assert "position  none is left" in pools["uniswap-v4"]
+    told = "".join(text.values())
+    assert "shares    0 left" in told
+    assert re.search(r"deployed  at the predicted address 0x\w{40}, difference 0", told)
+    assert "role_required" in told
+    assert "approval mismatch: data differ; confirmed" in told
+    assert "approval match; confirmed" in told
+    assert "deposit match; confirmed, 0 bps beside the quote" in told
+    for provider in ("erc4626: fungible", "managedvault: fungible", "uniswap: nft"):
+        assert provider in text["portfolio"]
+
+
 def test_against_a_running_gateway_with_rate_limits(fresh):
     with gateway_over(fresh, QUOTEWAY_LIMITS__QUOTES="6/second") as url:
         done = run_demo("--url", url, *nodes_of(fresh))
         assert done.returncode == 0, done.stdout + done.stderr
-        assert differences(done.stdout) == {scenario.title: ["0"] for scenario in SCENARIOS}
+        assert all_exact(done.stdout)
         assert "rate limit" in done.stdout
         swapped = ("--node", fresh.urls["devnet-l2"], "--l2-node", fresh.urls["devnet"])
         assert_refused(run_demo("--url", url, *swapped), "serves chain 31338", "--node")
@@ -96,6 +128,7 @@ def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
 
     scenario = next(scenario for scenario in SCENARIOS if scenario.title == "v4, one hop")
     monkeypatch.setattr(run, "SCENARIOS", (scenario,))
+    monkeypatch.setattr(run, "TOURS", ())
     send = wallet.Wallet.send
 
     def send_and_give(self, transaction, gas_limit):
@@ -117,6 +150,30 @@ def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
     (found,) = differences(done.output.partition("Quoted and received")[0])[scenario.title]
     assert int(found) > 0
     assert "did not give what was quoted" in done.output
+
+
+def test_a_balance_that_is_not_the_chains_fails_the_demo(fresh, monkeypatch):
+    from quoteway_devnet.demo import ledger, run
+
+    monkeypatch.setattr(run, "SCENARIOS", ())
+    monkeypatch.setattr(run, "TOURS", TOURS[-1:])
+    terminated = signal.getsignal(signal.SIGTERM)
+    block_of = ledger.block_of
+
+    def block_and_gift(balances):
+        # Between the gateway's answer and the node's somebody sends a unit.
+        fresh.faucet("USDC", SENDER.address, 1)
+        return block_of(balances)
+
+    try:
+        with gateway_over(fresh) as url:
+            assert CliRunner().invoke(demo, ["--url", url, *nodes_of(fresh)]).exit_code == 0
+            monkeypatch.setattr(ledger, "block_of", block_and_gift)
+            done = CliRunner().invoke(demo, ["--url", url, *nodes_of(fresh)])
+    finally:
+        signal.signal(signal.SIGTERM, terminated)
+    assert done.exit_code == 1
+    assert "did not give what was quoted: portfolio" in done.output
 
 
 def nodes_of(devnet):

@@ -11,7 +11,7 @@ from quoteway_devnet.demo.errors import DemoError, RefusedError
 from quoteway_devnet.demo.scenarios import SENDER, Hops, Scenario
 from quoteway_devnet.manifest import ChainManifest
 
-_PART_OF_BALANCE = 100_000
+PART_OF_BALANCE = 100_000
 """Each account starts with 100 million US dollars' worth of a token: a swap of a thousand."""
 
 Pair = tuple[str, str]
@@ -52,7 +52,7 @@ class Market:
         """A quote request whose best route fits. Raises DemoError when no pair has one."""
         for pair in self._candidates(scenario):
             sold, bought = pair
-            amount = self._balance(sold) // _PART_OF_BALANCE
+            amount = self._balance(sold) // PART_OF_BALANCE
             if amount == 0:
                 continue
             body = {

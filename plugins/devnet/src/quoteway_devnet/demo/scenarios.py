@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.accounts import ACCOUNTS, Account
 from quoteway_devnet.tables import DEVNET, DEVNET_L2
 
 Hops = Sequence[Mapping[str, Any]]
@@ -76,3 +76,62 @@ SCENARIOS = (
     Scenario("to another recipient", request={"toAddress": RECIPIENT.address}),
     Scenario("second chain", network=DEVNET_L2.slug),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTour:
+    """A pool of ``protocol`` entered and left, with a trade in it so that it earns."""
+
+    title: str
+    protocol: str
+    acts: tuple[str, ...]
+    """Of ``add``, ``trade``, ``collect``, ``remove half``, ``remove all``."""
+
+
+@dataclass(frozen=True, slots=True)
+class VaultTour:
+    """A deposit into the vault of ``strategy``, all of it redeemed."""
+
+    title: str
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedTour:
+    """A managed vault deployed over the first strategy, given the second, filled and rebalanced."""
+
+    title: str
+    strategies: tuple[str, str]
+    owner: Account
+    bot: Account
+
+
+@dataclass(frozen=True, slots=True)
+class HashTour:
+    """A deposit whose approval somebody tampers with: ``submit-hash`` tells it from the true one."""
+
+    title: str
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortfolioTour:
+    """What the account has after all of it."""
+
+    title: str
+
+
+Tour = PoolTour | VaultTour | ManagedTour | HashTour | PortfolioTour
+
+TOURS: tuple[Tour, ...] = (
+    PoolTour("v2 pool: add and remove", "uniswap-v2", ("add", "trade", "remove all")),
+    PoolTour("v3 pool: add, collect, remove half", "uniswap-v3", ("add", "trade", "collect", "remove half")),
+    PoolTour("v4 pool: add, collect, remove", "uniswap-v4", ("add", "trade", "collect", "remove all")),
+    VaultTour("vault: deposit and redeem everything", "steady-usdc"),
+    ManagedTour(
+        "managed vault: deploy, deposit, rebalance", ("steady-usdc", "bold-usdc"), ACCOUNTS[3], ACCOUNTS[4]
+    ),
+    HashTour("submit-hash: a tampered transaction and the true one", "bold-usdc"),
+    PortfolioTour("portfolio"),
+)
+"""In the order they are walked, all on the first chain."""

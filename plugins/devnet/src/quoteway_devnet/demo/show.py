@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from quoteway_devnet.demo.desk import Operated, listed
 from quoteway_devnet.demo.market import Listed
 from quoteway_devnet.demo.scenarios import Hops
 from quoteway_devnet.demo.walk import Outcome
@@ -55,6 +56,25 @@ class Screen:
         blocks = ", ".join(str(one.block) for one in sent)
         self.say(f"   receipts  block {blocks}; {sum(one.gas_used for one in sent):,} gas")
 
+    def operated(self, operated: Operated) -> None:
+        for move in operated.moves:
+            if not move.quoted and not move.moved:
+                continue
+            word = "received" if move.quoted > 0 else "given   "
+            self.say(
+                f"   {word}  {whole(abs(move.moved), move.token.decimals)} {move.token.symbol}, "
+                f"difference {move.difference}",
+                "bold red" if move.difference else "green",
+            )
+
+    def position(self, position: dict[str, Any]) -> None:
+        if not position:
+            self.say("   position  none is left")
+            return
+        name = f"NFT {position['positionId']}" if position["kind"] == "nft" else "shares"
+        principal, fees = (_amounts(position[member]) for member in ("amounts", "uncollectedFees"))
+        self.say(f"   position  {name}: {principal}; uncollected fees: {fees or 'none'}")
+
     def received(self, outcome: Outcome) -> None:
         token = outcome.token_out
         self.say(
@@ -87,6 +107,32 @@ class Screen:
         self._console.print()
         self._console.print(table)
 
+    def operations(self, done: Sequence[Operated]) -> None:
+        table = Table(box=box.SIMPLE_HEAD, title="Pools, vaults, portfolio", title_justify="left")
+        table.add_column("action", overflow="fold")
+        table.add_column("given and received", overflow="fold")
+        for name in ("difference", "transactions", "gas"):
+            table.add_column(name, justify="right")
+        for one in done:
+            moved = [move for move in one.moves if move.moved]
+            shown = ", ".join(_signed(move.moved, move.token) for move in moved[:4])
+            table.add_row(
+                Text(one.title),
+                Text(shown if len(moved) <= 4 else f"{len(moved)} amounts"),
+                Text(
+                    " ".join(str(move.difference) for move in one.moves if move.difference) or "0",
+                    "green" if one.exact else "bold red",
+                ),
+                str(one.transactions),
+                f"{one.gas_used:,}",
+            )
+        self._console.print(table)
+
+
+def _amounts(legs: Sequence[dict[str, Any]]) -> str:
+    amounts = ((int(leg["amount"]), listed(leg["token"])) for leg in legs)
+    return " and ".join(f"{whole(amount, token.decimals)} {token.symbol}" for amount, token in amounts)
+
 
 def whole(amount: int, decimals: int) -> str:
     """``amount`` base units in whole coins, exact: 1234500000, 6 gives ``1,234.5``."""
@@ -105,6 +151,10 @@ def _short(amount: int, token: Listed) -> str:
     else:
         fraction = fraction[: max(2, 7 - len(coins))]
     return f"{coins}.{fraction} {token.symbol}" if fraction else f"{coins} {token.symbol}"
+
+
+def _signed(amount: int, token: Listed) -> str:
+    return ("-" if amount < 0 else "+") + _short(abs(amount), token)
 
 
 def route(hops: Hops) -> str:

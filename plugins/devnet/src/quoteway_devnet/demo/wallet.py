@@ -18,6 +18,7 @@ _TIP_WEI = 10**9
 class Sent:
     """What one mined transaction cost: gas in units, and in wei at the price paid."""
 
+    identity: str
     block: int
     gas_used: int
     gas_wei: int
@@ -37,6 +38,10 @@ class Wallet:
         if token == abi.ZERO_ADDRESS:
             return int(self._node.call("eth_getBalance", holder, "latest"), 16)
         return self._read(token, abi.call("balanceOf(address)", holder))
+
+    def reads_address(self, contract: str, getter: str) -> str:
+        """What a getter without arguments says, in lower case."""
+        return f"0x{self._read(contract, abi.call(getter)):040x}"
 
     def allowance(self, token: str, spender: str) -> int:
         """What ``spender`` may take, in base units."""
@@ -101,7 +106,9 @@ class Wallet:
                 "restart the devnet and, if it comes again, please report it."
             )
         used = int(receipt["gasUsed"], 16)
-        return Sent(int(receipt["blockNumber"], 16), used, used * int(receipt["effectiveGasPrice"], 16))
+        return Sent(
+            identity, int(receipt["blockNumber"], 16), used, used * int(receipt["effectiveGasPrice"], 16)
+        )
 
     def _read(self, token: str, data: bytes) -> int:
         return int(self._node.call("eth_call", {"to": token, "data": "0x" + data.hex()}, "latest"), 16)
