@@ -11,14 +11,18 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 
-from bench import exactness, rounds, speed, startup
+from bench import activity, exactness, liquidity, portfolio, rounds, speed, startup, vaults
 from bench.report import Report
 
 PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, None]]] = {
     "startup": startup.measure,
     "rounds": rounds.measure,
     "speed": speed.measure,
+    "portfolio": portfolio.measure,
     "exactness": exactness.measure,
+    "liquidity": liquidity.measure,
+    "vaults": vaults.measure,
+    "activity": activity.measure,
 }
 
 
@@ -28,7 +32,16 @@ def main() -> int:
     parser.add_argument(
         "--swaps", type=int, default=3000, help="how many random swaps to execute (default 3000)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random swaps (default 1)")
+    parser.add_argument(
+        "--operations", type=int, default=500, help="how many liquidity and vault operations (default 500)"
+    )
+    parser.add_argument(
+        "--trades", type=int, default=20_000, help="how many swaps to replay at most (default 20000)"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=6, help="when the replay stops, done or not (default 6)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of what is random (default 1)")
     parser.add_argument("--quotes", type=int, default=500, help="how many quotes to time (default 500)")
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)

@@ -19,9 +19,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     done = await execute_random_swaps(options.swaps, options.seed)
     report.baseline("random swaps executed", f"{len(done.swaps)} in {done.seconds:.0f} s")
     report.baseline("paths taken", ", ".join(f"{path} {count}" for path, count in done.paths.most_common(12)))
-    report.baseline(
-        "not quoted", ", ".join(f"{reason} {count}" for reason, count in done.refused.items()) or "none"
-    )
+    report.refusals("not quoted", done.refused)
     report.at_most("swaps where received minus quoted is not 0 wei", len(done.wrong), 0, "swaps", digits=0)
     report.at_most("swaps that reverted", len(done.reverted), 0, "swaps", digits=0)
     for line in [*done.reverted[:5], *map(str, done.wrong[:5])]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -37,6 +37,10 @@ class Report:
 
     def baseline(self, what: str, measured: str) -> None:
         self.rows.append(Row(what, measured, "", None))
+
+    def refusals(self, what: str, counted: Mapping[str, int]) -> None:
+        """A row without a goal: how often each reason came."""
+        self.baseline(what, ", ".join(f"{reason} {count}" for reason, count in counted.items()) or "none")
 
     def at_most(self, what: str, value: float, goal: float, unit: str, *, digits: int = 1) -> None:
         self.rows.append(Row(what, f"{value:.{digits}f} {unit}", f"<= {goal:g} {unit}", value <= goal))

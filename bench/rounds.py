@@ -12,6 +12,7 @@ import contextlib
 import statistics
 import time
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp import web
@@ -20,22 +21,28 @@ from bench.report import Report
 from bench.server import free_port
 from bench.speed import WALLET
 
+if TYPE_CHECKING:
+    from quoteway.config import ServerConfig
+
 DELAY_S = 0.25
 COLD_RUNS = 5
 WARM_QUOTES = 100
 
 
 class SlowNode:
-    """A proxy before a node that holds every request for ``DELAY_S`` and counts it."""
+    """A proxy before a node that holds every request for ``delay_s`` and counts it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, delay_s: float = DELAY_S) -> None:
         self.requests = 0
+        self.polls = 0
         self._url = url
+        self._delay_s = delay_s
 
     async def forward(self, request: web.Request) -> web.Response:
         self.requests += 1
         body = await request.read()
-        await asyncio.sleep(DELAY_S)
+        self.polls += b"eth_getBlockByNumber" in body
+        await asyncio.sleep(self._delay_s)
         async with (
             aiohttp.ClientSession() as session,
             session.post(self._url, data=body, headers={"Content-Type": "application/json"}) as answer,
@@ -74,7 +81,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
             node = SlowNode(devnet.urls["devnet"])
             async with (
                 node.running() as url,
-                _gateway(devnet.ports, url) as base,
+                gateway_over(devnet.ports, url) as base,
                 aiohttp.ClientSession() as session,
             ):
                 await asyncio.sleep(2 * DELAY_S)  # nothing of the start-up may still be under way
@@ -101,13 +108,18 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _gateway(ports: dict[str, int], rpc_url: str) -> AsyncIterator[str]:
-    from quoteway.config import Config, LimitsConfig, NetworkConfig
+async def gateway_over(
+    ports: dict[str, int], rpc_url: str, server: ServerConfig | None = None
+) -> AsyncIterator[str]:
+    """The URL of a gateway in this process that reads the first chain of a running devnet at ``rpc_url``."""
+    from quoteway.config import Config, LimitsConfig, NetworkConfig, ServerConfig
     from quoteway.gateway import Gateway
     from quoteway.networks import Endpoint
+    from quoteway.serve import make_runner
     from quoteway.web.app import make_app
 
     config = Config(
+        server=server or ServerConfig(),
         limits=LimitsConfig(enabled=False),
         networks={"devnet": NetworkConfig(rpc=(Endpoint(rpc_url),))},
         plugin_sections={
@@ -120,7 +132,7 @@ async def _gateway(ports: dict[str, int], rpc_url: str) -> AsyncIterator[str]:
         },
     )
     gateway = Gateway(config)
-    runner = web.AppRunner(make_app(gateway))
+    runner = make_runner(make_app(gateway), config)
     await runner.setup()
     port = free_port()
     await web.TCPSite(runner, "127.0.0.1", port).start()

@@ -22,7 +22,13 @@ WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 WARM_UP = 20
 WRK_SECONDS = 3
 WRK_TURNS = 5
-CATALOGS = ("/v2/providers", "/v2/networks", "/v2/tokens?network=devnet")
+CATALOGS = (
+    "/v2/providers",
+    "/v2/networks",
+    "/v2/tokens?network=devnet",
+    "/v2/pools?network=devnet",
+    "/v2/vaults?network=devnet",
+)
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:

@@ -1,0 +1,93 @@
+"""1,000 balances of a wallet: JSON-RPC requests and time, over real token contracts on the devnet."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import aiohttp
+
+from bench.report import Report, milliseconds
+from bench.rounds import SlowNode, gateway_over
+from bench.speed import WALLET
+
+if TYPE_CHECKING:
+    from quoteway_devnet.chains import Devnet
+
+TOKENS = 1_000
+WARM_UP = 5
+REPEATS = 60
+COUNTED = 10
+LONG_LINES = 65_536
+"""The request line that 1,000 addresses need; ``server.max_line_bytes`` is 8,190 when nothing is said."""
+
+
+async def measure(report: Report, options: argparse.Namespace) -> None:
+    from quoteway.config import ServerConfig
+    from quoteway_devnet.chains import Devnet
+
+    server = ServerConfig(max_line_bytes=LONG_LINES)
+    async with Devnet.start() as devnet:
+        report.say(f"minting {TOKENS} tokens")
+        expected = await asyncio.to_thread(_mint, devnet)
+        query = f"/v2/portfolio/balances?wallet={WALLET}&network=devnet&tokens={','.join(expected)}"
+        url = devnet.urls["devnet"]
+        async with gateway_over(devnet.ports, url, server) as base, aiohttp.ClientSession() as session:
+            report.say(f"timing {REPEATS} answers")
+            took = [await _ask(session, base + query, expected) for _ in range(WARM_UP + REPEATS)]
+        node = SlowNode(url, delay_s=0)
+        asked = []
+        async with (
+            node.running() as proxied,
+            gateway_over(devnet.ports, proxied, server) as base,
+            aiohttp.ClientSession() as session,
+        ):
+            for _ in range(WARM_UP + COUNTED):
+                before = node.requests - node.polls
+                await _ask(session, base + query, expected)
+                asked.append(node.requests - node.polls - before)
+    p50, p99 = milliseconds(took[WARM_UP:])
+    report.at_most(f"RPC requests of {TOKENS} balances (most)", max(asked[WARM_UP:]), 2, "requests", digits=0)
+    report.at_most(f"{TOKENS} balances: p50", p50, 60, "ms")
+    report.baseline(f"{TOKENS} balances: p99", f"{p99:.1f} ms")
+
+
+def _mint(devnet: Devnet) -> dict[str, int]:
+    """Tokens on the chain, each with an amount of its own for the wallet: address to base units."""
+    from quoteway.evm.address import checksum
+    from quoteway_devnet import abi
+    from quoteway_devnet.accounts import ACCOUNTS
+
+    model = devnet.deploy("MintableToken", "(string,string,uint8)", "Bench", "BENCH", 6)
+    amounts = {checksum(f"0x{(0xBE << 152) + number:040x}"): 10**6 + number for number in range(TOKENS)}
+    with devnet.rpc() as rpc:
+        code = rpc("eth_getCode", model, "latest")
+        for token, amount in amounts.items():
+            rpc("anvil_setCode", token, code)
+            data = "0x" + abi.call("mint(address,uint256)", WALLET, amount).hex()
+            rpc(
+                "eth_sendTransaction",
+                {"from": ACCOUNTS[-1].address, "to": token, "data": data, "gas": hex(200_000)},
+            )
+        rpc("evm_mine")
+    return amounts
+
+
+async def _ask(session: aiohttp.ClientSession, url: str, expected: dict[str, int]) -> float:
+    """Seconds of one answer, which must be right."""
+    started = time.perf_counter()
+    async with session.get(url) as answer:
+        body = await answer.json()
+        took = time.perf_counter() - started
+    if answer.status != 200:
+        raise RuntimeError(f"balances answered {answer.status}: {body}")
+    got = {
+        row["token"]["address"]: int(row["amount"]) for row in body["data"] if not row["token"]["isNative"]
+    }
+    if got != expected:
+        raise RuntimeError(
+            f"{len(expected)} balances expected, {len(got)} came or are wrong: {body['partial']}"
+        )
+    return took
