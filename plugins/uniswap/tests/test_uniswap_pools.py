@@ -429,9 +429,6 @@ def test_a_price_needs_more_blocks_than_one_can_buy():
     assert alone.confidence < 0.6 < price_over_time(true, [true] * 5, block).confidence
 
 
-async def test_a_new_thin_or_single_pool_names_no_price(desk):
-    """A pool made just now, however deep, prices nothing: most of the blocks looked at do not know it."""
-    rows = desk.pools._deployments[31337]
-    unlisted = ACCOUNTS[5].address
-    prices = ChainPrices(desk.context, desk.chain, rows)
-    assert await prices.at([unlisted], await desk.chain.head()) == {}
+async def test_what_no_pool_trades_has_no_price(desk):
+    prices = ChainPrices(desk.context, desk.chain, desk.pools._deployments[31337])
+    assert await prices.at([ACCOUNTS[5].address], await desk.chain.head()) == {}

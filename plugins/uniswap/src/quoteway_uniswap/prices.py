@@ -292,7 +292,8 @@ def _weighed(token: Address, edges: Sequence[_Edge], known: Mapping[Address, Spo
 def price_over_time(now: Spot | None, history: Sequence[Spot | None], block: Block) -> Price | None:
     """The median of the price at ``block`` and at earlier ones; None where there was no depth.
 
-    Without any earlier block, of which some nodes know nothing, it is the present price, at little confidence.
+    Without any earlier block, of which some nodes know nothing, it is the present price, at little
+    confidence.
     """
     spots = [spot for spot in (now, *history) if spot is not None]
     if now is None or 2 * len(spots) <= len(history):
