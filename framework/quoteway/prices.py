@@ -28,6 +28,12 @@ WAIT_S = 0.05
 MAX_AGE_S = 60.0
 """How long the price of an earlier block is served while a newer one is read or cannot be."""
 
+MOST_NEW = 64
+"""How many tokens that were never priced one caller has looked up; the next one goes on with the rest."""
+
+SLICE = 8
+"""How many tokens a source is asked for at a time: each answer counts, whatever becomes of the next."""
+
 _REMEMBERED = 20_000
 
 _Key = tuple[int, Address]
@@ -139,6 +145,8 @@ class PriceBook:
         head = None if chain is None else chain.known_head
         if head is not None:
             addresses = {name for name in addresses if not self._is_settled((chain_id, name), head)}
+        new = sorted(name for name in addresses if (chain_id, name) not in self._entries)
+        addresses = addresses - set(new[MOST_NEW:])
         if not addresses:
             return set()
         task = asyncio.create_task(self._look_up(chain_id, addresses), name=f"prices of {chain_id}")
@@ -179,7 +187,8 @@ class PriceBook:
         for address in due:
             self._asking[chain_id, address] = task
         try:
-            await self._ask(chain_id, due, block)
+            for start in range(0, len(due), SLICE):
+                await self._ask(chain_id, due[start : start + SLICE], block)
         finally:
             for address in due:
                 del self._asking[chain_id, address]

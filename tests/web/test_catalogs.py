@@ -189,5 +189,25 @@ async def test_one_failing_source_never_fails_a_list(serve_app, make_config, dev
     api = await serve_app({"toys": toy_plugin, "bad": BadPools(31337)}, config=config)
     answer = await api.get("/v2/pools")
     assert [row["id"] for row in answer.body["data"]] == ["31337:0x1"]
+    missing = {row["provider"]: row["reason"] for row in answer.body["partial"]}
+    assert sorted(missing.values()) == ["provider_error", "provider_timeout"]
+    assert answer.headers["Cache-Control"] == "no-store"
     answer = await api.get(f"/v2/pools/31337:{toy_plugin.weth}/tvl")
     refused(answer, 502, "upstream_error")
+
+
+async def test_a_list_whose_every_source_fails_is_no_empty_list(
+    serve_app, make_config, devnet, toy_plugin, refused
+):
+    from dataclasses import replace
+
+    class Broken:
+        @hookimpl
+        def quoteway_pool_providers(self, context):
+            return BadPools(31337).quoteway_pool_providers(context)[:2]
+
+    toy_plugin.kinds = ()
+    config = make_config()
+    config = replace(config, quotes=replace(config.quotes, competition_timeout_s=0.2))
+    api = await serve_app({"toys": toy_plugin, "bad": Broken()}, config=config)
+    refused(await api.get("/v2/pools"), 502, "upstream_error")

@@ -9,7 +9,7 @@ from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import Reason
-from quoteway.models import BridgeRoute, Capability
+from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.providers import BridgeProvider
 from quoteway.web import catalog, movements, rendering, shapes
@@ -84,7 +84,7 @@ async def list_routes(call: Call) -> web.Response:
     require_provider(call, Capability.BRIDGE, *chain_ids)
 
     async def collect() -> catalog.Listing:
-        found: list[BridgeRoute] = await catalog.merge(
+        found, left_out = await catalog.merge(
             call,
             Capability.BRIDGE,
             lambda provider: cast(BridgeProvider, provider).routes(
@@ -93,7 +93,7 @@ async def list_routes(call: Call) -> web.Response:
             *chain_ids,
         )
         rows = [rendering.bridge_route(route, call.networks) for route in found]
-        return catalog.Listing(rows, key=_route_key)
+        return catalog.Listing(rows, key=_route_key, left_out=left_out)
 
     return await catalog.answer(call, collect)
 

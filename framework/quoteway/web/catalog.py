@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import orjson
 from aiohttp import web
 
-from quoteway.competition import ask_all
+from quoteway.competition import Outcome, ask_all
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
 from quoteway.providers import Provider
@@ -36,34 +36,35 @@ class PageQuery(RequestSchema):
 @dataclass(frozen=True, slots=True)
 class Listing:
     """All rows a request selects, before paging. ``key`` names a row uniquely; ``updated_at`` in Unix
-    seconds.
+    seconds. ``left_out`` names the sources whose rows are missing.
     """
 
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
     updated_at: int | None = None
+    left_out: Sequence[Row] = ()
 
 
 async def answer(
-    call: Call, collect: Callable[[], Awaitable[Listing]], *, keep_it: bool = True, **members: Any
+    call: Call, collect: Callable[[], Awaitable[Listing]], *, keep_it: bool = True
 ) -> web.Response:
-    """Collects, sorts as asked, cuts the page, renders, and keeps it unless it is about one wallet.
+    """Collects, sorts, cuts the page, renders; keeps it unless it is about one wallet or misses rows."""
 
-    ``members`` are added to the page's own.
-    """
-
-    async def render() -> bytes:
-        return _rendered(call, await collect(), members)
+    async def render() -> tuple[bytes, bool]:
+        listing = await collect()
+        return _rendered(call, listing), not listing.left_out
 
     if not keep_it:
-        return json_response(await render(), headers=NO_STORE)
+        body, _ = await render()
+        return json_response(body, headers=NO_STORE)
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
     # Everybody who asks for a page while it is being made gets that one.
-    return keep(call.request, revision, await flights.run((revision, call.request.raw_path), render))
+    body, complete = await flights.run((revision, call.request.raw_path), render)
+    return keep(call.request, revision, body) if complete else json_response(body, headers=NO_STORE)
 
 
-def _rendered(call: Call, listing: Listing, members: Mapping[str, Any]) -> bytes:
+def _rendered(call: Call, listing: Listing) -> bytes:
     rows = _sorted(listing, call.query.get("sort"))
     page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
     now = int(call.gateway.runtime.clock())
@@ -74,7 +75,7 @@ def _rendered(call: Call, listing: Listing, members: Mapping[str, Any]) -> bytes
             "total": len(rows),
             "preview": any(row.get("preview", False) for row in page),
             "updatedAt": timestamp(listing.updated_at or now),
-            **members,
+            "partial": listing.left_out,
         }
     )
 
@@ -84,9 +85,10 @@ async def merge(
     capability: Capability,
     ask: Callable[[Provider], Awaitable[Sequence[T]]],
     *chain_ids: int,
-) -> list[T]:
-    """Every enabled provider's rows in configured order. A source that fails or is late costs its own rows
-    only.
+) -> tuple[list[T], list[Row]]:
+    """Every enabled provider's rows in configured order, and the sources that failed or were late.
+
+    One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
     """
     providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= p.networks]
     outcomes = await ask_all(
@@ -96,7 +98,21 @@ async def merge(
         verb="list",
         observe=call.gateway.registry.observe,
     )
-    return [row for outcome in outcomes for row in outcome.value or ()]
+    left_out = failed_sources(outcomes)
+    if outcomes and len(left_out) == len(outcomes):
+        raise UpstreamError(
+            "The list could not be read.", reason=Reason(left_out[0]["reason"]), retryable=True
+        )
+    return [row for outcome in outcomes for row in outcome.value or ()], left_out
+
+
+def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[Row]:
+    """The ``partial`` rows of a page: who failed or was late, and why."""
+    return [
+        {"provider": outcome.provider.id, "reason": (outcome.reason or Reason.PROVIDER_ERROR).value}
+        for outcome in outcomes
+        if outcome.kind in ("failed", "timeout")
+    ]
 
 
 def _sorted(listing: Listing, sort: str | None) -> list[Row]:

@@ -164,14 +164,16 @@ async def list_pools(call: Call) -> web.Response:
     chain_id = network.chain_id if network else None
 
     async def collect() -> catalog.Listing:
-        found: list[Pool] = await catalog.merge(
+        found, left_out = await catalog.merge(
             call, Capability.POOL, lambda provider: cast(PoolProvider, provider).pools(chain_id), *chain_ids
         )
         chosen = [pool for pool in found if _selected(pool, call.query)]
         tokens = {(token.chain_id, token.address) for pool in chosen for token in pool.tokens}
         valuation = await call.gateway.valuation(tokens)
         rows = [rendering.pool(valuation.pool(pool), call.networks) for pool in chosen]
-        return catalog.Listing(rows, updated_at=max((pool.updated_at for pool in chosen), default=None))
+        return catalog.Listing(
+            rows, updated_at=max((pool.updated_at for pool in chosen), default=None), left_out=left_out
+        )
 
     return await catalog.answer(call, collect)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
-from quoteway.competition import Outcome, ask_all
+from quoteway.competition import ask_all
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.units import format_units
@@ -115,14 +115,8 @@ class PortfolioPosition(PositionEntry):
     chain_id = shapes.sure(fields.Integer)
 
 
-class FailedSource(ResponseSchema):
-    provider = shapes.sure(fields.String)
-    reason = shapes.sure(fields.String)
-
-
 class Positions(shapes.PageMembers):
     data = shapes.some(PortfolioPosition)
-    left_out = fields.List(fields.Nested(FailedSource), required=True, data_key="partial")
 
 
 # --- balances ---------------------------------------------------------------------------------------------
@@ -320,9 +314,13 @@ async def list_positions(call: Call) -> web.Response:
         rows = [row for row in rows if row["chainId"] == network.chain_id]
 
     async def collect() -> catalog.Listing:
-        return catalog.Listing(rows, key=lambda row: f"{row['provider']}/{row['positionId']}")
+        return catalog.Listing(
+            rows,
+            key=lambda row: f"{row['provider']}/{row['positionId']}",
+            left_out=catalog.failed_sources(outcomes),
+        )
 
-    return await catalog.answer(call, collect, keep_it=False, partial=_failed_sources(outcomes))
+    return await catalog.answer(call, collect, keep_it=False)
 
 
 def _position(call: Call, source: Provider, position: Position) -> Wire:
@@ -336,14 +334,6 @@ def _position(call: Call, source: Provider, position: Position) -> Wire:
         "network": rendering.slug(call.networks, chain_id),
         "chainId": chain_id,
     }
-
-
-def _failed_sources(outcomes: Sequence[Outcome[Provider, Sequence[Position]]]) -> list[Wire]:
-    return [
-        {"provider": outcome.provider.id, "reason": (outcome.reason or Reason.PROVIDER_ERROR).value}
-        for outcome in outcomes
-        if outcome.kind in ("failed", "timeout")
-    ]
 
 
 OPERATIONS = (

@@ -388,9 +388,17 @@ class Series(ResponseSchema):
     windows = fields.Dict(allow_none=True)
 
 
-class PageMembers(ResponseSchema):
-    """What every page has beside ``data``."""
+class FailedSource(ResponseSchema):
+    """A provider whose rows are missing, and why."""
 
+    provider = sure(fields.String)
+    reason = sure(fields.String)
+
+
+class PageMembers(ResponseSchema):
+    """What every page has beside ``data``. ``partial`` names the sources that failed or were late."""
+
+    left_out = fields.List(fields.Nested(FailedSource), required=True, data_key="partial")
     next_cursor = maybe(fields.String)
     total = maybe(fields.Integer)
     preview = sure(fields.Boolean)

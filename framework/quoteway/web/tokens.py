@@ -86,7 +86,7 @@ async def list_tokens(call: Call) -> web.Response:
     chain_id = network.chain_id if network else None
 
     async def collect() -> catalog.Listing:
-        found: list[TokenProfile] = await catalog.merge(
+        found, left_out = await catalog.merge(
             call, Capability.TOKENS, lambda p: cast(TokenCatalog, p).tokens(chain_id), *chain_ids
         )
         first = {profile.id: profile for profile in reversed(found)}
@@ -95,7 +95,9 @@ async def list_tokens(call: Call) -> web.Response:
         contracts = ((t.chain_id, t.address) for profile in chosen for t in profile.contracts)
         valuation = Valuation(call.gateway.prices.known(contracts))
         rows = [rendering.listed_token(valuation.profile(profile), call.networks) for profile in chosen]
-        return catalog.Listing(rows, updated_at=max((profile.updated_at for profile in chosen), default=None))
+        return catalog.Listing(
+            rows, updated_at=max((profile.updated_at for profile in chosen), default=None), left_out=left_out
+        )
 
     return await catalog.answer(call, collect)
 

@@ -199,7 +199,7 @@ async def list_vaults(call: Call) -> web.Response:
     chain_id = network.chain_id if network else None
 
     async def collect() -> catalog.Listing:
-        found: list[Vault] = await catalog.merge(
+        found, left_out = await catalog.merge(
             call,
             Capability.VAULT,
             lambda provider: cast(VaultProvider, provider).vaults(chain_id),
@@ -209,7 +209,9 @@ async def list_vaults(call: Call) -> web.Response:
         tokens = {(t.chain_id, t.address) for vault in chosen for t in (vault.asset, vault.share)}
         valuation = await call.gateway.valuation(tokens)
         rows = [rendering.vault(valuation.vault(vault), call.networks) for vault in chosen]
-        return catalog.Listing(rows, updated_at=max((vault.updated_at for vault in chosen), default=None))
+        return catalog.Listing(
+            rows, updated_at=max((vault.updated_at for vault in chosen), default=None), left_out=left_out
+        )
 
     return await catalog.answer(call, collect)
 

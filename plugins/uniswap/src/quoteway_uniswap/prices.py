@@ -179,6 +179,7 @@ class ChainPrices:
         for row in self._deployments:
             for pair in pairs:
                 refs += pools_of_pair(row, *pair)
+                await asyncio.sleep(0)  # a new pair's addresses cost a millisecond of hashing
         pools = await self._states.load(block, await self._standing.of(refs))
         return [pool for pool in pools if pool.has_liquidity]
 
