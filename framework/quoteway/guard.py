@@ -8,6 +8,7 @@ those the quote names, the recipient got at least the minimum, no allowance was 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -174,6 +175,7 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
     _check_legs(sealed, build, expect)
+    _check_opaque(sealed, build, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
@@ -267,6 +269,36 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
         expect(kept, "its minimum is below the quoted one")
 
 
+def _check_opaque(sealed: SealedQuote, build: Build, expect: Callable[[bool, str], None]) -> None:
+    """Calldata of an upstream, which nobody here vouches for: what it must hold before its run is looked at.
+
+    The run shows one chain at one moment. So the minimum has to stand in the calldata as a word of its own,
+    for the chain to enforce later, and where the other end is another chain all else that is to arrive there.
+    """
+    if not _is_opaque(build):
+        return
+    expect(isinstance(sealed.request, SwapRequest), "only a swap or transfer may have opaque calldata")
+    expect(len(build.steps) == 1, "opaque calldata does not come alone")
+    expect(not build.signatures, "opaque calldata wants a signature put in")
+    data = build.steps[0].data
+    words = Counter(int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32))
+    for leg in build.outputs:
+        expect(bool(leg.amount_min), "opaque calldata cannot be held to a minimum of nothing")
+        required = {"the quoted minimum": leg.amount_min or 0}
+        if leg.token.chain_id != sealed.request.chain_id:
+            required["the recipient"] = int(leg.account, 16)
+            required["the other chain's id"] = leg.token.chain_id
+            if not leg.token.is_native:  # bridges write that one in too many ways
+                required["the token that is to arrive"] = int(leg.token.address, 16)
+        for what, word in required.items():
+            expect(words[word] > 0, f"its opaque calldata does not hold {what}")
+            words[word] -= 1
+
+
+def _is_opaque(build: Build) -> bool:
+    return any(step.decoded.opaque for step in build.steps)
+
+
 def _check_signature(
     provider: Provider, build: Build, step: int, offset: int, length: int, expect: Callable[[bool, str], None]
 ) -> None:
@@ -320,6 +352,9 @@ def check_simulation(
 ) -> None:
     """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted
     or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
+    opaque = _is_opaque(build)
+    if opaque:
+        _require_run(provider, run)
     if run.status == "skipped":
         return
     if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
@@ -349,6 +384,10 @@ def check_simulation(
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
     )
+    if opaque:
+        for token, amount in inputs.items():
+            finding = f"its run takes {-deltas[sender, token]} of {token}, not the {amount} quoted"
+            expect(deltas[sender, token] == -amount, finding)
     for (account, token), delta in deltas.items():
         if account == sender and delta < 0:
             expect(-delta <= inputs.get(token, 0), f"its run takes {-delta} of {token}, more than quoted")
@@ -391,6 +430,18 @@ def check_simulation(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
+
+
+def _require_run(provider: Provider, run: Simulation) -> None:
+    """Nothing but its run says what opaque calldata does. A balance that the wallet is yet to get changes
+    nothing about that; a signature taken for good does."""
+    if run.status == "skipped":
+        finding = f"its calldata is opaque and its run was skipped ({run.skip_reason})"
+        raise UnsafeAnswer(provider.id, finding)
+    for assumption in run.assumptions:
+        if assumption != "native_balance" and not assumption.startswith("balance:"):
+            finding = f"its calldata is opaque and its run proves nothing: it assumed {assumption}"
+            raise UnsafeAnswer(provider.id, finding)
 
 
 def _spare(sealed: SealedQuote) -> dict[Address, int]:

@@ -472,12 +472,16 @@ class Argument:
 class DecodedCall:
     """A call in words: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
 
-    ``inner`` lists calls packed inside (router commands), for display.
+    ``inner`` lists calls packed inside (router commands), for display. ``opaque``: calldata that an upstream
+    made and nobody here vouches for. Its signature is the bare selector in 0x hex and its one argument the
+    bytes that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole,
+    which must encode to the same bytes. The guard lets such a call pass only on what its run does.
     """
 
     signature: str
     args: tuple[Argument, ...]
     inner: tuple[DecodedCall, ...] = ()
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
