@@ -1,8 +1,9 @@
 """The last check on everything a provider returns: what does not pass here reaches no client.
 
 Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders,
-minimums. ``check_simulation`` reads what the ordered run did on the chain's state: nobody's assets moved but
-those the quote names, the recipient got at least the minimum, no allowance was left behind.
+minimums, and who gets what on another chain. ``check_simulation`` reads what the ordered run did on the
+chain's state: nobody's assets moved but those the quote names, the recipient got at least the minimum, no
+allowance was left behind.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from quoteway.arrivals import check_arrivals
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
 from quoteway.evm.address import checksum
@@ -154,8 +156,18 @@ def _named_by_caller(request: Request) -> Mapping[Address, str]:
     return {address: "Vault"} if _is_address(address) else {}
 
 
-def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: int) -> None:
-    """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding."""
+def check_build(
+    provider: Provider,
+    sealed: SealedQuote,
+    build: Build,
+    *,
+    now: int,
+    wrapped_native_out: Address | None = None,
+) -> None:
+    """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding.
+
+    ``wrapped_native_out`` is the wrapped native coin of the chain that is paid out on, where known.
+    """
     request = sealed.request
     chain_id = request.chain_id
 
@@ -183,6 +195,8 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
             # argument.
             held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
             expect(held, "its calldata does not hold the quoted minimum")
+    if not _is_opaque(build):  # no paths lead into that: its words were searched instead
+        check_arrivals(sealed, build, wrapped_native_out, expect)
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
     expect(
         build.deadline is None or now < build.deadline <= latest,

@@ -550,11 +550,28 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where the calldata of the provider's step ``step`` says what arrives on another chain.
+
+    Each member is a path into the step's decoded arguments: the argument's index, then the index of each
+    struct member or array item below it. The paths are the provider's own knowledge of the function, never an
+    upstream's word; the guard compares what stands there with the sealed quote.
+    """
+
+    step: int
+    chain_id: tuple[int, ...]
+    recipient: tuple[int, ...]
+    token: tuple[int, ...]
+    amount_min: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Build:
     """What a provider answers to a sealed quote: its own transactions in order, without approvals.
 
     ``inputs`` and ``outputs`` restate the quote; the minimum of an output may not be below the sealed one.
-    ``previews`` let the guard hold the run against the contract's own word.
+    ``previews`` let the guard hold the run against the contract's own word; ``arrivals``, one for each output
+    on another chain in their order, let it hold the calldata against what no run can show.
     """
 
     steps: tuple[Step, ...]
@@ -567,6 +584,7 @@ class Build:
     warnings: tuple[Notice, ...] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
     previews: tuple[Preview, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
