@@ -101,6 +101,12 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(isinstance(quote.plan, Mapping), "its plan is not a table")
     plain_plan(quote.plan)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "it is over before it begins")
+    spenders = {*provider.spenders(request.chain_id), *_named_by_caller(request)}
+    for spend in quote.spends:  # a client may approve ahead of the action
+        expect(
+            spend.spender in spenders,
+            f"it spends through {spend.spender}, which the provider does not declare",
+        )
     sender, recipients = parties(request)
     for leg in quote.inputs:
         expect(leg.account == sender, "it takes from another account than the sender")

@@ -17,6 +17,7 @@ from quoteway.models import (
     Capability,
     DecodedCall,
     Leg,
+    Quote,
     SealedQuote,
     SignatureRequest,
     Simulation,
@@ -285,3 +286,12 @@ def test_a_native_sale_loses_exactly_its_value():
     judge(run, Trace(), build, sealed)
     with pytest.raises(guard.UnsafeAnswer, match="not the"):
         judge(moved(0, -SOLD + 1, run), Trace(), build, sealed)
+
+
+def test_no_quote_names_a_spender_that_the_provider_does_not_declare():
+    """A client may approve ahead of the action, on what the quote says."""
+    quote = Quote(SEALED.inputs, SEALED.outputs, BLOCK, {}, (Spend(USDC.address, SOLD, DIAMOND),))
+    guard.check_quote(Provider(), SEALED.request, quote)
+    lie = replace(quote, spends=(Spend(USDC.address, SOLD, THIEF),))
+    with pytest.raises(guard.UnsafeAnswer, match="does not declare"):
+        guard.check_quote(Provider(), SEALED.request, lie)
