@@ -30,7 +30,7 @@ def quoteway_networks(context: Context) -> Iterable[Network]:
         return ()
     from quoteway_devnet.networks import devnet_networks
 
-    return devnet_networks(_ports(context))
+    return devnet_networks(_ports(context), f"http://127.0.0.1:{_relayer_port(context)}/api")
 
 
 @hookimpl
@@ -53,12 +53,16 @@ async def _chains(context: Context) -> AsyncIterator[None]:
     import asyncio
 
     from quoteway_devnet.chains import Devnet
+    from quoteway_devnet.relayer import Relayer
 
     ports = _ports(context)
     # One process owns the chains; the other workers wait for them.
     if context.settings["start"] and context.config.worker == 0:
         report = None if sys.stderr.isatty() else context.log.info
-        async with Devnet.start(ports, report) as devnet:
+        async with (
+            Devnet.start(ports, report) as devnet,
+            Relayer.start(devnet, _relayer_port(context)),
+        ):
             for slug, url in devnet.urls.items():
                 context.log.info("%s runs at %s", slug, url)
             yield
@@ -74,18 +78,25 @@ def _enabled(context: Context) -> bool:
 
 def _ports(context: Context) -> dict[str, int]:
     """Slug -> port, the same for all hooks of this gateway."""
-    ports: dict[str, int] | None = context.state.get("ports")
-    if ports is None:
-        from quoteway_devnet.anvil import free_port
-        from quoteway_devnet.tables import DEVNET, DEVNET_L2
+    from quoteway_devnet.tables import DEVNET, DEVNET_L2
 
-        ports = {DEVNET.slug: context.settings["port"], DEVNET_L2.slug: context.settings["l2_port"]}
-        if 0 in ports.values():
-            if context.config.server.workers > 1 or not context.settings["start"]:
-                raise ConfigError(
-                    "[plugin.devnet] port and l2_port: 0 (any free port) works with one worker that starts "
-                    "the chains itself; name the ports"
-                )
-            ports = {slug: port or free_port() for slug, port in ports.items()}
-        context.state["ports"] = ports
-    return ports
+    return {DEVNET.slug: _port(context, "port"), DEVNET_L2.slug: _port(context, "l2_port")}
+
+
+def _relayer_port(context: Context) -> int:
+    return _port(context, "relayer_port")
+
+
+def _port(context: Context, setting: str) -> int:
+    chosen: dict[str, int] = context.state.setdefault("ports", {})
+    if setting not in chosen:
+        from quoteway_devnet.anvil import free_port
+
+        port: int = context.settings[setting]
+        if port == 0 and (context.config.server.workers > 1 or not context.settings["start"]):
+            raise ConfigError(
+                f"[plugin.devnet] {setting}: 0 (any free port) works with one worker that starts the chains "
+                "itself; name the port"
+            )
+        chosen[setting] = port or free_port()
+    return chosen[setting]

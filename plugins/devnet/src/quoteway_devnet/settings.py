@@ -2,7 +2,7 @@
 
 from marshmallow import Schema, fields, validate
 
-from quoteway_devnet.tables import DEVNET, DEVNET_L2
+from quoteway_devnet.tables import DEVNET, DEVNET_L2, RELAYER_PORT
 
 
 def _port(default: int) -> fields.Integer:
@@ -13,10 +13,11 @@ class DevnetSettings(Schema):
     """Whether and where the two chains run.
 
     ``enabled``: left out, the devnet runs when the deployment has no configuration file. ``start`` false: the
-    chains are run elsewhere (by ``quoteway devnet``) and only used. ``port``, ``l2_port``: 0 picks any free.
+    chains are run elsewhere (by ``quoteway devnet``) and only used. ``port``, ``l2_port``, ``relayer_port``: 0 picks any free.
     """
 
     enabled = fields.Boolean(truthy={True}, falsy={False}, load_default=None, allow_none=True)
     start = fields.Boolean(truthy={True}, falsy={False}, load_default=True)
     port = _port(DEVNET.default_port)
     l2_port = _port(DEVNET_L2.default_port)
+    relayer_port = _port(RELAYER_PORT)
