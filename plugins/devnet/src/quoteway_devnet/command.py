@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2, RELAYER_PORT
+from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2
 
 if TYPE_CHECKING:
     from quoteway_devnet.chains import Devnet
@@ -34,13 +34,12 @@ _PORT = click.IntRange(0, 65_535)
 @click.option(
     "--relayer-port",
     type=_PORT,
-    default=RELAYER_PORT,
-    show_default=True,
-    help="Port of the bridge's relayer; 0: any free.",
+    default=None,
+    help="Port of the bridge's relayer.  [default: the one after --l2-port]",
 )
 @click.option("--prepare", is_flag=True, help="Only fetch and build what is not cached yet.")
 @click.option("--rebuild", is_flag=True, help="Forget the built chains and build them again.")
-def devnet(port: int, l2_port: int, relayer_port: int, prepare: bool, rebuild: bool) -> None:
+def devnet(port: int, l2_port: int, relayer_port: int | None, prepare: bool, rebuild: bool) -> None:
     """Run two local chains with the real protocol contracts until Ctrl-C."""
     from quoteway_devnet.anvil import free_port
     from quoteway_devnet.chains import Devnet
@@ -55,7 +54,8 @@ def devnet(port: int, l2_port: int, relayer_port: int, prepare: bool, rebuild: b
             ready_state()
             return
         ports = {DEVNET.slug: port or free_port(), DEVNET_L2.slug: l2_port or free_port()}
-        with Devnet.running(ports) as running, Relayer.running(running, relayer_port) as relayer:
+        own_port = ports[DEVNET_L2.slug] + 1 if relayer_port is None else relayer_port
+        with Devnet.running(ports) as running, Relayer.running(running, own_port) as relayer:
             ended = _on_signal()
             _describe(running, relayer)
             ended.wait()

@@ -71,7 +71,6 @@ class PoolRow:
 DEVNET = ChainRow("devnet", 31337, "Quoteway devnet", 8545)
 DEVNET_L2 = ChainRow("devnet-l2", 31338, "Quoteway devnet L2", 8546)
 CHAINS = (DEVNET, DEVNET_L2)
-RELAYER_PORT = 8547
 
 TOKENS = (
     TokenRow("WETH", "Wrapped Ether", 18, "3500", "wrapped"),
