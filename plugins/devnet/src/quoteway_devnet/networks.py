@@ -37,9 +37,7 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
                 if vault.kind == "plain"
             ),
             "managedvault": (_managedvault(chain),),
-            "across": ({"spoke_pool": chain.contracts["SpokePool"], "api": bridge_api},)
-            if bridge_api
-            else (),
+            "across": (_across(chain, bridge_api),) if bridge_api else (),
         },
         token_lists=(str(token_list_path()),),
     )
@@ -81,3 +79,8 @@ def _managedvault(chain: ChainManifest) -> Mapping[str, Any]:
     """A row as the managedvault plugin reads it."""
     strategies = [{"id": vault.id, "vault": vault.address} for vault in chain.vaults if vault.kind == "plain"]
     return {"factory": chain.contracts["ManagedVaultFactory"], "strategies": tuple(strategies)}
+
+
+def _across(chain: ChainManifest, api: str) -> Mapping[str, Any]:
+    """A row as the across plugin reads it."""
+    return {"spoke_pool": chain.contracts["SpokePool"], "api": api}

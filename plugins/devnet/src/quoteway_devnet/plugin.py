@@ -78,25 +78,31 @@ def _enabled(context: Context) -> bool:
 
 def _ports(context: Context) -> dict[str, int]:
     """Slug -> port, the same for all hooks of this gateway."""
-    from quoteway_devnet.tables import DEVNET, DEVNET_L2
+    ports: dict[str, int] | None = context.state.get("ports")
+    if ports is None:
+        from quoteway_devnet.anvil import free_port
+        from quoteway_devnet.tables import DEVNET, DEVNET_L2
 
-    return {DEVNET.slug: _port(context, "port"), DEVNET_L2.slug: _port(context, "l2_port")}
+        ports = {DEVNET.slug: context.settings["port"], DEVNET_L2.slug: context.settings["l2_port"]}
+        if 0 in (*ports.values(), context.settings["relayer_port"]):
+            if context.config.server.workers > 1 or not context.settings["start"]:
+                raise ConfigError(
+                    "[plugin.devnet] port, l2_port, relayer_port: 0 (any free port) works with one worker that "
+                    "starts the chains itself; name the ports"
+                )
+            ports = {slug: port or free_port() for slug, port in ports.items()}
+        context.state["ports"] = ports
+    return ports
 
 
 def _relayer_port(context: Context) -> int:
-    return _port(context, "relayer_port")
-
-
-def _port(context: Context, setting: str) -> int:
-    chosen: dict[str, int] = context.state.setdefault("ports", {})
-    if setting not in chosen:
+    """The relayer's port, the same for all hooks of this gateway."""
+    port: int | None = context.state.get("relayer_port")
+    if port is None:
         from quoteway_devnet.anvil import free_port
+        from quoteway_devnet.tables import DEVNET_L2
 
-        port: int = context.settings[setting]
-        if port == 0 and (context.config.server.workers > 1 or not context.settings["start"]):
-            raise ConfigError(
-                f"[plugin.devnet] {setting}: 0 (any free port) works with one worker that starts the chains "
-                "itself; name the port"
-            )
-        chosen[setting] = port or free_port()
-    return chosen[setting]
+        chosen: int | None = context.settings["relayer_port"]
+        port = _ports(context)[DEVNET_L2.slug] + 1 if chosen is None else chosen or free_port()
+        context.state["relayer_port"] = port
+    return port
