@@ -46,23 +46,13 @@ class LifiApi:
     async def get(self, path: str, params: Mapping[str, str]) -> Mapping[str, Any]:
         """The JSON object at ``path``. Raises ``UpstreamError``, within ``timeout_s``.
 
-        A request changes nothing at LI.FI, so it is made a second time when the connection failed before an
-        answer came, or the server failed (5xx). A 429 is never answered with another request, also not of
-        another caller, before the time it names.
+        A 429 is never answered with another request, also not of another caller, before the time it names.
         """
         if self.held:
             raise failure_of(429, None)
         try:
             async with asyncio.timeout(self._timeout_s):
-                try:
-                    status, body = await self._exchange(path, params)
-                except (aiohttp.ClientConnectionError, OSError) as error:
-                    self._log(path, type(error).__name__)
-                    status, body = await self._exchange(path, params)
-                else:
-                    if status >= 500:
-                        self._log(path, f"http_{status}")
-                        status, body = await self._exchange(path, params)
+                status, body = await self._twice(path, params)
         except TimeoutError:
             self._answered = False
             raise UpstreamError(
@@ -83,6 +73,20 @@ class LifiApi:
         if not isinstance(body, Mapping):
             raise unreadable()
         return body
+
+    async def _twice(self, path: str, params: Mapping[str, str]) -> tuple[int, Any]:
+        """A request changes nothing at LI.FI, so it is made a second time when no connection could be made or
+        the server failed (5xx). When the connection broke before an answer came, aiohttp itself makes it
+        again."""
+        try:
+            status, body = await self._exchange(path, params)
+        except aiohttp.ClientConnectorError as error:
+            self._log(path, type(error).__name__)
+            return await self._exchange(path, params)
+        if status < 500:
+            return status, body
+        self._log(path, f"http_{status}")
+        return await self._exchange(path, params)
 
     async def _exchange(self, path: str, params: Mapping[str, str]) -> tuple[int, Any]:
         """Status and JSON (None when it is none). Notes how long to hold after a 429."""
