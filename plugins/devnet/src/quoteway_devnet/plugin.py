@@ -87,8 +87,8 @@ def _ports(context: Context) -> dict[str, int]:
         if 0 in (*ports.values(), context.settings["relayer_port"]):
             if context.config.server.workers > 1 or not context.settings["start"]:
                 raise ConfigError(
-                    "[plugin.devnet] port, l2_port, relayer_port: 0 (any free port) works with one worker that "
-                    "starts the chains itself; name the ports"
+                    "[plugin.devnet] port, l2_port, relayer_port: 0 (any free port) works with one worker "
+                    "that starts the chains itself; name the ports"
                 )
             ports = {slug: port or free_port() for slug, port in ports.items()}
         context.state["ports"] = ports
