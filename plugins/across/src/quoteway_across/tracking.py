@@ -55,12 +55,12 @@ class Tracker:
         try:
             if not isinstance(found, Mapping):
                 return {"status": "unknown"}
-            if str(found.get("to")).lower() != origin.spoke_pool.lower():
-                return None
+            direct = str(found.get("to")).lower() == origin.spoke_pool.lower()
             if not isinstance(receipt, Mapping):
-                return {"status": "origin_pending"}
+                # What a batch of a smart account holds shows in its logs alone.
+                return {"status": "origin_pending" if direct else "unknown"}
             if int(receipt["status"], 16) != 1:
-                return {"status": "action_required", "reason": "origin_reverted"}
+                return {"status": "action_required", "reason": "origin_reverted"} if direct else None
             deposit = _deposit_in(receipt, origin)
             block = int(receipt["blockNumber"], 16)
         except (KeyError, TypeError, ValueError, IndexError) as error:

@@ -91,7 +91,7 @@ class Transfers:
             for route, native in routes.items()
             if from_chain_id in (None, route[0]) and to_chain_id in (None, route[2]) and self._serves(route)
         ]
-        ends = {(route[at], route[at + 1]) for route, _ in wanted for at in (0, 2)}
+        ends = {end for route, _ in wanted for end in (route[:2], route[2:])}
         ends |= {(chain_id, NATIVE) for chain_id, _ in ends}
         tokens = await self._tokens(ends)
         rows = []
