@@ -55,8 +55,9 @@ def _forms(leg: Leg, wrapped_native: Address | None) -> set[int]:
 
 def _at(step: Step, path: Sequence[int]) -> int | None:
     """The number, address or bytes32 at a path into the decoded arguments, as a number; None when there is
-    none."""
-    value: Any = [argument.value for argument in step.decoded.args]
+    none. Of opaque calldata it is the reading that stands beside, which encodes to the same bytes."""
+    call = step.decoded.inner[0] if step.decoded.opaque and step.decoded.inner else step.decoded
+    value: Any = [argument.value for argument in call.args]
     for index in path:
         if not isinstance(value, (list, tuple)) or not 0 <= index < len(value):
             return None

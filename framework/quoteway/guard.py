@@ -201,7 +201,7 @@ def check_build(
             # argument.
             held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
             expect(held, "its calldata does not hold the quoted minimum")
-    if not _is_opaque(build):  # no paths lead into that: its words were searched instead
+    if build.arrivals or not _is_opaque(build):  # of opaque calldata the words were searched already
         check_arrivals(sealed, build, wrapped_native_out, expect)
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
     expect(
@@ -302,6 +302,8 @@ def _check_opaque(sealed: SealedQuote, build: Build, expect: Callable[[bool, str
     expect(not build.signatures, "opaque calldata wants a signature put in")
     data = build.steps[0].data
     words = Counter(int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32))
+    # Who pays, and in what, stands there too: that must not pass for who is paid, and in what.
+    words.subtract({int(word, 16) for leg in sealed.inputs for word in (leg.account, leg.token.address)})
     for leg in build.outputs:
         expect(bool(leg.amount_min), "opaque calldata cannot be held to a minimum of nothing")
         required = {"the quoted minimum": leg.amount_min or 0}
@@ -450,6 +452,10 @@ def check_simulation(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
+    for leg in build.outputs if opaque else ():  # an upstream may state more than was sealed
+        if leg.token.chain_id == sealed.request.chain_id:
+            kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
+            expect(kept, "its run pays less than the minimum it states")
 
 
 def _require_run(provider: Provider, run: Simulation) -> None:

@@ -11,6 +11,7 @@ from quoteway.models import (
     NATIVE,
     AllowanceChange,
     Argument,
+    Arrival,
     AssetChange,
     Block,
     Build,
@@ -186,6 +187,44 @@ def test_one_word_does_not_stand_for_two_things():
     check(opaque(BRIDGE.encode([(FRIEND, 10), FAR.address, 10, b""]), sealed), sealed)
 
 
+def test_the_payer_and_what_is_paid_with_do_not_stand_for_the_recipient_and_what_arrives():
+    """As where a wallet sends to itself, or a token has one address on both chains."""
+    pay = function(
+        "pay(address payer, address with, address receiver, address token, uint256 out, uint256 id)"
+    )
+    same = replace(FAR, address=USDC.address)
+    sealed = sealed_for(same, MINIMUM_FAR, USER)
+    honest = [USER, USDC.address, USER, USDC.address, MINIMUM_FAR, 10]
+    check(opaque(pay.encode(honest), sealed), sealed)
+    for place, lie, finding in ((2, THIEF, "the recipient"), (3, WETH.address, "the token that is to")):
+        args = [*honest[:place], lie, *honest[place + 1 :]]
+        refused(opaque(pay.encode(args), sealed), finding, sealed)
+
+
+def test_arrivals_of_opaque_calldata_are_looked_up_in_its_reading():
+    declaration = (
+        "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes rest)"
+    )
+    arrival = Arrival(0, chain_id=(0, 1), recipient=(0, 0), token=(1,), amount_min=(2,))
+    rest = BRIDGE.encode([(FRIEND, 10), FAR.address, MINIMUM_FAR, b""])[4:]  # all the words, for nothing
+
+    def read(args):
+        build = opaque(BRIDGE.encode([*args, rest]), SEALED_FAR, arrivals=(arrival,))
+        call = abi.opaque_call(build.steps[0].data, [declaration])
+        return replace(build, steps=(replace(build.steps[0], decoded=call),))
+
+    check(read([(FRIEND, 10), FAR.address, MINIMUM_FAR]), SEALED_FAR)
+    for args, finding in (
+        ([(THIEF, 10), FAR.address, MINIMUM_FAR], "pays another account"),
+        ([(FRIEND, 56), FAR.address, MINIMUM_FAR], "pays out on chain 56"),
+        ([(FRIEND, 10), WETH.address, MINIMUM_FAR], "pays another token"),
+        ([(FRIEND, 10), FAR.address, MINIMUM_FAR - 1], "pays less than quoted"),
+    ):
+        refused(read(args), finding, SEALED_FAR)
+    # Without a reading the paths lead nowhere.
+    refused(replace(HONEST_FAR, arrivals=(arrival,)), "pays out on chain", SEALED_FAR)
+
+
 def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
     sealed = sealed_for(WETH, 0)
     refused(opaque(SWAP.encode([0, FRIEND, b""]), sealed), "minimum of nothing", sealed)
@@ -274,6 +313,13 @@ def test_less_than_the_minimum_and_a_revert_are_a_moved_price():
         with pytest.raises(UpstreamError) as refusal:
             judge(run)
         assert refusal.value.reason is Reason.PRICE_MOVED
+
+
+def test_a_minimum_that_an_upstream_raised_is_held_too():
+    better = replace(HONEST, outputs=(replace(SEALED.outputs[0], amount_min=MINIMUM + 5),))
+    judge(moved(2, MINIMUM + 5), build=better)
+    with pytest.raises(guard.UnsafeAnswer, match="less than the minimum it states"):
+        judge(moved(2, MINIMUM + 4), build=better)
 
 
 def test_a_native_sale_loses_exactly_its_value():
