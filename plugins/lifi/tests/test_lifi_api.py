@@ -101,7 +101,7 @@ async def test_case(name, case, start, clock, silent):
             assert (str(got.amount), str(got.amount_min)) == (outcome["amount_out"], outcome["amount_min"])
             assert answer.sealed.plan == outcome.get("plan", answer.sealed.plan)
             silent += [answer.quote, answer.sealed.token]
-        assert time.perf_counter() - began < TIMEOUT_S + 0.3
+        assert time.perf_counter() - began < TIMEOUT_S + 1.5, "cold imports included"
         assert len(fake.asked) == outcome["asked"]
         for path, query, headers in fake.asked:
             assert (path, query) == (case["request"]["path"], case["request"]["query"])

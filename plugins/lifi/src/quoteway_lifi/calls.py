@@ -1,8 +1,14 @@
 """The functions of LI.FI's Diamond that a person can be shown in words.
 
-For reading only: calldata of LI.FI stays opaque to the guard, whether or not it is one of these. Sources:
+For reading: calldata of LI.FI stays opaque to the guard, whether or not it is one of these. Sources:
 GenericSwapFacet, GenericSwapFacetV3 and AcrossFacetV4 of lifinance/contracts.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quoteway import Arrival
 
 _SWAP = (
     "(address callTo, address approveTo, address sendingAssetId, address receivingAssetId,"
@@ -31,3 +37,12 @@ DECLARATIONS = (
     f"startBridgeTokensViaAcrossV4({_BRIDGE}, {_ACROSS_V4})",
     f"swapAndStartBridgeTokensViaAcrossV4({_BRIDGE}, {_SWAP}[] swapData, {_ACROSS_V4})",
 )
+
+# bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount}. Where a swap
+# comes first the facet computes the output amount anew, so nothing is said of that form.
+ARRIVALS: Mapping[str, Arrival] = {
+    "startBridgeTokensViaAcrossV4": Arrival(
+        0, chain_id=(0, 7), recipient=(1, 0), token=(1, 2), amount_min=(1, 3)
+    ),
+}
+"""Where these functions say what arrives on the other chain."""

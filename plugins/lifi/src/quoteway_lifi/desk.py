@@ -28,7 +28,7 @@ from quoteway.evm.abi import opaque_call
 from quoteway.evm.units import readable_units
 
 from quoteway_lifi.api import LifiApi
-from quoteway_lifi.calls import DECLARATIONS
+from quoteway_lifi.calls import ARRIVALS, DECLARATIONS
 from quoteway_lifi.contracts import registry_of
 from quoteway_lifi.offer import Offer, read_offer
 
@@ -164,6 +164,8 @@ def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
         description=f"{kind.title()} through LI.FI ({offer.tool})",
         intent=_intent(offer, request),
     )
+    readings = [reading.signature.partition("(")[0] for reading in step.decoded.inner]
+    arrivals = tuple(ARRIVALS[name] for name in readings if name in ARRIVALS)
     details: dict[str, Any] = {}
     if capability is Capability.BRIDGE:
         details["tracking"] = {
@@ -174,7 +176,13 @@ def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
             "refundAddress": None,
         }
     return Build(
-        (step,), _spends(offer), (offer.given,), (offer.got,), warnings=(_UNVOUCHED,), details=details
+        (step,),
+        _spends(offer),
+        (offer.given,),
+        (offer.got,),
+        warnings=(_UNVOUCHED,),
+        details=details,
+        arrivals=arrivals if request.is_cross_chain else (),
     )
 
 
