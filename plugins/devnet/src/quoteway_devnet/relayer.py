@@ -195,8 +195,9 @@ class Relayer:
     def _settle(self, deposit: _Deposit) -> None:
         pool, rpc = self._pools[deposit.destination], self._rpcs[deposit.destination]
         if deposit.sent is not None:
-            if rpc("eth_getTransactionReceipt", deposit.sent) is None:
-                return  # not mined yet; a chain that lost it was reverted, and everything is read anew
+            receipt = rpc("eth_getTransactionReceipt", deposit.sent)
+            if receipt is None and rpc("eth_getTransactionByHash", deposit.sent) is not None:
+                return  # not mined yet
             deposit.sent = None
         status = rpc("eth_call", _call(pool, "fillStatuses(bytes32)", deposit.relay_hash), "latest")
         if int(status, 16) == _FILLED:
