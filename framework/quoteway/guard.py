@@ -9,10 +9,10 @@ allowance was left behind.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from quoteway import opaque
 from quoteway.arrivals import check_arrivals
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
@@ -193,7 +193,7 @@ def check_build(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
     _check_legs(sealed, build, expect)
-    _check_opaque(sealed, build, expect)
+    opaque.check_words(sealed, build, wrapped_native_out, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
@@ -201,7 +201,7 @@ def check_build(
             # argument.
             held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
             expect(held, "its calldata does not hold the quoted minimum")
-    if build.arrivals or not _is_opaque(build):  # of opaque calldata the words were searched already
+    if build.arrivals or not opaque.is_opaque(build):  # of opaque calldata the words were searched already
         check_arrivals(sealed, build, wrapped_native_out, expect)
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
     expect(
@@ -289,38 +289,6 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
         expect(kept, "its minimum is below the quoted one")
 
 
-def _check_opaque(sealed: SealedQuote, build: Build, expect: Callable[[bool, str], None]) -> None:
-    """Calldata of an upstream, which nobody here vouches for: what it must hold before its run is looked at.
-
-    The run shows one chain at one moment. So the minimum has to stand in the calldata as a word of its own,
-    for the chain to enforce later, and where the other end is another chain all else that is to arrive there.
-    """
-    if not _is_opaque(build):
-        return
-    expect(isinstance(sealed.request, SwapRequest), "only a swap or transfer may have opaque calldata")
-    expect(len(build.steps) == 1, "opaque calldata does not come alone")
-    expect(not build.signatures, "opaque calldata wants a signature put in")
-    data = build.steps[0].data
-    words = Counter(int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32))
-    # Who pays, and in what, stands there too: that must not pass for who is paid, and in what.
-    words.subtract({int(word, 16) for leg in sealed.inputs for word in (leg.account, leg.token.address)})
-    for leg in build.outputs:
-        expect(bool(leg.amount_min), "opaque calldata cannot be held to a minimum of nothing")
-        required = {"the quoted minimum": leg.amount_min or 0}
-        if leg.token.chain_id != sealed.request.chain_id:
-            required["the recipient"] = int(leg.account, 16)
-            required["the other chain's id"] = leg.token.chain_id
-            if not leg.token.is_native:  # bridges write that one in too many ways
-                required["the token that is to arrive"] = int(leg.token.address, 16)
-        for what, word in required.items():
-            expect(words[word] > 0, f"its opaque calldata does not hold {what}")
-            words[word] -= 1
-
-
-def _is_opaque(build: Build) -> bool:
-    return any(step.decoded.opaque for step in build.steps)
-
-
 def _check_signature(
     provider: Provider, build: Build, step: int, offset: int, length: int, expect: Callable[[bool, str], None]
 ) -> None:
@@ -374,9 +342,14 @@ def check_simulation(
 ) -> None:
     """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted
     or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
-    opaque = _is_opaque(build)
-    if opaque:
-        _require_run(provider, run)
+
+    def expect(holds: bool, finding: str) -> None:
+        if not holds:
+            raise UnsafeAnswer(provider.id, finding)
+
+    upstream_made = opaque.is_opaque(build)
+    if upstream_made:
+        opaque.require_run(run, expect)
     if run.status == "skipped":
         return
     if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
@@ -395,10 +368,6 @@ def check_simulation(
             extra={"revertReason": run.revert_reason} if run.revert_reason else None,
         )
 
-    def expect(holds: bool, finding: str) -> None:
-        if not holds:
-            raise UnsafeAnswer(provider.id, finding)
-
     inputs: dict[Address, int] = {}
     for leg in sealed.inputs:
         inputs[leg.token.address] = inputs.get(leg.token.address, 0) + most_of(leg)
@@ -406,10 +375,6 @@ def check_simulation(
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
     )
-    if opaque:
-        for token, amount in inputs.items():
-            finding = f"its run takes {-deltas[sender, token]} of {token}, not the {amount} quoted"
-            expect(deltas[sender, token] == -amount, finding)
     for (account, token), delta in deltas.items():
         if account == sender and delta < 0:
             expect(-delta <= inputs.get(token, 0), f"its run takes {-delta} of {token}, more than quoted")
@@ -452,22 +417,8 @@ def check_simulation(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
-    for leg in build.outputs if opaque else ():  # an upstream may state more than was sealed
-        if leg.token.chain_id == sealed.request.chain_id:
-            kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
-            expect(kept, "its run pays less than the minimum it states")
-
-
-def _require_run(provider: Provider, run: Simulation) -> None:
-    """Nothing but its run says what opaque calldata does. A balance that the wallet is yet to get changes
-    nothing about that; a signature taken for good does."""
-    if run.status == "skipped":
-        finding = f"its calldata is opaque and its run was skipped ({run.skip_reason})"
-        raise UnsafeAnswer(provider.id, finding)
-    for assumption in run.assumptions:
-        if assumption != "native_balance" and not assumption.startswith("balance:"):
-            finding = f"its calldata is opaque and its run proves nothing: it assumed {assumption}"
-            raise UnsafeAnswer(provider.id, finding)
+    if upstream_made:
+        opaque.check_run(sealed, build, sender, inputs, deltas, expect)
 
 
 def _spare(sealed: SealedQuote) -> dict[Address, int]:

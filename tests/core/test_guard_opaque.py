@@ -79,13 +79,13 @@ HONEST = opaque(SWAP.encode([MINIMUM, FRIEND, b"whatever"]))
 HONEST_FAR = opaque(BRIDGE.encode([(FRIEND, 10), FAR.address, MINIMUM_FAR, b"whatever"]), SEALED_FAR)
 
 
-def check(build, sealed=SEALED):
-    guard.check_build(Provider(), sealed, build, now=NOW)
+def check(build, sealed=SEALED, **more):
+    guard.check_build(Provider(), sealed, build, now=NOW, **more)
 
 
-def refused(build, finding, sealed=SEALED):
+def refused(build, finding, sealed=SEALED, **more):
     with pytest.raises(guard.UnsafeAnswer) as refusal:
-        check(build, sealed)
+        check(build, sealed, **more)
     assert finding in refusal.value.finding
 
 
@@ -201,6 +201,23 @@ def test_the_payer_and_what_is_paid_with_do_not_stand_for_the_recipient_and_what
         refused(opaque(pay.encode(args), sealed), finding, sealed)
 
 
+def test_the_other_chains_coin_stands_there_in_its_wrapped_form():
+    weth = "0x4200000000000000000000000000000000000006"
+    sealed = sealed_for(Token(10, NATIVE, 18, "ETH"), MINIMUM_FAR)
+    build = opaque(BRIDGE.encode([(FRIEND, 10), weth, MINIMUM_FAR, b"\0" * 64]), sealed)
+    check(build, sealed, wrapped_native_out=weth)
+    refused(build, "the token that is to arrive", sealed, wrapped_native_out=WETH.address)
+    refused(build, "without a wrapped form", sealed)
+    # The coin that is paid with may be written the same way: that one does not count.
+    paid = replace(sealed, inputs=(Leg(ETHER, SOLD, USER),), request=replace(sealed.request, token_in=ETHER))
+    build = replace(build, inputs=paid.inputs, spends=())
+    refused(build, "the token that is to arrive", paid, wrapped_native_out=weth)
+    rest = bytes(12) + bytes.fromhex(weth[2:])
+    data = BRIDGE.encode([(FRIEND, 10), weth, MINIMUM_FAR, rest])
+    both = replace(build, steps=opaque(data, paid).steps)
+    check(both, paid, wrapped_native_out=weth)
+
+
 def test_arrivals_of_opaque_calldata_are_looked_up_in_its_reading():
     declaration = (
         "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes rest)"
@@ -285,7 +302,7 @@ def test_a_run_that_assumed_a_signature_proves_nothing():
 @pytest.mark.parametrize(
     ("run", "trace", "finding"),
     [
-        (moved(1, -SOLD - 1), TRACE, "not the"),
+        (moved(1, -SOLD - 1), TRACE, "more than quoted"),
         (moved(1, -SOLD + 1), TRACE, "not the"),
         (moved(1, 0), TRACE, "not the"),
         (moved(0, -1), TRACE, "more than quoted"),
