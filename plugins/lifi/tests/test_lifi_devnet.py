@@ -86,7 +86,8 @@ async def ground(fresh_devnet, make_gateway):
         networks, rows = [], []
         for slug, chain in fresh_devnet.chains.items():
             endpoint = Endpoint(fresh_devnet.urls[slug])
-            networks.append(Network(slug, chain.chain_id, slug, head_poll_s=0.2, endpoints=(endpoint,)))
+            facts = {"head_poll_s": 0.2, "wrapped_native": chain.contracts["WETH9"]}
+            networks.append(Network(slug, chain.chain_id, slug, endpoints=(endpoint,), **facts))
             for name in ("UniswapV2Router02", "SpokePool"):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
         sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
