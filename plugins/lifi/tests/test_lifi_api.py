@@ -255,6 +255,8 @@ async def test_a_dead_upstream_answers_within_the_deadline(make_gateway, start):
         ({"status": "DONE", "substatus": ["?"]}, "unknown"),
         ({"status": "FAILED", "substatus": "OUT_OF_GAS"}, "action_required"),
         ({"status": "OF_TOMORROW"}, "unknown"),
+        ({"status": "PENDING", "sending": {"txHash": "0x" + "cd" * 32}}, None),
+        ({"status": "DONE", "substatus": "COMPLETED", "receiving": {"chainId": 1}}, None),
         ({"status": "NOT_FOUND"}, None),
         ({"status": "INVALID"}, None),
         ({}, None),
@@ -266,7 +268,23 @@ async def test_where_a_transfer_is(start, body, state):
         found = await gateway.registry.get(Capability.BRIDGE, "lifi").track(1, "0x" + "ab" * 32)
         (path, query, _), *_ = fake.asked
     assert (path, query) == ("/v1/status", {"txHash": "0x" + "ab" * 32, "fromChain": "1"})
-    assert found == (None if state is None else {"status": state, "source": "lifi"})
+    assert (found and found["status"]) == state
+
+
+async def test_what_is_known_beside_a_transfers_state(start):
+    receiving = {"chainId": 10, "txHash": "0x" + "cd" * 32}
+    body = {"status": "DONE", "substatus": "COMPLETED", "sending": {"txHash": "0x" + "AB" * 32}}
+    async with FakeLifi(lambda *_: {"body": {**body, "receiving": receiving}}) as fake:
+        gateway = await start(fake)
+        found = await gateway.registry.get(Capability.BRIDGE, "lifi").track(1, "0x" + "ab" * 32)
+    assert found == {
+        "status": "filled",
+        "originChainId": 1,
+        "destinationChainId": 10,
+        "fillHash": "0x" + "cd" * 32,
+        "refundHash": None,
+        "reason": None,
+    }
 
 
 async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, clock):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,20 +20,7 @@ from quoteway import (
 
 from quoteway_lifi.connections import Connections
 from quoteway_lifi.desk import Desk
-
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-
-# (status, substatus) of /status, substatus "" for any: StatusMessage and Substatus of @lifi/types.
-_STATES: Mapping[tuple[str, str], str] = {
-    ("PENDING", "WAIT_SOURCE_CONFIRMATIONS"): "origin_pending",
-    ("PENDING", "WAIT_DESTINATION_TRANSACTION"): "fill_pending",
-    ("PENDING", "REFUND_IN_PROGRESS"): "refund_pending",
-    ("DONE", "COMPLETED"): "filled",
-    ("DONE", "REFUNDED"): "refunded",
-    # Another token than asked for arrived: only the wallet's owner can say what is to be done.
-    ("DONE", "PARTIAL"): "action_required",
-    ("FAILED", ""): "action_required",
-}
+from quoteway_lifi.tracking import state_of
 
 
 class _Lifi(Provider):
@@ -95,17 +81,6 @@ class LifiBridges(_Lifi, BridgeProvider):
         return await self._desk.build(sealed)
 
     async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-        """LI.FI's word on a transfer (``/status``), labelled as such; None when it knows none.
-
-        What it says in no word of ours is ``unknown``, which never means failed.
-        """
-        if _HASH.fullmatch(transaction_hash) is None:
-            return None
-        body = await self._desk.api.get("status", {"txHash": transaction_hash, "fromChain": str(chain_id)})
-        status, substatus = body.get("status"), body.get("substatus")
-        if not isinstance(status, str) or status in ("NOT_FOUND", "INVALID"):
-            return None
-        if not isinstance(substatus, str):
-            substatus = ""
-        state = _STATES.get((status, substatus)) or _STATES.get((status, "")) or "unknown"
-        return {"status": state, "source": "lifi"}
+        """LI.FI's word on a transfer (``/status``); None when it knows none by that transaction."""
+        params = {"txHash": transaction_hash, "fromChain": str(chain_id)}
+        return state_of(await self._desk.api.get("status", params), chain_id, transaction_hash)
