@@ -8,7 +8,7 @@ import pytest
 import quoteway_lifi
 from aiohttp import web
 from devnet_lifi import DevnetLifi
-from fake_lifi import FakeLifi, cases
+from fake_lifi import FakeLifi, cases, logged
 from quoteway import Endpoint, Network, Secret
 from quoteway.config import LimitsConfig, redacted
 from quoteway.evm.abi import opaque_call, reencode
@@ -67,11 +67,11 @@ async def client(fresh_devnet, make_gateway, caplog):
             yield client
         await runner.cleanup()
         lifi = fake.url.removeprefix("http://").removesuffix("/v1")
-    said = "\n".join([*client.seen, caplog.text, json.dumps(redacted(gateway.config), default=str)])
+    said = "\n".join([*client.seen, logged(caplog), json.dumps(redacted(gateway.config), default=str)])
     assert all(headers["x-lifi-api-key"] == KEY for _, _, headers in fake.asked)
     assert KEY not in said
-    assert lifi not in "\n".join([*client.seen, caplog.text])
-    assert "CANARY" not in "\n".join([*client.seen, caplog.text]), "the upstream's words are passed on"
+    assert lifi not in "\n".join([*client.seen, logged(caplog)])
+    assert "CANARY" not in "\n".join([*client.seen, logged(caplog)]), "the upstream's words are passed on"
 
 
 def swap(client, **changes):
