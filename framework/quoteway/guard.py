@@ -1,8 +1,9 @@
 """The last check on everything a provider returns: what does not pass here reaches no client.
 
 Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders,
-minimums. ``check_simulation`` reads what the ordered run did on the chain's state: nobody's assets moved but
-those the quote names, the recipient got at least the minimum, no allowance was left behind.
+minimums, and who gets what on another chain. ``check_simulation`` reads what the ordered run did on the
+chain's state: nobody's assets moved but those the quote names, the recipient got at least the minimum, no
+allowance was left behind.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from quoteway import opaque
+from quoteway.arrivals import check_arrivals
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
 from quoteway.evm.address import checksum
@@ -98,6 +101,12 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(isinstance(quote.plan, Mapping), "its plan is not a table")
     plain_plan(quote.plan)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "it is over before it begins")
+    spenders = {*provider.spenders(request.chain_id), *_named_by_caller(request)}
+    for spend in quote.spends:  # a client may approve ahead of the action
+        expect(
+            spend.spender in spenders,
+            f"it spends through {spend.spender}, which the provider does not declare",
+        )
     sender, recipients = parties(request)
     for leg in quote.inputs:
         expect(leg.account == sender, "it takes from another account than the sender")
@@ -153,8 +162,18 @@ def _named_by_caller(request: Request) -> Mapping[Address, str]:
     return {address: "Vault"} if _is_address(address) else {}
 
 
-def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: int) -> None:
-    """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding."""
+def check_build(
+    provider: Provider,
+    sealed: SealedQuote,
+    build: Build,
+    *,
+    now: int,
+    wrapped_native_out: Address | None = None,
+) -> None:
+    """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding.
+
+    ``wrapped_native_out`` is the wrapped native coin of the chain that is paid out on, where known.
+    """
     request = sealed.request
     chain_id = request.chain_id
 
@@ -174,6 +193,7 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
     _check_legs(sealed, build, expect)
+    opaque.check_words(sealed, build, wrapped_native_out, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
@@ -181,6 +201,8 @@ def check_build(provider: Provider, sealed: SealedQuote, build: Build, *, now: i
             # argument.
             held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
             expect(held, "its calldata does not hold the quoted minimum")
+    if build.arrivals or not opaque.is_opaque(build):  # of opaque calldata the words were searched already
+        check_arrivals(sealed, build, wrapped_native_out, expect)
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
     expect(
         build.deadline is None or now < build.deadline <= latest,
@@ -320,6 +342,14 @@ def check_simulation(
 ) -> None:
     """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted
     or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
+
+    def expect(holds: bool, finding: str) -> None:
+        if not holds:
+            raise UnsafeAnswer(provider.id, finding)
+
+    upstream_made = opaque.is_opaque(build)
+    if upstream_made:
+        opaque.require_run(run, expect)
     if run.status == "skipped":
         return
     if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
@@ -337,10 +367,6 @@ def check_simulation(
             retryable=False,
             extra={"revertReason": run.revert_reason} if run.revert_reason else None,
         )
-
-    def expect(holds: bool, finding: str) -> None:
-        if not holds:
-            raise UnsafeAnswer(provider.id, finding)
 
     inputs: dict[Address, int] = {}
     for leg in sealed.inputs:
@@ -391,6 +417,8 @@ def check_simulation(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
+    if upstream_made:
+        opaque.check_run(sealed, build, sender, inputs, deltas, expect)
 
 
 def _spare(sealed: SealedQuote) -> dict[Address, int]:

@@ -474,12 +474,16 @@ class Argument:
 class DecodedCall:
     """A call in words: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
 
-    ``inner`` lists calls packed inside (router commands), for display.
+    ``inner`` lists calls packed inside (router commands), for display. ``opaque``: calldata that an upstream
+    made and nobody here vouches for. Its signature is the bare selector in 0x hex and its one argument the
+    bytes that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole,
+    which must encode to the same bytes. The guard lets such a call pass only on what its run does.
     """
 
     signature: str
     args: tuple[Argument, ...]
     inner: tuple[DecodedCall, ...] = ()
+    opaque: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,11 +552,28 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where the calldata of the provider's step ``step`` says what arrives on another chain.
+
+    Each member is a path into the step's decoded arguments: the argument's index, then the index of each
+    struct member or array item below it; of an opaque call, into its reading. The paths are the provider's own knowledge of the function, never an
+    upstream's word; the guard compares what stands there with the sealed quote.
+    """
+
+    step: int
+    chain_id: tuple[int, ...]
+    recipient: tuple[int, ...]
+    token: tuple[int, ...]
+    amount_min: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Build:
     """What a provider answers to a sealed quote: its own transactions in order, without approvals.
 
     ``inputs`` and ``outputs`` restate the quote; the minimum of an output may not be below the sealed one.
-    ``previews`` let the guard hold the run against the contract's own word.
+    ``previews`` let the guard hold the run against the contract's own word; ``arrivals``, one for each output
+    on another chain in their order, let it hold the calldata against what no run can show.
     """
 
     steps: tuple[Step, ...]
@@ -565,6 +586,7 @@ class Build:
     warnings: tuple[Notice, ...] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
     previews: tuple[Preview, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

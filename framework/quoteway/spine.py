@@ -268,9 +268,14 @@ class Spine:
         )
 
     async def _build(self, provider: Provider, sealed: SealedQuote) -> Build:
+        request = sealed.request
+        paid_on = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
+        network = self._runtime.networks.by_chain_id(paid_on)
+        wrapped = network.wrapped_native if network else None
+
         async def build(candidate: Provider) -> Build:
             answer = await cast(Builder, candidate).build(sealed)
-            guard.check_build(candidate, sealed, answer, now=self._now())
+            guard.check_build(candidate, sealed, answer, now=self._now(), wrapped_native_out=wrapped)
             return answer
 
         (outcome,) = await ask_all(

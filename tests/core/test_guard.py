@@ -12,6 +12,7 @@ from quoteway.models import (
     NATIVE,
     AllowanceChange,
     Approval,
+    Arrival,
     AssetChange,
     Block,
     Build,
@@ -267,6 +268,72 @@ def test_a_wrap_of_the_coin_needs_no_minimum_in_its_calldata():
     check(build, sealed)
     less = (replace(one_to_one[0], amount_min=GOT - 1),)
     refused(replace(build, outputs=less), "minimum", replace(sealed, outputs=less))
+
+
+# --- what arrives on another chain ------------------------------------------------------------------------
+
+FAR_USDC = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
+FAR_COIN = Token(10, NATIVE, 18, "ETH")
+FAR_WRAPPED = "0x4200000000000000000000000000000000000006"
+SEND = function(
+    "send(uint256 toChain, address refund, (bytes32 recipient, address token, uint256 amount) order, bytes x)"
+)
+PLACES = Arrival(0, chain_id=(0,), recipient=(2, 0), token=(2, 1), amount_min=(2, 2))
+
+
+def transfer(got=FAR_USDC, recipient=USER, order=None, to_chain=10, arrivals=(PLACES,)):
+    sealed = replace(
+        SEALED,
+        capability=Capability.BRIDGE,
+        request=replace(REQUEST, to_chain_id=10, token_out=got, recipient=recipient),
+        outputs=(Leg(got, GOT, recipient, amount_min=MINIMUM),),
+    )
+    token = FAR_WRAPPED if got is FAR_COIN else got.address
+    account, paid, amount = order or (recipient, token, MINIMUM)
+    # The sender stands in it as who gets a refund, the minimum in what nobody reads.
+    args = [to_chain, USER, (bytes(12) + bytes.fromhex(account[2:]), paid, amount), MINIMUM.to_bytes(32)]
+    return sealed, plain(steps=(step(args, SEND),), outputs=sealed.outputs, arrivals=arrivals)
+
+
+def arrives(sealed, build):
+    guard.check_build(Provider(), sealed, build, now=NOW, wrapped_native_out=FAR_WRAPPED)
+
+
+@pytest.mark.parametrize("got", [FAR_USDC, FAR_COIN])
+@pytest.mark.parametrize("recipient", [USER, ROUTER])
+def test_an_honest_transfer_to_another_chain_passes(got, recipient):
+    arrives(*transfer(got, recipient))
+    token = FAR_WRAPPED if got is FAR_COIN else got.address
+    arrives(*transfer(got, recipient, (recipient, token, MINIMUM + 1)))
+
+
+@pytest.mark.parametrize(
+    ("lie", "finding"),
+    [
+        ({"order": (THIEF, FAR_USDC.address, MINIMUM)}, "another account on chain 10"),
+        ({"order": (USER, FAR_USDC.address, MINIMUM), "recipient": ROUTER}, "another account on chain 10"),
+        ({"order": (USER, USDC.address, MINIMUM)}, "another token on chain 10"),
+        ({"order": (USER, NATIVE, MINIMUM)}, "another token on chain 10"),
+        ({"order": (USER, USDC.address, MINIMUM), "got": FAR_COIN}, "another token on chain 10"),
+        ({"order": (USER, FAR_USDC.address, MINIMUM - 1)}, "less than quoted on chain 10"),
+        ({"to_chain": 137}, "pays out on chain 137"),
+        ({"arrivals": ()}, "does not say where"),
+        ({"arrivals": (PLACES, PLACES)}, "does not say where"),
+        ({"arrivals": (replace(PLACES, step=1),)}, "no transaction"),
+        ({"arrivals": (replace(PLACES, recipient=(2,)),)}, "another account"),
+        ({"arrivals": (replace(PLACES, recipient=(9,)),)}, "another account"),
+        ({"arrivals": (replace(PLACES, token=(2, 1, 0)),)}, "another token"),
+        ({"arrivals": (replace(PLACES, amount_min=()),)}, "less than quoted"),
+    ],
+)
+def test_a_transfer_that_arrives_elsewhere_or_as_less_is_refused(lie, finding):
+    with pytest.raises(guard.UnsafeAnswer) as refusal:
+        arrives(*transfer(**lie))
+    assert finding in refusal.value.finding
+
+
+def test_a_swap_on_one_chain_names_no_arrival():
+    refused(plain(arrivals=(PLACES,)), "another chain")
 
 
 # --- quotes -----------------------------------------------------------------------------------------------

@@ -357,11 +357,13 @@ class CannotNameItsSpenders(RouterSwap):
         raise KeyError("canary")
 
 
-async def test_a_provider_that_cannot_name_its_spenders_still_quotes_and_cannot_build(ground):
+async def test_a_provider_that_cannot_name_its_spenders_quotes_nothing(ground):
+    """A client may approve on what a quote says, so a quote's spender is checked as an action's is."""
     here = await ground(CannotNameItsSpenders)
-    answer = await here.spine.quote(Capability.SWAP, here.request())
-    with pytest.raises(UpstreamError):
-        await here.spine.action(answer.sealed)
+    with pytest.raises(UpstreamError) as refusal:
+        await here.spine.quote(Capability.SWAP, here.request())
+    assert refusal.value.reason is Reason.PROVIDER_ERROR
+    assert "canary" not in refusal.value.message
 
 
 # --- approvals --------------------------------------------------------------------------------------------

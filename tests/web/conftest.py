@@ -17,6 +17,7 @@ from quoteway.gateway import Gateway
 from quoteway.hookspecs import hookimpl
 from quoteway.models import (
     NATIVE,
+    Arrival,
     BridgeRoute,
     Build,
     Leg,
@@ -39,10 +40,16 @@ from quoteway.providers import (
 )
 from quoteway.serve import make_runner
 from quoteway.web.app import make_app, openapi_document
+from quoteway_devnet.manifest import chain_manifests
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 DEPOSIT = function("deposit()")
+SEND = function(
+    "depositV3(address depositor, address recipient, address inputToken, address outputToken, "
+    "uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, "
+    "uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message)"
+)
 
 
 class Wrapping:
@@ -121,6 +128,26 @@ class ToyBridge(Wrapping, BridgeProvider):
             to_chain=request.to_chain_id,
             details=details,
         )
+
+    async def build(self, sealed):
+        """A deposit into the devnet's own SpokePool: no lesser call says what arrives on another chain."""
+        (given,), (got,) = sealed.inputs, sealed.outputs
+        at = sealed.block.timestamp
+        args = [
+            *(given.account, got.account, self.weth, got.token.address, given.amount, got.amount_min),
+            *(got.token.chain_id, NATIVE, at, at + 3600, 0, b""),
+        ]
+        made = await super().build(sealed)
+        step = replace(made.steps[0], to=self.pool, data=SEND.encode(args), decoded=SEND.describe(args))
+        arrival = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,))
+        return replace(made, steps=(step,), arrivals=(arrival,))
+
+    def contracts(self, chain_id):
+        return {self.pool: "SpokePool"}
+
+    @property
+    def pool(self):
+        return chain_manifests()["devnet"].contracts["SpokePool"]
 
     async def track(self, chain_id, transaction_hash):
         return {"status": "origin_pending"} if transaction_hash.startswith("0xaa") else None

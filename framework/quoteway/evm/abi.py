@@ -144,15 +144,46 @@ def decode_output(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
     return decode(types, data)
 
 
+def opaque_call(data: bytes, declarations: Sequence[str] = ()) -> DecodedCall:
+    """Calldata that an upstream made, carried as it came: the selector, and the bytes that follow it.
+
+    When it is the canonical calldata of one of ``declarations``, that reading stands in ``inner``, for
+    people. Raises ``ValueError`` for calldata without a selector.
+    """
+    if len(data) < 4:
+        raise ValueError(f"calldata begins with a selector of 4 bytes, {len(data)} came")
+    tail = Argument("data", "bytes", "0x" + data[4:].hex())
+    for declared in map(function, declarations):
+        if declared.selector == data[:4]:
+            try:
+                reading = declared.describe(declared.decode(data))
+            except ValueError:
+                break
+            return DecodedCall("0x" + data[:4].hex(), (tail,), (reading,), opaque=True)
+    return DecodedCall("0x" + data[:4].hex(), (tail,), opaque=True)
+
+
 def reencode(call: DecodedCall) -> bytes:
     """The calldata that a decoded call stands for: the guard compares it with what would be signed.
 
     Raises ``ValueError`` when the description does not fit its own signature.
     """
+    if call.opaque:
+        return _reencode_opaque(call)
     declared = function(call.signature)
     if declared.signature != call.signature or tuple(arg.type for arg in call.args) != declared.types:
         raise ValueError("the decoded arguments do not fit the decoded signature")
     return declared.encode([arg.value for arg in call.args])
+
+
+def _reencode_opaque(call: DecodedCall) -> bytes:
+    (tail,) = call.args
+    if re.fullmatch(r"0x[0-9a-f]{8}", call.signature) is None or tail.type != "bytes":
+        raise ValueError("an opaque call is a selector and the bytes that follow it")
+    data = bytes.fromhex(call.signature[2:]) + _check_bytes("bytes", tail.value)
+    if len(call.inner) > 1 or any(reading.opaque or reencode(reading) != data for reading in call.inner):
+        raise ValueError("the reading of an opaque call does not encode to its bytes")
+    return data
 
 
 # --- types -----------------------------------------------------------------------------------------------

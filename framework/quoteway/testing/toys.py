@@ -17,6 +17,7 @@ from typing import Any
 from quoteway import (
     NATIVE,
     Address,
+    Arrival,
     Block,
     BridgeProvider,
     BridgeRoute,
@@ -469,7 +470,7 @@ class ListedRoutes(BridgeProvider):
     """A bridge of the native coin, one for one, over given routes. Its transactions lead nowhere."""
 
     title = "Listed routes"
-    SEND = function("send(uint256 toChainId, address recipient, uint256 amountMin)")
+    SEND = function("send(uint256 toChainId, address recipient, address token, uint256 amountMin)")
 
     def __init__(
         self, context: Context, routes: Iterable[BridgeRoute], *, provider_id: str = "listed-routes"
@@ -498,6 +499,9 @@ class ListedRoutes(BridgeProvider):
 
     async def build(self, sealed: SealedQuote) -> Build:
         (paid,), (got,) = sealed.inputs, sealed.outputs
-        args = [got.token.chain_id, got.account, got.amount_min]
+        network = self._context.networks.by_chain_id(got.token.chain_id)
+        token = (network.wrapped_native if network else None) or got.token.address
+        args = [got.token.chain_id, got.account, token, got.amount_min]
         step = step_of(self.SEND, args, to=TOY_TARGET, chain_id=paid.token.chain_id, value=paid.amount)
-        return Build((step,), (), sealed.inputs, sealed.outputs)
+        arrival = Arrival(0, chain_id=(0,), recipient=(1,), token=(2,), amount_min=(3,))
+        return Build((step,), (), sealed.inputs, sealed.outputs, arrivals=(arrival,))

@@ -412,6 +412,8 @@ def decoded_call(call: DecodedCall) -> Wire:
     wire: Wire = {"signature": call.signature, "args": [_argument(argument) for argument in call.args]}
     if call.inner:
         wire["inner"] = [decoded_call(inner) for inner in call.inner]
+    if call.opaque:
+        wire["opaque"] = True
     return wire
 
 

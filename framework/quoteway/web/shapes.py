@@ -291,6 +291,7 @@ class Decoded(ResponseSchema):
     signature = sure(fields.String)
     args = some(Argument)
     inner = fields.List(fields.Nested(lambda: Decoded()))
+    opaque = fields.Boolean()
 
 
 class Target(ResponseSchema):

@@ -68,10 +68,38 @@ class HashReport(ResponseSchema):
     realized = shapes.one_or_null(Realized)
 
 
+class TrackedRefund(ResponseSchema):
+    chain_id = shapes.sure(fields.Integer)
+    token = shapes.sure(shapes.AddressText)
+    address = shapes.sure(shapes.AddressText)
+    amount = shapes.sure(shapes.AmountText)
+
+
 class Tracked(ResponseSchema):
     tx_id = shapes.sure(fields.String)
     hash = shapes.sure(fields.String)
-    status = shapes.sure(fields.String, description="unknown never means failed")
+    status = shapes.sure(
+        fields.String,
+        enum=[
+            *("origin_pending", "origin_confirmed", "fill_pending", "filled"),
+            *("refund_pending", "refunded", "action_required", "unknown"),
+        ],
+        description="unknown never means failed: the nodes do not know the transaction now",
+    )
+    origin_chain_id = shapes.maybe(fields.Integer)
+    destination_chain_id = shapes.maybe(fields.Integer)
+    deposit_id = shapes.maybe(fields.String)
+    fill_deadline = shapes.maybe(fields.Integer)
+    fill_hash = shapes.maybe(fields.String)
+    refund_hash = shapes.maybe(fields.String)
+    refund = shapes.one_or_null(TrackedRefund)
+    reason = shapes.maybe(fields.String, description="what action_required is about")
+
+
+_TRACKED = (
+    *("originChainId", "destinationChainId", "depositId", "fillDeadline"),
+    *("fillHash", "refundHash", "refund", "reason"),
+)
 
 
 async def submit(call: Call) -> dict[str, Any]:
@@ -228,12 +256,16 @@ async def track(call: Call) -> dict[str, Any]:
         verb="track",
         observe=registry.observe,
     )
-    for outcome in outcomes:
-        if outcome.value is not None:
-            return {**outcome.value, "txId": tx_id, "hash": tx_hash}
+    answers = [outcome.value for outcome in outcomes if outcome.value is not None]
+    known = [answer for answer in answers if answer["status"] != "unknown"]
+    if known:
+        return {**dict.fromkeys(_TRACKED), **known[0], "txId": tx_id, "hash": tx_hash}
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError("The transfer could not be looked up.", reason=failed.reason, retryable=True)
+    if answers:
+        # Nobody's nodes have it: that says nothing about whose it is.
+        return {**dict.fromkeys(_TRACKED), **answers[0], "txId": tx_id, "hash": tx_hash}
     raise NotFound("No enabled bridge knows this transaction.")
 
 

@@ -43,3 +43,13 @@ def create2_address(salt: bytes, init_code_hash: bytes, deployer: str = CREATE2_
     """Where ``deployer`` puts the contract of that init code hash (EIP-1014)."""
     packed = b"\xff" + bytes.fromhex(deployer[2:]) + salt + init_code_hash
     return str(to_checksum_address(keccak(packed)[12:]))
+
+
+def word_of(address: str) -> bytes:
+    """An address as bytes32, the form of the bridge's own structures."""
+    return bytes(12) + bytes.fromhex(address[2:])
+
+
+def address_of(word: bytes) -> str:
+    """The address in the low 20 bytes of a word."""
+    return str(to_checksum_address(word[12:]))

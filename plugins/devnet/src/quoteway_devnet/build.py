@@ -4,6 +4,7 @@ from pathlib import Path
 
 from quoteway_devnet import abi, permit2
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.bridge import create_bridge
 from quoteway_devnet.manifest import ChainManifest, Token
 from quoteway_devnet.pools import (
     V2_PAIR_INIT_CODE_HASH,
@@ -50,12 +51,13 @@ def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
     site = Site(transactions, contracts, tokens | {NATIVE: abi.ZERO_ADDRESS})
     pools = create_pools(site, POOLS[chain.slug])
     vaults = create_vaults(site)
+    spoke_pool = create_bridge(site)
     transactions.close()
     return ChainManifest(
         slug=chain.slug,
         chain_id=chain.chain_id,
         name=chain.name,
-        contracts=contracts | {"ManagedVaultFactory": vaults.factory},
+        contracts=contracts | {"ManagedVaultFactory": vaults.factory, "SpokePool": spoke_pool},
         base_tokens=tuple(tokens[symbol] for symbol in BASE_TOKENS),
         tokens=tuple(
             Token(tokens[row.symbol], row.symbol, row.name, row.decimals, row.usd, row.behaviour)

@@ -11,6 +11,7 @@ from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2
 
 if TYPE_CHECKING:
     from quoteway_devnet.chains import Devnet
+    from quoteway_devnet.relayer import Relayer
 
 _PORT = click.IntRange(0, 65_535)
 
@@ -30,13 +31,20 @@ _PORT = click.IntRange(0, 65_535)
     show_default=True,
     help="Port of chain 31338; 0: any free.",
 )
+@click.option(
+    "--relayer-port",
+    type=_PORT,
+    default=None,
+    help="Port of the bridge's relayer.  [default: the one after --l2-port]",
+)
 @click.option("--prepare", is_flag=True, help="Only fetch and build what is not cached yet.")
 @click.option("--rebuild", is_flag=True, help="Forget the built chains and build them again.")
-def devnet(port: int, l2_port: int, prepare: bool, rebuild: bool) -> None:
+def devnet(port: int, l2_port: int, relayer_port: int | None, prepare: bool, rebuild: bool) -> None:
     """Run two local chains with the real protocol contracts until Ctrl-C."""
     from quoteway_devnet.anvil import free_port
     from quoteway_devnet.chains import Devnet
     from quoteway_devnet.errors import DevnetError
+    from quoteway_devnet.relayer import Relayer
     from quoteway_devnet.state import forget, ready_state
 
     try:
@@ -46,16 +54,17 @@ def devnet(port: int, l2_port: int, prepare: bool, rebuild: bool) -> None:
             ready_state()
             return
         ports = {DEVNET.slug: port or free_port(), DEVNET_L2.slug: l2_port or free_port()}
-        with Devnet.running(ports) as running:
+        own_port = ports[DEVNET_L2.slug] + 1 if relayer_port is None else relayer_port
+        with Devnet.running(ports) as running, Relayer.running(running, own_port) as relayer:
             ended = _on_signal()
-            _describe(running)
+            _describe(running, relayer)
             ended.wait()
     except DevnetError as error:
         raise click.ClickException(str(error)) from None
     click.echo("Stopped.")
 
 
-def _describe(running: "Devnet") -> None:
+def _describe(running: "Devnet", relayer: "Relayer") -> None:
     from quoteway_devnet.accounts import ACCOUNTS
 
     click.echo("Accounts, each rich in every token on both chains. Their keys are public:")
@@ -67,9 +76,11 @@ def _describe(running: "Devnet") -> None:
         click.echo(f"\n{chain.slug}: {running.urls[chain.slug]} (chain id {chain.chain_id})")
         click.echo(f"  {len(manifest.pools)} pools; Universal Router {manifest.contracts['UniversalRouter']}")
         click.echo("  " + ", ".join(token.symbol for token in manifest.tokens))
+    click.echo(f"\nThe bridge's relayer: {relayer.url}")
     click.echo("\nUse them from a gateway in another terminal:")
     names = (("PORT", DEVNET), ("L2_PORT", DEVNET_L2))
     ports = " ".join(f"QUOTEWAY_PLUGIN__DEVNET__{name}={running.ports[chain.slug]}" for name, chain in names)
+    ports += f" QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT={relayer.port}"
     click.echo(f"  QUOTEWAY_PLUGIN__DEVNET__START=false {ports} quoteway serve")
     click.echo("\nReady. Ctrl-C stops both.")
 

@@ -12,12 +12,12 @@ _USD_SYMBOLS = frozenset({"USDC", "USDT", "DAI"})
 _NO_HOOKS = "0x0000000000000000000000000000000000000000"
 
 
-def devnet_networks(ports: Mapping[str, int]) -> tuple[Network, ...]:
-    """Both networks, reached on ``ports`` by slug."""
-    return tuple(_network(chain, ports[chain.slug]) for chain in chain_manifests().values())
+def devnet_networks(ports: Mapping[str, int], bridge_api: str | None = None) -> tuple[Network, ...]:
+    """Both networks, reached on ``ports`` by slug; ``bridge_api`` is the URL of the relayer's API."""
+    return tuple(_network(chain, ports[chain.slug], bridge_api) for chain in chain_manifests().values())
 
 
-def _network(chain: ChainManifest, port: int) -> Network:
+def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network:
     return Network(
         slug=chain.slug,
         chain_id=chain.chain_id,
@@ -37,6 +37,7 @@ def _network(chain: ChainManifest, port: int) -> Network:
                 if vault.kind == "plain"
             ),
             "managedvault": (_managedvault(chain),),
+            "across": (_across(chain, bridge_api),) if bridge_api else (),
         },
         token_lists=(str(token_list_path()),),
     )
@@ -78,3 +79,8 @@ def _managedvault(chain: ChainManifest) -> Mapping[str, Any]:
     """A row as the managedvault plugin reads it."""
     strategies = [{"id": vault.id, "vault": vault.address} for vault in chain.vaults if vault.kind == "plain"]
     return {"factory": chain.contracts["ManagedVaultFactory"], "strategies": tuple(strategies)}
+
+
+def _across(chain: ChainManifest, api: str) -> Mapping[str, Any]:
+    """A row as the across plugin reads it."""
+    return {"spoke_pool": chain.contracts["SpokePool"], "api": api}

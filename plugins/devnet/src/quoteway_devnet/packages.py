@@ -60,6 +60,11 @@ class Toolchain:
 
 CONTRACT_FILES: dict[str, tuple[str, str]] = {
     "Multicall3": ("@across-protocol/contracts", "dist/evm/artifacts/Multicall3.sol/Multicall3.json"),
+    "EthereumSpokePool": (
+        "@across-protocol/contracts",
+        "dist/evm/artifacts/Ethereum_SpokePool.sol/Ethereum_SpokePool.json",
+    ),
+    "ERC1967Proxy": ("@across-protocol/contracts", "dist/evm/artifacts/ERC1967Proxy.sol/ERC1967Proxy.json"),
     "WETH9": ("@uniswap/v2-periphery", "build/WETH9.json"),
     "UniswapV2Factory": ("@uniswap/v2-core", "build/UniswapV2Factory.json"),
     "UniswapV2Router02": ("@uniswap/v2-periphery", "build/UniswapV2Router02.json"),

@@ -30,7 +30,7 @@ def quoteway_networks(context: Context) -> Iterable[Network]:
         return ()
     from quoteway_devnet.networks import devnet_networks
 
-    return devnet_networks(_ports(context))
+    return devnet_networks(_ports(context), f"http://127.0.0.1:{_relayer_port(context)}/api")
 
 
 @hookimpl
@@ -53,12 +53,16 @@ async def _chains(context: Context) -> AsyncIterator[None]:
     import asyncio
 
     from quoteway_devnet.chains import Devnet
+    from quoteway_devnet.relayer import Relayer
 
     ports = _ports(context)
     # One process owns the chains; the other workers wait for them.
     if context.settings["start"] and context.config.worker == 0:
         report = None if sys.stderr.isatty() else context.log.info
-        async with Devnet.start(ports, report) as devnet:
+        async with (
+            Devnet.start(ports, report) as devnet,
+            Relayer.start(devnet, _relayer_port(context)),
+        ):
             for slug, url in devnet.urls.items():
                 context.log.info("%s runs at %s", slug, url)
             yield
@@ -80,12 +84,25 @@ def _ports(context: Context) -> dict[str, int]:
         from quoteway_devnet.tables import DEVNET, DEVNET_L2
 
         ports = {DEVNET.slug: context.settings["port"], DEVNET_L2.slug: context.settings["l2_port"]}
-        if 0 in ports.values():
+        if 0 in (*ports.values(), context.settings["relayer_port"]):
             if context.config.server.workers > 1 or not context.settings["start"]:
                 raise ConfigError(
-                    "[plugin.devnet] port and l2_port: 0 (any free port) works with one worker that starts "
-                    "the chains itself; name the ports"
+                    "[plugin.devnet] port, l2_port, relayer_port: 0 (any free port) works with one worker "
+                    "that starts the chains itself; name the ports"
                 )
             ports = {slug: port or free_port() for slug, port in ports.items()}
         context.state["ports"] = ports
     return ports
+
+
+def _relayer_port(context: Context) -> int:
+    """The relayer's port, the same for all hooks of this gateway."""
+    port: int | None = context.state.get("relayer_port")
+    if port is None:
+        from quoteway_devnet.anvil import free_port
+        from quoteway_devnet.tables import DEVNET_L2
+
+        chosen: int | None = context.settings["relayer_port"]
+        port = _ports(context)[DEVNET_L2.slug] + 1 if chosen is None else chosen or free_port()
+        context.state["relayer_port"] = port
+    return port

@@ -19,6 +19,7 @@ from quoteway_devnet.vaults import HISTORY_S
 _SOURCES = (
     "abi",
     "accounts",
+    "bridge",
     "build",
     "permit2",
     "pools",

@@ -12,16 +12,20 @@ from pathlib import Path
 
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.demo.errors import DemoError
+from quoteway_devnet.relayer import Relayer
 from quoteway_devnet.tables import DEVNET, DEVNET_L2
 
 _READY_TIMEOUT_S = 60.0
+_RELAYER_PORT = "QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT"
 
 
 @contextmanager
 def own_server() -> Iterator[tuple[str, dict[str, str]]]:
     """The gateway's URL, and the nodes' by slug, during the block. Raises DemoError and DevnetError."""
-    with Devnet.running() as devnet, gateway_over(devnet, QUOTEWAY_LIMITS__ENABLED="false") as url:
-        yield url, devnet.urls
+    with Devnet.running() as devnet, Relayer.running(devnet) as relayer:
+        settings = {"QUOTEWAY_LIMITS__ENABLED": "false", _RELAYER_PORT: str(relayer.port)}
+        with gateway_over(devnet, **settings) as url:
+            yield url, devnet.urls
 
 
 @contextmanager

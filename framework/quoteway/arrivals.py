@@ -1,0 +1,67 @@
+"""What arrives on another chain: no simulation shows it, so the calldata is read instead.
+
+A provider that moves tokens to another chain says where in the decoded arguments the chain id, the recipient,
+the token and the minimum stand (``Arrival``); what stands there must be what was sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from quoteway.evm.address import ERC7528_NATIVE
+from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step
+
+Expect = Callable[[bool, str], None]
+
+
+def check_arrivals(sealed: SealedQuote, build: Build, wrapped_native: Address | None, expect: Expect) -> None:
+    """Holds the calldata against every output on another chain.
+
+    ``wrapped_native`` is the other chain's: bridges write it for that chain's native coin. ``expect`` is told
+    what must hold and what it means when it does not.
+    """
+    remote = [leg for leg in build.outputs if leg.token.chain_id != sealed.request.chain_id]
+    expect(
+        len(build.arrivals) == len(remote),
+        "it does not say where its calldata holds what arrives on another chain",
+    )
+    for leg, arrival in zip(remote, build.arrivals, strict=True):
+        expect(0 <= arrival.step < len(build.steps), "an arrival belongs to no transaction")
+        _check(leg, arrival, build.steps[arrival.step], wrapped_native, expect)
+
+
+def _check(leg: Leg, arrival: Arrival, step: Step, wrapped_native: Address | None, expect: Expect) -> None:
+    where = f"on chain {leg.token.chain_id}"
+    chain_id = _at(step, arrival.chain_id)
+    expect(chain_id == leg.token.chain_id, f"its calldata pays out on chain {chain_id}, not {where}")
+    expect(_at(step, arrival.recipient) == int(leg.account, 16), f"its calldata pays another account {where}")
+    expect(
+        _at(step, arrival.token) in _forms(leg, wrapped_native), f"its calldata pays another token {where}"
+    )
+    amount = _at(step, arrival.amount_min)
+    expect(
+        amount is not None and amount >= (leg.amount_min or 0), f"its calldata pays less than quoted {where}"
+    )
+
+
+def _forms(leg: Leg, wrapped_native: Address | None) -> set[int]:
+    """The ways to write a token; bridges have several for the native coin."""
+    if leg.token.address != NATIVE:
+        return {int(leg.token.address, 16)}
+    forms = {NATIVE, ERC7528_NATIVE, wrapped_native or NATIVE}
+    return {int(form, 16) for form in forms}
+
+
+def _at(step: Step, path: Sequence[int]) -> int | None:
+    """The number, address or bytes32 at a path into the decoded arguments, as a number; None when there is
+    none. Of opaque calldata it is the reading that stands beside, which encodes to the same bytes."""
+    call = step.decoded.inner[0] if step.decoded.opaque and step.decoded.inner else step.decoded
+    value: Any = [argument.value for argument in call.args]
+    for index in path:
+        if not isinstance(value, (list, tuple)) or not 0 <= index < len(value):
+            return None
+        value = value[index]
+    if isinstance(value, str) and value.startswith("0x") and len(value) in (42, 66):
+        return int(value, 16)
+    return value if type(value) is int else None

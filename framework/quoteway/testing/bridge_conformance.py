@@ -1,0 +1,281 @@
+"""What every provider of transfers must do, and what the core must never let one do: classes to subclass.
+
+The suite runs the provider in a real gateway on the devnet, and then lies in its place: each honest build is
+changed in one respect and given to the guard, which must name the lie. pytest finds the tests in a subclass
+(``asyncio_mode = "auto"``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from quoteway import (
+    MAX_UINT256,
+    NATIVE,
+    Address,
+    BridgeProvider,
+    Build,
+    Capability,
+    DecodedCall,
+    Leg,
+    Reason,
+    SealedQuote,
+    Spend,
+    SwapRequest,
+    UpstreamError,
+    guard,
+)
+from quoteway.competition import NO_ROUTE_REASONS
+from quoteway.evm import abi
+from quoteway.evm.address import checksum
+
+if TYPE_CHECKING:
+    from quoteway.gateway import Gateway
+
+THIEF = checksum("0x" + "7e" * 20)
+"""Where every stolen coin goes. Nobody's account, and no contract."""
+
+_OTHER_CHAIN = 999_999_937
+
+
+@dataclass(frozen=True)
+class Honest:
+    """A quote as it was sealed, its build, and what the guard is told of the chain that is paid out on."""
+
+    provider: Any
+    sealed: SealedQuote
+    build: Build
+    wrapped_native_out: Address | None
+    now: int
+
+    @property
+    def got(self) -> Leg:
+        return self.sealed.outputs[0]
+
+    def check(self, build: Build) -> None:
+        guard.check_build(
+            self.provider, self.sealed, build, now=self.now, wrapped_native_out=self.wrapped_native_out
+        )
+
+
+class BridgeConformance:
+    """Fixtures a subclass gives: ``gateway``, started, with the provider in it; ``cases``, transfers to quote
+    (``SwapRequest``, recipient and sender two accounts, the sender holds what it pays); ``no_route``, one
+    that the provider has no route for, or None to leave that out.
+
+    ``provider_id`` names the provider, ``capability`` whether it is asked for transfers or, as a swap
+    provider with ``cross_chain``, for swaps to another chain.
+    """
+
+    provider_id: ClassVar[str]
+    capability: ClassVar[Capability] = Capability.BRIDGE
+
+    @pytest.fixture
+    def gateway(self) -> Gateway:
+        pytest.fail(f"{type(self).__name__} gives no fixture `gateway`")
+
+    @pytest.fixture
+    def cases(self) -> Sequence[SwapRequest]:
+        pytest.fail(f"{type(self).__name__} gives no fixture `cases`")
+
+    @pytest.fixture
+    def no_route(self) -> SwapRequest | None:
+        return None
+
+    @pytest.fixture
+    def provider(self, gateway: Gateway) -> Any:
+        found = gateway.registry.get(self.capability, self.provider_id)
+        assert found is not None, f"no enabled {self.capability} provider {self.provider_id!r}"
+        return found
+
+    async def honest(self, gateway: Gateway, provider: Any, request: SwapRequest) -> Honest:
+        """The provider's own quote of a request, and what it builds for it."""
+        assert request.sender != request.recipient, "a case pays another account than the sender's"
+        answer = await gateway.spine.quote(self.capability, request, provider=self.provider_id)
+        sealed = gateway.spine.open(self.capability, answer.sealed.token)
+        network = gateway.runtime.networks.by_chain_id(request.to_chain_id)
+        build = await provider.build(sealed)
+        wrapped = network.wrapped_native if network else None
+        return Honest(provider, sealed, build, wrapped, int(gateway.runtime.clock()))
+
+    # --- honest -------------------------------------------------------------------------------------------
+
+    async def test_every_case_is_quoted_and_says_what_arrives(
+        self, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        for request in cases:
+            quote = await provider.quote(request)
+            assert quote is not None, f"no quote for {request}"
+            guard.check_quote(provider, request, quote)
+            (got,) = quote.outputs
+            assert got.amount_min, f"no minimum: {request}"
+            assert (got.token.chain_id, got.account) == (request.to_chain_id, request.recipient)
+
+    async def test_every_case_runs_and_takes_exactly_what_was_quoted(
+        self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        for request in cases:
+            honest = await self.honest(gateway, provider, request)
+            honest.check(honest.build)
+            action = await gateway.spine.action(honest.sealed)
+            assert action.simulation.status == "success", action.simulation
+            deltas = {(c.account, c.token): c.delta for c in action.simulation.asset_changes}
+            assert deltas[request.sender, request.token_in.address] == -request.amount_in, request
+
+    async def test_the_same_token_gives_the_same_bytes(
+        self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        honest = await self.honest(gateway, provider, cases[0])
+        assert (await provider.build(honest.sealed)).steps == honest.build.steps
+
+    async def test_no_route_is_said_in_the_words_of_the_gateway(
+        self, provider: Any, no_route: SwapRequest | None
+    ) -> None:
+        if no_route is None:
+            pytest.skip("no request without a route is given")
+        reason: Reason | None = Reason.NO_ROUTE
+        try:
+            assert await provider.quote(no_route) is None
+        except UpstreamError as error:
+            reason = error.reason
+        assert reason in NO_ROUTE_REASONS
+
+    async def test_routes_are_between_the_ends_asked_for(self, provider: Any) -> None:
+        if not isinstance(provider, BridgeProvider):
+            pytest.skip("a swap provider lists no routes")
+        for origin in sorted(provider.networks):
+            for target in sorted(provider.networks):
+                for route in await provider.routes(origin, target):
+                    assert (route.from_chain_id, route.to_chain_id) == (origin, target)
+                    assert origin != target, "a route leads to another chain"
+                    assert (route.from_token.chain_id, route.to_token.chain_id) == (origin, target)
+                    assert (route.min_amount or 0) <= (route.max_amount or MAX_UINT256)
+
+    async def test_a_transaction_that_is_none_of_its_transfers_is_not_tracked(self, provider: Any) -> None:
+        if not isinstance(provider, BridgeProvider):
+            pytest.skip("a swap provider tracks nothing")
+        with contextlib.suppress(UpstreamError):  # its upstream does not answer
+            found = await provider.track(min(provider.networks), "0x" + "de" * 32)
+            assert found is None or found["status"] == "unknown", "or not seen yet"
+
+    # --- lies ---------------------------------------------------------------------------------------------
+
+    async def test_every_lie_of_a_build_is_refused_by_the_core(
+        self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        for request in cases:
+            honest = await self.honest(gateway, provider, request)
+            for name, lie in lies(honest):
+                try:
+                    honest.check(lie)
+                except guard.UnsafeAnswer:
+                    continue
+                pytest.fail(f"the guard let pass: {name}, for {request}")
+
+    async def test_every_lie_of_a_quote_is_refused_by_the_core(
+        self, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        for request in cases:
+            quote = await provider.quote(request)
+            (paid,), (got,) = quote.inputs, quote.outputs
+            below = got.amount * (10_000 - request.slippage_bps) // 10_000 - 1
+            for name, changes in {
+                "another recipient": {"outputs": (replace(got, account=THIEF),)},
+                "another payer": {"inputs": (replace(paid, account=THIEF),)},
+                "another chain": {"outputs": (_of(got, chain_id=_OTHER_CHAIN),)},
+                "another token": {"outputs": (_of(got, address=THIEF),)},
+                "no minimum": {"outputs": (replace(got, amount_min=None),)},
+                "a minimum below the slippage": {"outputs": (replace(got, amount_min=below),)},
+                "a larger amount": {"inputs": (replace(paid, amount=paid.amount + 1),)},
+                "another spender": {"spends": (Spend(paid.token.address, paid.amount, THIEF),)},
+            }.items():
+                try:
+                    guard.check_quote(provider, request, replace(quote, **changes))
+                except guard.UnsafeAnswer:
+                    continue
+                pytest.fail(f"the guard let pass: {name}, for {request}")
+
+
+def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
+    """The build changed in one respect each, valid calldata throughout, with the lie's name."""
+    build, got = honest.build, honest.got
+    (paid,) = build.inputs
+    minimum = got.amount_min or 0
+    words: list[tuple[str, set[int], int]] = [
+        ("calldata that pays another account", {int(got.account, 16)}, int(THIEF, 16)),
+        ("calldata that pays out on another chain", {got.token.chain_id}, _OTHER_CHAIN),
+        ("calldata with a lower minimum", {minimum}, minimum - 1),
+        ("calldata that pays another token", _forms(honest), int(THIEF, 16)),
+    ]
+    for name, told, instead in words:
+        lie = _with_words(build, told, instead)
+        if lie is None and name.endswith("another token") and got.token.is_native:
+            continue  # the coin may be a flag, or nothing at all
+        assert lie is not None, f"no word of its calldata to change: {name}"
+        yield name, lie
+    yield "a minimum lowered openly", replace(build, outputs=(replace(got, amount_min=minimum - 1),))
+    yield "another recipient named openly", replace(build, outputs=(replace(got, account=THIEF),))
+    yield "another chain named openly", replace(build, outputs=(_of(got, chain_id=_OTHER_CHAIN),))
+    yield "another token named openly", replace(build, outputs=(_of(got, address=THIEF),))
+    yield "another payer", replace(build, inputs=(replace(paid, account=THIEF),))
+    yield "a larger amount", replace(build, inputs=(replace(paid, amount=paid.amount + 1),))
+    last = build.steps[-1]
+
+    def changed(**changes: Any) -> Build:
+        return replace(build, steps=(*build.steps[:-1], replace(last, **changes)))
+
+    yield "another target", changed(to=THIEF)
+    yield "a transaction for another chain", changed(chain_id=_OTHER_CHAIN)
+    yield "a value too high", changed(value=last.value + 1)
+    yield "one byte more", changed(data=last.data + b"\0")
+    yield "one bit else", changed(data=last.data[:-1] + bytes([last.data[-1] ^ 1]))
+    for signature in ("approve(address,uint256)", "transfer(address,uint256)"):
+        call = abi.function(signature)
+        for to in {last.to, paid.token.address} - {NATIVE}:
+            taking = call.encode([THIEF, MAX_UINT256])
+            decoded = call.describe([THIEF, MAX_UINT256])
+            lie = changed(to=to, data=taking, value=0, decoded=decoded)
+            yield f"{signature} to {to}", lie
+            opaque = changed(to=to, data=taking, value=0, decoded=abi.opaque_call(taking))
+            yield f"{signature} to {to}, unread", opaque
+    if not paid.token.is_native:
+        yield "another spender", replace(build, spends=(Spend(paid.token.address, paid.amount, THIEF),))
+        for spend in build.spends:
+            unlimited = replace(spend, amount=MAX_UINT256)
+            yield "an unlimited spend", replace(build, spends=(unlimited,))
+
+
+def _forms(honest: Honest) -> set[int]:
+    token = honest.got.token
+    if not token.is_native:
+        return {int(token.address, 16)}
+    return {int(honest.wrapped_native_out, 16)} if honest.wrapped_native_out else set()
+
+
+def _with_words(build: Build, told: set[int], instead: int) -> Build | None:
+    """The build with some words of its calldata replaced wherever they stand, described anew."""
+    steps, found = [], False
+    for step in build.steps:
+        data = bytearray(step.data)
+        for at in range(4, len(data) - 31, 32):
+            if int.from_bytes(data[at : at + 32]) in told:
+                data[at : at + 32] = instead.to_bytes(32)
+                found = True
+        steps.append(replace(step, data=bytes(data), decoded=_described(step.decoded, bytes(data))))
+    return replace(build, steps=tuple(steps)) if found else None
+
+
+def _described(call: DecodedCall, data: bytes) -> DecodedCall:
+    if call.opaque:
+        return abi.opaque_call(data, [reading.signature for reading in call.inner])
+    declared = abi.function(call.signature)
+    return declared.describe(declared.decode(data))
+
+
+def _of(leg: Leg, **changes: Any) -> Leg:
+    return replace(leg, token=replace(leg.token, **changes))

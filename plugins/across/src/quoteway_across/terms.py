@@ -1,0 +1,100 @@
+"""Suggested fees as terms that a deposit can be made on: every member checked before anybody signs for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from quoteway import NATIVE, Address, Block, Reason, SwapRequest, UpstreamError
+
+from quoteway_across.deployments import Deployment
+from quoteway_across.fees_api import SuggestedFees
+from quoteway_across.spoke_pool import MAX_EXCLUSIVITY_PERIOD_S
+
+MAX_EXCLUSIVITY_S = 900
+"""For longer no single relayer may keep all others from filling."""
+MIN_FILL_WINDOW_S = 300
+"""Between the quote and the fill deadline."""
+MIN_TIME_TO_DEPOSIT_S = 60
+MAX_CLOCK_AHEAD_S = 300
+_BPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The SpokePool's own limits: how old a quote may be, how far ahead a fill deadline, in seconds."""
+
+    quote_time_s: int
+    fill_deadline_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a deposit says beside its request; the exclusivity parameter is as the contract takes it."""
+
+    amount_out: int
+    quote_timestamp: int
+    fill_deadline: int
+    exclusive_relayer: Address
+    exclusivity: int
+    estimated_seconds: int
+
+    def deposit_until(self, buffers: Buffers) -> int:
+        """The last second at which the contract takes the deposit and a relayer has time to fill it."""
+        return min(self.quote_timestamp + buffers.quote_time_s, self.fill_deadline - MIN_TIME_TO_DEPOSIT_S)
+
+
+def terms_of(
+    fees: SuggestedFees,
+    request: SwapRequest,
+    deployment: Deployment,
+    buffers: Buffers,
+    block: Block,
+    now: int,
+    max_fee_bps: int,
+) -> Terms:
+    """The terms that ``fees`` suggests for ``request`` at ``block``. Raises UpstreamError."""
+
+    def expect(holds: bool, finding: str) -> None:
+        if not holds:
+            raise UpstreamError(
+                f"The bridge's fee service answered with terms that are refused: {finding}.",
+                reason=Reason.PROVIDER_ERROR,
+                retryable=False,
+            )
+
+    if fees.amount_too_low:
+        raise UpstreamError(
+            "The amount is too low for the bridge's fees.", reason=Reason.AMOUNT_TOO_LOW, retryable=False
+        )
+    expect(fees.spoke_pool == deployment.spoke_pool, "they are for another SpokePool")
+    given, got = amounts(request, fees.amount_out)
+    expect(fees.amount_out > 0 and got <= given, "they pay out nothing, or more than is put in")
+    expect((given - got) * _BPS <= given * max_fee_bps, f"they keep more than {max_fee_bps} bps")
+    latest = max(now, block.timestamp)
+    expect(fees.quote_timestamp <= latest + MAX_CLOCK_AHEAD_S, "their timestamp is in the future")
+    # The contract takes no timestamp after its own clock; the fee service may have seen a newer block.
+    timestamp = min(fees.quote_timestamp, block.timestamp)
+    expect(timestamp + buffers.quote_time_s >= latest + MIN_TIME_TO_DEPOSIT_S, "their timestamp is too old")
+    expect(fees.fill_deadline >= latest + MIN_FILL_WINDOW_S, "their fill deadline has passed, or is too near")
+    expect(fees.fill_deadline <= block.timestamp + buffers.fill_deadline_s, "their fill deadline is too far")
+    exclusivity = fees.exclusivity
+    if exclusivity:
+        expect(fees.exclusive_relayer != NATIVE, "they are exclusive to nobody")
+        counted = exclusivity <= MAX_EXCLUSIVITY_PERIOD_S
+        seconds = exclusivity if counted else exclusivity - latest
+        expect(seconds <= MAX_EXCLUSIVITY_S, "one relayer would keep all others off for too long")
+    return Terms(
+        fees.amount_out,
+        timestamp,
+        fees.fill_deadline,
+        fees.exclusive_relayer if exclusivity else NATIVE,
+        exclusivity,
+        fees.estimated_seconds,
+    )
+
+
+def amounts(request: SwapRequest, amount_out: int) -> tuple[Fraction, Fraction]:
+    """What is put in and paid out in whole coins: a token may have other decimals on another chain."""
+    given = Fraction(request.amount_in, 10**request.token_in.decimals)
+    return given, Fraction(amount_out, 10**request.token_out.decimals)

@@ -1,0 +1,353 @@
+"""Quotes and builds of transfers, for both capabilities: one deposit into the origin's SpokePool."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from quoteway import (
+    NATIVE,
+    Address,
+    Arrival,
+    BridgeRoute,
+    Build,
+    Context,
+    Fee,
+    FieldError,
+    Gas,
+    InvalidRequest,
+    Leg,
+    Quote,
+    Reason,
+    SealedQuote,
+    Spend,
+    Step,
+    SwapRequest,
+    Token,
+    UpstreamError,
+)
+from quoteway.evm.chain import Chain
+from quoteway.evm.units import readable_units
+from yarl import URL
+
+from quoteway_across.deployments import Deployment, configured_deployments
+from quoteway_across.fees_api import FeesApi, Route
+from quoteway_across.spoke_pool import (
+    DELEGATED_CODE,
+    DEPOSIT,
+    FILL_DEADLINE_BUFFER,
+    QUOTE_TIME_BUFFER,
+)
+from quoteway_across.terms import Buffers, Terms, amounts, terms_of
+
+LABEL = "Across SpokePool"
+DEPOSIT_GAS = 100_000
+_GAS_LIMIT = 150_000
+ON_EXPIRY = (
+    "A deposit that nobody has filled by fillDeadline is paid back on the origin chain to this address, by "
+    "the bridge's next settlement: usually within some hours, with nothing to be done. What was sent as the "
+    "native coin comes back in its wrapped form."
+)
+# Where depositV3 says what arrives; all its arguments stand side by side.
+_ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,))
+
+
+class Transfers:
+    """The transfers between the configured networks."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._max_fee_bps: int = context.settings.get("max_fee_bps", 1000)
+        self.deployments: Mapping[int, Deployment] = configured_deployments(context)
+        timeout_s: float = context.settings.get("api_timeout_s", 2.0)
+        self._apis: dict[URL, FeesApi] = {
+            row.api: FeesApi(context, row.api, timeout_s) for row in self.deployments.values()
+        }
+        self._buffers: dict[int, Buffers] = {}
+
+    def chain(self, chain_id: int) -> Chain:
+        """The chain's reads."""
+        return self._context.chain(chain_id)
+
+    def now(self) -> int:
+        """The time in Unix seconds."""
+        return self._context.now()
+
+    def healthy(self) -> bool | None:
+        """Whether every API answered when last asked; None: not asked yet."""
+        known = [api.healthy for api in self._apis.values() if api.healthy is not None]
+        return all(known) if known else None
+
+    # --- routes -------------------------------------------------------------------------------------------
+
+    async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
+        """The routes between networks of this deployment. Raises UpstreamError."""
+        listed = await asyncio.gather(*(api.routes() for api in self._apis.values()))
+        wanted = [
+            (route, native)
+            for routes in listed
+            for route, native in routes.items()
+            if from_chain_id in (None, route[0]) and to_chain_id in (None, route[2]) and self._serves(route)
+        ]
+        ends = {end for route, _ in wanted for end in (route[:2], route[2:])}
+        ends |= {(chain_id, NATIVE) for chain_id, _ in ends}
+        tokens = await self._tokens(ends)
+        rows = []
+        for route, native in wanted:
+            pairs = {(route[1], route[3])}
+            if native:
+                pairs |= {(a, b) for a in self._forms(*route[:2]) for b in self._forms(*route[2:])}
+            for token_in, token_out in sorted(pairs):
+                given, got = tokens.get((route[0], token_in)), tokens.get((route[2], token_out))
+                if given is not None and got is not None:
+                    rows.append(BridgeRoute(route[0], route[2], given, got, "across", True))
+        return rows
+
+    def _serves(self, route: Route) -> bool:
+        origin, destination = self.deployments.get(route[0]), self.deployments.get(route[2])
+        return origin is not None and destination is not None and origin.api == destination.api
+
+    def _forms(self, chain_id: int, token: Address) -> tuple[Address, ...]:
+        """A wrapped native token stands for the coin too."""
+        return (token, NATIVE) if token == self.deployments[chain_id].wrapped_native else (token,)
+
+    async def _tokens(self, wanted: set[tuple[int, Address]]) -> dict[tuple[int, Address], Token]:
+        found = await asyncio.gather(*(self._context.token(*end) for end in wanted), return_exceptions=True)
+        return {end: token for end, token in zip(wanted, found, strict=True) if isinstance(token, Token)}
+
+    # --- quote --------------------------------------------------------------------------------------------
+
+    async def quote(self, request: SwapRequest) -> Quote | None:
+        """The terms of a transfer; None without a route.
+
+        Raises InvalidRequest for a recipient that would not get what was asked for, UpstreamError when the
+        fee service fails, suggests terms that are refused, or the amount is out of bounds.
+        """
+        origin = self.deployments.get(request.chain_id)
+        destination = self.deployments.get(request.to_chain_id)
+        if origin is None or destination is None or origin is destination or origin.api != destination.api:
+            return None
+        api = self._apis[origin.api]
+        token_in = _deposited(request.token_in.address, origin)
+        token_out = _deposited(request.token_out.address, destination)
+        if token_in is None or token_out is None:
+            return None
+        route = (origin.chain_id, token_in, destination.chain_id, token_out)
+        if route not in await api.routes():
+            return None
+        chain = self.chain(origin.chain_id)
+        fees, buffers, block, _ = await asyncio.gather(
+            api.suggested_fees(route, request.amount_in, request.recipient),
+            self.buffers(origin),
+            chain.head(),
+            self._check_recipient(request, destination),
+        )
+        if fees is None:
+            return None
+        now = self.now()
+        terms = terms_of(fees, request, origin, buffers, block, now, self._max_fee_bps)
+        fee = _fee(request, terms.amount_out)
+        until = terms.deposit_until(buffers)
+        gas_price = None if block.base_fee_wei is None else 2 * block.base_fee_wei
+        cost = None if block.base_fee_wei is None else DEPOSIT_GAS * block.base_fee_wei
+        return Quote(
+            inputs=(Leg(request.token_in, request.amount_in, request.sender),),
+            outputs=(
+                Leg(request.token_out, terms.amount_out, request.recipient, amount_min=terms.amount_out),
+            ),
+            block=block,
+            plan={
+                "pool": origin.spoke_pool,
+                "in": token_in,
+                "out": token_out,
+                "quoted": terms.quote_timestamp,
+                "fill": terms.fill_deadline,
+                "relayer": terms.exclusive_relayer,
+                "exclusivity": terms.exclusivity,
+                "seconds": terms.estimated_seconds,
+            },
+            spends=_spends(request, origin),
+            slippage_bps=request.slippage_bps,
+            fees=(fee,),
+            gas=Gas(DEPOSIT_GAS, _GAS_LIMIT, gas_price, None, cost),
+            lifetime_s=max(1, until - max(now, block.timestamp)),
+            details={
+                "estimatedSeconds": terms.estimated_seconds,
+                "fillDeadline": terms.fill_deadline,
+                "refund": {
+                    "chainId": origin.chain_id,
+                    "token": token_in,
+                    "address": request.sender,
+                    "onExpiry": ON_EXPIRY,
+                },
+            },
+        )
+
+    async def buffers(self, deployment: Deployment) -> Buffers:
+        """The SpokePool's limits: immutables, read once."""
+        known = self._buffers.get(deployment.chain_id)
+        if known is None:
+            chain = self.chain(deployment.chain_id)
+            calls = (QUOTE_TIME_BUFFER, FILL_DEADLINE_BUFFER)
+            answers = await asyncio.gather(
+                *(chain.call(deployment.spoke_pool, call.encode([])) for call in calls)
+            )
+            try:
+                values = [call.decode_output(a)[0] for call, a in zip(calls, answers, strict=True)]
+            except ValueError as error:
+                raise UpstreamError(
+                    "The SpokePool's limits cannot be read.", reason=Reason.RPC_ERROR
+                ) from error
+            known = self._buffers[deployment.chain_id] = Buffers(*values)
+        return known
+
+    async def _check_recipient(self, request: SwapRequest, destination: Deployment) -> None:
+        """The pool pays wallets in the native coin and contracts in the wrapped one, whichever was asked for
+        (``_unwrapwrappedNativeTokenTo``): who asks for the other form would not get it."""
+        recipient, token = request.recipient, request.token_out
+        if recipient in (NATIVE, destination.spoke_pool, token.address):
+            raise _refused("toAddress", "tokens sent to this address would be lost")
+        if not token.is_native and token.address != destination.wrapped_native:
+            return
+        code = bytes.fromhex(
+            (await self.chain(destination.chain_id).request("eth_getCode", [recipient, "latest"]))[2:]
+        )
+        pays_wrapped = bool(code) and not code.startswith(DELEGATED_CODE)
+        if pays_wrapped and token.is_native:
+            raise _refused(
+                "toAddress",
+                "is a contract, which Across pays in the wrapped coin: ask for that token as toToken",
+            )
+        if not pays_wrapped and not token.is_native:
+            raise _refused(
+                "toToken",
+                "Across pays wallets in the native coin: ask for that, or name a contract as toAddress",
+            )
+
+    # --- build --------------------------------------------------------------------------------------------
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """The deposit of a quote, on its pinned terms: the same quote gives the same bytes.
+
+        Raises UpstreamError with reason price_moved when the contract, or time, no longer takes the terms.
+        """
+        request = sealed.request
+        if not isinstance(request, SwapRequest):
+            raise InvalidRequest("This quote is not a transfer.", reason=Reason.QUOTE_INVALID)
+        origin, plan = self.deployments.get(request.chain_id), sealed.plan
+        if origin is None or origin.spoke_pool != plan["pool"]:
+            raise UpstreamError(
+                "The SpokePool of this quote is no longer configured: request a new quote.",
+                reason=Reason.PROVIDER_ERROR,
+            )
+        (given,), (got,) = sealed.inputs, sealed.outputs
+        terms = Terms(
+            got.amount_min or got.amount,
+            plan["quoted"],
+            plan["fill"],
+            plan["relayer"],
+            plan["exclusivity"],
+            plan["seconds"],
+        )
+        block, buffers = await asyncio.gather(self.chain(request.chain_id).head(), self.buffers(origin))
+        deadline = terms.deposit_until(buffers)
+        if deadline <= max(self.now(), block.timestamp):
+            raise UpstreamError(
+                "The bridge's terms in this quote have run out (its timestamp is too old for the SpokePool, "
+                "or its fill deadline too near): request a new quote.",
+                reason=Reason.PRICE_MOVED,
+                retryable=False,
+            )
+        args = _arguments(request, terms, plan)
+        step = Step(
+            kind="deposit",
+            to=origin.spoke_pool,
+            data=DEPOSIT.encode(args),
+            value=given.amount if given.token.is_native else 0,
+            chain_id=request.chain_id,
+            decoded=DEPOSIT.describe(args),
+            description=f"Deposit {_name(given.token)} into the {LABEL} for chain {request.to_chain_id}",
+            intent=_intent(given, got, terms),
+            target_label=LABEL,
+        )
+        return Build(
+            steps=(step,),
+            spends=_spends(request, origin),
+            inputs=sealed.inputs,
+            outputs=sealed.outputs,
+            deadline=deadline,
+            arrivals=(_ARRIVAL,),
+            details={
+                "tracking": {
+                    "bridge": "across",
+                    "originChainId": request.chain_id,
+                    "destinationChainId": request.to_chain_id,
+                    "expectedSeconds": terms.estimated_seconds,
+                    "refundAddress": request.sender,
+                }
+            },
+        )
+
+
+def _deposited(token: Address, deployment: Deployment) -> Address | None:
+    """The token as the SpokePool knows it."""
+    return deployment.wrapped_native if token == NATIVE else token
+
+
+def _arguments(request: SwapRequest, terms: Terms, plan: Mapping[str, Any]) -> list[Any]:
+    return [
+        request.sender,
+        request.recipient,
+        plan["in"],
+        plan["out"],
+        request.amount_in,
+        terms.amount_out,
+        request.to_chain_id,
+        terms.exclusive_relayer,
+        terms.quote_timestamp,
+        terms.fill_deadline,
+        terms.exclusivity,
+        b"",
+    ]
+
+
+def _spends(request: SwapRequest, origin: Deployment) -> tuple[Spend, ...]:
+    if request.token_in.is_native:
+        return ()
+    return (Spend(request.token_in.address, request.amount_in, origin.spoke_pool),)
+
+
+def _fee(request: SwapRequest, amount_out: int) -> Fee:
+    """All that the bridge keeps, in the token that is put in."""
+    given, got = amounts(request, amount_out)
+    kept = given - got
+    units = kept * 10**request.token_in.decimals
+    amount = -(-units.numerator // units.denominator)
+    bps = round(float(kept / given) * 10_000, 4)
+    return Fee("Across relayer and liquidity pool", "bridge", request.token_in, amount, True, bps)
+
+
+def _intent(given: Leg, got: Leg, terms: Terms) -> str:
+    until = datetime.fromtimestamp(terms.fill_deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return (
+        f"Send exactly {_amount(given)} by Across for exactly {_amount(got)} to {got.account} on chain "
+        f"{got.token.chain_id} until {until}, or get it back at {given.account}"
+    )
+
+
+def _amount(leg: Leg) -> str:
+    return f"{readable_units(leg.amount, leg.token.decimals)} {_name(leg.token)}"
+
+
+def _name(token: Token) -> str:
+    return token.symbol or token.address
+
+
+def _refused(member: str, message: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{member}: {message}.",
+        reason=Reason.CONFLICT,
+        fields=[FieldError(member, Reason.CONFLICT, message)],
+    )

@@ -1,0 +1,52 @@
+"""A gateway over the devnet with its relayer, and what tests do beside it."""
+
+import time
+
+import pytest
+import quoteway_across
+import quoteway_devnet.plugin
+import quoteway_rpc
+from quoteway_devnet.chains import Devnet
+from quoteway_devnet.relayer import Relayer
+from transfers import Desk
+
+PLUGINS = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "across": quoteway_across}
+
+
+@pytest.fixture
+def relayer(fresh_devnet):
+    """The relayer beside the session's chains, at its best."""
+    with Relayer.running(fresh_devnet) as relayer:
+        yield relayer
+
+
+@pytest.fixture
+def own_devnet():
+    """Chains whose clock a test may move."""
+    with Devnet.running() as devnet:
+        yield devnet
+
+
+@pytest.fixture
+async def make_desk(make_gateway):
+    """``await make_desk(devnet, relayer_port)`` gives a Desk."""
+
+    async def make(devnet, relayer_port, *, clock=time.time, across=None, **sections):
+        section = {
+            "enabled": True,
+            "start": False,
+            "port": devnet.ports["devnet"],
+            "l2_port": devnet.ports["devnet-l2"],
+            "relayer_port": relayer_port,
+        }
+        plugin_sections = {"devnet": section, "across": across or {}}
+        gateway = await make_gateway(PLUGINS, plugin_sections=plugin_sections, clock=clock, **sections)
+        return Desk(devnet, gateway)
+
+    return make
+
+
+@pytest.fixture
+async def desk(fresh_devnet, relayer, make_desk):
+    """A gateway over chains with an honest relayer."""
+    return await make_desk(fresh_devnet, relayer.port)

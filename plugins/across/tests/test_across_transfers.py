@@ -1,0 +1,139 @@
+"""Transfers on the devnet's two chains, measured in balances."""
+
+from dataclasses import replace
+
+import pytest
+from quoteway import NATIVE, Capability, InvalidRequest, Reason, UpstreamError
+from quoteway_across.spoke_pool import DEPOSIT
+from quoteway_devnet.bridge import RELAYER
+from transfers import RECIPIENT, SENDER, execute_random_transfers
+
+pytestmark = pytest.mark.xdist_group("devnet")
+
+
+async def test_random_transfers_arrive_to_the_wei(desk):
+    """``python transfers.py`` runs hundreds."""
+    report = await execute_random_transfers(desk, 24, seed=20_261_121)
+    assert report.done == 24
+    assert not report.wrong
+
+
+@pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])
+@pytest.mark.parametrize("sold", ["USDC", "USDT", "ETH", "WETH"])
+async def test_the_action_is_the_quote_and_always_the_same(desk, capability, sold):
+    amount = 10**9 if sold.startswith("US") else 10**18
+    request = desk.request(sold, amount, "ETH" if sold == "WETH" else sold)
+    quoted = await desk.quote(request, capability)
+    action = await desk.action(quoted, capability)
+    pool = desk.devnet.chains["devnet"].contracts["SpokePool"]
+    *allow, deposit = action.steps
+    assert [(step.kind, step.approval.spender, step.approval.required) for step in allow] == (
+        [] if sold == "ETH" else [("approval", pool, amount)]
+    )
+    assert (deposit.to, deposit.value) == (pool, amount if sold == "ETH" else 0)
+    said = dict(zip(DEPOSIT.names, DEPOSIT.decode(deposit.data), strict=True))
+    weth = desk.token("WETH").address
+    (got,) = quoted.quote.outputs
+    assert said == {
+        "depositor": SENDER,
+        "recipient": RECIPIENT,
+        "inputToken": weth if sold in ("ETH", "WETH") else request.token_in.address,
+        "outputToken": weth if sold in ("ETH", "WETH") else request.token_out.address,
+        "inputAmount": amount,
+        "outputAmount": got.amount,
+        "destinationChainId": 31338,
+        "exclusiveRelayer": NATIVE,
+        "quoteTimestamp": said["quoteTimestamp"],
+        "fillDeadline": quoted.quote.details["fillDeadline"],
+        "exclusivityParameter": 0,
+        "message": b"",
+    }
+    assert got.amount == got.amount_min < amount
+    (fee,) = quoted.quote.fees
+    assert fee.amount == amount - got.amount
+    assert quoted.quote.details["refund"]["token"] == said["inputToken"]
+    assert action.details["tracking"]["destinationChainId"] == 31338
+    assert action.deadline < said["fillDeadline"]
+    assert action.simulation.status == "success"
+    assert (await desk.action(quoted, capability)).steps == action.steps
+
+
+async def test_tokens_without_a_counterpart_have_no_route(desk):
+    for sold, got in (("USDC", "DAI"), ("USDC", "ETH"), ("TAX", "USDC"), ("MKR", "DAI")):
+        for capability in (Capability.BRIDGE, Capability.SWAP):
+            with pytest.raises(UpstreamError) as refusal:
+                await desk.quote(desk.request(sold, 10**18, got), capability)
+            assert refusal.value.reason is Reason.NO_ROUTE
+
+
+async def test_amounts_out_of_bounds_are_named(desk):
+    for amount, reason in ((1, Reason.AMOUNT_TOO_LOW), (10**18, Reason.AMOUNT_TOO_HIGH)):
+        with pytest.raises(UpstreamError) as refusal:
+            await desk.quote(desk.request("USDC", amount))
+        assert refusal.value.reason is reason
+
+
+async def test_without_liquidity_there_is_no_quote(desk, relayer):
+    relayer.behave(liquid=False)
+    with pytest.raises(UpstreamError) as refusal:
+        await desk.quote(desk.request())
+    assert refusal.value.reason is Reason.AMOUNT_TOO_HIGH
+    relayer.behave(liquid=True)
+    await desk.quote(desk.request())
+
+
+async def test_who_would_not_get_what_was_asked_for_is_refused(desk):
+    far = desk.devnet.chains["devnet-l2"].contracts
+    contract = far["Multicall3"]
+    cases = [
+        (desk.request("ETH", 10**18, recipient=contract), "toAddress"),
+        (desk.request("ETH", 10**18, "WETH"), "toToken"),
+        (desk.request(recipient=far["SpokePool"]), "toAddress"),
+        (desk.request(recipient=desk.token("USDC", "devnet-l2").address), "toAddress"),
+        (desk.request(recipient=NATIVE), "toAddress"),
+    ]
+    for request, member in cases:
+        with pytest.raises(InvalidRequest) as refusal:
+            await desk.quote(request)
+        assert refusal.value.fields[0].path == member
+
+
+async def test_contracts_are_paid_the_wrapped_coin(desk):
+    vault = desk.devnet.chains["devnet-l2"].contracts["Multicall3"]
+    request = desk.request("ETH", 10**18, "WETH", recipient=vault)
+    quoted, sent = await desk.deposit(request)
+    await desk.until(request, sent, "filled")
+    assert await desk.balance(request.token_out, vault) == quoted.quote.outputs[0].amount
+
+
+async def test_an_exclusive_relayer_is_kept_to(desk, relayer):
+    relayer.behave(exclusivity_s=60)
+    request = desk.request()
+    quoted = await desk.quote(request)
+    action = await desk.action(quoted)
+    said = dict(zip(DEPOSIT.names, DEPOSIT.decode(action.steps[-1].data), strict=True))
+    assert said["exclusiveRelayer"] == RELAYER
+    assert said["exclusivityParameter"] == said["quoteTimestamp"] + 60
+    sent = await desk.send(action)
+    await desk.until(request, sent, "filled")
+    assert await desk.balance(request.token_out, RECIPIENT) == quoted.quote.outputs[0].amount
+
+
+@pytest.mark.parametrize("changes", [{"quoted": -3600}, {"fill": -7200}, {"fill": -7140}])
+async def test_terms_that_have_run_out_are_called_that(desk, changes):
+    sealed = (await desk.quote(desk.request())).sealed
+    ((name, by),) = changes.items()
+    plan = {**sealed.plan, name: sealed.plan[name] + by}
+    with pytest.raises(UpstreamError, match="run out") as refusal:
+        await desk.bridge.build(replace(sealed, plan=plan))
+    assert refusal.value.reason is Reason.PRICE_MOVED
+
+
+async def test_routes_are_listed_both_ways_and_for_the_coin(desk):
+    routes = await desk.bridge.routes(31337, None)
+    assert {(route.from_chain_id, route.to_chain_id) for route in routes} == {(31337, 31338)}
+    pairs = {(route.from_token.symbol, route.to_token.symbol) for route in routes}
+    assert {("USDC", "USDC"), ("ETH", "ETH"), ("WETH", "ETH"), ("ETH", "WETH")} <= pairs
+    assert "TAX" not in {symbol for pair in pairs for symbol in pair}
+    assert len(await desk.bridge.routes(None, None)) == 2 * len(routes)
+    assert await desk.bridge.routes(31337, 31337) == []

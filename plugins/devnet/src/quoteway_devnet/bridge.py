@@ -1,0 +1,57 @@
+"""Deploy an Across SpokePool and stock a relayer with every token that crosses."""
+
+from typing import TYPE_CHECKING
+
+from quoteway_devnet import abi
+from quoteway_devnet.tables import CHAINS, GRANT_USD, TokenRow, base_units, token_rows
+from quoteway_devnet.transactions import DEPLOYER
+
+if TYPE_CHECKING:
+    from quoteway_devnet.pools import Site
+
+RELAYER = "0x063C8eeB2f5217b79Bad83B0828e81536b67ee5d"
+"""keccak256("quoteway devnet relayer")[12:]. Fills deposits with its own tokens, and owns the SpokePools, so
+that it settles refunds. No key is known: anvil impersonates it."""
+
+QUOTE_TIME_BUFFER_S = 3600
+FILL_DEADLINE_BUFFER_S = 21_600
+
+_MAX_UINT256 = 2**256 - 1
+
+
+def bridged_tokens() -> tuple[TokenRow, ...]:
+    """The tokens of both chains that keep their amount when moved."""
+    everywhere = set.intersection(*({row.symbol for row in token_rows(chain.slug)} for chain in CHAINS))
+    rows = token_rows(CHAINS[0].slug)
+    return tuple(row for row in rows if row.symbol in everywhere and row.behaviour != "fee_on_transfer")
+
+
+def create_bridge(site: "Site") -> str:
+    """Deploy the SpokePool behind its proxy, by CREATE2; return its address."""
+    transactions, weth = site.transactions, site.tokens["WETH"]
+    implementation = transactions.deploy2(
+        "EthereumSpokePool",
+        bytes(32),
+        "(address,uint32,uint32,address)",
+        *(weth, QUOTE_TIME_BUFFER_S, FILL_DEADLINE_BUFFER_S, abi.ZERO_ADDRESS),
+    )
+    pool = transactions.deploy2("ERC1967Proxy", bytes(32), "(address,bytes)", implementation, b"")
+    initialize = abi.call("initialize(uint32,address)", 0, DEPLOYER)
+    transactions.later("initializing the SpokePool", pool, initialize)
+    give = abi.call("transferOwnership(address)", RELAYER)
+    transactions.later("giving the SpokePool away", pool, give)
+    for row in bridged_tokens():
+        token, amount = site.tokens[row.symbol], base_units(row.symbol, GRANT_USD)
+        name = "transfer" if token == weth else "mint"
+        grant = abi.call(f"{name}(address,uint256)", RELAYER, amount)
+        transactions.later(f"granting {row.symbol} to the relayer", token, grant)
+    transactions.flush()
+    rpc = transactions.rpc
+    rpc.batch([("anvil_setBalance", [RELAYER, hex(10**24)]), ("anvil_impersonateAccount", [RELAYER])])
+    allow = "0x" + abi.call("approve(address,uint256)", pool, _MAX_UINT256).hex()
+    for row in bridged_tokens():
+        allowing = {"from": RELAYER, "to": site.tokens[row.symbol], "data": allow, "gas": hex(200_000)}
+        rpc("eth_sendTransaction", allowing)
+    rpc("evm_mine")
+    rpc("anvil_stopImpersonatingAccount", RELAYER)
+    return pool

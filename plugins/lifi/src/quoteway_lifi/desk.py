@@ -1,0 +1,215 @@
+"""From a request to LI.FI's offer, and from a sealed quote to the transaction that still honours it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from cachetools import TTLCache
+from quoteway import (
+    Block,
+    Build,
+    Capability,
+    Context,
+    InvalidRequest,
+    Leg,
+    Notice,
+    Quote,
+    Reason,
+    SealedQuote,
+    Spend,
+    Step,
+    SwapRequest,
+    UpstreamError,
+)
+from quoteway.evm.abi import opaque_call
+from quoteway.evm.units import readable_units
+
+from quoteway_lifi.api import LifiApi
+from quoteway_lifi.calls import ARRIVALS, DECLARATIONS
+from quoteway_lifi.contracts import registry_of
+from quoteway_lifi.offer import Offer, read_offer
+
+_UNVOUCHED = Notice(
+    "opaque_calldata",
+    "LI.FI made this calldata. Its target, its spender and what it does in a simulation were checked, not its"
+    " meaning.",
+)
+
+
+class Desk:
+    """What the swap and the bridge provider of one gateway share."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.registry = registry_of(context)
+        self.api = LifiApi(context)
+        self._built: TTLCache[tuple[str, str], Build] = TTLCache(1_024, 900, timer=context.now)
+
+    async def quote(self, request: SwapRequest, capability: Capability) -> Quote | None:
+        """LI.FI's best offer; None for a pair of one token. Raises ``UpstreamError`` in the words of
+        ``failures``."""
+        if request.token_in == request.token_out:
+            return None
+        block, offer = await asyncio.gather(
+            self.context.chain(request.chain_id).head(),
+            self._ask(request, _fraction(request.slippage_bps), {}),
+        )
+        if offer.transaction.value > (request.amount_in if request.token_in.is_native else 0):
+            raise UpstreamError(
+                "LI.FI's route takes a fee in the native coin beside the amount, which no quote here states.",
+                reason=Reason.NO_ROUTE,
+            )
+        return _quote(offer, request, capability, block, self.context.settings["lifetime_s"])
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """LI.FI's transaction for the quoted tools, asked for anew: its minimum is no lower than the sealed.
+
+        LI.FI puts an id of its own into every answer, so what was built for a token at a block is kept and
+        given again. Raises ``UpstreamError``: ``price_moved`` when the minimum cannot be had any more.
+        """
+        request = sealed.request
+        if not isinstance(request, SwapRequest):
+            raise InvalidRequest("This quote is neither a swap nor a transfer.", reason=Reason.QUOTE_INVALID)
+        block = await self.context.chain(request.chain_id).head()
+        key = sealed.token, block.hash
+        built = self._built.get(key)
+        if built is None:
+            built = _build(await self._renewed(sealed, request), request, sealed.capability)
+            if sealed.token:
+                self._built[key] = built
+        return built
+
+    async def _renewed(self, sealed: SealedQuote, request: SwapRequest) -> Offer:
+        minimum = sealed.outputs[0].amount_min or 0
+        pin = {
+            "allowBridges": ",".join(sealed.plan["bridges"]) or "none",
+            "allowExchanges": ",".join(sealed.plan["exchanges"]) or "none",
+        }
+        offer = await self._ask(request, _fraction(request.slippage_bps), pin)
+        if offer.got.amount_min is not None and offer.got.amount_min < minimum <= offer.got.amount:
+            # The price suffices, only the slack under it reaches below what was quoted.
+            offer = await self._ask(request, _slack(offer.got.amount, minimum), pin)
+        if (offer.got.amount_min or 0) < minimum:
+            raise UpstreamError(
+                "LI.FI no longer meets the quoted minimum: request a new quote.",
+                reason=Reason.PRICE_MOVED,
+                retryable=False,
+            )
+        quoted = sealed.plan["tool"], sealed.plan["bridges"], sealed.plan["exchanges"]
+        if (offer.tool, [*offer.bridges], [*offer.exchanges]) != quoted:
+            raise UpstreamError(
+                "LI.FI no longer offers the quoted tool: request a new quote.",
+                reason=Reason.PRICE_MOVED,
+                retryable=False,
+            )
+        return offer
+
+    async def _ask(self, request: SwapRequest, slippage: str, pin: Mapping[str, str]) -> Offer:
+        body = await self.api.get(
+            "quote",
+            {
+                "fromChain": str(request.chain_id),
+                "toChain": str(request.to_chain_id),
+                "fromToken": request.token_in.address,
+                "toToken": request.token_out.address,
+                "fromAmount": str(request.amount_in),
+                "fromAddress": request.sender,
+                "toAddress": request.recipient,
+                "slippage": slippage,
+                "integrator": self.context.settings["integrator"],
+                # The run would be of a wallet that may not have approved yet; the gateway makes its own.
+                "skipSimulation": "true",
+                **pin,
+            },
+        )
+        return read_offer(body, request)
+
+
+def _quote(
+    offer: Offer, request: SwapRequest, capability: Capability, block: Block, lifetime_s: int
+) -> Quote:
+    details: dict[str, Any] = {}
+    if capability is Capability.BRIDGE:
+        details = {"estimatedSeconds": offer.duration_s, "fillDeadline": None, "refund": None}
+    minimum = offer.got.amount_min or 0
+    return Quote(
+        inputs=(offer.given,),
+        outputs=(offer.got,),
+        block=block,
+        plan={"tool": offer.tool, "bridges": [*offer.bridges], "exchanges": [*offer.exchanges]},
+        spends=_spends(offer),
+        slippage_bps=request.slippage_bps,
+        fees=offer.fees,
+        gas=offer.gas,
+        route=offer.route,
+        warnings=(_UNVOUCHED,),
+        net_output=None if offer.gas_in_output is None else minimum - offer.gas_in_output,
+        lifetime_s=lifetime_s,
+        details=details,
+    )
+
+
+def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
+    transaction, kind = offer.transaction, "bridge" if request.is_cross_chain else "swap"
+    step = Step(
+        kind=kind,
+        to=transaction.to,
+        data=transaction.data,
+        value=transaction.value,
+        chain_id=transaction.chain_id,
+        decoded=opaque_call(transaction.data, DECLARATIONS),
+        description=f"{kind.title()} through LI.FI ({offer.tool})",
+        intent=_intent(offer, request),
+    )
+    readings = [reading.signature.partition("(")[0] for reading in step.decoded.inner]
+    arrivals = tuple(ARRIVALS[name] for name in readings if name in ARRIVALS)
+    details: dict[str, Any] = {}
+    if capability is Capability.BRIDGE:
+        details["tracking"] = {
+            "bridge": offer.tool,
+            "originChainId": request.chain_id,
+            "destinationChainId": request.to_chain_id,
+            "expectedSeconds": offer.duration_s,
+            "refundAddress": None,
+        }
+    return Build(
+        (step,),
+        _spends(offer),
+        (offer.given,),
+        (offer.got,),
+        warnings=(_UNVOUCHED,),
+        details=details,
+        arrivals=arrivals if request.is_cross_chain else (),
+    )
+
+
+def _spends(offer: Offer) -> tuple[Spend, ...]:
+    if offer.spender is None:
+        return ()
+    return (Spend(offer.given.token.address, offer.given.amount, offer.spender),)
+
+
+def _intent(offer: Offer, request: SwapRequest) -> str:
+    verb, where = ("Send", f" on chain {request.to_chain_id}") if request.is_cross_chain else ("Swap", "")
+    given, got = offer.given, offer.got
+    return (
+        f"{verb} exactly {_amount(given, given.amount)} for at least {_amount(got, got.amount_min or 0)},"
+        f" sent to {got.account}{where}, through LI.FI ({offer.tool})"
+    )
+
+
+def _amount(leg: Leg, amount: int) -> str:
+    return f"{readable_units(amount, leg.token.decimals)} {leg.token.symbol or leg.token.address}"
+
+
+def _fraction(slippage_bps: int) -> str:
+    return f"{Decimal(slippage_bps) / 10_000:f}"
+
+
+def _slack(amount: int, minimum: int) -> str:
+    """The slippage under which ``amount`` less it is still ``minimum``, rounded towards none."""
+    exact = Decimal(amount - minimum) / Decimal(amount)
+    return f"{exact.quantize(Decimal('0.000001'), ROUND_DOWN):f}"

@@ -1,0 +1,86 @@
+"""LI.FI as a provider of swaps, on one chain and across two, and of bridge transfers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from quoteway import (
+    Address,
+    BridgeProvider,
+    BridgeRoute,
+    Build,
+    Capability,
+    Provider,
+    Quote,
+    SealedQuote,
+    SwapProvider,
+    SwapRequest,
+)
+
+from quoteway_lifi.connections import Connections
+from quoteway_lifi.desk import Desk
+from quoteway_lifi.tracking import state_of
+
+
+class _Lifi(Provider):
+    """Identity and registry, the same for both capabilities."""
+
+    id = "lifi"
+    title = "LI.FI"
+    docs = "https://docs.li.fi/api-reference/introduction"
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.networks = frozenset(desk.registry)
+
+    def contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """The listed contracts: no transaction of LI.FI goes elsewhere."""
+        return self._desk.registry.get(chain_id, {})
+
+    def spenders(self, chain_id: int) -> Sequence[Address]:
+        """The same: nothing of LI.FI pulls tokens through another address."""
+        return tuple(self._desk.registry.get(chain_id, {}))
+
+    async def healthy(self) -> bool | None:
+        """Whether the last request was answered; False while a 429 holds."""
+        return self._desk.api.answering
+
+
+class LifiSwaps(_Lifi, SwapProvider):
+    """Swaps on one chain and across two."""
+
+    cross_chain = True
+
+    async def quote(self, request: SwapRequest) -> Quote | None:
+        """See ``Desk.quote``."""
+        return await self._desk.quote(request, Capability.SWAP)
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """See ``Desk.build``."""
+        return await self._desk.build(sealed)
+
+
+class LifiBridges(_Lifi, BridgeProvider):
+    """Transfers from one chain to another."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._connections = Connections(desk.context, desk.api, self.networks)
+
+    async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
+        """Pairs of the same coin between two chains; LI.FI joins many more, which nobody could list."""
+        return await self._connections.between(from_chain_id, to_chain_id)
+
+    async def quote(self, request: SwapRequest) -> Quote | None:
+        """See ``Desk.quote``."""
+        return await self._desk.quote(request, Capability.BRIDGE) if request.is_cross_chain else None
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """See ``Desk.build``."""
+        return await self._desk.build(sealed)
+
+    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
+        """LI.FI's word on a transfer (``/status``); None when it knows none by that transaction."""
+        params = {"txHash": transaction_hash, "fromChain": str(chain_id)}
+        return state_of(await self._desk.api.get("status", params), chain_id, transaction_hash)

@@ -1,0 +1,87 @@
+"""The conformance suite of transfers, over a LI.FI of the devnet; and what it is worth: it finds a core
+that looks away."""
+
+import contextlib
+
+import pytest
+import quoteway_lifi
+from devnet_lifi import DevnetLifi
+from fake_lifi import FakeLifi
+from quoteway import NATIVE, Capability, Endpoint, Network, SwapRequest, Token, guard
+from quoteway.testing.bridge_conformance import BridgeConformance
+from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway_devnet.accounts import ACCOUNTS
+
+pytestmark = pytest.mark.xdist_group("devnet")
+
+USER = ACCOUNTS[4].address
+FRIEND = "0x3333333333333333333333333333333333333333"
+
+
+@contextlib.asynccontextmanager
+async def lifi_of(devnet, make_gateway):
+    """A gateway over both chains whose LI.FI sends transfers through their SpokePools."""
+    honest = DevnetLifi(devnet).answer
+
+    def answer(path, query, count):
+        if path == "/v1/quote":
+            return honest(path, query, count)
+        return {"body": {"status": "NOT_FOUND", "connections": []}}
+
+    async with FakeLifi(answer) as fake:
+        networks, rows = [], []
+        for slug, chain in devnet.chains.items():
+            facts = {"head_poll_s": 0.2, "wrapped_native": chain.contracts["WETH9"]}
+            networks.append(
+                Network(slug, chain.chain_id, slug, endpoints=(Endpoint(devnet.urls[slug]),), **facts)
+            )
+            rows.append({"network": slug, "address": chain.contracts["SpokePool"]})
+        sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
+        plugins = {"toy": ToyPlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
+        yield await make_gateway(plugins, plugin_sections=sections)
+
+
+def transfer(origin, target, symbol, amount):
+    def token(chain):
+        if symbol == "ETH":
+            return Token(chain.chain_id, NATIVE, 18, "ETH")
+        row = chain.token(symbol)
+        return Token(chain.chain_id, row.address, row.decimals, symbol)
+
+    return SwapRequest(
+        origin.chain_id, target.chain_id, token(origin), token(target), amount, USER, FRIEND, 50
+    )
+
+
+class TestLifiTransfers(BridgeConformance):
+    provider_id = "lifi"
+
+    @pytest.fixture
+    async def gateway(self, fresh_devnet, make_gateway):
+        async with lifi_of(fresh_devnet, make_gateway) as gateway:
+            yield gateway
+
+    @pytest.fixture
+    def cases(self, devnet):
+        one, two = devnet.chains["devnet"], devnet.chains["devnet-l2"]
+        amounts = {"USDC": 10**9, "WETH": 10**15, "ETH": 10**16}
+        return [transfer(*ends, *row) for ends in ((one, two), (two, one)) for row in amounts.items()]
+
+
+class TestLifiSwapsAcrossChains(TestLifiTransfers):
+    capability = Capability.SWAP
+
+
+@pytest.mark.parametrize("looks_away", ["_check_step", "_check_spends", "_check_legs", "opaque"])
+async def test_the_suite_finds_a_core_that_looks_away(looks_away, fresh_devnet, make_gateway, monkeypatch):
+    case = transfer(fresh_devnet.chains["devnet"], fresh_devnet.chains["devnet-l2"], "USDC", 10**9)
+    async with lifi_of(fresh_devnet, make_gateway) as gateway:
+        provider = gateway.registry.get(Capability.BRIDGE, "lifi")
+        if looks_away == "opaque":
+            monkeypatch.setattr(guard.opaque, "check_words", lambda *_: None)
+        else:
+            monkeypatch.setattr(guard, looks_away, lambda *_: None)
+        with pytest.raises(pytest.fail.Exception, match="the guard let pass"):
+            await TestLifiTransfers().test_every_lie_of_a_build_is_refused_by_the_core(
+                gateway, provider, [case]
+            )

@@ -1,0 +1,360 @@
+"""Calldata that an upstream made: carried as it came, held to what its run did, or refused."""
+
+from dataclasses import replace
+
+import pytest
+from quoteway import guard
+from quoteway.errors import Reason, UpstreamError
+from quoteway.evm import abi
+from quoteway.evm.abi import function
+from quoteway.models import (
+    NATIVE,
+    AllowanceChange,
+    Argument,
+    Arrival,
+    AssetChange,
+    Block,
+    Build,
+    Capability,
+    DecodedCall,
+    Leg,
+    Quote,
+    SealedQuote,
+    SignatureRequest,
+    Simulation,
+    Spend,
+    Step,
+    SwapRequest,
+    Token,
+    VaultRequest,
+)
+from quoteway.simulation import Granted, Trace, Transfer
+
+NOW = 1_800_000_000
+USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+FRIEND = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
+THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
+USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
+WETH = Token(1, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", 18, "WETH")
+FAR = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
+ETHER = Token(1, NATIVE, 18, "ETH")
+SOLD, GOT, MINIMUM = 3_500_000_001, 10**18, 995 * 10**15
+BLOCK = Block(20_000_000, "0x" + "cd" * 32, NOW - 5)
+SWAP = function("swap(uint256 minimum, address receiver, bytes route)")
+BRIDGE = function(
+    "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes rest)"
+)
+MINIMUM_FAR = 3_482_500_000
+
+
+class Provider:
+    id = "aggregator"
+
+    def contracts(self, chain_id):
+        return {DIAMOND: "Diamond"}
+
+    def spenders(self, chain_id):
+        return (DIAMOND,)
+
+
+def sealed_for(token_out, minimum, recipient=FRIEND, **changes):
+    request = SwapRequest(1, token_out.chain_id, USDC, token_out, SOLD, USER, recipient, 50)
+    legs = (Leg(USDC, SOLD, USER),), (Leg(token_out, minimum * 1000 // 995, recipient, amount_min=minimum),)
+    return replace(
+        SealedQuote(Capability.SWAP, "aggregator", request, *legs, 50, {}, BLOCK, NOW, NOW + 180), **changes
+    )
+
+
+SEALED, SEALED_FAR = sealed_for(WETH, MINIMUM), sealed_for(FAR, MINIMUM_FAR)
+
+
+def opaque(data, sealed=SEALED, **changes):
+    step = Step("swap", DIAMOND, data, 0, 1, abi.opaque_call(data), "Swap", "Swap")
+    spends = (Spend(USDC.address, SOLD, DIAMOND),)
+    return replace(Build((step,), spends, sealed.inputs, sealed.outputs), **changes)
+
+
+HONEST = opaque(SWAP.encode([MINIMUM, FRIEND, b"whatever"]))
+HONEST_FAR = opaque(BRIDGE.encode([(FRIEND, 10), FAR.address, MINIMUM_FAR, b"whatever"]), SEALED_FAR)
+
+
+def check(build, sealed=SEALED, **more):
+    guard.check_build(Provider(), sealed, build, now=NOW, **more)
+
+
+def refused(build, finding, sealed=SEALED, **more):
+    with pytest.raises(guard.UnsafeAnswer) as refusal:
+        check(build, sealed, **more)
+    assert finding in refusal.value.finding
+
+
+# --- the bytes --------------------------------------------------------------------------------------------
+
+
+def test_an_opaque_call_is_its_own_bytes_and_says_so():
+    data = bytes.fromhex("deadbeef") + b"anything at all"
+    call = abi.opaque_call(data)
+    assert (call.opaque, call.signature) == (True, "0xdeadbeef")
+    assert call.args == (Argument("data", "bytes", "0x" + b"anything at all".hex()),)
+    assert abi.reencode(call) == data
+    assert abi.reencode(abi.opaque_call(data[:4])) == data[:4]
+    with pytest.raises(ValueError, match="selector"):
+        abi.opaque_call(data[:3])
+
+
+def test_a_reading_of_it_stands_beside_only_when_it_is_the_same_bytes():
+    declaration = "swap(uint256 minimum, address receiver, bytes route)"
+    data = SWAP.encode([7, USER, b"\x01"])
+    (reading,) = abi.opaque_call(data, [declaration]).inner
+    assert [argument.value for argument in reading.args] == [7, USER, "0x01"]
+    assert abi.opaque_call(data + b"\0", [declaration]).inner == ()
+    assert abi.opaque_call(data, ["other(uint256 a)"]).inner == ()
+    for wrong in (SWAP.describe([8, USER, b"\x01"]), abi.opaque_call(data)):
+        with pytest.raises(ValueError, match="reading"):
+            abi.reencode(replace(abi.opaque_call(data), inner=(wrong,)))
+    with pytest.raises(ValueError, match="reading"):
+        abi.reencode(replace(abi.opaque_call(data), inner=(reading, reading)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        DecodedCall("swap()", (Argument("data", "bytes", "0x"),), opaque=True),
+        DecodedCall("0xDEADBEEF", (Argument("data", "bytes", "0x"),), opaque=True),
+        DecodedCall("0xdeadbeef00", (Argument("data", "bytes", "0x"),), opaque=True),
+        DecodedCall("0xdeadbeef", (Argument("data", "uint256", 1),), opaque=True),
+        DecodedCall("0xdeadbeef", (Argument("data", "bytes", "zz"),), opaque=True),
+        DecodedCall("0xdeadbeef", (), opaque=True),
+        DecodedCall("0xdeadbeef", (Argument("data", "bytes", "0x"),)),
+    ],
+)
+def test_what_is_no_opaque_call_does_not_encode(call):
+    with pytest.raises((ValueError, IndexError)):
+        abi.reencode(call)
+
+
+def test_honest_opaque_calldata_passes_on_one_chain_and_across_two():
+    check(HONEST)
+    check(HONEST_FAR, SEALED_FAR)
+
+
+def test_no_flipped_bit_passes_unseen():
+    step = HONEST.steps[0]
+    for place in range(len(step.data)):
+        changed = step.data[:place] + bytes([step.data[place] ^ 1]) + step.data[place + 1 :]
+        refused(replace(HONEST, steps=(replace(step, data=changed),)), "decoded form")
+
+
+@pytest.mark.parametrize(
+    ("build", "finding"),
+    [
+        (opaque(SWAP.encode([MINIMUM - 1, FRIEND, b""])), "does not hold the quoted minimum"),
+        (opaque(SWAP.encode([0, FRIEND, MINIMUM.to_bytes(8)])), "does not hold the quoted minimum"),
+        (replace(HONEST, steps=HONEST.steps * 2), "does not come alone"),
+        (replace(HONEST, signatures=(SignatureRequest("x", {}, 0, 4),)), "wants a signature"),
+        (opaque(abi.encode_call("approve(address a, uint256 b)", [THIEF, MINIMUM])), "approve"),
+        (opaque(abi.encode_call("transfer(address a, uint256 b)", [THIEF, MINIMUM])), "transfer"),
+        (replace(HONEST, steps=(replace(HONEST.steps[0], to=THIEF),)), "does not declare"),
+        (replace(HONEST, spends=(Spend(USDC.address, SOLD, THIEF),)), "does not declare"),
+        (replace(HONEST, spends=(Spend(USDC.address, SOLD + 1, DIAMOND),)), "more of"),
+        (replace(HONEST, steps=(replace(HONEST.steps[0], value=1),)), "native coin"),
+        (replace(HONEST, steps=(replace(HONEST.steps[0], chain_id=10),)), "for chain 10"),
+    ],
+)
+def test_a_lie_in_the_bytes_of_a_swap_is_refused(build, finding):
+    refused(build, finding)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [(THIEF, 10), FAR.address, MINIMUM_FAR, b""],
+        [(USER, 10), FAR.address, MINIMUM_FAR, b""],
+        [(FRIEND, 56), FAR.address, MINIMUM_FAR, b""],
+        [(FRIEND, 10 << 8), FAR.address, MINIMUM_FAR, b""],
+        [(FRIEND, 10), WETH.address, MINIMUM_FAR, b""],
+        [(FRIEND, 10), FAR.address, MINIMUM_FAR - 1, b""],
+    ],
+)
+def test_what_no_run_can_show_has_to_stand_in_the_calldata(args):
+    refused(opaque(BRIDGE.encode(args), SEALED_FAR), "does not hold", SEALED_FAR)
+
+
+def test_one_word_does_not_stand_for_two_things():
+    sealed = sealed_for(FAR, 10)
+    refused(opaque(BRIDGE.encode([(FRIEND, 10), FAR.address, 7, b""]), sealed), "the other chain's", sealed)
+    check(opaque(BRIDGE.encode([(FRIEND, 10), FAR.address, 10, b""]), sealed), sealed)
+
+
+def test_the_payer_and_what_is_paid_with_do_not_stand_for_the_recipient_and_what_arrives():
+    """As where a wallet sends to itself, or a token has one address on both chains."""
+    pay = function(
+        "pay(address payer, address with, address receiver, address token, uint256 out, uint256 id)"
+    )
+    same = replace(FAR, address=USDC.address)
+    sealed = sealed_for(same, MINIMUM_FAR, USER)
+    honest = [USER, USDC.address, USER, USDC.address, MINIMUM_FAR, 10]
+    check(opaque(pay.encode(honest), sealed), sealed)
+    for place, lie, finding in ((2, THIEF, "the recipient"), (3, WETH.address, "the token that is to")):
+        args = [*honest[:place], lie, *honest[place + 1 :]]
+        refused(opaque(pay.encode(args), sealed), finding, sealed)
+
+
+def test_the_other_chains_coin_stands_there_in_its_wrapped_form():
+    weth = "0x4200000000000000000000000000000000000006"
+    sealed = sealed_for(Token(10, NATIVE, 18, "ETH"), MINIMUM_FAR)
+    build = opaque(BRIDGE.encode([(FRIEND, 10), weth, MINIMUM_FAR, b"\0" * 64]), sealed)
+    check(build, sealed, wrapped_native_out=weth)
+    refused(build, "the token that is to arrive", sealed, wrapped_native_out=WETH.address)
+    refused(build, "without a wrapped form", sealed)
+    # The coin that is paid with may be written the same way: that one does not count.
+    paid = replace(sealed, inputs=(Leg(ETHER, SOLD, USER),), request=replace(sealed.request, token_in=ETHER))
+    build = replace(build, inputs=paid.inputs, spends=())
+    refused(build, "the token that is to arrive", paid, wrapped_native_out=weth)
+    rest = bytes(12) + bytes.fromhex(weth[2:])
+    data = BRIDGE.encode([(FRIEND, 10), weth, MINIMUM_FAR, rest])
+    both = replace(build, steps=opaque(data, paid).steps)
+    check(both, paid, wrapped_native_out=weth)
+
+
+def test_arrivals_of_opaque_calldata_are_looked_up_in_its_reading():
+    declaration = (
+        "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes rest)"
+    )
+    arrival = Arrival(0, chain_id=(0, 1), recipient=(0, 0), token=(1,), amount_min=(2,))
+    rest = BRIDGE.encode([(FRIEND, 10), FAR.address, MINIMUM_FAR, b""])[4:]  # all the words, for nothing
+
+    def read(args):
+        build = opaque(BRIDGE.encode([*args, rest]), SEALED_FAR, arrivals=(arrival,))
+        call = abi.opaque_call(build.steps[0].data, [declaration])
+        return replace(build, steps=(replace(build.steps[0], decoded=call),))
+
+    check(read([(FRIEND, 10), FAR.address, MINIMUM_FAR]), SEALED_FAR)
+    for args, finding in (
+        ([(THIEF, 10), FAR.address, MINIMUM_FAR], "pays another account"),
+        ([(FRIEND, 56), FAR.address, MINIMUM_FAR], "pays out on chain 56"),
+        ([(FRIEND, 10), WETH.address, MINIMUM_FAR], "pays another token"),
+        ([(FRIEND, 10), FAR.address, MINIMUM_FAR - 1], "pays less than quoted"),
+    ):
+        refused(read(args), finding, SEALED_FAR)
+    # Without a reading the paths lead nowhere.
+    refused(replace(HONEST_FAR, arrivals=(arrival,)), "pays out on chain", SEALED_FAR)
+
+
+def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
+    sealed = sealed_for(WETH, 0)
+    refused(opaque(SWAP.encode([0, FRIEND, b""]), sealed), "minimum of nothing", sealed)
+    request = VaultRequest(f"1:{DIAMOND}", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
+    vault = replace(sealed_for(WETH, MINIMUM, USER), capability=Capability.VAULT, request=request)
+    refused(opaque(SWAP.encode([MINIMUM, USER, b""]), vault), "only a swap or transfer", vault)
+
+
+# --- the run ----------------------------------------------------------------------------------------------
+
+RUN = Simulation(
+    "success",
+    BLOCK,
+    (100_000,),
+    (
+        AssetChange(USER, NATIVE, 0),
+        AssetChange(USER, USDC.address, -SOLD),
+        AssetChange(FRIEND, WETH.address, MINIMUM),
+    ),
+    (AllowanceChange(USER, USDC.address, DIAMOND, 0, 0),),
+)
+RUN_FAR = replace(RUN, asset_changes=RUN.asset_changes[:2])
+TRACE = Trace(
+    (Transfer(1, USDC.address, USER, DIAMOND, SOLD),), (Granted(0, USDC.address, USER, DIAMOND, SOLD),)
+)
+
+
+def judge(run=RUN, trace=TRACE, build=HONEST, sealed=SEALED):
+    guard.check_simulation(Provider(), sealed, build, USER, run, trace)
+
+
+def moved(index, delta, run=RUN):
+    changes = list(run.asset_changes)
+    changes[index] = replace(changes[index], delta=delta)
+    return replace(run, asset_changes=tuple(changes))
+
+
+def test_an_honest_run_passes():
+    judge()
+    judge(moved(2, MINIMUM + 5))
+    judge(RUN_FAR, build=HONEST_FAR, sealed=SEALED_FAR)
+    judge(replace(RUN, assumptions=(f"balance:{USDC.address}", "native_balance")))
+
+
+@pytest.mark.parametrize("reason", ["node_has_no_simulation", "balance_not_assumable"])
+def test_without_a_run_nothing_is_known_of_opaque_calldata(reason):
+    skipped = Simulation("skipped", BLOCK, skip_reason=reason)
+    for build, sealed in ((HONEST, SEALED), (HONEST_FAR, SEALED_FAR)):
+        with pytest.raises(guard.UnsafeAnswer, match=reason):
+            judge(skipped, Trace(), build, sealed)
+
+
+def test_a_run_that_assumed_a_signature_proves_nothing():
+    with pytest.raises(guard.UnsafeAnswer, match="assumed permit2_signature"):
+        judge(replace(RUN, assumptions=("permit2_signature",)))
+
+
+@pytest.mark.parametrize(
+    ("run", "trace", "finding"),
+    [
+        (moved(1, -SOLD - 1), TRACE, "more than quoted"),
+        (moved(1, -SOLD + 1), TRACE, "not the"),
+        (moved(1, 0), TRACE, "not the"),
+        (moved(0, -1), TRACE, "more than quoted"),
+        (moved(2, 0), TRACE, "pays no"),
+        (replace(RUN, asset_changes=RUN.asset_changes[:1]), TRACE, "cannot be read"),
+        (RUN, replace(TRACE, transfers=(Transfer(1, WETH.address, USER, THIEF, 1),)), "not sold"),
+        (RUN, replace(TRACE, approvals=(Granted(1, WETH.address, USER, THIEF, 1),)), "approves"),
+        (
+            replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, DIAMOND, 0, 1),)),
+            TRACE,
+            "leaves an allowance",
+        ),
+    ],
+)
+def test_a_run_of_opaque_calldata_does_exactly_what_was_quoted(run, trace, finding):
+    with pytest.raises(guard.UnsafeAnswer, match=finding):
+        judge(run, trace)
+    if run.asset_changes[2:] == RUN.asset_changes[2:]:  # the same on the origin of a transfer
+        with pytest.raises(guard.UnsafeAnswer, match=finding):
+            judge(replace(run, asset_changes=run.asset_changes[:2]), trace, HONEST_FAR, SEALED_FAR)
+
+
+def test_less_than_the_minimum_and_a_revert_are_a_moved_price():
+    for run in (moved(2, MINIMUM - 1), replace(RUN, status="reverted", revert_reason="x")):
+        with pytest.raises(UpstreamError) as refusal:
+            judge(run)
+        assert refusal.value.reason is Reason.PRICE_MOVED
+
+
+def test_a_minimum_that_an_upstream_raised_is_held_too():
+    better = replace(HONEST, outputs=(replace(SEALED.outputs[0], amount_min=MINIMUM + 5),))
+    judge(moved(2, MINIMUM + 5), build=better)
+    with pytest.raises(guard.UnsafeAnswer, match="less than the minimum it states"):
+        judge(moved(2, MINIMUM + 4), build=better)
+
+
+def test_a_native_sale_loses_exactly_its_value():
+    request = replace(SEALED.request, token_in=ETHER)
+    sealed = replace(SEALED, request=request, inputs=(Leg(ETHER, SOLD, USER),))
+    step = replace(HONEST.steps[0], value=SOLD)
+    build = replace(HONEST, steps=(step,), spends=(), inputs=sealed.inputs)
+    check(build, sealed)
+    run = replace(RUN, asset_changes=(AssetChange(USER, NATIVE, -SOLD), RUN.asset_changes[2]))
+    judge(run, Trace(), build, sealed)
+    with pytest.raises(guard.UnsafeAnswer, match="not the"):
+        judge(moved(0, -SOLD + 1, run), Trace(), build, sealed)
+
+
+def test_no_quote_names_a_spender_that_the_provider_does_not_declare():
+    """A client may approve ahead of the action, on what the quote says."""
+    quote = Quote(SEALED.inputs, SEALED.outputs, BLOCK, {}, (Spend(USDC.address, SOLD, DIAMOND),))
+    guard.check_quote(Provider(), SEALED.request, quote)
+    lie = replace(quote, spends=(Spend(USDC.address, SOLD, THIEF),))
+    with pytest.raises(guard.UnsafeAnswer, match="does not declare"):
+        guard.check_quote(Provider(), SEALED.request, lie)
