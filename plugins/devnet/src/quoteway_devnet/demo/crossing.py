@@ -55,9 +55,10 @@ def _follow(desk: Desk, tx_id: str, transaction: str) -> None:
         if answer["status"] != status:
             status = answer["status"]
             desk.tell.say(f"   transfer  {status}", "green" if status == "filled" else "")
-        if status == "filled":
+        # anvil shows a fill in its newest state some milliseconds before it is in a block.
+        if status == "filled" and answer["fillHash"] is not None:
             return
-        if status not in _UNDER_WAY:
+        if status not in (*_UNDER_WAY, "filled"):
             break
         time.sleep(_POLL_S)
     raise DemoError(
