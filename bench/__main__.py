@@ -36,6 +36,9 @@ def main() -> int:
         "--operations", type=int, default=500, help="how many liquidity and vault operations (default 500)"
     )
     parser.add_argument(
+        "--positions", type=int, default=200, help="how many positions to withdraw (default 200)"
+    )
+    parser.add_argument(
         "--trades", type=int, default=20_000, help="how many swaps to replay at most (default 20000)"
     )
     parser.add_argument(

@@ -11,7 +11,7 @@ from bench.report import Report
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
     sys.path.insert(0, str(HARNESS))  # the harness is the plugin's test; only its size differs here
-    from liquidity import execute_random_operations
+    from liquidity import compare_random_positions, execute_random_operations
 
     report.say(f"executing {options.operations} random liquidity operations, seed {options.seed}")
     done = await execute_random_operations(options.operations, options.seed)
@@ -27,5 +27,17 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
         digits=0,
     )
     report.at_most("liquidity operations that reverted", len(done.reverted), 0, "operations", digits=0)
-    for line in [*done.reverted[:5], *done.wrong[:5]]:
+    report.say(f"withdrawing {options.positions} random positions, seed {options.seed}")
+    held = await compare_random_positions(options.positions, options.seed)
+    report.baseline(
+        "random positions withdrawn after random trading", f"{held.positions} in {held.seconds:.0f} s"
+    )
+    report.at_most(
+        "positions that differ from their withdrawal",
+        len(held.wrong) + len(held.reverted),
+        0,
+        "positions",
+        digits=0,
+    )
+    for line in [*done.reverted[:5], *done.wrong[:5], *held.reverted[:5], *held.wrong[:5]]:
         report.say(line)

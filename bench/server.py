@@ -23,6 +23,10 @@ async def answer(request): return web.Response(body=BODY, content_type="applicat
 async def echo(request): return web.Response(body=await request.read(), content_type="application/json")
 app = web.Application()
 app.router.add_get("/", answer)
+def constant(body):
+    async def answer(request): return web.Response(body=body, content_type="application/json")
+    return answer
+for size in sys.argv[2:]: app.router.add_get("/" + size, constant(b"x" * int(size)))
 app.router.add_post("/", echo)
 loop = uvloop.new_event_loop()
 web.run_app(app, host="127.0.0.1", port=int(sys.argv[1]), access_log=None, print=None, loop=loop)
@@ -79,10 +83,13 @@ async def gateway() -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def bare_handler() -> AsyncIterator[str]:
-    """The URL of the baseline: a handler that answers constant bytes (GET) or the body it got (POST)."""
+async def bare_handler(*sizes: int) -> AsyncIterator[str]:
+    """The URL of the baseline: a handler that answers constant bytes (GET) or the body it got (POST).
+
+    Under the path ``size`` it answers so many bytes, for each of ``sizes``.
+    """
     port = free_port()
-    async with process(sys.executable, "-c", BARE, str(port)) as child:
+    async with process(sys.executable, "-c", BARE, str(port), *map(str, sizes)) as child:
         url = f"http://127.0.0.1:{port}/"
         await wait_for(url, child)
         yield url

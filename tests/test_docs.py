@@ -1,12 +1,16 @@
-"""What the documentation tells a reader to run, run."""
+"""What the documentation tells a reader to run, run; what it says of tests and endpoints, checked."""
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+COVERED = re.compile(r"^\| `([A-Z]+ /\S+)` \| `(\S+)::(\w+)` \|$", re.MULTILINE)
 
 
 @pytest.fixture
@@ -31,3 +35,26 @@ def test_the_first_swap_of_the_tutorial(running):
     amount = int(quoted.split()[1])
     assert amount > 0
     assert received == f"received {amount} difference 0"
+
+
+def coverage():
+    """(operation, file, test) of every row of the coverage table."""
+    text = (DOCS / "reference" / "coverage.md").read_text()
+    rows = COVERED.findall(text)
+    assert len(rows) == len(re.findall(r"^\| `", text, re.MULTILINE)), (
+        "every row has the form that is checked"
+    )
+    return rows
+
+
+def test_every_operation_has_its_row_in_the_coverage_table():
+    from quoteway.web.app import operations
+
+    named = [operation for operation, _, _ in coverage()]
+    assert sorted(named) == sorted(f"{each.method} {each.path}" for each in operations())
+
+
+@pytest.mark.parametrize(("operation", "file", "test"), coverage(), ids=lambda value: value)
+def test_every_test_of_the_coverage_table_exists(operation, file, test):
+    body = ast.parse((ROOT / file).read_text()).body
+    assert test in {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}

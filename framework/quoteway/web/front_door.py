@@ -18,10 +18,10 @@ from aiohttp import web
 
 from quoteway.config import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
+from quoteway.tracing import continue_trace, traceparent
 from quoteway.web.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.limiting import Callers, Limiter
 from quoteway.web.metrics import Metrics
-from quoteway.tracing import continue_trace, traceparent
 from quoteway.web.request_id import request_id_of
 
 if TYPE_CHECKING:

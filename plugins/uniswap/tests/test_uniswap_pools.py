@@ -9,7 +9,7 @@ import quoteway_devnet.plugin
 import quoteway_uniswap
 from eth_abi import encode
 from liquidity import LiquidityDesk
-from quoteway import NATIVE, Capability, PoolRequest, Reason, UpstreamError
+from quoteway import NATIVE, Block, Capability, PoolRequest, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
 from quoteway_amm import swap_exact_in
@@ -19,7 +19,7 @@ from quoteway_uniswap.deployments import PoolKey
 from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_provider import UniswapPools
 from quoteway_uniswap.pool_value import principal, whole_pool
-from quoteway_uniswap.prices import ChainPrices
+from quoteway_uniswap.prices import ChainPrices, Spot, price_over_time
 from quoteway_uniswap.state import PoolStates
 from trading import account_for_random_swaps
 
@@ -416,9 +416,19 @@ async def test_prices_are_those_of_the_devnet_and_no_block_of_manipulation_moves
     assert after[chain.token("WETH").address].confidence < before[chain.token("WETH").address].confidence
 
 
-async def test_a_new_thin_or_single_pool_names_no_price(desk):
-    """A pool made just now, however deep, prices nothing: most of the blocks looked at do not know it."""
-    rows = desk.pools._deployments[31337]
-    unlisted = ACCOUNTS[5].address
-    prices = ChainPrices(desk.context, desk.chain, rows)
-    assert await prices.at([unlisted], await desk.chain.head()) == {}
+def test_a_price_needs_more_blocks_than_one_can_buy():
+    block = Block(100, "0x" + "ab" * 32, 0)
+    true, moved = Spot(2.0, 10**6, 3, 0.0), Spot(5.0, 10**6, 3, 0.0)
+    assert price_over_time(true, [true] * 5, block).usd == 2
+    assert price_over_time(moved, [moved, true, true, true, true], block).usd == 2
+    assert price_over_time(moved, [true, true], block) is None  # who is right?
+    assert price_over_time(moved, [None] * 5, block) is None  # made just now
+    assert price_over_time(None, [true] * 5, block) is None
+    alone = price_over_time(true, [], block)  # a node without history: a price, and little trust in it
+    assert alone.usd == 2
+    assert alone.confidence < 0.6 < price_over_time(true, [true] * 5, block).confidence
+
+
+async def test_what_no_pool_trades_has_no_price(desk):
+    prices = ChainPrices(desk.context, desk.chain, desk.pools._deployments[31337])
+    assert await prices.at([ACCOUNTS[5].address], await desk.chain.head()) == {}

@@ -33,6 +33,9 @@ SINGLE_POOL_FLOOR_USD = 25_000.0
 _SAMPLE_EVERY_BLOCKS = 20
 _SAMPLES = 5
 """Earlier blocks looked at, so far back as nodes without an archive keep state (128 blocks)."""
+_ENOUGH = 4
+_STEADY = 0.01
+"""With fewer blocks to look at than ``_ENOUGH``, how far apart they may be."""
 _BAND = 0.02
 _UP, _DOWN = math.sqrt(1 + _BAND), math.sqrt(1 / (1 + _BAND))
 _AMOUNT = 1 << 126
@@ -117,7 +120,7 @@ class ChainPrices:
         found = {}
         for address, token in zip(addresses, tokens, strict=True):
             history = [spots[token] for spots in earlier if spots is not None and token in spots]
-            price = _price(now.get(token), history, block)
+            price = price_over_time(now.get(token), history, block)
             if price is not None:
                 found[address] = price
         return found
@@ -286,12 +289,18 @@ def _weighed(token: Address, edges: Sequence[_Edge], known: Mapping[Address, Spo
     return Spot(usd, depth, len(said), spread)
 
 
-def _price(now: Spot | None, history: Sequence[Spot | None], block: Block) -> Price | None:
-    """The median over time; None without depth at ``block``, or at most of the earlier blocks."""
+def price_over_time(now: Spot | None, history: Sequence[Spot | None], block: Block) -> Price | None:
+    """The median of the price at ``block`` and at earlier ones; None where there was no depth.
+
+    Without any earlier block, of which some nodes know nothing, it is the present price, at little
+    confidence.
+    """
     spots = [spot for spot in (now, *history) if spot is not None]
     if now is None or 2 * len(spots) <= len(history):
         return None
     ordered = sorted(spot.usd for spot in spots)
+    if len(spots) < _ENOUGH and ordered[-1] / ordered[0] - 1 > _STEADY:
+        return None  # too few to outvote who moved the price, and it moved
     usd = ordered[(len(ordered) - 1) // 2]
     depth = min(spot.depth_usd for spot in spots)
     agreement = max(0.0, 1 - max(now.spread, abs(now.usd / usd - 1)) / 0.05)

@@ -46,7 +46,7 @@ def run(url: str | None, nodes: dict[str, str]) -> bool:
             screen.received(outcome)
             outcomes.append(outcome)
         desk = desks[DEVNET.slug]
-        guide = Guide(desk, markets[DEVNET.slug], desk.of, desks)
+        guide = Guide(desk, markets[DEVNET.slug], desks)
         operated: list[Operated] = []
         for number, tour in enumerate(TOURS, len(SCENARIOS) + 1):
             screen.heading(number, count, tour.title)

@@ -1,9 +1,8 @@
 """Pools and vaults entered and left, chains crossed, one action after the other, as any client would."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from quoteway_devnet.accounts import Account
 from quoteway_devnet.demo.crossing import cross
 from quoteway_devnet.demo.desk import Answer, Desk, Operated, listed
 from quoteway_devnet.demo.errors import DemoError, RefusedError
@@ -27,16 +26,12 @@ _TRADES_ADDED = 100
 
 
 class Guide:
-    """Walks tours on one network. ``desk_of`` gives the desk of another account, ``desks`` those of all
-    networks."""
+    """Walks tours on one network; ``desks`` are those of all networks."""
 
-    def __init__(
-        self, desk: Desk, market: Market, desk_of: Callable[[Account], Desk], desks: Mapping[str, Desk]
-    ) -> None:
+    def __init__(self, desk: Desk, market: Market, desks: Mapping[str, Desk]) -> None:
         self._desks = desks
         self._desk = desk
         self._market = market
-        self._desk_of = desk_of
         self._wallet = desk.wallet
         self._slug = desk.node.slug
 
@@ -142,14 +137,15 @@ class Guide:
         yield self._desk.operate("vault deposit", path, deposit)
         redeem = deposit | {"action": "redeem", "asset": vault["share"]["address"], "amount": "max"}
         yield self._desk.operate("vault redeem max", path, redeem)
-        left = self._wallet.balance(vault["share"]["address"])
-        self._desk.tell.say(f"   shares    {left} left")
+        if left := self._wallet.balance(vault["share"]["address"]):
+            raise DemoError(f'Redeeming "max" left {left} shares of {vault["name"]}; please report it.')
+        self._desk.tell.say("   shares    0 left")
 
     def _managed_vault(self, tour: ManagedTour) -> Iterator[Operated]:
         node, gateway = self._desk.node, self._desk.gateway
         first, second = (self._listed_vault(name) for name in tour.strategies)
         asset = first["asset"]
-        owner, bot = self._desk_of(tour.owner), self._desk_of(tour.bot)
+        owner, bot = self._desk.of(tour.owner), self._desk.of(tour.bot)
         request = {
             "network": self._slug,
             "asset": asset["address"],
