@@ -238,6 +238,12 @@ def test_arrivals_of_opaque_calldata_are_looked_up_in_its_reading():
         ([(FRIEND, 10), FAR.address, MINIMUM_FAR - 1], "pays less than quoted"),
     ):
         refused(read(args), finding, SEALED_FAR)
+    # Where the places are known no word is taken for another: who pays may be who is paid.
+    own = sealed_for(FAR, MINIMUM_FAR, USER)
+    build = opaque(BRIDGE.encode([(USER, 10), FAR.address, MINIMUM_FAR, b""]), own)
+    known = abi.opaque_call(build.steps[0].data, [declaration])
+    check(replace(build, steps=(replace(build.steps[0], decoded=known),), arrivals=(arrival,)), own)
+    refused(build, "does not hold the recipient", own)
     # Without a reading the paths lead nowhere.
     refused(replace(HONEST_FAR, arrivals=(arrival,)), "pays out on chain", SEALED_FAR)
 

@@ -102,7 +102,8 @@ class Desk:
             answer = await self.track(request, tx_hash)
             if not seen or seen[-1] != answer["status"]:
                 seen.append(answer["status"])
-            if answer["status"] in wanted:
+            # anvil shows a fill in its newest state some milliseconds before it is in a block.
+            if answer["status"] in wanted and answer.get("fillHash", "-") is not None:
                 return seen, answer
             assert time.monotonic() < deadline, (seen, answer)
             await asyncio.sleep(0.02)

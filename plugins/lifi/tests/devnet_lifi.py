@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 
 from fake_lifi import patched
-from quoteway import NATIVE
+from quoteway import MAX_UINT256, NATIVE
 from quoteway.evm.abi import encode_call, function
 
 THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -58,7 +58,7 @@ class DevnetLifi:
 
     # --- honest ---------------------------------------------------------------------------------------------
 
-    def _swap(self, query, minimum_of=None, **changes):
+    def _swap(self, query, **changes):
         chain = self.chains[int(query["fromChain"])]
         amount, weth = int(query["fromAmount"]), chain.contracts["WETH9"]
         ends = query["fromToken"], query["toToken"]
@@ -84,7 +84,9 @@ class DevnetLifi:
     def _transfer(self, query, **changes):
         origin, target = self.chains[int(query["fromChain"])], self.chains[int(query["toChain"])]
         amount = int(query["fromAmount"])
-        out = amount - amount // 1000
+        out = amount - max(1, amount // 1000)
+        if out <= 0:
+            return None
         minimum = out  # an intent is filled with what it says, or not at all
         tokens = [
             c.contracts["WETH9"] if t == NATIVE else t
@@ -177,7 +179,7 @@ class DevnetLifi:
     def lies(self, query, honest):
         """What the names in a case file's patch stand for."""
         chain = self.chains[int(query["fromChain"])]
-        amount, target = int(query["fromAmount"]), int(query["toChain"])
+        amount = int(query["fromAmount"])
         other, tether = chain.token("DAI").address, chain.token("USDT").address
         found = {
             "$THIEF": THIEF,
@@ -187,10 +189,9 @@ class DevnetLifi:
             "$TWICE": str(2 * amount),
             "$TWICE_OUT": str(2 * int(honest["estimate"]["toAmount"])),
         }
-        router = chain.contracts["UniswapV2Router02"]
         minimum = int(honest["estimate"]["toAmountMin"])
         found["$UNLIMITED_APPROVAL"] = (
-            "0x" + encode_call("approve(address s, uint256 a)", [THIEF, minimum]).hex()
+            "0x" + encode_call("approve(address s, uint256 a)", [THIEF, MAX_UINT256]).hex()
         )
         if query["fromChain"] == query["toChain"]:
             path = [query["fromToken"], query["toToken"]]
@@ -224,9 +225,7 @@ class DevnetLifi:
             SWAPS[False, False],
             [amount, minimum, [query["fromToken"], other], query["fromAddress"], self._deadline(chain)],
         )
-        assert router
         found["$SWAPS_INSTEAD"] = "0x" + swap.hex()
-        assert target
         return found
 
 

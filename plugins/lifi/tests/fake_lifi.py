@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from copy import deepcopy
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -30,6 +31,12 @@ def patched(body, patch):
         else:
             place[path[-1]] = value
     return body
+
+
+def logged(caplog):
+    """Every line of a finished test with its traceback; ``caplog.text`` is of the present phase alone."""
+    records = [record for phase in ("setup", "call") for record in caplog.get_records(phase)]
+    return "\n".join(logging.Formatter("%(name)s %(message)s").format(record) for record in records)
 
 
 class FakeLifi:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 import quoteway_lifi
-from fake_lifi import HERE, FakeLifi, cases, patched
+from fake_lifi import HERE, FakeLifi, cases, logged, patched
 from quoteway import Capability, Network, Secret, SwapRequest, Token, UpstreamError
 from quoteway.testing.toys import MemoryRpc, ToyPlugin
 
@@ -75,7 +75,7 @@ def silent(caplog):
     """Collects what was told; afterwards neither the key nor the upstream's words may be in it."""
     told = []
     yield told
-    text = "\n".join([*map(str, told), caplog.text])
+    text = "\n".join([*map(str, told), logged(caplog)])
     assert KEY not in text
     assert "CANARY" not in text
     assert "127.0.0.1" not in text, "the upstream's address shows"

@@ -67,6 +67,11 @@ class TestLifiTransfers(BridgeConformance):
         amounts = {"USDC": 10**9, "WETH": 10**15, "ETH": 10**16}
         return [transfer(*ends, *row) for ends in ((one, two), (two, one)) for row in amounts.items()]
 
+    @pytest.fixture
+    def no_route(self, devnet):
+        ends = devnet.chains["devnet"], devnet.chains["devnet-l2"]
+        return transfer(*ends, "USDC", 1)
+
 
 class TestLifiSwapsAcrossChains(TestLifiTransfers):
     capability = Capability.SWAP

@@ -1,0 +1,148 @@
+"""LI.FI behind the HTTP API: what a client gets, and that the key is in nothing that anybody gets."""
+
+import json
+import logging
+
+import aiohttp
+import pytest
+import quoteway_lifi
+from aiohttp import web
+from devnet_lifi import DevnetLifi
+from fake_lifi import FakeLifi, cases, logged
+from quoteway import Endpoint, Network, Secret
+from quoteway.config import LimitsConfig, redacted
+from quoteway.evm.abi import opaque_call, reencode
+from quoteway.models import Argument, DecodedCall
+from quoteway.serve import make_runner
+from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.web.app import make_app
+from quoteway_devnet.accounts import ACCOUNTS
+from test_lifi_api import filled
+
+pytestmark = pytest.mark.xdist_group("devnet")
+
+KEY = "canary-0d41b7"
+USER = ACCOUNTS[4].address
+FRIEND = "0x3333333333333333333333333333333333333333"
+
+
+class Client:
+    """Keeps every byte that came back, headers too."""
+
+    def __init__(self, session, url):
+        self._session, self._url, self.seen = session, url, []
+
+    async def ask(self, method, path, body=None):
+        async with self._session.request(method, self._url + path, json=body) as response:
+            text = await response.text()
+            self.seen += [text, str(response.headers)]
+            return response.status, json.loads(text) if "json" in response.content_type else text
+
+
+@pytest.fixture
+async def client(fresh_devnet, make_gateway, caplog):
+    """The gateway on a socket. Afterwards: no key and no address of LI.FI in anything seen or logged."""
+    caplog.set_level(logging.DEBUG)
+    honest = DevnetLifi(fresh_devnet).answer
+    async with FakeLifi(honest) as fake:
+        networks, rows = [], []
+        for slug, chain in fresh_devnet.chains.items():
+            facts = {"head_poll_s": 0.2, "wrapped_native": chain.contracts["WETH9"]}
+            endpoint = Endpoint(fresh_devnet.urls[slug])
+            networks.append(Network(slug, chain.chain_id, slug, endpoints=(endpoint,), **facts))
+            for name in ("UniswapV2Router02", "SpokePool"):
+                rows.append({"network": slug, "address": chain.contracts[name], "label": name})
+        section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": 0.5}
+        section |= {"api_key": Secret(KEY), "max_response_bytes": 65_536}
+        plugins = {"toy": ToyPlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
+        limits = LimitsConfig(enabled=False)
+        gateway = await make_gateway(plugins, plugin_sections={"lifi": section}, limits=limits)
+        runner = make_runner(make_app(gateway, run_gateway=False), gateway.config)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        async with aiohttp.ClientSession() as session:
+            client = Client(session, f"http://127.0.0.1:{runner.addresses[0][1]}")
+            client.fake, client.honest, client.gateway = fake, honest, gateway
+            client.chains = fresh_devnet.chains
+            yield client
+        await runner.cleanup()
+        lifi = fake.url.removeprefix("http://").removesuffix("/v1")
+    said = "\n".join([*client.seen, logged(caplog), json.dumps(redacted(gateway.config), default=str)])
+    assert all(headers["x-lifi-api-key"] == KEY for _, _, headers in fake.asked)
+    assert KEY not in said
+    assert lifi not in "\n".join([*client.seen, logged(caplog)])
+    assert "CANARY" not in "\n".join([*client.seen, logged(caplog)]), "the upstream's words are passed on"
+
+
+def swap(client, **changes):
+    tokens = {symbol: client.chains["devnet"].token(symbol).address for symbol in ("USDC", "WETH")}
+    members = {"network": "devnet", "fromToken": tokens["USDC"], "toToken": tokens["WETH"]}
+    return {**members, "amount": "1000000000", "address": USER, "toAddress": FRIEND, **changes}
+
+
+def transfer(client, **changes):
+    ends = [client.chains[slug].token("USDC").address for slug in ("devnet", "devnet-l2")]
+    members = {"fromChain": "devnet", "toChain": "devnet-l2", "fromToken": ends[0], "toToken": ends[1]}
+    return {**members, "amount": "1000000000", "address": USER, "toAddress": FRIEND, **changes}
+
+
+async def test_a_swap_and_its_calldata_as_a_client_sees_them(client):
+    status, quote = await client.ask("POST", "/v2/swaps/quote", swap(client))
+    assert (status, quote["provider"]) == (200, "lifi")
+    assert [warning["code"] for warning in quote["warnings"]] == ["opaque_calldata"]
+    status, action = await client.ask("POST", f"/v2/swaps/{quote['quoteId']}/action", {})
+    assert status == 201, action
+    decoded, made = action["steps"][-1]["decoded"], action["transactions"][-1]
+    assert decoded["opaque"] is True
+    assert decoded["args"][0]["type"] == "bytes"
+    # A client can put the calldata together again and compare.
+    (argument,) = (Argument(a["name"], a["type"], a["value"]) for a in decoded["args"])
+    call = DecodedCall(decoded["signature"], (argument,), opaque=True)
+    assert "0x" + reencode(call).hex() == made["data"]
+    assert reencode(opaque_call(bytes.fromhex(made["data"][2:]))).hex() == made["data"][2:]
+    assert action["steps"][-1]["target"]["known"] is True
+    assert "opaque" not in action["steps"][0]["decoded"]  # the approval
+
+
+async def test_a_transfer_as_a_client_sees_it(client):
+    status, quote = await client.ask("POST", "/v2/bridges/quote", transfer(client))
+    assert (status, quote["provider"], quote["estimatedSeconds"]) == (200, "lifi", 30)
+    status, action = await client.ask("POST", f"/v2/bridges/{quote['quoteId']}/action", {})
+    assert status == 201, action
+    tracking = action["tracking"]
+    assert (tracking["bridge"], tracking["destinationChainId"]) == ("across", 31338)
+    status, page = await client.ask("GET", "/v2/providers")
+    assert status == 200
+    rows = [row for row in page["data"] if row["id"] == "lifi"]
+    assert rows
+    assert all(row["enabled"] for row in rows)
+
+
+async def test_swaps_across_chains_have_one_more_provider(client):
+    status, quote = await client.ask("POST", "/v2/swaps/quote", transfer(client))
+    assert (status, quote["provider"]) == (200, "lifi")
+
+
+async def test_no_route_is_502_with_a_request_id(client):
+    client.fake.answer = lambda *_: {"status": 404, "body": {"message": "CANARY", "code": 1002}}
+    for path, body in (("/v2/swaps/quote", swap(client)), ("/v2/bridges/quote", transfer(client))):
+        status, answer = await client.ask("POST", path, body)
+        error = answer["error"]
+        assert (status, error["code"], error["details"]["reason"]) == (502, "upstream_error", "no_route")
+        assert error["requestId"]
+
+
+@pytest.mark.parametrize(("name", "case"), [pytest.param(*case, id=case[0]) for case in cases("api")])
+async def test_the_key_shows_in_no_answer_log_or_metric(name, case, client):
+    """Over every case file, as a quote and as an action; looked for when the client goes."""
+    responses = [filled(response) for response in case["responses"]]
+    status, quote = await client.ask("POST", "/v2/swaps/quote", swap(client))
+    assert status == 200
+    client.fake.answer = lambda path, query, count: responses[-1]
+    status, refused = await client.ask("POST", "/v2/swaps/quote", swap(client))
+    assert status == 502, "these answers are about other tokens"
+    assert refused["error"]["code"] == "upstream_error"
+    status, refused = await client.ask("POST", f"/v2/swaps/{quote['quoteId']}/action", {})
+    assert status == 502
+    for path in ("/v2/providers", "/metrics", "/readyz"):
+        await client.ask("GET", path)
