@@ -556,8 +556,9 @@ class Arrival:
     """Where the calldata of the provider's step ``step`` says what arrives on another chain.
 
     Each member is a path into the step's decoded arguments: the argument's index, then the index of each
-    struct member or array item below it; of an opaque call, into its reading. The paths are the provider's own knowledge of the function, never an
-    upstream's word; the guard compares what stands there with the sealed quote.
+    struct member or array item below it; of an opaque call, into its reading. The paths are the provider's
+    own knowledge of the function, never an upstream's word; the guard compares what stands there with the
+    sealed quote.
     """
 
     step: int
