@@ -9,10 +9,12 @@ from ports import answers, falls_silent
 from quoteway_devnet.command import demo
 from quoteway_devnet.demo.scenarios import SCENARIOS, SENDER, TOURS
 from quoteway_devnet.demo.server import gateway_over
+from quoteway_devnet.relayer import Relayer
 
 pytest.importorskip("quoteway_uniswap", reason="the demo swaps through Uniswap")
 pytest.importorskip("quoteway_erc4626", reason="the demo deposits into vaults")
 pytest.importorskip("quoteway_managedvault", reason="the demo deploys a managed vault")
+pytest.importorskip("quoteway_across", reason="the demo crosses chains through Across")
 pytest.importorskip("quoteway_rpc", reason="the gateway reads the chains through the RPC plugin")
 pytest.importorskip("quoteway_tokenlist", reason="the demo finds its tokens in the served catalog")
 
@@ -86,12 +88,18 @@ def test_the_tours_show_what_they_say(done):
     assert "approval mismatch: data differ; confirmed" in told
     assert "approval match; confirmed" in told
     assert "deposit match; confirmed, 0 bps beside the quote" in told
+    for tour in TOURS:
+        if hasattr(tour, "target"):
+            states = re.findall(r"transfer  (\w+)", text[tour.title])
+            assert states[-1] == "filled"
+            assert set(states) <= {"unknown", "origin_pending", "origin_confirmed", "fill_pending", "filled"}
     for provider in ("erc4626: fungible", "managedvault: fungible", "uniswap: nft"):
         assert provider in text["portfolio"]
 
 
 def test_against_a_running_gateway_with_rate_limits(fresh):
-    with gateway_over(fresh, QUOTEWAY_LIMITS__QUOTES="6/second") as url:
+    port = fresh.ports["devnet-l2"] + 1  # where the gateway looks for it
+    with Relayer.running(fresh, port), gateway_over(fresh, QUOTEWAY_LIMITS__QUOTES="6/second") as url:
         done = run_demo("--url", url, *nodes_of(fresh))
         assert done.returncode == 0, done.stdout + done.stderr
         assert all_exact(done.stdout)

@@ -11,6 +11,7 @@ from quoteway import (
     NATIVE,
     Address,
     Arrival,
+    Block,
     BridgeRoute,
     Build,
     Context,
@@ -33,7 +34,7 @@ from quoteway.evm.units import readable_units
 from yarl import URL
 
 from quoteway_across.deployments import Deployment, configured_deployments
-from quoteway_across.fees_api import FeesApi, Route
+from quoteway_across.fees_api import FeesApi, Route, SuggestedFees
 from quoteway_across.spoke_pool import (
     DELEGATED_CODE,
     DEPOSIT,
@@ -138,13 +139,20 @@ class Transfers:
         if route not in await api.routes():
             return None
         chain = self.chain(origin.chain_id)
-        fees, buffers, block, _ = await asyncio.gather(
+        checked, fees, buffers, block = await asyncio.gather(
+            self._check_recipient(request, destination),
             api.suggested_fees(route, request.amount_in, request.recipient),
             self.buffers(origin),
             chain.head(),
-            self._check_recipient(request, destination),
+            return_exceptions=True,
         )
-        if fees is None:
+        # In this order, whichever came first: what the caller can mend goes before what upstreams did.
+        for failure in (checked, fees, buffers, block):
+            if isinstance(failure, BaseException):
+                raise failure
+        assert isinstance(buffers, Buffers)
+        assert isinstance(block, Block)
+        if not isinstance(fees, SuggestedFees):
             return None
         now = self.now()
         terms = terms_of(fees, request, origin, buffers, block, now, self._max_fee_bps)

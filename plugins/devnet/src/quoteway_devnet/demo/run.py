@@ -46,7 +46,7 @@ def run(url: str | None, nodes: dict[str, str]) -> bool:
             screen.received(outcome)
             outcomes.append(outcome)
         desk = desks[DEVNET.slug]
-        guide = Guide(desk, markets[DEVNET.slug])
+        guide = Guide(desk, markets[DEVNET.slug], desks)
         operated: list[Operated] = []
         for number, tour in enumerate(TOURS, len(SCENARIOS) + 1):
             screen.heading(number, count, tour.title)
@@ -60,13 +60,14 @@ def _introduce(gateway: Gateway, screen: Screen) -> None:
     providers = [row for row in gateway.pages("/v2/providers?limit=200") if row["enabled"]]
     for row in providers:
         screen.say(f"  {row['id']}: {', '.join(row['capabilities'])} on {', '.join(row['networks'])}")
-    wanted = {("swap", chain.slug) for chain in CHAINS} | {("pool", DEVNET.slug), ("vault", DEVNET.slug)}
+    wanted = {(what, chain.slug) for what in ("swap", "bridge") for chain in CHAINS}
+    wanted |= {("pool", DEVNET.slug), ("vault", DEVNET.slug)}
     served = {(what, slug) for row in providers for what in row["capabilities"] for slug in row["networks"]}
     if missing := sorted(wanted - served):
         raise DemoError(
             f"No enabled provider of the gateway serves {' and '.join(f'{w} on {s}' for w, s in missing)}; "
-            "install quoteway-uniswap, quoteway-erc4626 and quoteway-managedvault, enable the devnet plugin, "
-            "and see `quoteway providers` for the reasons."
+            "install quoteway-uniswap, quoteway-across, quoteway-erc4626 and quoteway-managedvault, enable "
+            "the devnet plugin, and see `quoteway providers` for the reasons."
         )
 
 
@@ -94,8 +95,9 @@ def _conclude(outcomes: list[Outcome], operated: list[Operated], seconds: float,
         )
         return False
     screen.say(
-        f"{len(outcomes)} swaps and {len(operated)} pool, vault and portfolio operations in {transactions} "
-        f"transactions, each moved exactly what was quoted, to the last base unit ({seconds:.1f} s).",
+        f"{len(outcomes)} swaps and {len(operated)} operations on pools, vaults, transfers and the portfolio "
+        f"in {transactions} transactions, each moved exactly what was quoted, to the last base unit "
+        f"({seconds:.1f} s).",
         "bold green",
     )
     return True

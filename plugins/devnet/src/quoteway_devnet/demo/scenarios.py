@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quoteway_devnet.accounts import ACCOUNTS, Account
-from quoteway_devnet.tables import DEVNET, DEVNET_L2
+from quoteway_devnet.tables import DEVNET, DEVNET_L2, NATIVE
 
 Hops = Sequence[Mapping[str, Any]]
 """The hops of a quote's ``route``, all paths in a row."""
@@ -115,13 +115,23 @@ class HashTour:
 
 
 @dataclass(frozen=True, slots=True)
+class CrossingTour:
+    """A token (or the native coin) sent to the account itself on another chain."""
+
+    title: str
+    symbol: str
+    origin: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class PortfolioTour:
     """What the account has after all of it."""
 
     title: str
 
 
-Tour = PoolTour | VaultTour | ManagedTour | HashTour | PortfolioTour
+Tour = PoolTour | VaultTour | ManagedTour | HashTour | CrossingTour | PortfolioTour
 
 TOURS: tuple[Tour, ...] = (
     PoolTour("v2 pool: add and remove", "uniswap-v2", ("add", "trade", "remove all")),
@@ -132,6 +142,8 @@ TOURS: tuple[Tour, ...] = (
         "managed vault: deploy, deposit, rebalance", ("steady-usdc", "bold-usdc"), ACCOUNTS[3], ACCOUNTS[4]
     ),
     HashTour("submit-hash: a tampered transaction and the true one", "bold-usdc"),
+    CrossingTour("bridge: USDC to the second chain", "USDC", DEVNET.slug, DEVNET_L2.slug),
+    CrossingTour("bridge: native coin back to the first", NATIVE, DEVNET_L2.slug, DEVNET.slug),
     PortfolioTour("portfolio"),
 )
-"""In the order they are walked, all on the first chain."""
+"""In the order they are walked, but for crossings all on the first chain."""

@@ -108,7 +108,7 @@ class Screen:
         self._console.print(table)
 
     def operations(self, done: Sequence[Operated]) -> None:
-        table = Table(box=box.SIMPLE_HEAD, title="Pools, vaults, portfolio", title_justify="left")
+        table = Table(box=box.SIMPLE_HEAD, title="Pools, vaults, transfers, portfolio", title_justify="left")
         table.add_column("action", overflow="fold")
         table.add_column("given and received", overflow="fold")
         for name in ("difference", "transactions", "gas"):

@@ -1,13 +1,22 @@
-"""Pools and vaults entered and left, one action after the other, as any client of the gateway would."""
+"""Pools and vaults entered and left, chains crossed, one action after the other, as any client would."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from quoteway_devnet.demo.crossing import cross
 from quoteway_devnet.demo.desk import Answer, Desk, Operated, listed
 from quoteway_devnet.demo.errors import DemoError, RefusedError
 from quoteway_devnet.demo.ledger import hash_reports, portfolio
 from quoteway_devnet.demo.market import PART_OF_BALANCE, Market, hops_of
-from quoteway_devnet.demo.scenarios import HashTour, ManagedTour, PoolTour, PortfolioTour, Tour, VaultTour
+from quoteway_devnet.demo.scenarios import (
+    CrossingTour,
+    HashTour,
+    ManagedTour,
+    PoolTour,
+    PortfolioTour,
+    Tour,
+    VaultTour,
+)
 
 _CATALOG_POLL_S = 1.0
 _CATALOG_TIMEOUT_S = 20.0
@@ -17,9 +26,10 @@ _TRADES_ADDED = 100
 
 
 class Guide:
-    """Walks tours on one network."""
+    """Walks tours on one network; ``desks`` are those of all networks."""
 
-    def __init__(self, desk: Desk, market: Market) -> None:
+    def __init__(self, desk: Desk, market: Market, desks: Mapping[str, Desk]) -> None:
+        self._desks = desks
         self._desk = desk
         self._market = market
         self._wallet = desk.wallet
@@ -36,6 +46,8 @@ class Guide:
                 yield from self._managed_vault(tour)
             case HashTour():
                 yield hash_reports(self._desk, self._listed_vault(tour.strategy))
+            case CrossingTour():
+                yield cross(self._desks, tour)
             case PortfolioTour():
                 yield portfolio(self._desk)
 
