@@ -43,8 +43,7 @@ async def test_no_version_is_told(api):
     assert (await api.get("/nowhere")).headers["Server"] == "quoteway"
 
 
-# --- limits
-# ---------------------------------------------------------------------------------------------------
+# --- limits ------------------------------------------------------------------------------------------------
 
 
 async def limited(serve_app, make_config, **server):
@@ -132,8 +131,7 @@ async def test_a_store_that_fails_lets_requests_pass(caplog):
     assert "canary" not in caplog.text
 
 
-# --- keys
-# -----------------------------------------------------------------------------------------------------
+# --- keys --------------------------------------------------------------------------------------------------
 
 
 async def test_keys(serve_app, make_config, refused):
@@ -154,8 +152,7 @@ async def test_keys(serve_app, make_config, refused):
     assert (await api.get("/healthz")).status == 200
 
 
-# --- CORS
-# -----------------------------------------------------------------------------------------------------
+# --- CORS --------------------------------------------------------------------------------------------------
 
 
 async def test_cors(serve_app, make_config):
@@ -184,8 +181,7 @@ async def test_cors_is_off_by_default(api):
     assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-# --- metrics and logs
-# -----------------------------------------------------------------------------------------
+# --- metrics and logs --------------------------------------------------------------------------------------
 
 
 async def test_metrics_are_bounded(api):

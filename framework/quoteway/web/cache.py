@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from aiohttp import web
 from multidict import CIMultiDict
 
 from quoteway.evm.single_flight import SingleFlight
+
+ALWAYS: Mapping[str, str] = {"Server": "quoteway", "X-Content-Type-Options": "nosniff"}
+"""The headers of every answer."""
 
 MAX_AGE_S = 5
 """How long a rendered list is served again: about half a block of the usual chain."""
@@ -72,6 +75,7 @@ def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
     """Keeps a rendered answer for its path and query, and answers with it."""
     headers = CIMultiDict(
         {
+            **ALWAYS,
             "Content-Type": "application/json",
             "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
             "Cache-Control": f"public, max-age={MAX_AGE_S}",

@@ -19,6 +19,7 @@ from aiohttp import web
 from quoteway.config import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.tracing import continue_trace, traceparent
+from quoteway.web.cache import ALWAYS
 from quoteway.web.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.limiting import Callers, Limiter
 from quoteway.web.metrics import Metrics
@@ -70,8 +71,12 @@ class FrontDoor:
             else:
                 if operation is not None or request.path.startswith(("/v2/", "/x/")):
                     caller = self._authorized(request) if self._keys else self._callers.of(request)
-                    if self._limiter is not None:
-                        state = await self._limiter.take(group, caller)
+                    limiter = self._limiter
+                    if limiter is not None:
+                        if limiter.in_process:
+                            state = limiter.take_now(group, caller)
+                        else:
+                            state = await limiter.take(group, caller)
                     if operation is not None and operation.cacheable:
                         response = self._kept(request, started)
                 if response is None:
@@ -93,8 +98,8 @@ class FrontDoor:
             )
         out = response.headers
         out["X-Request-ID"] = request_id
-        out["Server"] = "quoteway"
-        out["X-Content-Type-Options"] = "nosniff"
+        if "Server" not in out:  # a kept answer has them already
+            out.update(ALWAYS)
         if state is not None and self._limiter is not None:
             out["RateLimit-Policy"] = self._limiter.policies[group]
             out["RateLimit"] = state
