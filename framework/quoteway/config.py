@@ -151,7 +151,6 @@ class NetworkConfig:
     explorer_url: str | None = None
     block_time_s: float | None = None
     head_poll_s: float | None = None
-    multicall3: str | None = None
     testnet: bool | None = None
     token_lists: tuple[str, ...] = ()
     deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
@@ -382,7 +381,6 @@ class NetworkSection(Section):
     explorer_url = fields.String()
     block_time_s = _seconds(0.01, 3_600)
     head_poll_s = _seconds(0.05, 600)
-    multicall3 = fields.String(validate=validate.Regexp(r"^0x[0-9a-fA-F]{40}$"))
     testnet = fields.Boolean(truthy={True}, falsy={False})
     token_lists = Listing(fields.String())
     deployments = fields.Dict(keys=fields.String(), values=Listing(fields.Dict(keys=fields.String())))

@@ -50,7 +50,6 @@ _FACTS = (
     "explorer_url",
     "block_time_s",
     "head_poll_s",
-    "multicall3",
     "testnet",
 )
 

@@ -45,7 +45,6 @@ class Network:
     explorer_url: str | None = None
     block_time_s: float = 12.0
     head_poll_s: float = 2.0
-    multicall3: str | None = "0xcA11bde05977b3631167028862bE2a173976CA11"
     testnet: bool = False
     endpoints: tuple[Endpoint, ...] = ()
     deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)

@@ -26,7 +26,6 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
         # anvil mines when a transaction comes: what a client does shows at once, so the head is polled often.
         block_time_s=1.0,
         head_poll_s=0.25,
-        multicall3=chain.contracts["Multicall3"],
         testnet=True,
         endpoints=(Endpoint(f"http://127.0.0.1:{port}", name="anvil"),),
         deployments={
