@@ -199,14 +199,14 @@ async def _refuses_change(
     return len(output) == 32 and not any(output)  # it answers false
 
 
-def _named(token: Token) -> str:
+def named(token: Token) -> str:
     """The symbol, unless it could reverse or hide what stands beside it in the sentence; then the address."""
     symbol = token.symbol
     return symbol if symbol and symbol.isprintable() and len(symbol) <= 32 else token.address
 
 
 def _amount(token: Token, amount: int) -> str:
-    return f"{readable_units(amount, token.decimals)} {_named(token)}"
+    return f"{readable_units(amount, token.decimals)} {named(token)}"
 
 
 def _step(
@@ -233,7 +233,7 @@ def _step(
 
 def _approve(chain: Chain, token: Token, spender: Address, amount: int, approval: Approval) -> Step:
     if amount == 0:
-        kind, intent = "approval_reset", f"Reset the allowance of {spender} over your {_named(token)} to zero"
+        kind, intent = "approval_reset", f"Reset the allowance of {spender} over your {named(token)} to zero"
     else:
         kind, intent = "approval", f"Allow {spender} to take exactly {_amount(token, amount)}"
     return _step(chain, kind, token.address, erc20.APPROVE, [spender, amount], intent, approval)

@@ -121,7 +121,7 @@ def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
     """
     quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
     if quoted:
-        return max(quoted, key=lambda pair: _rank(pair[1]))
+        return max(quoted, key=lambda pair: rank(pair[1]))
     attempts = attempts_of(outcomes)
     refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
     silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
@@ -145,7 +145,8 @@ def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
     )
 
 
-def _rank(quote: Quote) -> int:
+def rank(quote: Quote) -> int:
+    """What quotes are compared by: the minimum output after fees and gas, in base units of the output."""
     if quote.net_output is not None:
         return quote.net_output
     if not quote.outputs:

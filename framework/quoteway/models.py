@@ -443,7 +443,11 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class SealedQuote:
     """What a quote token holds, opened: the caller's consent. ``build`` gets it and must honour every
-    minimum."""
+    minimum.
+
+    ``parts`` are the quotes, each of one provider, that the core joined into this one, in the order in which
+    they are carried out; none: it is a provider's own.
+    """
 
     capability: Capability
     provider: str
@@ -456,6 +460,7 @@ class SealedQuote:
     created_at: int
     expires_at: int
     token: str = ""
+    parts: tuple[SealedQuote, ...] = ()
 
 
 # --- what is built ----------------------------------------------------------------------------------------
@@ -631,8 +636,22 @@ class Simulation:
 
 
 @dataclass(frozen=True, slots=True)
+class ActionPart:
+    """One provider's part of an action: its next ``steps`` transactions, approvals included."""
+
+    capability: Capability
+    provider: str
+    inputs: tuple[Leg, ...]
+    outputs: tuple[Leg, ...]
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
-    """A built, guarded and simulated quote: what the caller signs, in order."""
+    """A built, guarded and simulated quote: what the caller signs, in order.
+
+    ``parts`` has one entry for each provider that took part, and together they have every step.
+    """
 
     capability: Capability
     provider: str
@@ -642,6 +661,7 @@ class Action:
     signatures: tuple[SignatureRequest, ...]
     inputs: tuple[Leg, ...]
     outputs: tuple[Leg, ...]
+    parts: tuple[ActionPart, ...]
     simulation: Simulation
     created_at: int
     expires_at: int
@@ -651,3 +671,12 @@ class Action:
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
+
+    def part_of(self, index: int) -> tuple[ActionPart, bool]:
+        """The part that a step belongs to, and whether the step is the last of it."""
+        left = index
+        for part in self.parts:
+            if left < part.steps:
+                return part, left == part.steps - 1
+            left -= part.steps
+        raise IndexError(index)

@@ -141,7 +141,8 @@ class Sealer:
 
     def seal(self, quote: SealedQuote) -> SealedQuote:
         """The same quote with its ``token``. Raises ``UpstreamError`` when the plan does not fit."""
-        quote = replace(quote, plan=plain_plan(quote.plan))
+        parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
+        quote = replace(quote, plan=plain_plan(quote.plan), parts=parts)
         content = _pack(_quote_to_json(quote))
         claims = {
             "iss": self._issuer,
@@ -273,7 +274,7 @@ def _request_from_json(row: Sequence[Any]) -> Request:
 
 
 def _quote_to_json(quote: SealedQuote) -> list[Any]:
-    return [
+    row = [
         quote.provider,
         _request_to_json(quote.request),
         [_leg_to_json(leg) for leg in quote.inputs],
@@ -282,12 +283,13 @@ def _quote_to_json(quote: SealedQuote) -> list[Any]:
         quote.plan,
         [quote.block.number, quote.block.hash, quote.block.timestamp],
     ]
+    return [*row, *([part.capability.value, _quote_to_json(part)] for part in quote.parts)]
 
 
 def _quote_from_json(
     capability: Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
 ) -> SealedQuote:
-    provider, request, inputs, outputs, slippage_bps, plan, block = content
+    provider, request, inputs, outputs, slippage_bps, plan, block, *parts = content
     return SealedQuote(
         capability,
         provider,
@@ -300,4 +302,5 @@ def _quote_from_json(
         int(claims["iat"]),
         int(claims["exp"]),
         token,
+        tuple(_quote_from_json(Capability(kind), row, claims, "") for kind, row in parts),
     )

@@ -1,8 +1,9 @@
 """The ordered run of an action on the chain's state: asset and allowance deltas, gas, logs.
 
-One ``eth_simulateV1`` round trip runs [reads, transaction 1..n, reads]. What the wallet lacks is overridden
-and named in ``Simulation.assumptions``; allowances are never assumed, since the approval transactions are
-part of the run.
+One ``eth_simulateV1`` round trip runs [reads, transaction 1..n, reads]; where several providers have a part
+in the action, there are reads between the parts too, so that each answers for what its own transactions did.
+What the wallet lacks is overridden and named in ``Simulation.assumptions``; allowances are never assumed,
+since the approval transactions are part of the run.
 """
 
 from __future__ import annotations
@@ -83,64 +84,129 @@ class Trace:
     previews: tuple[int | None, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Transactions that belong together, and what the contracts are asked just before the first of them."""
+
+    steps: Sequence[Step]
+    previews: Sequence[Preview] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What one stretch of the run did."""
+
+    simulation: Simulation
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run as a whole, and each stretch of it.
+
+    ``gas_limits`` has one entry per transaction: None where not known.
+    """
+
+    whole: Simulation
+    gas_limits: tuple[int | None, ...]
+    stretches: tuple[Ran, ...]
+
+
 async def simulate(
     chain: Chain,
     block: Block,
     sender: Address,
-    steps: Sequence[Step],
+    stretches: Sequence[Stretch],
     *,
     watch: Sequence[tuple[Address, Address]] = (),
     allowances: Sequence[tuple[Address, Address, Address]] = (),
     needs: Mapping[Address, int] | None = None,
-    previews: Sequence[Preview] = (),
     signatures_assumed: bool = False,
-) -> tuple[Simulation, tuple[int | None, ...], Trace]:
-    """Runs ``steps`` in order, sent by ``sender``, on the state after ``block``.
+) -> Run:
+    """Runs the stretches in order, sent by ``sender``, on the state after ``block``.
 
     ``watch`` lists (account, token) pairs, ``NATIVE`` included, whose balance change is wanted;
-    ``allowances`` (token, owner, spender). ``previews`` are answered in ``Trace.previews``. ``needs`` are
+    ``allowances`` (token, owner, spender). Previews are answered in ``Trace.previews``. ``needs`` are
     balances the sender lacks and is assumed to hold. ``signatures_assumed`` makes contracts accept any
-    signature of the sender. Gives the simulation, one gas limit per step (None where not known) and the
-    trace. Raises ``UpstreamError`` when no node answers.
+    signature of the sender. Raises ``UpstreamError`` when no node answers.
     """
-    reads = _reads(sender, watch, allowances, needs or {}, previews)
-    unknown: tuple[int | None, ...] = (None,) * len(steps)
-    assumed = await _assume(chain, block, sender, needs or {}, signatures_assumed)
+    needs = needs or {}
+    reads = _reads(sender, watch, allowances, needs, [p for stretch in stretches for p in stretch.previews])
+    assumed = await _assume(chain, block, sender, needs, signatures_assumed)
     if assumed is None:
-        return Simulation("skipped", block, skip_reason="balance_not_assumable"), unknown, Trace()
+        return _without_run(Simulation("skipped", block, skip_reason="balance_not_assumable"), stretches)
     overrides, assumptions = assumed
-    read = SimulatedCall(NATIVE, _reader(), b"")
     overrides[_reader()] = {"code": "0x" + program(list(reads.values())).hex()}
-    calls = [read, *(SimulatedCall(sender, step.to, step.data, step.value) for step in steps), read]
-    run = Simulation("success", block, assumptions=assumptions)
+    read = SimulatedCall(NATIVE, _reader(), b"")
+    calls = [read]
+    for stretch in stretches:
+        calls += [SimulatedCall(sender, step.to, step.data, step.value) for step in stretch.steps]
+        calls.append(read)
+    whole = Simulation("success", block, assumptions=assumptions)
     try:
-        before, *results, after = await chain.simulate(calls, block=block, overrides=overrides)
+        results = iter(await chain.simulate(calls, block=block, overrides=overrides))
     except SimulationUnsupported as error:
-        return replace(run, status="skipped", assumptions=(), skip_reason=error.reason), unknown, Trace()
+        skipped = replace(whole, status="skipped", assumptions=(), skip_reason=error.reason)
+        return _without_run(skipped, stretches)
     except RpcError as error:
         if error.rpc_code not in _INSUFFICIENT_FUNDS:
             raise
         reason = "the sender has not enough of the native coin"
-        return replace(run, status="reverted", revert_reason=reason), unknown, Trace()
-    run = replace(run, gas_used=tuple(result.gas_used for result in results))
-    trace = trace_of([result.logs for result in results])
-    failed = next((index for index, result in enumerate(results) if not result.ok), None)
-    if failed is not None:
-        reason = revert_reason(results[failed].output)
-        return replace(run, status="reverted", reverted_step=failed, revert_reason=reason), unknown, trace
-    was, became = _values(reads, before), _values(reads, after)
-    trace = replace(trace, previews=tuple(was.get(_preview_key(preview)) for preview in previews))
-    for token, amount in (needs or {}).items():
-        if was.get(("balance", token, sender), amount) < amount:
+        return _without_run(replace(whole, status="reverted", revert_reason=reason), stretches)
+    first = before = _values(reads, next(results))
+    for token, amount in needs.items():
+        if first.get(("balance", token, sender), amount) < amount:
             # The remembered slot no longer holds balances (an upgraded proxy): look for it anew next time.
             chain.balance_slots.pop(token, None)
-            return Simulation("skipped", block, skip_reason="balance_not_assumable"), unknown, Trace()
-    run = replace(
-        run,
+            return _without_run(Simulation("skipped", block, skip_reason="balance_not_assumable"), stretches)
+    ran: list[Ran] = []
+    executed: list[SimulatedResult] = []
+    for stretch in stretches:
+        own = [next(results) for _ in stretch.steps]
+        after = _values(reads, next(results))
+        failed = next((index for index, result in enumerate(own) if not result.ok), None)
+        if failed is not None and whole.status == "success":
+            whole = replace(
+                whole,
+                status="reverted",
+                reverted_step=len(executed) + failed,
+                revert_reason=revert_reason(own[failed].output),
+            )
+        trace = replace(
+            trace_of([result.logs for result in own]),
+            previews=tuple(before.get(_preview_key(preview)) for preview in stretch.previews),
+        )
+        part = replace(whole, gas_used=tuple(result.gas_used for result in own))
+        if part.status == "success":
+            part = _with_changes(part, watch, allowances, before, after)
+        ran.append(Ran(part, trace))
+        executed += own
+        before = after
+    whole = replace(whole, gas_used=tuple(result.gas_used for result in executed))
+    if whole.status == "reverted":
+        return Run(whole, (None,) * len(executed), tuple(ran))
+    whole = _with_changes(whole, watch, allowances, first, before)
+    return Run(whole, tuple(gas_limit(result) for result in executed), tuple(ran))
+
+
+def _without_run(simulation: Simulation, stretches: Sequence[Stretch]) -> Run:
+    """What is known of every stretch when there was no run."""
+    steps = sum(len(stretch.steps) for stretch in stretches)
+    return Run(simulation, (None,) * steps, tuple(Ran(simulation, Trace()) for _ in stretches))
+
+
+def _with_changes(
+    simulation: Simulation,
+    watch: Iterable[tuple[Address, Address]],
+    allowances: Iterable[tuple[Address, Address, Address]],
+    was: Mapping[_Key, int],
+    became: Mapping[_Key, int],
+) -> Simulation:
+    return replace(
+        simulation,
         asset_changes=_asset_changes(watch, was, became),
         allowance_changes=_allowance_changes(allowances, was, became),
     )
-    return run, tuple(gas_limit(result) for result in results), trace
 
 
 def gas_limit(result: SimulatedResult) -> int:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from quoteway import approvals, guard
 from quoteway.approvals import GrantKey, Wallet, WalletReader
-from quoteway.competition import ask_all, attempts_of, best
+from quoteway.competition import Outcome, ask_all, attempts_of, best
+from quoteway.composition import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
 from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import (
@@ -29,6 +30,7 @@ from quoteway.evm.chain import Chain
 from quoteway.models import (
     NATIVE,
     Action,
+    ActionPart,
     Address,
     Approval,
     Attempt,
@@ -40,7 +42,6 @@ from quoteway.models import (
     Request,
     SealedQuote,
     SignatureRequest,
-    Simulation,
     Step,
     SwapRequest,
 )
@@ -53,7 +54,7 @@ from quoteway.sealing import (
     calldata_hash,
     same_request,
 )
-from quoteway.simulation import Trace, simulate
+from quoteway.simulation import Run, Stretch, simulate
 
 log = logging.getLogger("quoteway.spine")
 
@@ -79,6 +80,20 @@ class QuoteAnswer:
     attempts: tuple[Attempt, ...]
 
 
+@dataclass(slots=True)
+class _Part:
+    """One provider's part of an action in the making, and the approvals that go before its transactions."""
+
+    provider: Provider
+    quote: SealedQuote
+    build: Build
+    allow: list[Step] = field(default_factory=list)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return (*self.allow, *self.build.steps)
+
+
 class Spine:
     """Quotes and actions of every capability, over the enabled providers of one gateway."""
 
@@ -87,75 +102,77 @@ class Spine:
         self._runtime = runtime
         self._registry = registry
         self._sealer = sealer
+        self._joiner = SwapThenBridge(registry, self._compete, config.quotes.competition_timeout_s)
         self._wallets = WalletReader()
         self._code_hashes: dict[tuple[int, Address], bytes] = {}
 
     # --- quote -> seal ------------------------------------------------------------------------------------
 
     async def quote(
-        self, capability: Capability, request: Request, *, provider: str | None = None
+        self,
+        capability: Capability,
+        request: Request,
+        *,
+        provider: str | None = None,
+        in_parts: bool = True,
     ) -> QuoteAnswer:
         """The best quote of the enabled providers, sealed.
+
+        ``in_parts`` False leaves out what takes the transactions of several providers.
 
         Raises ``ProviderUnavailable`` when no enabled provider serves the capability on the request's
         network(s), and ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none of
         them quotes.
         """
-        candidates = self._candidates(capability, request, provider)
+        to_chain_id = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
+        candidates = self.candidates(
+            capability, request.chain_id, to_chain_id, provider=provider, in_parts=in_parts
+        )
         chain = self._chain(request.chain_id)
         sender, _ = guard.parties(request)
-
-        async def ask(candidate: Provider) -> Quote | None:
-            quote = await cast(Builder, candidate).quote(request)
-            if quote is not None:
-                guard.check_quote(candidate, request, quote)
-            return quote
-
         outcomes, _ = await asyncio.gather(
-            ask_all(
-                candidates,
-                ask,
-                timeout_s=self._config.quotes.competition_timeout_s,
-                verb="quote",
-                observe=self._registry.observe,
-            ),
+            self._ask(candidates, request, self._config.quotes.competition_timeout_s),
             self._look_at_wallet_ahead(chain, request, candidates),
         )
         winner, quote = best(outcomes)
         wallet = await self._wallet(chain, quote.block, sender, quote)
         now = self._now()
         lifetime_s = min(self._config.quotes.lifetime_s, quote.lifetime_s or self._config.quotes.lifetime_s)
-        sealed = self._sealer.seal(
-            SealedQuote(
-                capability,
-                winner.id,
-                request,
-                quote.inputs,
-                quote.outputs,
-                quote.slippage_bps,
-                quote.plan,
-                quote.block,
-                now,
-                now + lifetime_s,
+        sealed = _consent(capability, winner.id, request, quote, now, now + lifetime_s)
+        if winner is self._joiner and isinstance(quote, JoinedQuote):
+            parts = (
+                _consent(part.capability, part.provider, part.request, part.quote, now, now + lifetime_s)
+                for part in quote.parts
             )
-        )
+            sealed = replace(sealed, parts=tuple(parts))
+        sealed = self._sealer.seal(sealed)
         grants = approvals.outlook(quote.spends, wallet)
         needs = {leg.token.address: leg.amount for leg in quote.inputs}
         issues = (*quote.issues, *approvals.shortfalls(needs, grants, wallet))
         return QuoteAnswer(sealed, quote, grants, issues, attempts_of(outcomes))
 
-    def _candidates(
-        self, capability: Capability, request: Request, provider_id: str | None
+    def candidates(
+        self,
+        capability: Capability,
+        chain_id: int,
+        to_chain_id: int,
+        *,
+        provider: str | None = None,
+        in_parts: bool = True,
     ) -> list[Provider]:
-        found = self._registry.enabled(capability, request.chain_id)
-        if isinstance(request, SwapRequest) and request.is_cross_chain:
+        """Who is asked for a quote. Raises ``ProviderUnavailable`` when nobody could answer."""
+        found = self._registry.enabled(capability, chain_id)
+        if to_chain_id != chain_id:
             found = [
-                p
-                for p in found
-                if request.to_chain_id in p.networks and (not isinstance(p, SwapProvider) or p.cross_chain)
+                candidate
+                for candidate in found
+                if to_chain_id in candidate.networks
+                and (not isinstance(candidate, SwapProvider) or candidate.cross_chain)
             ]
-        if provider_id is not None:
-            found = [p for p in found if p.id == provider_id]
+            if capability is Capability.SWAP and in_parts and self._joiner.serves(chain_id, to_chain_id):
+                found.append(self._joiner)
+        if provider is not None:
+            found = [candidate for candidate in found if candidate.id == provider]
         if not found:
             raise ProviderUnavailable(
                 f"No enabled provider serves this {capability.value} request on the network(s) asked for.",
@@ -163,8 +180,26 @@ class Spine:
             )
         return found
 
+    async def _ask(
+        self, candidates: Sequence[Provider], request: Request, timeout_s: float
+    ) -> list[Outcome[Provider, Quote]]:
+        async def ask(candidate: Provider) -> Quote | None:
+            quote = await cast(Builder, candidate).quote(request)
+            if quote is not None and candidate is not self._joiner:  # whose parts have been checked
+                guard.check_quote(candidate, request, quote)
+            return quote
+
+        return await ask_all(
+            candidates, ask, timeout_s=timeout_s, verb="quote", observe=self._registry.observe
+        )
+
+    async def _compete(
+        self, candidates: Sequence[Provider], request: SwapRequest, timeout_s: float
+    ) -> tuple[Provider, Quote]:
+        return best(await self._ask(candidates, request, timeout_s))
+
     async def _look_at_wallet_ahead(
-        self, chain: Chain, request: Request, candidates: Iterable[Provider]
+        self, chain: Chain, request: Request, candidates: Sequence[Provider]
     ) -> None:
         """Reads what quotes will show of the wallet while providers work, so that it costs no round of its
         own."""
@@ -172,7 +207,9 @@ class Spine:
             return
         token = request.token_in.address
         grants: list[GrantKey] = []
-        for candidate in candidates if token != NATIVE else ():
+        if self._joiner in candidates:
+            candidates = [*candidates, *self._joiner.swappers(request.chain_id)]
+        for candidate in dict.fromkeys(candidates) if token != NATIVE else ():
             try:
                 spenders = tuple(candidate.spenders(request.chain_id))
             except Exception:
@@ -223,49 +260,73 @@ class Spine:
 
     async def action(self, sealed: SealedQuote) -> Action:
         """The transactions of a sealed quote: built by its provider, preceded by exact approvals, guarded,
-        simulated.
+        simulated. Of a quote in parts, every part so, and all of it in one run.
 
         The same token at the same block gives the same bytes. Raises ``ProviderUnavailable``,
         ``UpstreamError`` (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``).
         """
-        provider = self._registry.get(sealed.capability, sealed.provider)
+        chain = self._chain(sealed.request.chain_id)
+        parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
+        block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
+        sender, _ = guard.parties(sealed.request)
+        needs = needs_of([part.build for part in parts], sender)
+        grants = approvals.grants_of(spend for part in parts for spend in part.build.spends)
+        wallet = await self._wallets.read(chain, block, sender, needs, grants)
+        created_at = max(block.timestamp, sealed.created_at)
+        for part in parts:
+            deadline = part.build.deadline or created_at + self._config.quotes.action_deadline_s
+            tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
+            part.allow = await approvals.approval_steps(chain, wallet, part.build.spends, tokens, deadline)
+        run = await self._run(chain, block, sender, parts, wallet, needs)
+        for part, ran in zip(parts, run.stretches, strict=True):
+            guard.check_simulation(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
+        steps = [step for part in parts for step in part.steps]
+        inputs, outputs = joined_legs((part.build.inputs, part.build.outputs) for part in parts)
+        granted = [step.approval for step in steps if step.approval and step.kind == "approval"]
+        builds = [part.build for part in parts]
+        return Action(
+            capability=sealed.capability,
+            provider=sealed.provider,
+            chain_id=sealed.request.chain_id,
+            sender=sender,
+            steps=tuple(replace(s, gas_limit=limit) for s, limit in zip(steps, run.gas_limits, strict=True)),
+            signatures=_signatures(parts),
+            inputs=inputs,
+            outputs=outputs,
+            parts=tuple(
+                ActionPart(
+                    part.quote.capability,
+                    part.provider.id,
+                    part.build.inputs,
+                    part.build.outputs,
+                    len(part.steps),
+                )
+                for part in parts
+            ),
+            simulation=run.whole,
+            created_at=created_at,
+            expires_at=sealed.expires_at,
+            block=block,
+            deadline=min((build.deadline for build in builds if build.deadline is not None), default=None),
+            quote_token=sealed.token or None,
+            issues=(
+                *(issue for build in builds for issue in build.issues),
+                *approvals.shortfalls(needs, granted, wallet),
+            ),
+            warnings=(
+                *(warning for build in builds for warning in build.warnings),
+                *handover_warnings([part.quote.request for part in parts]),
+            ),
+            details={name: value for build in builds for name, value in build.details.items()},
+        )
+
+    async def _part(self, quote: SealedQuote) -> _Part:
+        provider = self._registry.get(quote.capability, quote.provider)
         if provider is None:
             raise ProviderUnavailable(
                 "The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED
             )
-        chain = self._chain(sealed.request.chain_id)
-        build = await self._build(provider, sealed)
-        block, _ = await asyncio.gather(chain.head(), self._require_code(chain, provider, build))
-        sender, _ = guard.parties(sealed.request)
-        needs = guard.needs_of(build)
-        wallet = await self._wallets.read(chain, block, sender, needs, approvals.grants_of(build.spends))
-        created_at = max(block.timestamp, sealed.created_at)
-        deadline = build.deadline or created_at + self._config.quotes.action_deadline_s
-        tokens = {leg.token.address: leg.token for leg in sealed.inputs}
-        allow = await approvals.approval_steps(chain, wallet, build.spends, tokens, deadline)
-        steps = (*allow, *build.steps)
-        run, limits, trace = await self._run(chain, block, sender, sealed, build, steps, wallet)
-        guard.check_simulation(provider, sealed, build, sender, run, trace)
-        grants = tuple(step.approval for step in allow if step.approval and step.kind == "approval")
-        return Action(
-            capability=sealed.capability,
-            provider=provider.id,
-            chain_id=sealed.request.chain_id,
-            sender=sender,
-            steps=tuple(replace(step, gas_limit=limit) for step, limit in zip(steps, limits, strict=True)),
-            signatures=tuple(_moved(signature, len(allow)) for signature in build.signatures),
-            inputs=build.inputs,
-            outputs=build.outputs,
-            simulation=run,
-            created_at=created_at,
-            expires_at=sealed.expires_at,
-            block=block,
-            deadline=build.deadline,
-            quote_token=sealed.token or None,
-            issues=(*build.issues, *approvals.shortfalls(needs, grants, wallet)),
-            warnings=build.warnings,
-            details=build.details,
-        )
+        return _Part(provider, quote, await self._build(provider, quote))
 
     async def _build(self, provider: Provider, sealed: SealedQuote) -> Build:
         request = sealed.request
@@ -293,16 +354,15 @@ class Spine:
             "The quote's provider could not build its transactions.", reason=outcome.reason, retryable=True
         )
 
-    async def _require_code(self, chain: Chain, provider: Provider, build: Build) -> None:
+    async def _require_code(self, chain: Chain, parts: Iterable[_Part]) -> None:
         """A transaction to an address without code succeeds and does nothing with the caller's money: refuse
         it."""
-        missing = {
-            step.to for step in build.steps if (chain.network.chain_id, step.to) not in self._code_hashes
-        }
+        targets = {step.to: part.provider for part in parts for step in part.build.steps}
+        missing = [to for to in targets if (chain.network.chain_id, to) not in self._code_hashes]
         codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
-                raise guard.UnsafeAnswer(provider.id, f"a transaction goes to {to}, which has no code")
+                raise guard.UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
             self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
 
     def code_hash(self, chain_id: int, address: Address) -> str | None:
@@ -310,40 +370,35 @@ class Spine:
         found = self._code_hashes.get((chain_id, address))
         return "0x" + found.hex() if found else None
 
-    def target_label(self, action: Action, step: Step) -> str | None:
+    def target_label(self, action: Action, index: int) -> str | None:
         """The name of a step's target: the provider's own label, Permit2, or the token's symbol."""
-        provider = self._registry.get(action.capability, action.provider)
-        label = provider.contracts(action.chain_id).get(step.to) if provider else None
-        if label is None and step.to == permit2.ADDRESS:
+        target, (part, _) = action.steps[index].to, action.part_of(index)
+        provider = self._registry.get(part.capability, part.provider)
+        label = provider.contracts(action.chain_id).get(target) if provider else None
+        if label is None and target == permit2.ADDRESS:
             label = "Permit2"
-        symbols = {leg.token.address: leg.token.symbol for leg in action.inputs}
-        return label or symbols.get(step.to)
+        symbols = {leg.token.address: leg.token.symbol for leg in part.inputs}
+        return label or symbols.get(target)
 
     async def _run(
         self,
         chain: Chain,
         block: Block,
         sender: Address,
-        sealed: SealedQuote,
-        build: Build,
-        steps: tuple[Step, ...],
+        parts: Sequence[_Part],
         wallet: Wallet,
-    ) -> tuple[Simulation, tuple[int | None, ...], Trace]:
-        needs = {
-            token: amount
-            for token, amount in guard.needs_of(build).items()
-            if wallet.balances.get(token, 0) < amount
-        }
+        needs: Mapping[Address, int],
+    ) -> Run:
+        spends = [spend for part in parts for spend in part.build.spends]
         return await simulate(
             chain,
             block,
             sender,
-            steps,
-            watch=guard.watched(sealed, sender),
-            allowances=[(spend.token, sender, spend.spender) for spend in build.spends],
-            needs=needs,
-            previews=build.previews,
-            signatures_assumed=bool(build.signatures),
+            [Stretch(part.steps, part.build.previews) for part in parts],
+            watch=[pair for part in parts for pair in guard.watched(part.quote, sender)],
+            allowances=[(spend.token, sender, spend.spender) for spend in spends],
+            needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
+            signatures_assumed=any(part.build.signatures for part in parts),
         )
 
     # --- transaction ids ----------------------------------------------------------------------------------
@@ -359,11 +414,12 @@ class Spine:
         """The ``txId`` of one step: a signed commitment to chain, sender, target, value and calldata."""
         step = action.steps[index]
         blanks = tuple((s.offset, s.length) for s in action.signatures if s.step == index)
+        part, is_last = action.part_of(index)
         # A token that is paid in too shows only the difference on the chain: no quote to compare with.
-        paid_in = {leg.token.address for leg in action.inputs}
+        paid_in = {leg.token.address for leg in part.inputs}
         outputs = tuple(
             (leg.token.address, leg.account, leg.amount)
-            for leg in action.outputs
+            for leg in part.outputs
             if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
         )
         return self._sealer.seal_transaction(
@@ -376,7 +432,7 @@ class Spine:
                 self.action_id(action),
                 index,
                 action.created_at + TRANSACTION_LIFETIME_S,
-                outputs if index == len(action.steps) - 1 else (),
+                outputs if is_last else (),
                 blanks,
             ),
             issued_at=action.created_at,
@@ -400,5 +456,29 @@ class Spine:
         return int(self._runtime.clock())
 
 
-def _moved(signature: SignatureRequest, by: int) -> SignatureRequest:
-    return replace(signature, step=signature.step + by)
+def _consent(
+    capability: Capability, provider: str, request: Request, quote: Quote, now: int, until: int
+) -> SealedQuote:
+    """What of a quote its token is to hold."""
+    return SealedQuote(
+        capability,
+        provider,
+        request,
+        quote.inputs,
+        quote.outputs,
+        quote.slippage_bps,
+        quote.plan,
+        quote.block,
+        now,
+        until,
+    )
+
+
+def _signatures(parts: Iterable[_Part]) -> tuple[SignatureRequest, ...]:
+    """The builds' own, each moved to where its step is among all."""
+    moved, at = [], 0
+    for part in parts:
+        at += len(part.allow)
+        moved += [replace(signature, step=signature.step + at) for signature in part.build.signatures]
+        at += len(part.build.steps)
+    return tuple(moved)

@@ -15,7 +15,7 @@ from quoteway.evm.balance_slot import BalanceSlot, assume_balance
 from quoteway.evm.chain import Chain, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Step
 from quoteway.networks import Network
-from quoteway.simulation import Granted, Transfer, gas_limit, simulate
+from quoteway.simulation import Granted, Stretch, Transfer, gas_limit, simulate
 
 RICH = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # anvil's first account
 NOBODY = "0x00000000000000000000000000000000000000A1"
@@ -94,6 +94,14 @@ async def execute(devnet, steps, sender=RICH, gas=None):
     return await asyncio.to_thread(send)
 
 
+async def run_of(chain, block, sender, steps, previews=(), **more):
+    """Of transactions that all belong together: the run, its gas limits and what its logs say."""
+    run = await simulate(chain, block, sender, [Stretch(steps, previews)], **more)
+    (only,) = run.stretches
+    assert only.simulation == run.whole
+    return run.whole, run.gas_limits, only.trace
+
+
 async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chain):
     usdt, weth = token(fresh_devnet, "USDT"), token(fresh_devnet, "WETH")
     steps = [
@@ -106,7 +114,7 @@ async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chai
     watch = [(RICH, usdt), (NOBODY, usdt), (RICH, weth), (RICH, NATIVE), (NOBODY, NATIVE)]
     block = await chain.head(fresh=True)
     sent = chain.requests
-    run, limits, trace = await simulate(
+    run, limits, trace = await run_of(
         chain, block, RICH, steps, watch=watch, allowances=[(usdt, RICH, SPENDER)]
     )
     assert chain.requests == sent + 1
@@ -139,8 +147,8 @@ async def test_an_older_block_can_be_simulated_on(fresh_devnet, chain):
     await execute(fresh_devnet, [step(erc20.TRANSFER, usdc, NOBODY, 777)])
     newer = await chain.head(fresh=True)
     back = [step(erc20.TRANSFER, usdc, RICH, 777)]
-    assert (await simulate(chain, block, NOBODY, back))[0].status == "reverted"
-    assert (await simulate(chain, newer, NOBODY, back))[0].status == "success"
+    assert (await run_of(chain, block, NOBODY, back))[0].status == "reverted"
+    assert (await run_of(chain, newer, NOBODY, back))[0].status == "success"
 
 
 async def test_the_gas_limit_covers_what_is_refunded_afterwards(fresh_devnet, chain):
@@ -153,7 +161,7 @@ async def test_the_gas_limit_covers_what_is_refunded_afterwards(fresh_devnet, ch
 
     await asyncio.to_thread(prepare)
     steps = [payment(ODD, 0)]
-    run, limits, _ = await simulate(chain, await chain.head(fresh=True), RICH, steps)
+    run, limits, _ = await run_of(chain, await chain.head(fresh=True), RICH, steps)
     used = run.gas_used[0]
     snapshot = await asyncio.to_thread(fresh_devnet.snapshot)
     tight = await execute(fresh_devnet, steps, gas=[used * 6 // 5])
@@ -179,12 +187,12 @@ async def test_a_revert_names_its_step_and_reason(chain, devnet):
         step(erc20.TRANSFER, usdc, NOBODY, MAX_UINT256),
         step(erc20.APPROVE, usdc, SPENDER, 6),
     ]
-    run, limits, _ = await simulate(chain, block, RICH, steps, watch=[(RICH, usdc)])
+    run, limits, _ = await run_of(chain, block, RICH, steps, watch=[(RICH, usdc)])
     assert (run.status, run.reverted_step) == ("reverted", 1)
     assert run.revert_reason
     assert limits == (None, None, None)
     changing = [step(erc20.APPROVE, usdt, SPENDER, 5), step(erc20.APPROVE, usdt, SPENDER, 6)]
-    run, _, _ = await simulate(chain, block, RICH, changing)
+    run, _, _ = await run_of(chain, block, RICH, changing)
     assert (run.status, run.reverted_step) == ("reverted", 1)
 
 
@@ -192,9 +200,9 @@ async def test_a_missing_balance_is_assumed_and_named(fresh_devnet, chain):
     block = await chain.head(fresh=True)
     for row in fresh_devnet.chains["devnet"].tokens:
         steps = [step(erc20.TRANSFER, row.address, RICH, 777)]
-        lacking, _, _ = await simulate(chain, block, NOBODY, steps)
+        lacking, _, _ = await run_of(chain, block, NOBODY, steps)
         assert lacking.status == "reverted"
-        run, limits, _ = await simulate(
+        run, limits, _ = await run_of(
             chain, block, NOBODY, steps, watch=[(NOBODY, row.address)], needs={row.address: 777}
         )
         assert run.status == "success", row.symbol
@@ -202,17 +210,17 @@ async def test_a_missing_balance_is_assumed_and_named(fresh_devnet, chain):
         assert run.asset_changes == (AssetChange(NOBODY, row.address, -777),)
         assert limits[0]
         sent = chain.requests
-        await simulate(chain, block, SPENDER, steps, needs={row.address: 777})
+        await run_of(chain, block, SPENDER, steps, needs={row.address: 777})
         assert chain.requests == sent + 1, "the slot of a token is looked for once"
 
 
 async def test_missing_native_coin_is_assumed_and_named(chain):
     block = await chain.head()
     steps = [payment(SPENDER, 10**18)]
-    lacking, _, _ = await simulate(chain, block, NOBODY, steps)
+    lacking, _, _ = await run_of(chain, block, NOBODY, steps)
     assert lacking.status == "reverted"
     assert "native coin" in lacking.revert_reason
-    run, _, _ = await simulate(chain, block, NOBODY, steps, watch=[(SPENDER, NATIVE)], needs={NATIVE: 10**18})
+    run, _, _ = await run_of(chain, block, NOBODY, steps, watch=[(SPENDER, NATIVE)], needs={NATIVE: 10**18})
     assert (run.status, run.assumptions) == ("success", ("native_balance",))
     assert run.asset_changes == (AssetChange(SPENDER, NATIVE, 10**18),)
 
@@ -223,9 +231,9 @@ async def test_a_permit2_signature_is_assumed_and_named(chain, devnet):
     expiration = block.timestamp + 1200
     permit = permit2.PermitSingle(usdc, 500, expiration, 0, SPENDER, expiration)
     steps = [step(permit2.PERMIT, permit2.ADDRESS, RICH, permit.as_args(), bytes(65))]
-    unsigned, _, _ = await simulate(chain, block, RICH, steps)
+    unsigned, _, _ = await run_of(chain, block, RICH, steps)
     assert unsigned.status == "reverted"
-    run, _, trace = await simulate(chain, block, RICH, [*steps, payment(SPENDER, 1)], signatures_assumed=True)
+    run, _, trace = await run_of(chain, block, RICH, [*steps, payment(SPENDER, 1)], signatures_assumed=True)
     assert (run.status, run.assumptions) == ("success", ("permit2_signature",))
     assert trace.approvals == (Granted(0, usdc, RICH, SPENDER, 500),)
 
@@ -240,7 +248,7 @@ async def test_the_typed_data_is_what_permit2_accepts(fresh_devnet, chain):
     permit = permit2.PermitSingle(usdc, 500, block.timestamp + 1200, 0, SPENDER, block.timestamp + 1200)
     signature = bytes(signer.sign_typed_data(full_message=permit.typed_data(31337)).signature)
     steps = [step(permit2.PERMIT, permit2.ADDRESS, RICH, permit.as_args(), signature)]
-    run, limits, _ = await simulate(chain, block, RICH, steps)
+    run, limits, _ = await run_of(chain, block, RICH, steps)
     assert (run.status, run.assumptions) == ("success", ())
     assert (await execute(fresh_devnet, steps, gas=limits))[0]["status"] == "0x1"
     granted = await chain.call(
@@ -252,7 +260,7 @@ async def test_the_typed_data_is_what_permit2_accepts(fresh_devnet, chain):
 async def test_a_balance_that_cannot_be_assumed_is_said_so(chain, devnet):
     block = await chain.head()
     multicall = "0xcA11bde05977b3631167028862bE2a173976CA11"
-    run, limits, _ = await simulate(chain, block, NOBODY, [payment(RICH, 0)], needs={multicall: 5})
+    run, limits, _ = await run_of(chain, block, NOBODY, [payment(RICH, 0)], needs={multicall: 5})
     assert (run.status, run.skip_reason) == ("skipped", "balance_not_assumable")
     assert limits == (None,)
 
@@ -264,9 +272,9 @@ async def test_a_remembered_slot_that_went_wrong_is_forgotten(chain, devnet):
     right = chain.balance_slots[usdc]
     chain.balance_slots[usdc] = replace(right, base=right.base + 40)
     needs = {usdc: 777}
-    run, _, _ = await simulate(chain, block, NOBODY, [payment(RICH, 0)], needs=needs)
+    run, _, _ = await run_of(chain, block, NOBODY, [payment(RICH, 0)], needs=needs)
     assert run.status == "skipped"
-    run, _, _ = await simulate(chain, block, NOBODY, [payment(RICH, 0)], needs=needs)
+    run, _, _ = await run_of(chain, block, NOBODY, [payment(RICH, 0)], needs=needs)
     assert run.status == "success"
     assert chain.balance_slots[usdc] == right
 
@@ -295,11 +303,11 @@ async def test_a_node_without_simulation_is_skipped_and_not_asked_again(open_cha
     chain = open_chain(rewrite)
     block = await chain.head()
     for _ in range(2):
-        run, limits, trace = await simulate(chain, block, RICH, [payment(NOBODY, 1)])
+        run, limits, trace = await run_of(chain, block, RICH, [payment(NOBODY, 1)])
         assert (run.status, run.skip_reason) == ("skipped", "node_has_no_simulation")
         assert (limits, trace.transfers) == ((None,), ())
         sent = chain.requests
-    await simulate(chain, block, RICH, [payment(NOBODY, 1)])
+    await run_of(chain, block, RICH, [payment(NOBODY, 1)])
     assert chain.requests == sent
 
 
@@ -339,7 +347,7 @@ async def test_what_the_logs_of_other_standards_say(open_chain):
         return answer
 
     chain = open_chain(rewrite)
-    run, _, trace = await simulate(chain, await chain.head(), RICH, [payment(NOBODY, 0)])
+    run, _, trace = await run_of(chain, await chain.head(), RICH, [payment(NOBODY, 0)])
     assert run.status == "success"
     odd = checksum(ODD)
     sent = [Transfer(0, odd, RICH, NOBODY, 1), Transfer(0, odd, RICH, NOBODY, 5)]
@@ -354,7 +362,7 @@ async def test_what_the_logs_of_other_standards_say(open_chain):
 
 async def test_a_token_that_does_not_answer_has_no_delta(chain, devnet):
     usdc = token(devnet, "USDC")
-    run, _, _ = await simulate(
+    run, _, _ = await run_of(
         chain,
         await chain.head(),
         RICH,
@@ -381,7 +389,7 @@ async def test_the_answer_in_geths_shape(open_chain):
 
     chain = open_chain(rewrite)
     block = await chain.head()
-    run, _, _ = await simulate(chain, block, RICH, [payment(NOBODY, 1), payment(NOBODY, 1)])
+    run, _, _ = await run_of(chain, block, RICH, [payment(NOBODY, 1), payment(NOBODY, 1)])
     assert (run.status, run.reverted_step) == ("reverted", 1)
     assert run.revert_reason == "arithmetic overflow or underflow (panic 0x11)"
     assert run.gas_used == (0x5208, 0x5300)

@@ -315,7 +315,7 @@ async def test_a_reorganised_transaction_is_no_longer_confirmed(bench, contract)
 
 async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench):
     """The commitment leaves the signature's bytes open and no others."""
-    from quoteway.models import Action, Argument, Block, Capability, DecodedCall, Simulation, Step
+    from quoteway.models import Action, ActionPart, Argument, Block, Capability, DecodedCall, Simulation, Step
     from quoteway.web.signed_transaction import SignedTransaction
 
     gateway = (await bench()).api.gateway
@@ -333,6 +333,7 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench
         (SignatureRequest("permit2", {}, 0, 100),),
         (),
         (),
+        (ActionPart(Capability.SWAP, "x", (), (), 1),),
         Simulation("skipped", None),
         now,
         now + 60,

@@ -15,12 +15,17 @@ from quoteway.web.operation import NO_STORE, Call
 
 
 async def quote(
-    call: Call, capability: Capability, request: Request, *, provider: str | None = None
+    call: Call,
+    capability: Capability,
+    request: Request,
+    *,
+    provider: str | None = None,
+    in_parts: bool = True,
 ) -> dict[str, Any]:
-    """Asks the providers and renders the winning quote."""
+    """Asks the providers and renders the winning quote; ``in_parts`` as ``Spine.quote`` takes it."""
     gateway = call.gateway
     gateway.begin_valuation(tokens_of_request(request))
-    answer = await gateway.spine.quote(capability, request, provider=provider)
+    answer = await gateway.spine.quote(capability, request, provider=provider, in_parts=in_parts)
     valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
     return rendering.quote(
         answer.sealed,

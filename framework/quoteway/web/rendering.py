@@ -263,7 +263,17 @@ def sealed_quote(sealed: SealedQuote, networks: Networks, *, now: int) -> Wire:
     }
     if sealed.capability is Capability.SWAP:
         wire |= _flat_swap(sealed.inputs, sealed.outputs, networks)
+        wire["parts"] = [_quote_part(part, networks) for part in sealed.parts] or None
     return wire
+
+
+def _quote_part(part: SealedQuote, networks: Networks) -> Wire:
+    return {
+        "kind": part.capability.value,
+        "provider": part.provider,
+        "inputs": legs(part.inputs, networks),
+        "outputs": legs(part.outputs, networks),
+    }
 
 
 def quote(
@@ -364,11 +374,31 @@ def action(item: Action, spine: Spine, networks: Networks) -> Wire:
         "walletSendCalls": None if item.signatures else _wallet_send_calls(item, transactions),
         "inputs": legs(item.inputs, networks),
         "outputs": legs(item.outputs, networks),
+        "parts": _action_parts(item, networks),
         "simulation": simulation(item.simulation),
         "issues": [issue(found) for found in item.issues],
         "warnings": [notice(found) for found in item.warnings],
         **details(item.details, networks),
     }
+
+
+def _action_parts(item: Action, networks: Networks) -> list[Wire] | None:
+    """The parts and the indices of their steps; None for one provider's action, which is all its own."""
+    if len(item.parts) == 1:
+        return None
+    parts, at = [], 0
+    for part in item.parts:
+        parts.append(
+            {
+                "kind": part.capability.value,
+                "provider": part.provider,
+                "inputs": legs(part.inputs, networks),
+                "outputs": legs(part.outputs, networks),
+                "steps": list(range(at, at + part.steps)),
+            }
+        )
+        at += part.steps
+    return parts
 
 
 def details(members: Mapping[str, Any], networks: Networks) -> Wire:
@@ -390,7 +420,7 @@ def _detail(value: Any, networks: Networks) -> Any:
 
 def _step(item: Action, index: int, spine: Spine) -> Wire:
     step = item.steps[index]
-    label = step.target_label or spine.target_label(item, step)
+    label = step.target_label or spine.target_label(item, index)
     return {
         "index": index,
         "txId": spine.transaction_id(item, index),

@@ -263,6 +263,15 @@ class Quote(ResponseSchema):
     attempts = some_or_null(Attempt)
 
 
+class QuotePart(ResponseSchema):
+    """One provider's part of a quote that several carry out, in order: its own legs and minimums."""
+
+    kind = sure(fields.String, enum=["swap", "bridge"])
+    provider = sure(fields.String)
+    inputs = some(Leg)
+    outputs = some(Leg)
+
+
 class SwapQuote(Quote):
     from_token = one(TokenRef)
     to_token = one(TokenRef)
@@ -272,6 +281,7 @@ class SwapQuote(Quote):
     from_amount_usd = maybe(fields.Float)
     to_amount_usd = maybe(fields.Float)
     execution_price = maybe(fields.String, description="Whole output coins per whole input coin")
+    parts = some_or_null(QuotePart)
 
 
 class Transaction(ResponseSchema):
@@ -343,6 +353,10 @@ class WalletSendCalls(ResponseSchema):
     calls = some(SendCall)
 
 
+class ActionPart(QuotePart):
+    steps = fields.List(fields.Integer(), required=True, metadata={"description": "Indices in steps"})
+
+
 class Action(ResponseSchema):
     action_id = sure(fields.String)
     quote_id = maybe(fields.String)
@@ -360,6 +374,7 @@ class Action(ResponseSchema):
     wallet_send_calls = one_or_null(WalletSendCalls)
     inputs = some(Leg)
     outputs = some(Leg)
+    parts = some_or_null(ActionPart)
     simulation = one(Simulation)
     issues = some(Issue)
     warnings = some(Notice)

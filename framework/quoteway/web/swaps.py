@@ -13,7 +13,15 @@ from quoteway.errors import FieldError, ProviderUnavailable, Reason
 from quoteway.models import Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.web import movements, shapes
-from quoteway.web.fields import AddressField, Amount, Choice, NetworkField, SlippageField, Text
+from quoteway.web.fields import (
+    AddressField,
+    Amount,
+    Choice,
+    NetworkField,
+    SlippageField,
+    StrictBoolean,
+    Text,
+)
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import Refusal, RequestSchema, invalid
 
@@ -37,10 +45,11 @@ class Transfer(RequestSchema):
 
 class SwapQuoteBody(Transfer):
     """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
-    it.
+    it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
 
     network = NetworkField()
+    atomic_batch = StrictBoolean(load_default=True)
 
     @validates_schema(skip_on_field_errors=False)
     def check_chains(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -134,9 +143,12 @@ async def create_quote(call: Call) -> dict[str, Any]:
     origin, target = ends(call.body)
     assert origin is not None
     assert target is not None
-    require_provider(call, Capability.SWAP, origin.chain_id, target.chain_id)
+    in_parts: bool = call.body["atomic_batch"]
+    call.gateway.spine.candidates(Capability.SWAP, origin.chain_id, target.chain_id, in_parts=in_parts)
     request = await transfer_request(call, origin, target)
-    return await movements.quote(call, Capability.SWAP, request, provider=call.body.get("provider"))
+    return await movements.quote(
+        call, Capability.SWAP, request, provider=call.body.get("provider"), in_parts=in_parts
+    )
 
 
 async def show_quote(call: Call) -> dict[str, Any]:
