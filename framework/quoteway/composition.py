@@ -19,8 +19,12 @@ from cachetools import TTLCache
 from quoteway import guard
 from quoteway.approvals import named
 from quoteway.competition import Outcome, ask_all, rank
+from quoteway.config import Config
+from quoteway.context import Runtime
+from quoteway.errors import Reason, UpstreamError
 from quoteway.evm.units import readable_units
 from quoteway.models import (
+    NATIVE,
     Address,
     BridgeRoute,
     Build,
@@ -62,29 +66,38 @@ class JoinedQuote(Quote):
     parts: tuple[QuotePart, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Routes:
+    """What the bridges between two chains list; ``failed`` is why one of them did not."""
+
+    routes: Sequence[BridgeRoute]
+    failed: Reason | None
+
+
 class SwapThenBridge(Provider):
     """Competes for requests across two chains beside the providers that serve such by themselves.
 
     Not of any plugin and nowhere listed: it is there as soon as a deployment has a provider of swaps on the
-    one chain and a bridge to the other.
+    one chain and a bridge to the other, unless ``[providers."swap+bridge"]`` says otherwise.
     """
 
     id = "swap+bridge"
     title = "A swap, then a transfer"
     capability = Capability.SWAP
 
-    def __init__(self, registry: Registry, compete: Compete, timeout_s: float) -> None:
+    def __init__(self, config: Config, runtime: Runtime, registry: Registry, compete: Compete) -> None:
+        self._runtime = runtime
         self._registry = registry
         self._compete = compete
-        self._timeout_s = timeout_s
-        self._routes: TTLCache[tuple[int, int], list[BridgeRoute]] = TTLCache(256, ROUTES_KEPT_S)
-        self._routes_in_doubt: TTLCache[tuple[int, int], list[BridgeRoute]] = TTLCache(
-            256, ROUTES_KEPT_AFTER_FAILURE_S
-        )
+        self._timeout_s = config.quotes.competition_timeout_s
+        settings = config.providers.get(self.id)
+        self._enabled = settings is None or settings.enabled
+        self._known: TTLCache[tuple[int, int], _Routes] = TTLCache(256, ROUTES_KEPT_S)
+        self._in_doubt: TTLCache[tuple[int, int], _Routes] = TTLCache(256, ROUTES_KEPT_AFTER_FAILURE_S)
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
-        """Whether the deployment has both halves."""
-        return bool(self.swappers(chain_id) and self._bridges(chain_id, to_chain_id))
+        """Whether the deployment has both halves, and wants them joined."""
+        return self._enabled and bool(self.swappers(chain_id) and self._bridges(chain_id, to_chain_id))
 
     def swappers(self, chain_id: int) -> list[Provider]:
         """Who is asked for the swap."""
@@ -115,21 +128,26 @@ class SwapThenBridge(Provider):
         return max(quotes, key=rank, default=None)
 
     async def _middles(self, request: SwapRequest) -> list[Token]:
-        """The tokens that a bridge turns into the one that is bought; the chain's own coin, which needs no
-        approval, before its wrapped form."""
-        routes = await self._listed(request.chain_id, request.to_chain_id)
+        """The tokens that a bridge turns into the one that is bought; not the wrapped coin where the coin
+        itself will do, which needs no approval."""
+        listed = await self._listed(request.chain_id, request.to_chain_id)
         sources = {
             route.from_token.address: route.from_token
-            for route in routes
+            for route in listed.routes
             if route.enabled and route.to_token.address == request.token_out.address
         }
+        if not sources and listed.failed is not None:
+            raise UpstreamError("A bridge's routes could not be read.", reason=listed.failed, retryable=True)
         if request.token_in.address in sources:
             return []
-        return sorted(sources.values(), key=lambda token: not token.is_native)[:MAX_MIDDLES]
+        network = self._runtime.networks.by_chain_id(request.chain_id)
+        if NATIVE in sources and network is not None and network.wrapped_native is not None:
+            sources.pop(network.wrapped_native, None)
+        return list(sources.values())[:MAX_MIDDLES]
 
-    async def _listed(self, chain_id: int, to_chain_id: int) -> list[BridgeRoute]:
+    async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
         key = chain_id, to_chain_id
-        for kept in (self._routes, self._routes_in_doubt):
+        for kept in (self._known, self._in_doubt):
             if key in kept:
                 return kept[key]
         outcomes: list[Outcome[Provider, Sequence[BridgeRoute]]] = await ask_all(
@@ -139,10 +157,11 @@ class SwapThenBridge(Provider):
             verb="routes",
             observe=self._registry.observe,
         )
-        found = [route for outcome in outcomes for route in outcome.value or ()]
-        complete = all(outcome.kind == "quoted" for outcome in outcomes)
-        (self._routes if complete else self._routes_in_doubt)[key] = found
-        return found
+        routes = [route for outcome in outcomes for route in outcome.value or ()]
+        reasons = (outcome.reason for outcome in outcomes if outcome.kind != "quoted")
+        listed = _Routes(routes, next(reasons, None))
+        (self._known if listed.failed is None else self._in_doubt)[key] = listed
+        return listed
 
     async def _through(self, middle: Token, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
         first = replace(

@@ -102,7 +102,7 @@ class Spine:
         self._runtime = runtime
         self._registry = registry
         self._sealer = sealer
-        self._joiner = SwapThenBridge(registry, self._compete, config.quotes.competition_timeout_s)
+        self._joiner = SwapThenBridge(config, runtime, registry, self._compete)
         self._wallets = WalletReader()
         self._code_hashes: dict[tuple[int, Address], bytes] = {}
 
