@@ -13,7 +13,7 @@ from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot, assume_balance
 from quoteway.evm.chain import Chain, SimulatedResult
-from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Step
+from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Preview, Step
 from quoteway.networks import Network
 from quoteway.simulation import Granted, Stretch, Transfer, gas_limit, simulate
 
@@ -139,6 +139,41 @@ async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chai
         AssetChange(account, asset, delta) for (account, asset), delta in zip(watch, moved, strict=True)
     )
     assert (run.allowance_changes[0].before, run.allowance_changes[0].after) == (0, 0)
+
+
+async def test_each_stretch_of_a_run_answers_for_itself_and_all_for_the_whole(chain, devnet):
+    usdc = token(devnet, "USDC")
+    block = await chain.head()
+    watch, allowances = [(RICH, usdc), (NOBODY, usdc)], [(usdc, RICH, SPENDER)]
+    preview = Preview(NOBODY, usdc, usdc, erc20.BALANCE_OF.encode([NOBODY]))
+    stretches = [
+        Stretch([step(erc20.TRANSFER, usdc, NOBODY, 700), step(erc20.APPROVE, usdc, SPENDER, 9)], [preview]),
+        Stretch([step(erc20.TRANSFER, usdc, NOBODY, 77)], [preview]),
+    ]
+    sent = chain.requests
+    run = await simulate(chain, block, RICH, stretches, watch=watch, allowances=allowances)
+    assert chain.requests == sent + 1
+    first, second = run.stretches
+    assert [change.delta for change in first.simulation.asset_changes] == [-700, 700]
+    assert [change.delta for change in second.simulation.asset_changes] == [-77, 77]
+    assert [change.delta for change in run.whole.asset_changes] == [-777, 777]
+    granted = [(c.before, c.after) for part in (first, second) for c in part.simulation.allowance_changes]
+    assert granted == [(0, 9), (9, 9)]
+    assert (first.trace.previews, second.trace.previews) == ((0,), (700,))
+    assert [transfer.amount for transfer in second.trace.transfers] == [77]
+    assert run.whole.gas_used == first.simulation.gas_used + second.simulation.gas_used
+    assert [limit is not None for limit in run.gas_limits] == [True] * 3
+
+
+async def test_what_comes_after_a_reverted_stretch_has_reverted_too(chain, devnet):
+    usdc = token(devnet, "USDC")
+    fine, broken = (step(erc20.TRANSFER, usdc, NOBODY, amount) for amount in (1, MAX_UINT256))
+    stretches = [Stretch([fine]), Stretch([fine, broken]), Stretch([fine])]
+    run = await simulate(chain, await chain.head(), RICH, stretches, watch=[(NOBODY, usdc)])
+    assert [part.simulation.status for part in run.stretches] == ["success", "reverted", "reverted"]
+    assert (run.whole.status, run.whole.reverted_step) == ("reverted", 2)
+    assert run.gas_limits == (None,) * 4
+    assert run.whole.asset_changes == ()
 
 
 async def test_an_older_block_can_be_simulated_on(fresh_devnet, chain):

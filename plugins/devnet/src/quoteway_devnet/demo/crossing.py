@@ -19,7 +19,8 @@ _UNDER_WAY = ("unknown", "origin_pending", "origin_confirmed", "fill_pending")
 def cross(desks: Mapping[str, Desk], tour: CrossingTour) -> Operated:
     """Quote, deposit, follow, measure on both chains. Raises DemoError."""
     near, far = desks[tour.origin], desks[tour.target]
-    token_in, token_out = (_address(slug, tour.symbol) for slug in (tour.origin, tour.target))
+    token_in = _address(tour.origin, tour.sells)
+    token_out = _address(tour.target, tour.buys or tour.sells)
     body = {
         "fromChain": tour.origin,
         "toChain": tour.target,
@@ -28,21 +29,24 @@ def cross(desks: Mapping[str, Desk], tour: CrossingTour) -> Operated:
         "amount": str(near.wallet.balance(token_in) // PART_OF_BALANCE),
         "address": near.wallet.address,
     }
-    quote = near.quote("/v2/bridges/quote", body)
-    held, had = near.wallet.balance(token_in), far.wallet.balance(token_out)
-    action = near.gateway.post(f"/v2/bridges/{quote['quoteId']}/action")
+    path = "/v2/swaps" if tour.buys else "/v2/bridges"
+    quote = near.quote(f"{path}/quote", body)
+    # What arrives, what is given, and what a swap on the way leaves over.
+    legs = [(near, leg, -1) for leg in quote["inputs"]]
+    legs += [(far if leg["token"]["network"] == tour.target else near, leg, 1) for leg in quote["outputs"]]
+    held = [desk.wallet.balance(leg["token"]["address"]) for desk, leg, _ in legs]
+    action = near.gateway.post(f"{path}/{quote['quoteId']}/action")
     sent = near.execute(action)
     _follow(near, action["steps"][-1]["txId"], sent[-1].identity)
-    given, got = quote["inputs"][0], quote["outputs"][0]
-    paid = near.wallet.balance(token_in) - held
-    if token_in == abi.ZERO_ADDRESS:
-        # Gas comes out of the native balance too: it is not given to the bridge.
-        paid += sum(one.gas_wei for one in sent)
-    moves = (
-        Move(listed(given["token"]), given["account"], -int(given["amount"]), paid),
-        Move(listed(got["token"]), got["account"], int(got["amount"]), far.wallet.balance(token_out) - had),
-    )
-    operated = Operated(tour.title, moves, len(sent), sum(one.gas_used for one in sent))
+    gas_wei = sum(one.gas_wei for one in sent)
+    moves = []
+    for (desk, leg, sign), before in zip(legs, held, strict=True):
+        moved = desk.wallet.balance(leg["token"]["address"]) - before
+        if desk is near and leg["token"]["isNative"]:
+            # Gas comes out of the native balance too: it is not given to the bridge.
+            moved += gas_wei
+        moves.append(Move(listed(leg["token"]), leg["account"], sign * int(leg["amount"]), moved))
+    operated = Operated(tour.title, tuple(moves), len(sent), sum(one.gas_used for one in sent))
     near.tell.operated(operated)
     return operated
 

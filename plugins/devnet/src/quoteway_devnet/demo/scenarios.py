@@ -116,12 +116,16 @@ class HashTour:
 
 @dataclass(frozen=True, slots=True)
 class CrossingTour:
-    """A token (or the native coin) sent to the account itself on another chain."""
+    """A token (or the native coin) sent to the account itself on another chain.
+
+    Where it ``buys`` another token there, it is swapped on the way.
+    """
 
     title: str
-    symbol: str
+    sells: str
     origin: str
     target: str
+    buys: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ TOURS: tuple[Tour, ...] = (
     HashTour("submit-hash: a tampered transaction and the true one", "bold-usdc"),
     CrossingTour("bridge: USDC to the second chain", "USDC", DEVNET.slug, DEVNET_L2.slug),
     CrossingTour("bridge: native coin back to the first", NATIVE, DEVNET_L2.slug, DEVNET.slug),
+    CrossingTour("swap and bridge: WETH into USDC there", "WETH", DEVNET.slug, DEVNET_L2.slug, buys="USDC"),
     PortfolioTour("portfolio"),
 )
 """In the order they are walked, but for crossings all on the first chain."""

@@ -1,0 +1,61 @@
+"""What joined parts come to: legs of the whole, and what must be there before the first."""
+
+from quoteway.composition import handover_warnings, joined_legs, needs_of
+from quoteway.models import NATIVE, Build, DecodedCall, Leg, Step, SwapRequest, Token
+
+USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+OTHER = "0x00000000000000000000000000000000000000A1"
+DAI = Token(1, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
+USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
+FAR = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
+COIN = Token(1, NATIVE, 18, "ETH")
+
+
+def build(inputs, outputs, value=0):
+    step = Step("call", OTHER, b"", value, 1, DecodedCall("f()", ()), "", "")
+    return Build((step,), (), tuple(inputs), tuple(outputs))
+
+
+def test_one_part_is_as_it_is():
+    inputs, outputs = (Leg(DAI, 100, USER),), (Leg(USDC, 99, USER, 98),)
+    assert joined_legs([(inputs, outputs)]) == (inputs, outputs)
+
+
+def test_what_is_passed_on_is_neither_given_nor_got_and_the_rest_is_an_output():
+    swap = ((Leg(DAI, 100, USER),), (Leg(USDC, 99, USER, 98),))
+    transfer = ((Leg(USDC, 98, USER),), (Leg(FAR, 97, OTHER, 97),))
+    assert joined_legs([swap, transfer]) == (
+        (Leg(DAI, 100, USER),),
+        (Leg(FAR, 97, OTHER, 97), Leg(USDC, 1, USER, 0)),
+    )
+    exact = ((Leg(DAI, 100, USER),), (Leg(USDC, 98, USER, 98),))
+    assert joined_legs([exact, transfer]) == ((Leg(DAI, 100, USER),), (Leg(FAR, 97, OTHER, 97),))
+
+
+def test_what_an_earlier_part_surely_pays_need_not_be_there():
+    swap = build([Leg(DAI, 100, USER)], [Leg(USDC, 99, USER, 98)])
+    transfer = build([Leg(USDC, 98, USER)], [Leg(FAR, 97, OTHER, 97)])
+    assert needs_of([swap, transfer], USER) == {DAI.address: 100}
+    more = build([Leg(USDC, 100, USER)], [Leg(FAR, 97, OTHER, 97)])
+    assert needs_of([swap, more], USER) == {DAI.address: 100, USDC.address: 2}
+    elsewhere = build([Leg(DAI, 100, USER)], [Leg(USDC, 99, OTHER, 98)])
+    assert needs_of([elsewhere, transfer], USER) == {DAI.address: 100, USDC.address: 98}
+    far = build([Leg(DAI, 100, USER)], [Leg(Token(10, USDC.address, 6), 99, USER, 98)])
+    assert needs_of([far, transfer], USER) == {DAI.address: 100, USDC.address: 98}
+
+
+def test_the_coin_that_a_swap_pays_covers_the_value_of_the_transfer():
+    swap = build([Leg(DAI, 100, USER)], [Leg(COIN, 7, USER, 6)])
+    transfer = build([Leg(COIN, 6, USER)], [Leg(FAR, 5, OTHER, 5)], value=6)
+    assert needs_of([swap, transfer], USER) == {DAI.address: 100}
+    assert needs_of([transfer], USER) == {NATIVE: 6}
+
+
+def test_the_passage_is_told_in_words_and_a_name_that_lies_is_not_used():
+    request = SwapRequest(1, 10, USDC, FAR, 98_000_000, USER, OTHER, 50)
+    assert handover_warnings([request]) == ()
+    batch, rest = handover_warnings([request, request])
+    assert (batch.code, rest.code) == ("not_atomic", "surplus_kept")
+    assert "exactly 98 USDC" in rest.message
+    odd = SwapRequest(1, 10, Token(1, USDC.address, 6, "\u202eCDSU"), FAR, 98_000_000, USER, OTHER, 50)
+    assert f"exactly 98 {USDC.address}" in handover_warnings([odd, odd])[1].message
