@@ -9,7 +9,6 @@ from dataclasses import replace
 import aiohttp
 import pytest
 from aiohttp import web
-from crossings import PLUGINS, RECIPIENT, SENDER, Desk, cross_at_random, section
 from eth_account import Account
 from quoteway import NATIVE, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
 from quoteway.config import LimitsConfig, ProviderConfig, QuotesConfig
@@ -19,9 +18,14 @@ from quoteway.evm.address import checksum
 from quoteway.serve import make_runner
 from quoteway.testing.execution import catch_up, execute
 from quoteway.web.app import make_app
-from quoteway_across.spoke_pool import DEPOSIT
-from quoteway_devnet.accounts import ACCOUNTS
-from quoteway_devnet.relayer import Relayer
+
+for plugin in ("devnet", "rpc", "uniswap", "across"):
+    pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
+
+from crossings import PLUGINS, RECIPIENT, SENDER, Desk, cross_at_random, section  # noqa: E402
+from quoteway_across.spoke_pool import DEPOSIT  # noqa: E402
+from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
+from quoteway_devnet.relayer import Relayer  # noqa: E402
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
