@@ -14,15 +14,15 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import jwt
 
+from quoteway.commitments import TransactionCommitment
 from quoteway.config import MIN_KEY_BYTES
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
-from quoteway.evm.address import keccak256
 from quoteway.models import (
     Block,
     Capability,
@@ -38,7 +38,6 @@ from quoteway.models import (
 
 MAX_TOKEN_CHARS = 4096
 MAX_PLAN_CHARS = 2048
-TRANSACTION_LIFETIME_S = 7 * 24 * 3600
 
 _ALGORITHM = "HS256"
 _QUOTE_TYPE = "qw-quote+jwt"
@@ -52,36 +51,6 @@ _REQUESTS: Mapping[str, Callable[..., Request]] = {
     "d": DeployRequest,
 }
 _REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionCommitment:
-    """What a ``txId`` commits to: one built step, so that a broadcast transaction can be compared with it.
-
-    ``outputs`` is what the quote said that the action pays: (token, account, amount in base units), in the
-    last step only. ``blanks`` are the (offset, length) of calldata that the wallet fills in with a signature;
-    ``data_hash`` is made with zeros there (``calldata_hash``).
-    """
-
-    chain_id: int
-    sender: str
-    to: str
-    value: int
-    data_hash: str
-    action_id: str
-    index: int
-    expires_at: int
-    outputs: tuple[tuple[str, str, int], ...] = ()
-    blanks: tuple[tuple[int, int], ...] = ()
-
-
-def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
-    """keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
-    blanked = bytearray(data)
-    for offset, length in blanks:
-        if offset + length <= len(data):
-            blanked[offset : offset + length] = bytes(length)
-    return "0x" + keccak256(bytes(blanked)).hex()
 
 
 _COMMITTED = tuple(f.name for f in fields(TransactionCommitment) if f.name != "expires_at")

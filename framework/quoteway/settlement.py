@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from quoteway.commitments import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulationUnsupported
 from quoteway.models import NATIVE, Address, AssetChange
-from quoteway.sealing import TransactionCommitment
 from quoteway.simulation import Transfer, trace_of
 
 MAX_REPLAYED = 32

@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 
 from quoteway import approvals, guard
 from quoteway.approvals import GrantKey, Wallet, WalletReader
+from quoteway.commitments import TransactionCommitment, commitment_of
 from quoteway.competition import Outcome, ask_all, attempts_of, best
 from quoteway.composition import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
 from quoteway.config import Config
@@ -47,13 +48,7 @@ from quoteway.models import (
 )
 from quoteway.plugins import Registry
 from quoteway.providers import Provider, SwapProvider
-from quoteway.sealing import (
-    TRANSACTION_LIFETIME_S,
-    Sealer,
-    TransactionCommitment,
-    calldata_hash,
-    same_request,
-)
+from quoteway.sealing import Sealer, same_request
 from quoteway.simulation import Run, Stretch, simulate
 
 log = logging.getLogger("quoteway.spine")
@@ -403,40 +398,9 @@ class Spine:
 
     # --- transaction ids ----------------------------------------------------------------------------------
 
-    def action_id(self, action: Action) -> str:
-        """keccak-256 over chain, sender and every transaction in order: the same action has the same id."""
-        parts = [action.chain_id.to_bytes(32), bytes.fromhex(action.sender[2:])]
-        for step in action.steps:
-            parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
-        return "0x" + keccak256(b"".join(parts)).hex()
-
     def transaction_id(self, action: Action, index: int) -> str:
         """The ``txId`` of one step: a signed commitment to chain, sender, target, value and calldata."""
-        step = action.steps[index]
-        blanks = tuple((s.offset, s.length) for s in action.signatures if s.step == index)
-        part, is_last = action.part_of(index)
-        # A token that is paid in too shows only the difference on the chain: no quote to compare with.
-        paid_in = {leg.token.address for leg in part.inputs}
-        outputs = tuple(
-            (leg.token.address, leg.account, leg.amount)
-            for leg in part.outputs
-            if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
-        )
-        return self._sealer.seal_transaction(
-            TransactionCommitment(
-                step.chain_id,
-                action.sender,
-                step.to,
-                step.value,
-                calldata_hash(step.data, blanks),
-                self.action_id(action),
-                index,
-                action.created_at + TRANSACTION_LIFETIME_S,
-                outputs if is_last else (),
-                blanks,
-            ),
-            issued_at=action.created_at,
-        )
+        return self._sealer.seal_transaction(commitment_of(action, index), issued_at=action.created_at)
 
     def open_transaction(self, tx_id: str) -> TransactionCommitment:
         """What a ``txId`` commits to. Raises ``NotFound``."""

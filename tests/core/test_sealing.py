@@ -12,6 +12,7 @@ import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quoteway.commitments import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
 from quoteway.models import (
     MAX_UINT256,
@@ -31,7 +32,6 @@ from quoteway.sealing import (
     MAX_TOKEN_CHARS,
     KeyRing,
     Sealer,
-    TransactionCommitment,
     same_request,
 )
 

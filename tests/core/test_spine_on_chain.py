@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from quoteway import guard
 from quoteway.approvals import WalletReader, approval_steps
+from quoteway.commitments import action_id
 from quoteway.config import QuotesConfig
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
@@ -135,7 +136,7 @@ async def test_the_same_token_at_the_same_block_gives_the_same_bytes_and_ids(gro
     sealed = here.spine.open(Capability.SWAP, answer.sealed.token)
     one, two = await here.spine.action(sealed), await here.spine.action(sealed)
     assert one == two
-    assert here.spine.action_id(one) == here.spine.action_id(two)
+    assert action_id(one) == action_id(two)
     ids = [here.spine.transaction_id(one, index) for index in range(len(one.steps))]
     assert ids == [here.spine.transaction_id(two, index) for index in range(len(two.steps))]
     commitment = here.spine.open_transaction(ids[0])

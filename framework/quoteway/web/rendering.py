@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
+from quoteway.commitments import action_id
 from quoteway.models import (
     Action,
     Approval,
@@ -356,7 +357,7 @@ def transaction(step: Step) -> Wire:
 def action(item: Action, spine: Spine, networks: Networks) -> Wire:
     transactions = [transaction(step) for step in item.steps]
     return {
-        "actionId": spine.action_id(item),
+        "actionId": action_id(item),
         "quoteId": item.quote_token,
         "kind": item.capability.value,
         "provider": item.provider,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from quoteway.commitments import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm import rlp
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
-from quoteway.sealing import TransactionCommitment, calldata_hash
 from quoteway.web.schema import invalid
 
 _MEMBER = "signedPayload"

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 from marshmallow import fields
 
+from quoteway.commitments import TransactionCommitment
 from quoteway.competition import ask_all
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
 from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Relay
-from quoteway.sealing import TransactionCommitment
 from quoteway.settlement import Settlement, settlement
 from quoteway.web import shapes
 from quoteway.web.fields import HexField
