@@ -6,7 +6,7 @@ import pytest
 from quoteway import NATIVE, Capability, InvalidRequest, Reason, UpstreamError
 from quoteway_across.spoke_pool import DEPOSIT
 from quoteway_devnet.bridge import RELAYER
-from transfers import RECIPIENT, SENDER, execute_random_transfers
+from transfers import KEEPER, RECIPIENT, SENDER, execute_random_transfers
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -96,6 +96,48 @@ async def test_who_would_not_get_what_was_asked_for_is_refused(desk):
         with pytest.raises(InvalidRequest) as refusal:
             await desk.quote(request)
         assert refusal.value.fields[0].path == member
+
+
+async def test_a_refund_address_that_would_lose_it_is_refused(desk):
+    near = desk.devnet.chains["devnet"].contracts
+    for sold, lost in (
+        ("USDC", near["SpokePool"]),
+        ("USDC", desk.token("USDC").address),
+        ("ETH", near["WETH9"]),
+        ("USDC", NATIVE),
+    ):
+        amount = 10**9 if sold == "USDC" else 10**18
+        with pytest.raises(InvalidRequest) as refusal:
+            await desk.quote(desk.request(sold, amount, refund_to=lost))
+        assert refusal.value.fields[0].path == "refundAddress"
+
+
+@pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])
+async def test_another_refund_address_is_the_depositor_and_said_everywhere(desk, capability):
+    request = desk.request(refund_to=KEEPER)
+    quoted = await desk.quote(request, capability)
+    action = await desk.action(quoted, capability)
+    said = dict(zip(DEPOSIT.names, DEPOSIT.decode(action.steps[-1].data), strict=True))
+    assert (said["depositor"], said["recipient"]) == (KEEPER, RECIPIENT)
+    assert quoted.quote.details["refund"]["address"] == KEEPER
+    assert action.details["tracking"]["refundAddress"] == KEEPER
+    assert f"get it back at {KEEPER}" in action.steps[-1].intent
+    for warnings in (quoted.quote.warnings, action.warnings):
+        assert [warning.code for warning in warnings] == ["refund_address_controls_deposit"]
+    assert (await desk.quote(desk.request(refund_to=SENDER), capability)).quote.warnings == ()
+
+
+@pytest.mark.parametrize("sold", ["USDC", "ETH"])
+async def test_a_fill_is_the_same_whoever_would_be_refunded(desk, sold):
+    amount = 10**9 if sold == "USDC" else 10**18
+    request = desk.request(sold, amount, refund_to=KEEPER)
+    back = desk.token("WETH" if sold == "ETH" else sold)
+    kept = await desk.balance(back, KEEPER)
+    had = await desk.balance(request.token_out, RECIPIENT)
+    quoted, sent = await desk.deposit(request)
+    await desk.until(request, sent, "filled")
+    assert await desk.balance(request.token_out, RECIPIENT) - had == quoted.quote.outputs[0].amount
+    assert await desk.balance(back, KEEPER) == kept
 
 
 async def test_contracts_are_paid_the_wrapped_coin(desk):

@@ -20,6 +20,7 @@ from quoteway import (
     Gas,
     InvalidRequest,
     Leg,
+    Notice,
     Quote,
     Reason,
     SealedQuote,
@@ -51,8 +52,14 @@ ON_EXPIRY = (
     "the bridge's next settlement: usually within some hours, with nothing to be done. What was sent as the "
     "native coin comes back in its wrapped form."
 )
-# Where depositV3 says what arrives; all its arguments stand side by side.
-_ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,))
+# Where depositV3 says what arrives, and who is refunded: its depositor. The arguments stand side by side.
+_ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
+# SpokePool.speedUpDeposit: the depositor may change output amount, recipient and message by signature.
+_ANOTHER_DEPOSITOR = Notice(
+    "refund_address_controls_deposit",
+    "Across takes the refund address for the depositor: until the fill, its owner may sign another recipient "
+    "or a lower amount for this deposit. Name only an account that you trust with the whole of it.",
+)
 
 
 class Transfers:
@@ -123,8 +130,9 @@ class Transfers:
     async def quote(self, request: SwapRequest) -> Quote | None:
         """The terms of a transfer; None without a route.
 
-        Raises InvalidRequest for a recipient that would not get what was asked for, UpstreamError when the
-        fee service fails, suggests terms that are refused, or the amount is out of bounds.
+        Raises InvalidRequest for a recipient that would not get what was asked for or a refund address that
+        would lose it, UpstreamError when the fee service fails, suggests terms that are refused, or the
+        amount is out of bounds.
         """
         origin = self.deployments.get(request.chain_id)
         destination = self.deployments.get(request.to_chain_id)
@@ -135,6 +143,8 @@ class Transfers:
         token_out = _deposited(request.token_out.address, destination)
         if token_in is None or token_out is None:
             return None
+        if request.refund_account in (NATIVE, origin.spoke_pool, token_in):
+            raise _refused("refundAddress", "tokens sent to this address would be lost")
         route = (origin.chain_id, token_in, destination.chain_id, token_out)
         if route not in await api.routes():
             return None
@@ -180,6 +190,7 @@ class Transfers:
             slippage_bps=request.slippage_bps,
             fees=(fee,),
             gas=Gas(DEPOSIT_GAS, _GAS_LIMIT, gas_price, None, cost),
+            warnings=_warnings(request),
             lifetime_s=max(1, until - max(now, block.timestamp)),
             details={
                 "estimatedSeconds": terms.estimated_seconds,
@@ -187,7 +198,7 @@ class Transfers:
                 "refund": {
                     "chainId": origin.chain_id,
                     "token": token_in,
-                    "address": request.sender,
+                    "address": request.refund_account,
                     "onExpiry": ON_EXPIRY,
                 },
             },
@@ -277,7 +288,7 @@ class Transfers:
             chain_id=request.chain_id,
             decoded=DEPOSIT.describe(args),
             description=f"Deposit {_name(given.token)} into the {LABEL} for chain {request.to_chain_id}",
-            intent=_intent(given, got, terms),
+            intent=_intent(given, got, terms, request.refund_account),
             target_label=LABEL,
         )
         return Build(
@@ -286,6 +297,7 @@ class Transfers:
             inputs=sealed.inputs,
             outputs=sealed.outputs,
             deadline=deadline,
+            warnings=_warnings(request),
             arrivals=(_ARRIVAL,),
             details={
                 "tracking": {
@@ -293,7 +305,7 @@ class Transfers:
                     "originChainId": request.chain_id,
                     "destinationChainId": request.to_chain_id,
                     "expectedSeconds": terms.estimated_seconds,
-                    "refundAddress": request.sender,
+                    "refundAddress": request.refund_account,
                 }
             },
         )
@@ -306,7 +318,7 @@ def _deposited(token: Address, deployment: Deployment) -> Address | None:
 
 def _arguments(request: SwapRequest, terms: Terms, plan: Mapping[str, Any]) -> list[Any]:
     return [
-        request.sender,
+        request.refund_account,
         request.recipient,
         plan["in"],
         plan["out"],
@@ -337,11 +349,15 @@ def _fee(request: SwapRequest, amount_out: int) -> Fee:
     return Fee("Across relayer and liquidity pool", "bridge", request.token_in, amount, True, bps)
 
 
-def _intent(given: Leg, got: Leg, terms: Terms) -> str:
+def _warnings(request: SwapRequest) -> tuple[Notice, ...]:
+    return () if request.refund_account == request.sender else (_ANOTHER_DEPOSITOR,)
+
+
+def _intent(given: Leg, got: Leg, terms: Terms, refunded: Address) -> str:
     until = datetime.fromtimestamp(terms.fill_deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return (
         f"Send exactly {_amount(given)} by Across for exactly {_amount(got)} to {got.account} on chain "
-        f"{got.token.chain_id} until {until}, or get it back at {given.account}"
+        f"{got.token.chain_id} until {until}, or get it back at {refunded}"
     )
 
 

@@ -38,11 +38,11 @@ DECLARATIONS = (
     f"swapAndStartBridgeTokensViaAcrossV4({_BRIDGE}, {_SWAP}[] swapData, {_ACROSS_V4})",
 )
 
-# bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount}. Where a swap
-# comes first the facet computes the output amount anew, so nothing is said of that form.
+# bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount, refundAddress}.
+# Where a swap comes first the facet computes the output amount anew, so nothing is said of that form.
 ARRIVALS: Mapping[str, Arrival] = {
     "startBridgeTokensViaAcrossV4": Arrival(
-        0, chain_id=(0, 7), recipient=(1, 0), token=(1, 2), amount_min=(1, 3)
+        0, chain_id=(0, 7), recipient=(1, 0), token=(1, 2), amount_min=(1, 3), refund=(1, 1)
     ),
 }
 """Where these functions say what arrives on the other chain."""
