@@ -59,6 +59,8 @@ async def test_a_transfer_from_its_route_to_its_arrival(client):
     desk = client.desk
     status, page = await client.get("/v2/bridges/routes?fromChain=devnet&toChain=devnet-l2&limit=200")
     assert status == 200
+    assert all(0 < int(row["minAmount"]) < int(row["maxAmount"]) for row in page["data"])
+    assert {row["estimatedSeconds"] for row in page["data"]} == {None}
     pair = {(row["fromToken"]["symbol"], row["toToken"]["symbol"]) for row in page["data"]}
     assert ("USDC", "USDC") in pair
     status, quote = await client.post("/v2/bridges/quote", body(desk))

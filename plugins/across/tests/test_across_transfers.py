@@ -171,6 +171,32 @@ async def test_terms_that_have_run_out_are_called_that(desk, changes):
     assert refusal.value.reason is Reason.PRICE_MOVED
 
 
+@pytest.mark.parametrize("ends", [(31337, 31338), (31338, 31337)])
+async def test_the_limits_of_a_route_are_the_edge_of_its_quotes(desk, ends):
+    slug = "devnet" if ends[0] == 31337 else "devnet-l2"
+    routes = await desk.bridge.routes(*ends)
+    assert {route.estimated_seconds for route in routes} == {None}
+    for route in routes:
+        sold, got = route.from_token.symbol, route.to_token.symbol
+        if got == "WETH":
+            continue  # paid to contracts alone, or as the coin
+        low, high = route.min_amount, route.max_amount
+        assert 0 < low < high
+        for amount, reason in (
+            (low - 1, Reason.AMOUNT_TOO_LOW),
+            (low, None),
+            (high, None),
+            (high + 1, Reason.AMOUNT_TOO_HIGH),
+        ):
+            request = desk.request(sold, amount, got, slug)
+            if reason is None:
+                assert (await desk.quote(request)).quote.inputs[0].amount == amount
+                continue
+            with pytest.raises(UpstreamError) as refusal:
+                await desk.quote(request)
+            assert refusal.value.reason is reason, (sold, amount)
+
+
 async def test_routes_are_listed_both_ways_and_for_the_coin(desk):
     routes = await desk.bridge.routes(31337, None)
     assert {(route.from_chain_id, route.to_chain_id) for route in routes} == {(31337, 31338)}

@@ -35,7 +35,8 @@ from quoteway.evm.units import readable_units
 from yarl import URL
 
 from quoteway_across.deployments import Deployment, configured_deployments
-from quoteway_across.fees_api import FeesApi, Route, SuggestedFees
+from quoteway_across.fees_api import FeesApi, Limits, Route, SuggestedFees
+from quoteway_across.route_limits import RouteLimits
 from quoteway_across.spoke_pool import (
     DELEGATED_CODE,
     DEPOSIT,
@@ -73,6 +74,7 @@ class Transfers:
         self._apis: dict[URL, FeesApi] = {
             row.api: FeesApi(context, row.api, timeout_s) for row in self.deployments.values()
         }
+        self._limits = {base: RouteLimits(api) for base, api in self._apis.items()}
         self._buffers: dict[int, Buffers] = {}
 
     def chain(self, chain_id: int) -> Chain:
@@ -91,7 +93,8 @@ class Transfers:
     # --- routes -------------------------------------------------------------------------------------------
 
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """The routes between networks of this deployment. Raises UpstreamError."""
+        """The routes between networks of this deployment; with their limits where both ends are given, since
+        those take a request per route. Raises UpstreamError."""
         listed = await asyncio.gather(*(api.routes() for api in self._apis.values()))
         wanted = [
             (route, native)
@@ -101,7 +104,8 @@ class Transfers:
         ]
         ends = {end for route, _ in wanted for end in (route[:2], route[2:])}
         ends |= {(chain_id, NATIVE) for chain_id, _ in ends}
-        tokens = await self._tokens(ends)
+        named = [route for route, _ in wanted] if None not in (from_chain_id, to_chain_id) else []
+        tokens, limits = await asyncio.gather(self._tokens(ends), self._limits_of(named))
         rows = []
         for route, native in wanted:
             pairs = {(route[1], route[3])}
@@ -110,8 +114,16 @@ class Transfers:
             for token_in, token_out in sorted(pairs):
                 given, got = tokens.get((route[0], token_in)), tokens.get((route[2], token_out))
                 if given is not None and got is not None:
-                    rows.append(BridgeRoute(route[0], route[2], given, got, "across", True))
+                    known = limits.get(route)
+                    bounds = (known.min_deposit, known.max_deposit) if known else (None, None)
+                    rows.append(BridgeRoute(route[0], route[2], given, got, "across", True, *bounds))
         return rows
+
+    async def _limits_of(self, routes: Sequence[Route]) -> dict[Route, Limits]:
+        """All of one API: its routes lead between networks whose rows name it."""
+        if not routes:
+            return {}
+        return await self._limits[self.deployments[routes[0][0]].api].of(routes)
 
     def _serves(self, route: Route) -> bool:
         origin, destination = self.deployments.get(route[0]), self.deployments.get(route[2])
