@@ -3,9 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from eth_account import Account
 from quoteway import NATIVE, Capability, InvalidRequest, Reason, UpstreamError
-from quoteway_across.spoke_pool import DEPOSIT
+from quoteway_across.spoke_pool import DEPOSIT, read_deposit, word_of
+from quoteway_devnet import abi
+from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import RELAYER
+from quoteway_devnet.rpc import RpcError
 from transfers import KEEPER, RECIPIENT, SENDER, execute_random_transfers
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -125,6 +129,37 @@ async def test_another_refund_address_is_the_depositor_and_said_everywhere(desk,
     for warnings in (quoted.quote.warnings, action.warnings):
         assert [warning.code for warning in warnings] == ["refund_address_controls_deposit"]
     assert (await desk.quote(desk.request(refund_to=SENDER), capability)).quote.warnings == ()
+
+
+async def test_the_depositor_and_not_who_pays_may_send_a_deposit_elsewhere(desk, relayer):
+    """What the warning beside another refund address is about, as the contract has it."""
+    keeper, sender = ACCOUNTS[5], next(one for one in ACCOUNTS if one.address == SENDER)
+    relayer.behave(filling=False)
+    request = desk.request(refund_to=keeper.address)
+    _, sent = await desk.deposit(request)
+    receipt = await desk.rpc("devnet", "eth_getTransactionReceipt", sent)
+    (log,) = [entry for entry in receipt["logs"] if len(entry["topics"]) == 4]
+    deposit = read_deposit(31337, log["topics"], bytes.fromhex(log["data"][2:]))
+    details = ("uint256 depositId", "uint256 originChainId", "uint256 updatedOutputAmount")
+    details += ("bytes32 updatedRecipient", "bytes updatedMessage")
+    message = (deposit.deposit_id, 31337, 1, word_of(KEEPER), b"")
+    members = [dict(zip(("type", "name"), member.split(), strict=True)) for member in details]
+    domain = {"name": "ACROSS-V2", "version": "1.0.0", "chainId": 31337}
+    pool = desk.devnet.chains["devnet"].contracts["SpokePool"]
+    speed_up = "speedUpDeposit(bytes32,uint256,uint256,bytes32,bytes,bytes)"
+
+    async def send_elsewhere(signer):
+        values = {member["name"]: value for member, value in zip(members, message, strict=True)}
+        signed = Account.sign_typed_data(
+            signer.private_key, domain, {"UpdateDepositDetails": members}, values
+        )
+        args = (deposit.depositor, deposit.deposit_id, *message[2:], bytes(signed.signature))
+        call = {"from": RECIPIENT, "to": pool, "data": "0x" + abi.call(speed_up, *args).hex()}
+        return await desk.rpc("devnet", "eth_call", call, "latest")
+
+    assert await send_elsewhere(keeper) == "0x"
+    with pytest.raises(RpcError, match="reverted"):
+        await send_elsewhere(sender)
 
 
 @pytest.mark.parametrize("sold", ["USDC", "ETH"])
