@@ -55,7 +55,7 @@ class Desk:
         """
         if request.token_in == request.token_out:
             return None
-        if request.refund_account != request.sender:
+        if request.is_cross_chain and request.refund_account != request.sender:
             told = "LI.FI's routes pay back the sender alone, if they pay back"
             raise InvalidRequest(
                 f"refundAddress: {told}.",
