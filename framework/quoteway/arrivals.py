@@ -1,16 +1,18 @@
-"""What arrives on another chain: no simulation shows it, so the calldata is read instead.
+"""What arrives on another chain, and who is paid back when it does not: no simulation shows it, so the
+calldata is read instead.
 
 A provider that moves tokens to another chain says where in the decoded arguments the chain id, the recipient,
-the token and the minimum stand (``Arrival``); what stands there must be what was sealed.
+the token, the minimum and, where the function names one, the account of a refund stand (``Arrival``); what
+stands there must be what was sealed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quoteway.evm.address import ERC7528_NATIVE
-from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step
+from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step, SwapRequest
 
 Expect = Callable[[bool, str], None]
 
@@ -29,6 +31,28 @@ def check_arrivals(sealed: SealedQuote, build: Build, wrapped_native: Address | 
     for leg, arrival in zip(remote, build.arrivals, strict=True):
         expect(0 <= arrival.step < len(build.steps), "an arrival belongs to no transaction")
         _check(leg, arrival, build.steps[arrival.step], wrapped_native, expect)
+
+
+def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
+    """Holds the calldata against who is to be paid back.
+
+    Not every bridge lets one name that account. But where the caller asked for one, or the quote or the build
+    tells of one, it must stand in the calldata. (What the quote tells of is sealed as what the caller asked.)
+    """
+    request = sealed.request
+    if not isinstance(request, SwapRequest) or not request.is_cross_chain:
+        return
+    account, named = request.refund_account, 0
+    for arrival in build.arrivals:
+        if arrival.refund is not None:
+            found = _at(build.steps[arrival.step], arrival.refund)
+            expect(found == int(account, 16), "its calldata refunds another account")
+            named += 1
+    tracking = build.details.get("tracking")
+    told = tracking.get("refundAddress") if isinstance(tracking, Mapping) else None
+    expect(told in (None, account), "it tells of a refund to another account")
+    if told is not None or request.refund_to is not None:
+        expect(0 < named == len(build.arrivals), "it does not say where its calldata holds who is refunded")
 
 
 def _check(leg: Leg, arrival: Arrival, step: Step, wrapped_native: Address | None, expect: Expect) -> None:

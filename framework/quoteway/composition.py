@@ -171,6 +171,7 @@ class SwapThenBridge(Provider):
             recipient=request.sender,
             # All calls go out as one: a signature could not be put in between.
             permit2_signature=False,
+            refund_to=None,
         )
         # Half of the time that is left: a slow provider of swaps must not take the transfer's.
         left_s = ends_at - time.monotonic()

@@ -1,9 +1,9 @@
 """The last check on everything a provider returns: what does not pass here reaches no client.
 
 Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders,
-minimums, and who gets what on another chain. ``check_simulation`` reads what the ordered run did on the
-chain's state: nobody's assets moved but those the quote names, the recipient got at least the minimum, no
-allowance was left behind.
+minimums, who gets what on another chain, and who is refunded if nobody does. ``check_simulation`` reads what
+the ordered run did on the chain's state: nobody's assets moved but those the quote names, the recipient got
+at least the minimum, no allowance was left behind.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quoteway import opaque
-from quoteway.arrivals import check_arrivals
+from quoteway.arrivals import check_arrivals, check_refund
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
 from quoteway.evm.address import checksum
@@ -135,6 +135,9 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(_same_token(got.token, request.token_out), "it buys another token than asked")
     expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
     expect(got.account == request.recipient, "it pays another recipient than asked")
+    refund = quote.details.get("refund")
+    promised = refund.get("address") if isinstance(refund, Mapping) else request.refund_account
+    expect(promised == request.refund_account, "it promises the refund to another account than asked")
     expect(got.amount_min is not None, "it states no minimum")
     floor = got.amount * (10_000 - request.slippage_bps) // 10_000
     minimum = got.amount_min or 0
@@ -203,6 +206,7 @@ def check_build(
             expect(held, "its calldata does not hold the quoted minimum")
     if build.arrivals or not opaque.is_opaque(build):  # of opaque calldata the words were searched already
         check_arrivals(sealed, build, wrapped_native_out, expect)
+    check_refund(sealed, build, expect)
     latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
     expect(
         build.deadline is None or now < build.deadline <= latest,

@@ -227,6 +227,7 @@ class SwapRequest:
     """Sell exactly ``amount_in`` base units of ``token_in``; also the request of a bridge transfer.
 
     ``permit2_signature`` asks for the Permit2 allowance as typed data to sign rather than as a transaction.
+    ``refund_to`` is who is paid back when a transfer to another chain does not arrive; None: the sender.
     """
 
     chain_id: int
@@ -238,10 +239,16 @@ class SwapRequest:
     recipient: Address
     slippage_bps: int
     permit2_signature: bool = False
+    refund_to: Address | None = None
 
     @property
     def is_cross_chain(self) -> bool:
         return self.chain_id != self.to_chain_id
+
+    @property
+    def refund_account(self) -> Address:
+        """Who is paid back on the origin chain."""
+        return self.sender if self.refund_to is None else self.refund_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,7 +570,8 @@ class Arrival:
     Each member is a path into the step's decoded arguments: the argument's index, then the index of each
     struct member or array item below it; of an opaque call, into its reading. The paths are the provider's
     own knowledge of the function, never an upstream's word; the guard compares what stands there with the
-    sealed quote.
+    sealed quote. ``refund`` is where the account stands that is paid back if nothing arrives; None: the
+    function names none.
     """
 
     step: int
@@ -571,6 +579,7 @@ class Arrival:
     recipient: tuple[int, ...]
     token: tuple[int, ...]
     amount_min: tuple[int, ...]
+    refund: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

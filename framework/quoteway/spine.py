@@ -423,7 +423,10 @@ class Spine:
 def _consent(
     capability: Capability, provider: str, request: Request, quote: Quote, now: int, until: int
 ) -> SealedQuote:
-    """What of a quote its token is to hold."""
+    """What of a quote its token is to hold; the account of a refund that it promises as one that was asked
+    for."""
+    if isinstance(request, SwapRequest) and request.is_cross_chain and "refund" in quote.details:
+        request = replace(request, refund_to=request.refund_account)
     return SealedQuote(
         capability,
         provider,

@@ -248,6 +248,30 @@ def test_arrivals_of_opaque_calldata_are_looked_up_in_its_reading():
     refused(replace(HONEST_FAR, arrivals=(arrival,)), "pays out on chain", SEALED_FAR)
 
 
+def test_who_asks_for_another_refund_is_shown_where_it_stands_or_refused():
+    declaration = (
+        "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes32 refund)"
+    )
+    places = Arrival(0, chain_id=(0, 1), recipient=(0, 0), token=(1,), amount_min=(2,), refund=(3,))
+    request = replace(SEALED_FAR.request, refund_to=DIAMOND)
+    other = replace(SEALED_FAR, request=request)
+    refused(HONEST_FAR, "who is refunded", other)
+    for account, sealed, finding in (
+        (USER, SEALED_FAR, None),
+        (DIAMOND, other, None),
+        (THIEF, SEALED_FAR, "refunds another"),
+        (USER, other, "refunds another"),
+    ):
+        args = [(FRIEND, 10), FAR.address, MINIMUM_FAR, bytes(12) + bytes.fromhex(account[2:])]
+        build = opaque(abi.encode_call(declaration, args), SEALED_FAR, arrivals=(places,))
+        read = abi.opaque_call(build.steps[0].data, [declaration])
+        build = replace(build, steps=(replace(build.steps[0], decoded=read),))
+        if finding is None:
+            check(build, sealed)
+        else:
+            refused(build, finding, sealed)
+
+
 def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
     sealed = sealed_for(WETH, 0)
     refused(opaque(SWAP.encode([0, FRIEND, b""]), sealed), "minimum of nothing", sealed)

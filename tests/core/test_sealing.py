@@ -156,7 +156,7 @@ def test_what_was_sealed_comes_back(quote):
 def test_every_member_of_every_request_survives():
     """A member added to a request but not to the token would be lost without a word."""
     filled = [
-        SwapRequest(1, 10, USDC, ETHER, MAX_UINT256, USER, NATIVE, 77, permit2_signature=True),
+        SwapRequest(1, 10, USDC, ETHER, MAX_UINT256, USER, NATIVE, 77, True, NATIVE),
         PoolRequest("1:0xab", 1, "add", NATIVE, MAX_UINT256, USER, NATIVE, 9, -887272, 887272, "7"),
         VaultRequest("1:0xab", 1, "deposit", NATIVE, MAX_UINT256, USER, NATIVE, 9, "carry", USER),
         DeployRequest(1, NATIVE, USER, "carry", NATIVE),
@@ -166,6 +166,19 @@ def test_every_member_of_every_request_survives():
         assert all(getattr(request, f.name) is not None for f in fields(request))
         token = seal.seal(swap_quote(request=request)).token
         assert seal.open(Capability.SWAP, token).request == request
+
+
+def test_a_token_from_before_refund_addresses_is_read():
+    """Nine members then; the refund was the sender's."""
+    known = sealer().seal(swap_quote())
+    claims = jwt.decode(known.token, options={"verify_signature": False})
+    packed = claims.pop("z", None)
+    content = claims.pop("q", None) or json.loads(zlib.decompress(base64.urlsafe_b64decode(packed + "==")))
+    assert content[1][1].pop() is None
+    older = KeyRing([("a", KEY)]).sign({**claims, "q": content}, "qw-quote+jwt")
+    opened = sealer().open(Capability.SWAP, older)
+    assert replace(opened, token=known.token) == known
+    assert opened.request.refund_account == opened.request.sender
 
 
 def test_a_plan_comes_back_to_the_builder_the_same_with_and_without_a_token():

@@ -134,12 +134,19 @@ class ToyBridge(Wrapping, BridgeProvider):
         (given,), (got,) = sealed.inputs, sealed.outputs
         at = sealed.block.timestamp
         args = [
-            *(given.account, got.account, self.weth, got.token.address, given.amount, got.amount_min),
+            *(
+                sealed.request.refund_account,
+                got.account,
+                self.weth,
+                got.token.address,
+                given.amount,
+                got.amount_min,
+            ),
             *(got.token.chain_id, NATIVE, at, at + 3600, 0, b""),
         ]
         made = await super().build(sealed)
         step = replace(made.steps[0], to=self.pool, data=SEND.encode(args), decoded=SEND.describe(args))
-        arrival = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,))
+        arrival = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
         return replace(made, steps=(step,), arrivals=(arrival,))
 
     def contracts(self, chain_id):

@@ -35,6 +35,7 @@ async def test_swap_quote(toys, contract):
     assert [warning["code"] for warning in body["warnings"]] == ["high_slippage"]
     assert [(a["provider"], a["outcome"]) for a in body["attempts"]] == [("toy-swaps", "quoted")]
     assert body["request"]["toAddress"] == WALLET
+    assert body["request"]["refundAddress"] is None
     assert len(body["quoteId"]) < 4096
 
 
@@ -143,6 +144,14 @@ async def test_bridge_runs_on_the_same_spine(toys, contract, refused):
     refused(await toys.post(f"/v2/swaps/{quote['quoteId']}/action"), 404, "not_found", "quote_invalid")
     swap = (await quote_swap(toys)).body
     refused(await toys.post(f"/v2/bridges/{swap['quoteId']}/action"), 404, "not_found", "quote_invalid")
+
+    assert quote["request"]["refundAddress"] == WALLET
+    asked = {**body, "amount": "7", "address": WALLET, "refundAddress": OTHER.lower()}
+    other = contract.check("createBridgeQuote", await toys.post("/v2/bridges/quote", asked))
+    assert other["request"]["refundAddress"] == OTHER
+    answer = await toys.post(f"/v2/bridges/{other['quoteId']}/action")
+    action_of_other = contract.check("createBridgeAction", answer)
+    assert action_of_other["steps"][0]["decoded"]["args"][0]["value"] == OTHER
 
     body = {**body, "fromToken": toys.weth, "toToken": ETH}
     answer = await toys.post("/v2/bridges/quote", {**body, "amount": "7", "address": WALLET})

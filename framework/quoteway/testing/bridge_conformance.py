@@ -18,10 +18,12 @@ from quoteway import (
     MAX_UINT256,
     NATIVE,
     Address,
+    Arrival,
     BridgeProvider,
     Build,
     Capability,
     DecodedCall,
+    InvalidRequest,
     Leg,
     Reason,
     SealedQuote,
@@ -133,6 +135,19 @@ class BridgeConformance:
         honest = await self.honest(gateway, provider, cases[0])
         assert (await provider.build(honest.sealed)).steps == honest.build.steps
 
+    async def test_another_refund_address_is_honoured_or_refused(
+        self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        request = replace(cases[0], refund_to=cases[0].recipient)
+        try:
+            honest = await self.honest(gateway, provider, request)
+        except InvalidRequest as error:
+            refused = [field.path for field in error.fields]
+        else:
+            refused = ["refundAddress"]
+            honest.check(honest.build)
+        assert refused == ["refundAddress"]
+
     async def test_no_route_is_said_in_the_words_of_the_gateway(
         self, provider: Any, no_route: SwapRequest | None
     ) -> None:
@@ -184,7 +199,7 @@ class BridgeConformance:
             quote = await provider.quote(request)
             (paid,), (got,) = quote.inputs, quote.outputs
             below = got.amount * (10_000 - request.slippage_bps) // 10_000 - 1
-            for name, changes in {
+            told: dict[str, dict[str, Any]] = {
                 "another recipient": {"outputs": (replace(got, account=THIEF),)},
                 "another payer": {"inputs": (replace(paid, account=THIEF),)},
                 "another chain": {"outputs": (_of(got, chain_id=_OTHER_CHAIN),)},
@@ -193,7 +208,9 @@ class BridgeConformance:
                 "a minimum below the slippage": {"outputs": (replace(got, amount_min=below),)},
                 "a larger amount": {"inputs": (replace(paid, amount=paid.amount + 1),)},
                 "another spender": {"spends": (Spend(paid.token.address, paid.amount, THIEF),)},
-            }.items():
+                "another refund": {"details": {**quote.details, "refund": {"address": THIEF}}},
+            }
+            for name, changes in told.items():
                 try:
                     guard.check_quote(provider, request, replace(quote, **changes))
                 except guard.UnsafeAnswer:
@@ -212,6 +229,11 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
         ("calldata with a lower minimum", {minimum}, minimum - 1),
         ("calldata that pays another token", _forms(honest), int(THIEF, 16)),
     ]
+    for arrival in build.arrivals:
+        if arrival.refund is not None:
+            yield "calldata that refunds another account", _with_argument(build, arrival, THIEF)
+    tracking = {**build.details.get("tracking", {}), "refundAddress": THIEF}
+    yield "another refund told of", replace(build, details={**build.details, "tracking": tracking})
     for name, told, instead in words:
         lie = _with_words(build, told, instead)
         if lie is None and name.endswith("another token") and got.token.is_native:
@@ -255,6 +277,25 @@ def _forms(honest: Honest) -> set[int]:
     if not token.is_native:
         return {int(token.address, 16)}
     return {int(honest.wrapped_native_out, 16)} if honest.wrapped_native_out else set()
+
+
+def _with_argument(build: Build, arrival: Arrival, account: Address) -> Build:
+    """The build with another account where its calldata names who is refunded, described anew."""
+    step, path = build.steps[arrival.step], arrival.refund or ()
+    call = step.decoded.inner[0] if step.decoded.opaque else step.decoded
+    values = [_plain(argument.value) for argument in call.args]
+    place: Any = values
+    for index in path[:-1]:
+        place = place[index]
+    wide = len(place[path[-1]]) == 66
+    place[path[-1]] = "0x" + account[2:].rjust(64, "0") if wide else account
+    data = abi.function(call.signature).encode(values)
+    lie = replace(step, data=data, decoded=_described(step.decoded, data))
+    return replace(build, steps=tuple(lie if one is step else one for one in build.steps))
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _with_words(build: Build, told: set[int], instead: int) -> Build | None:

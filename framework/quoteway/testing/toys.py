@@ -25,6 +25,8 @@ from quoteway import (
     Capability,
     Context,
     DeployRequest,
+    FieldError,
+    InvalidRequest,
     Leg,
     Network,
     Pool,
@@ -34,6 +36,7 @@ from quoteway import (
     PriceSource,
     Provider,
     Quote,
+    Reason,
     Relay,
     RpcError,
     RpcUpstream,
@@ -492,6 +495,9 @@ class ListedRoutes(BridgeProvider):
         ]
 
     async def quote(self, request: SwapRequest) -> Quote | None:
+        if request.refund_account != request.sender:
+            finding = FieldError("refundAddress", Reason.CONFLICT, "this bridge knows no refund")
+            raise InvalidRequest("Refused: refundAddress.", reason=Reason.CONFLICT, fields=[finding])
         served = await self.routes(request.chain_id, request.to_chain_id)
         if not served or request.token_in.address != NATIVE or request.token_out.address != NATIVE:
             return None

@@ -194,6 +194,7 @@ def request_echo(request: Request, networks: Networks) -> Wire:
                 "amount": str(request.amount_in),
                 "address": request.sender,
                 "toAddress": request.recipient,
+                "refundAddress": request.refund_account if request.is_cross_chain else None,
                 "slippageBps": request.slippage_bps,
                 "approvalMode": "permit2-signature" if request.permit2_signature else "transactions",
             }

@@ -39,6 +39,7 @@ class Transfer(RequestSchema):
     to_address = AddressField()
     to_chain = NetworkField()
     to_token = AddressField(native=True, required=True)
+    refund_address = AddressField()
     provider = Text(max_length=64)
     approval_mode = Choice(*APPROVAL_MODES, load_default="transactions")
 
@@ -74,6 +75,20 @@ class SwapQuoteBody(Transfer):
         if not original.get("network") and not original.get("fromChain"):
             raise ValidationError(
                 {"network": [Refusal(Reason.MISSING, "is required unless fromChain is given")]}
+            )
+
+    @validates_schema(skip_on_field_errors=False)
+    def check_refund(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        origin, target = ends(data)
+        if origin is not None and origin == target and "refund_address" in data:
+            raise ValidationError(
+                {
+                    "refundAddress": [
+                        Refusal(
+                            Reason.CONFLICT, "is for two networks: a swap within one arrives or never happens"
+                        )
+                    ]
+                }
             )
 
     @validates_schema
@@ -123,6 +138,7 @@ def _request(
         recipient=body.get("to_address", sender),
         slippage_bps=body["slippage_bps"],
         permit2_signature=body["approval_mode"] == "permit2-signature",
+        refund_to=body.get("refund_address"),
     )
 
 

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import time
+from collections import Counter
 from pathlib import Path
 
 import aiohttp
 import pytest
+import quoteway_across.route_limits
 from aiohttp import web
 from quoteway import Reason, UpstreamError
 from quoteway_devnet.anvil import free_port
@@ -25,6 +27,9 @@ class Liar:
         self.honest_url = honest_url
         self.case = {}
         self.rows = []
+        self.limits_case = {}
+        self.limits_asked = Counter()
+        self.limits_now = self.limits_at_once = 0
         self.port = 0
 
     async def honest(self, path, query):
@@ -38,10 +43,23 @@ class Liar:
         return web.json_response(self.rows + await self.honest("available-routes", {}))
 
     async def fees(self, request):
-        case, status = self.case, self.case.get("status", 200)
+        return await self.play(self.case, "suggested-fees", request)
+
+    async def limits(self, request):
+        self.limits_asked[request.query_string] += 1
+        self.limits_now += 1
+        self.limits_at_once = max(self.limits_at_once, self.limits_now)
+        try:
+            await asyncio.sleep(self.limits_case.get("after_s", 0))
+            return await self.play(self.limits_case, "limits", request)
+        finally:
+            self.limits_now -= 1
+
+    async def play(self, case, path, request):
+        status = case.get("status", 200)
         match case.get("body"):
             case None:
-                answer = await self.honest("suggested-fees", request.query)
+                answer = await self.honest(path, request.query)
                 shifts = case.get("shifts", {}).items()
                 shifted = {name: str(int(answer[name]) + by) for name, by in shifts}
                 return web.json_response(answer | case.get("changes", {}) | shifted)
@@ -69,6 +87,7 @@ async def liar(relayer):
     liar, app = Liar(relayer.api_url), web.Application()
     app.router.add_get("/api/available-routes", liar.routes)
     app.router.add_get("/api/suggested-fees", liar.fees)
+    app.router.add_get("/api/limits", liar.limits)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -129,3 +148,115 @@ async def test_a_service_that_is_down_is_a_502_at_once(fresh_devnet, make_desk):
     assert await desk.bridge.healthy() is False
     with pytest.raises(UpstreamError):
         await desk.bridge.routes(None, None)
+
+
+# --- limits -----------------------------------------------------------------------------------------------
+
+NO_LIMITS = [
+    {"body": "<html>no JSON</html>"},
+    {"body": "NESTED"},
+    {"body": "[]"},
+    {"body": "null"},
+    {"body": "{}"},
+    {"body": '{"minDeposit": "1"}'},
+    {"body": '{"maxDeposit": "1"}'},
+    {"body": "evil-marker", "status": 500},
+    {"body": '{"code": "ROUTE_NOT_ENABLED"}', "status": 400},
+    {"body": '{"minDeposit": "1", "maxDeposit": "2"}', "status": 203},
+    {"body": "", "status": 302},
+    {"body": "HANGS_UP"},
+    {"body": "HUGE"},
+    {"body": "SILENT"},
+    {"body": "DRIPS"},
+    *(
+        {"changes": {member: value}}
+        for member in ("minDeposit", "maxDeposit")
+        for value in ("-1", -1, 1.5, "1.5", "1e9", "", " 1", "0x10", "01", True, None, [], str(2**256))
+    ),
+]
+
+
+def bounds(routes):
+    return {(route.min_amount, route.max_amount) for route in routes}
+
+
+async def test_no_bad_answer_about_limits_costs_or_holds_the_list(fresh_devnet, liar, make_desk):
+    for case in NO_LIMITS:
+        liar.limits_case, liar.limits_at_once = case, 0
+        desk = await make_desk(fresh_devnet, liar.port)
+        await desk.bridge.routes(31337, None)
+        began = time.monotonic()
+        routes = await desk.bridge.routes(31337, 31338)
+        assert time.monotonic() - began < 1.0, case
+        assert liar.limits_at_once, case
+        assert len(routes) == 7 + 3, case
+        assert bounds(routes) == {(None, None)}, case
+        assert await desk.bridge.healthy() is True, case
+
+
+async def test_one_route_without_limits_costs_the_others_nothing(fresh_devnet, liar, make_desk):
+    desk = await make_desk(fresh_devnet, liar.port)
+    usdc = desk.token("USDC").address
+    play = liar.play
+
+    async def all_but_one(case, path, request):
+        if path == "limits" and request.query["inputToken"] == usdc:
+            await asyncio.sleep(30)
+        return await play(case, path, request)
+
+    liar.play = all_but_one
+    began = time.monotonic()
+    routes = await desk.bridge.routes(31337, 31338)
+    assert time.monotonic() - began < 1.0
+    assert {route.from_token.symbol for route in routes if route.max_amount is None} == {"USDC"}
+
+
+async def test_limits_that_come_late_are_there_the_next_time(fresh_devnet, liar, make_desk):
+    liar.limits_case = {"after_s": 1.0}
+    desk = await make_desk(fresh_devnet, liar.port)
+    assert bounds(await desk.bridge.routes(31337, 31338)) == {(None, None)}
+    await asyncio.sleep(0.5)
+    assert None not in {bound for pair in bounds(await desk.bridge.routes(31337, 31338)) for bound in pair}
+    assert set(liar.limits_asked.values()) == {1}
+
+
+async def test_nothing_can_be_sent_where_the_most_is_below_the_least(fresh_devnet, liar, make_desk):
+    liar.limits_case = {"changes": {"minDeposit": "7", "maxDeposit": "6"}}
+    desk = await make_desk(fresh_devnet, liar.port)
+    assert bounds(await desk.bridge.routes(31337, 31338)) == {(7, 0)}
+
+
+async def test_limits_are_asked_for_between_two_named_networks_and_kept(
+    fresh_devnet, liar, make_desk, monkeypatch
+):
+    monkeypatch.setattr(quoteway_across.route_limits, "KEPT_S", 1.0)
+    desk = await make_desk(fresh_devnet, liar.port)
+    for ends in ((None, None), (31337, None), (None, 31338), (31337, 31337)):
+        assert bounds(await desk.bridge.routes(*ends)) <= {(None, None)}
+    assert not liar.limits_asked
+    lists = await asyncio.gather(*(desk.bridge.routes(31337, 31338) for _ in range(5)))
+    assert all(found == lists[0] for found in lists)
+    assert (None, None) not in bounds(lists[0])
+    assert sorted(liar.limits_asked.values()) == [1] * 7
+    liar.limits_case = {"changes": {"minDeposit": "7"}}
+    assert await desk.bridge.routes(31337, 31338) == lists[0]
+    await asyncio.sleep(1.0)
+    assert {low for low, _ in bounds(await desk.bridge.routes(31337, 31338))} == {7}
+    assert sorted(liar.limits_asked.values()) == [2] * 7
+
+
+async def test_limits_are_asked_for_by_the_handful_and_not_for_ever(fresh_devnet, liar, make_desk):
+    liar.rows = [
+        {
+            "originChainId": 31337,
+            "originToken": f"0x{number:040x}",
+            "destinationChainId": 31338,
+            "destinationToken": f"0x{number:040x}",
+        }
+        for number in range(0x1000, 0x1000 + 60)
+    ]
+    liar.limits_case = {"after_s": 0.05}
+    desk = await make_desk(fresh_devnet, liar.port)
+    assert len(await desk.bridge.routes(31337, 31338)) == 7 + 3
+    assert len(liar.limits_asked) == quoteway_across.route_limits.MAX_ROUTES
+    assert liar.limits_at_once == quoteway_across.route_limits.MAX_REQUESTS

@@ -6,7 +6,7 @@ from aiohttp import web
 from quoteway.config import LimitsConfig
 from quoteway.serve import make_runner
 from quoteway.web.app import make_app
-from transfers import RECIPIENT, SENDER
+from transfers import KEEPER, RECIPIENT, SENDER
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -59,6 +59,8 @@ async def test_a_transfer_from_its_route_to_its_arrival(client):
     desk = client.desk
     status, page = await client.get("/v2/bridges/routes?fromChain=devnet&toChain=devnet-l2&limit=200")
     assert status == 200
+    assert all(0 < int(row["minAmount"]) < int(row["maxAmount"]) for row in page["data"])
+    assert {row["estimatedSeconds"] for row in page["data"]} == {None}
     pair = {(row["fromToken"]["symbol"], row["toToken"]["symbol"]) for row in page["data"]}
     assert ("USDC", "USDC") in pair
     status, quote = await client.post("/v2/bridges/quote", body(desk))
@@ -92,6 +94,22 @@ async def test_a_transfer_from_its_route_to_its_arrival(client):
     assert (status, answer["status"], answer["originChainId"]) == (200, "filled", 31337)
     assert answer["fillHash"].startswith("0x")
     assert await desk.balance(request.token_out, RECIPIENT) == int(quote["outputs"][0]["amount"])
+
+
+@pytest.mark.parametrize("path", ["bridges", "swaps"])
+async def test_the_refund_address_is_echoed_quoted_sealed_and_tracked(client, path):
+    asked = body(client.desk, refundAddress=KEEPER.lower())
+    status, quote = await client.post(f"/v2/{path}/quote", asked)
+    assert status == 200
+    assert (quote["request"]["refundAddress"], quote["refund"]["address"]) == (KEEPER, KEEPER)
+    assert [warning["code"] for warning in quote["warnings"]] == ["refund_address_controls_deposit"]
+    status, action = await client.post(f"/v2/{path}/{quote['quoteId']}/action")
+    assert status == 201
+    assert action["tracking"]["refundAddress"] == KEEPER
+    depositor = action["steps"][-1]["decoded"]["args"][0]
+    assert (depositor["name"], depositor["value"]) == ("depositor", KEEPER)
+    status, quote = await client.post(f"/v2/{path}/quote", body(client.desk))
+    assert (quote["request"]["refundAddress"], quote["refund"]["address"]) == (SENDER, SENDER)
 
 
 async def test_a_swap_between_networks_is_the_same_transfer(client):
@@ -133,6 +151,10 @@ async def test_what_a_client_can_get_wrong(client):
         ({"toAddress": far.contracts["SpokePool"]}, 422, "conflict"),
         ({"toAddress": far.token("USDC").address}, 422, "conflict"),
         ({"toAddress": "0x12"}, 422, "invalid_format"),
+        ({"refundAddress": near.contracts["SpokePool"]}, 422, "conflict"),
+        ({"refundAddress": near.token("USDC").address}, 422, "conflict"),
+        ({"refundAddress": zero}, 422, "out_of_range"),
+        ({"refundAddress": "0x12"}, 422, "invalid_format"),
         ({"toAddress": SENDER[:-1] + "7"}, 422, None),
         (
             {"fromToken": "native", "toToken": "native", "toAddress": far.contracts["Multicall3"]},

@@ -7,7 +7,7 @@ from quoteway_across.spoke_pool import read_deposit
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.relayer import Relayer
-from transfers import RECIPIENT, SENDER
+from transfers import KEEPER, RECIPIENT, SENDER
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -75,6 +75,30 @@ async def test_what_nobody_fills_is_paid_back(own_devnet, make_desk, sold):
         await asyncio.sleep(0.5)
         assert (await desk.track(request, sent))["status"] == "refunded"
         assert await desk.balance(request.token_out, RECIPIENT) == 0
+
+
+@pytest.mark.parametrize("sold", ["USDC", "ETH"])
+async def test_a_refund_goes_to_the_account_that_was_named_for_it(own_devnet, make_desk, sold):
+    """The sender pays, another account is the depositor: the contract's own settlement pays that one back."""
+    with Relayer.running(own_devnet) as relayer:
+        desk = await make_desk(own_devnet, relayer.port)
+        relayer.behave(filling=False)
+        amount = 10**9 if sold == "USDC" else 10**18
+        request = desk.request(sold, amount, refund_to=KEEPER)
+        back = desk.token("WETH" if sold == "ETH" else sold)
+        held = await desk.balance(request.token_in, SENDER)
+        wrapped = await desk.balance(back, SENDER)
+        assert await desk.balance(back, KEEPER) == 0
+        _, sent = await desk.deposit(request)
+        await desk.until(request, sent, "fill_pending")
+        for slug in ("devnet", "devnet-l2"):
+            await mine(desk, slug, seconds=7_300)
+        _, answer = await desk.until(request, sent, "refunded")
+        refund = {"chainId": 31337, "token": back.address, "address": KEEPER, "amount": str(amount)}
+        assert answer["refund"] == refund
+        assert await desk.balance(back, KEEPER) == amount
+        assert held - await desk.balance(request.token_in, SENDER) >= amount  # and gas, of the coin
+        assert await desk.balance(back, SENDER) == (wrapped if sold == "ETH" else held - amount)
 
 
 async def test_what_is_not_mined_is_pending_and_what_is_not_known_is_unknown(desk):

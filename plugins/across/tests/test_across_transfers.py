@@ -3,10 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from eth_account import Account
 from quoteway import NATIVE, Capability, InvalidRequest, Reason, UpstreamError
-from quoteway_across.spoke_pool import DEPOSIT
+from quoteway_across.spoke_pool import DEPOSIT, read_deposit, word_of
+from quoteway_devnet import abi
+from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import RELAYER
-from transfers import RECIPIENT, SENDER, execute_random_transfers
+from quoteway_devnet.rpc import RpcError
+from transfers import KEEPER, RECIPIENT, SENDER, execute_random_transfers
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -98,6 +102,79 @@ async def test_who_would_not_get_what_was_asked_for_is_refused(desk):
         assert refusal.value.fields[0].path == member
 
 
+async def test_a_refund_address_that_would_lose_it_is_refused(desk):
+    near = desk.devnet.chains["devnet"].contracts
+    for sold, lost in (
+        ("USDC", near["SpokePool"]),
+        ("USDC", desk.token("USDC").address),
+        ("ETH", near["WETH9"]),
+        ("USDC", NATIVE),
+    ):
+        amount = 10**9 if sold == "USDC" else 10**18
+        with pytest.raises(InvalidRequest) as refusal:
+            await desk.quote(desk.request(sold, amount, refund_to=lost))
+        assert refusal.value.fields[0].path == "refundAddress"
+
+
+@pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])
+async def test_another_refund_address_is_the_depositor_and_said_everywhere(desk, capability):
+    request = desk.request(refund_to=KEEPER)
+    quoted = await desk.quote(request, capability)
+    action = await desk.action(quoted, capability)
+    said = dict(zip(DEPOSIT.names, DEPOSIT.decode(action.steps[-1].data), strict=True))
+    assert (said["depositor"], said["recipient"]) == (KEEPER, RECIPIENT)
+    assert quoted.quote.details["refund"]["address"] == KEEPER
+    assert action.details["tracking"]["refundAddress"] == KEEPER
+    assert f"get it back at {KEEPER}" in action.steps[-1].intent
+    for warnings in (quoted.quote.warnings, action.warnings):
+        assert [warning.code for warning in warnings] == ["refund_address_controls_deposit"]
+    assert (await desk.quote(desk.request(refund_to=SENDER), capability)).quote.warnings == ()
+
+
+async def test_the_depositor_and_not_who_pays_may_send_a_deposit_elsewhere(desk, relayer):
+    """What the warning beside another refund address is about, as the contract has it."""
+    keeper, sender = ACCOUNTS[5], next(one for one in ACCOUNTS if one.address == SENDER)
+    relayer.behave(filling=False)
+    request = desk.request(refund_to=keeper.address)
+    _, sent = await desk.deposit(request)
+    receipt = await desk.rpc("devnet", "eth_getTransactionReceipt", sent)
+    (log,) = [entry for entry in receipt["logs"] if len(entry["topics"]) == 4]
+    deposit = read_deposit(31337, log["topics"], bytes.fromhex(log["data"][2:]))
+    details = ("uint256 depositId", "uint256 originChainId", "uint256 updatedOutputAmount")
+    details += ("bytes32 updatedRecipient", "bytes updatedMessage")
+    message = (deposit.deposit_id, 31337, 1, word_of(KEEPER), b"")
+    members = [dict(zip(("type", "name"), member.split(), strict=True)) for member in details]
+    domain = {"name": "ACROSS-V2", "version": "1.0.0", "chainId": 31337}
+    pool = desk.devnet.chains["devnet"].contracts["SpokePool"]
+    speed_up = "speedUpDeposit(bytes32,uint256,uint256,bytes32,bytes,bytes)"
+
+    async def send_elsewhere(signer):
+        values = {member["name"]: value for member, value in zip(members, message, strict=True)}
+        signed = Account.sign_typed_data(
+            signer.private_key, domain, {"UpdateDepositDetails": members}, values
+        )
+        args = (deposit.depositor, deposit.deposit_id, *message[2:], bytes(signed.signature))
+        call = {"from": RECIPIENT, "to": pool, "data": "0x" + abi.call(speed_up, *args).hex()}
+        return await desk.rpc("devnet", "eth_call", call, "latest")
+
+    assert await send_elsewhere(keeper) == "0x"
+    with pytest.raises(RpcError, match="reverted"):
+        await send_elsewhere(sender)
+
+
+@pytest.mark.parametrize("sold", ["USDC", "ETH"])
+async def test_a_fill_is_the_same_whoever_would_be_refunded(desk, sold):
+    amount = 10**9 if sold == "USDC" else 10**18
+    request = desk.request(sold, amount, refund_to=KEEPER)
+    back = desk.token("WETH" if sold == "ETH" else sold)
+    kept = await desk.balance(back, KEEPER)
+    had = await desk.balance(request.token_out, RECIPIENT)
+    quoted, sent = await desk.deposit(request)
+    await desk.until(request, sent, "filled")
+    assert await desk.balance(request.token_out, RECIPIENT) - had == quoted.quote.outputs[0].amount
+    assert await desk.balance(back, KEEPER) == kept
+
+
 async def test_contracts_are_paid_the_wrapped_coin(desk):
     vault = desk.devnet.chains["devnet-l2"].contracts["Multicall3"]
     request = desk.request("ETH", 10**18, "WETH", recipient=vault)
@@ -127,6 +204,32 @@ async def test_terms_that_have_run_out_are_called_that(desk, changes):
     with pytest.raises(UpstreamError, match="run out") as refusal:
         await desk.bridge.build(replace(sealed, plan=plan))
     assert refusal.value.reason is Reason.PRICE_MOVED
+
+
+@pytest.mark.parametrize("ends", [(31337, 31338), (31338, 31337)])
+async def test_the_limits_of_a_route_are_the_edge_of_its_quotes(desk, ends):
+    slug = "devnet" if ends[0] == 31337 else "devnet-l2"
+    routes = await desk.bridge.routes(*ends)
+    assert {route.estimated_seconds for route in routes} == {None}
+    for route in routes:
+        sold, got = route.from_token.symbol, route.to_token.symbol
+        if got == "WETH":
+            continue  # paid to contracts alone, or as the coin
+        low, high = route.min_amount, route.max_amount
+        assert 0 < low < high
+        for amount, reason in (
+            (low - 1, Reason.AMOUNT_TOO_LOW),
+            (low, None),
+            (high, None),
+            (high + 1, Reason.AMOUNT_TOO_HIGH),
+        ):
+            request = desk.request(sold, amount, got, slug)
+            if reason is None:
+                assert (await desk.quote(request)).quote.inputs[0].amount == amount
+                continue
+            with pytest.raises(UpstreamError) as refusal:
+                await desk.quote(request)
+            assert refusal.value.reason is reason, (sold, amount)
 
 
 async def test_routes_are_listed_both_ways_and_for_the_coin(desk):

@@ -26,6 +26,8 @@ CHAIN_IDS = {chain.slug: chain.chain_id for chain in CHAINS}
 SLUGS = {chain_id: slug for slug, chain_id in CHAIN_IDS.items()}
 SENDER = ACCOUNTS[3].address
 RECIPIENT = "0x3333333333333333333333333333333333333333"
+KEEPER = "0x4444444444444444444444444444444444444444"
+"""Who may be named for a refund: an account with nothing."""
 STATES = ("origin_pending", "origin_confirmed", "fill_pending", "filled")
 
 

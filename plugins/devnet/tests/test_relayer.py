@@ -136,6 +136,30 @@ def test_limits_are_the_edge(relayer, fresh):
     assert [fees(relayer, fresh, amount=a)[0] for a in (low - 1, low, high, high + 1)] == [400, 200, 200, 400]
 
 
+@pytest.mark.parametrize("symbol", ["USDC", "WETH"])
+def test_the_limits_of_a_route_are_those_of_its_fees(relayer, fresh, symbol):
+    query = {
+        "inputToken": fresh.chains["devnet"].token(symbol).address,
+        "outputToken": fresh.chains["devnet-l2"].token(symbol).address,
+        "originChainId": 31337,
+        "destinationChainId": 31338,
+    }
+    status, limits = ask(relayer, "/api/limits", **query)
+    assert status == 200
+    low, high = int(limits["minDeposit"]), int(limits["maxDeposit"])
+    edge = (low - 1, low, high, high + 1)
+    assert [fees(relayer, fresh, symbol, amount)[0] for amount in edge] == [400, 200, 200, 400]
+    assert fees(relayer, fresh, symbol, high)[1]["limits"] == limits
+    relayer.behave(liquid=False)
+    assert ask(relayer, "/api/limits", **query)[1]["maxDeposit"] == "0"
+    for asked, code in (
+        (query | {"outputToken": RECIPIENT}, "ROUTE_NOT_ENABLED"),
+        ({"inputToken": query["inputToken"]}, "MISSING_PARAM"),
+    ):
+        status, answer = ask(relayer, "/api/limits", **asked)
+        assert (status, answer["code"]) == (400, code)
+
+
 def test_a_deposit_is_filled_and_an_exclusive_one_too(relayer, fresh):
     _, terms = fees(relayer, fresh)
     deposit(fresh, terms)

@@ -1,6 +1,7 @@
 """What LI.FI answers, from case files, over a real socket: quoted, or an error in the gateway's words."""
 
 import json
+import re
 import time
 
 import pytest
@@ -375,3 +376,26 @@ def test_known_functions_have_the_selectors_of_the_diamond():
     assert found["swapTokensMultipleV3ERC20ToNative"] == "2c57e884"
     assert found["swapTokensMultipleV3NativeToERC20"] == "736eac0b"
     assert found["swapTokensGeneric"] == "4630a0d8"
+    assert found["startBridgeTokensViaAcrossV4"] == "a1f1ce43"
+    assert found["swapAndStartBridgeTokensViaAcrossV4"] == "1794958f"
+
+
+def test_the_places_of_an_across_transfer_are_those_of_its_members():
+    from quoteway_lifi.calls import ARRIVALS, DECLARATIONS
+
+    (declared,) = (text for text in DECLARATIONS if text.startswith("startBridgeTokensViaAcrossV4"))
+    structs = re.findall(r"\(([^()]+)\)", declared)
+    members = [[member.split()[1] for member in struct.split(", ")] for struct in structs]
+    places = ARRIVALS["startBridgeTokensViaAcrossV4"]
+    found = {
+        name: members[path[0]][path[1]]
+        for name in ("chain_id", "recipient", "token", "amount_min", "refund")
+        if (path := getattr(places, name))
+    }
+    assert found == {
+        "chain_id": "destinationChainId",
+        "recipient": "receiverAddress",
+        "token": "receivingAssetId",
+        "amount_min": "outputAmount",
+        "refund": "refundAddress",
+    }

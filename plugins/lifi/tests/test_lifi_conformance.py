@@ -2,12 +2,13 @@
 that looks away."""
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 import quoteway_lifi
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi
-from quoteway import NATIVE, Capability, Endpoint, Network, SwapRequest, Token, guard
+from quoteway import NATIVE, Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest, Token, guard
 from quoteway.testing.bridge_conformance import BridgeConformance
 from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
@@ -75,6 +76,17 @@ class TestLifiTransfers(BridgeConformance):
 
 class TestLifiSwapsAcrossChains(TestLifiTransfers):
     capability = Capability.SWAP
+
+
+async def test_another_refund_address_is_refused_since_nobody_could_honour_it(fresh_devnet, make_gateway):
+    case = transfer(fresh_devnet.chains["devnet"], fresh_devnet.chains["devnet-l2"], "USDC", 10**9)
+    async with lifi_of(fresh_devnet, make_gateway) as gateway:
+        for capability in (Capability.BRIDGE, Capability.SWAP):
+            with pytest.raises(InvalidRequest) as refusal:
+                await gateway.spine.quote(capability, replace(case, refund_to=FRIEND))
+            (field,) = refusal.value.fields
+            assert (field.path, field.reason) == ("refundAddress", Reason.CONFLICT)
+            await gateway.spine.quote(capability, replace(case, refund_to=USER))
 
 
 @pytest.mark.parametrize("looks_away", ["_check_step", "_check_spends", "_check_legs", "opaque"])

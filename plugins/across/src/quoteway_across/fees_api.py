@@ -1,7 +1,8 @@
-"""The bridge's HTTP API: routes, and suggested fees for one deposit.
+"""The bridge's HTTP API: routes, their limits, and suggested fees for one deposit.
 
-``GET /available-routes`` and ``GET /suggested-fees`` as app.across.to/api documents them. What it answers is
-an upstream's word: read member by member, checked against the request and our own registry, never echoed.
+``GET /available-routes``, ``GET /limits`` and ``GET /suggested-fees`` as app.across.to/api documents them.
+What it answers is an upstream's word: read member by member, checked against the request and our own
+registry, never echoed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 import aiohttp
 import orjson
-from quoteway import NATIVE, Address, Context, Reason, UpstreamError
+from quoteway import MAX_UINT256, NATIVE, Address, Context, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from yarl import URL
 
@@ -44,6 +45,14 @@ class SuggestedFees:
     spoke_pool: Address
     estimated_seconds: int
     amount_too_low: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The least and the most that one deposit may put in, in base units; a most of 0: nothing now."""
+
+    min_deposit: int
+    max_deposit: int
 
 
 class FeesApi:
@@ -97,16 +106,8 @@ class FeesApi:
 
         Raises UpstreamError: amount_too_low, amount_too_high, provider_timeout, provider_error.
         """
-        origin, token_in, destination, token_out = route
-        query = {
-            "inputToken": token_in,
-            "outputToken": token_out,
-            "originChainId": str(origin),
-            "destinationChainId": str(destination),
-            "amount": str(amount),
-            "recipient": recipient,
-        }
-        answer = await self._get("suggested-fees", query)
+        query = {"amount": str(amount), "recipient": recipient}
+        answer = await self._get("suggested-fees", _ends(route) | query)
         if answer is None:
             return None
         exclusive = answer.get("exclusiveRelayer") if isinstance(answer, dict) else None
@@ -120,6 +121,18 @@ class FeesApi:
             estimated_seconds=_integer(answer, "estimatedFillTimeSec", missing=0),
             amount_too_low=answer.get("isAmountTooLow") is True,
         )
+
+    async def limits(self, route: Route) -> Limits | None:
+        """What ``route`` takes; None when the API does not say so, whatever the cause.
+
+        A list of routes is good without: no failure here counts against the API's health.
+        """
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                status, body = await self._exchange("limits", _ends(route))
+            return _limits(orjson.loads(body)) if status == 200 else None
+        except (aiohttp.ClientError, OSError, ValueError, UpstreamError):
+            return None
 
     async def _get(self, path: str, query: Mapping[str, str]) -> Any:
         """The answer's JSON; None when it says that there is no route. Raises UpstreamError."""
@@ -172,6 +185,23 @@ class FeesApi:
                 if len(body) > _MAX_BYTES:
                     raise ValueError("too large")
             return response.status, bytes(body)
+
+
+def _ends(route: Route) -> dict[str, str]:
+    origin, token_in, destination, token_out = route
+    return {
+        "inputToken": token_in,
+        "outputToken": token_out,
+        "originChainId": str(origin),
+        "destinationChainId": str(destination),
+    }
+
+
+def _limits(answer: Any) -> Limits:
+    least, most = _integer(answer, "minDeposit"), _integer(answer, "maxDeposit")
+    if max(least, most) > MAX_UINT256:
+        raise _unusable("a limit is no amount")
+    return Limits(least, most if most >= least else 0)
 
 
 def _integer(row: Any, member: str, *, missing: int | None = None) -> int:

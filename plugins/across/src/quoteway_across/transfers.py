@@ -20,6 +20,7 @@ from quoteway import (
     Gas,
     InvalidRequest,
     Leg,
+    Notice,
     Quote,
     Reason,
     SealedQuote,
@@ -34,7 +35,8 @@ from quoteway.evm.units import readable_units
 from yarl import URL
 
 from quoteway_across.deployments import Deployment, configured_deployments
-from quoteway_across.fees_api import FeesApi, Route, SuggestedFees
+from quoteway_across.fees_api import FeesApi, Limits, Route, SuggestedFees
+from quoteway_across.route_limits import RouteLimits
 from quoteway_across.spoke_pool import (
     DELEGATED_CODE,
     DEPOSIT,
@@ -51,8 +53,14 @@ ON_EXPIRY = (
     "the bridge's next settlement: usually within some hours, with nothing to be done. What was sent as the "
     "native coin comes back in its wrapped form."
 )
-# Where depositV3 says what arrives; all its arguments stand side by side.
-_ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,))
+# Where depositV3 says what arrives, and who is refunded: its depositor. The arguments stand side by side.
+_ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
+# SpokePool.speedUpDeposit: the depositor may change output amount, recipient and message by signature.
+_ANOTHER_DEPOSITOR = Notice(
+    "refund_address_controls_deposit",
+    "Across takes the refund address for the depositor: until the fill, its owner may sign another recipient "
+    "or a lower amount for this deposit. Name only an account that you trust with the whole of it.",
+)
 
 
 class Transfers:
@@ -66,6 +74,7 @@ class Transfers:
         self._apis: dict[URL, FeesApi] = {
             row.api: FeesApi(context, row.api, timeout_s) for row in self.deployments.values()
         }
+        self._limits = {base: RouteLimits(api) for base, api in self._apis.items()}
         self._buffers: dict[int, Buffers] = {}
 
     def chain(self, chain_id: int) -> Chain:
@@ -84,7 +93,8 @@ class Transfers:
     # --- routes -------------------------------------------------------------------------------------------
 
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """The routes between networks of this deployment. Raises UpstreamError."""
+        """The routes between networks of this deployment; with their limits where both ends are given, since
+        those take a request per route. Raises UpstreamError."""
         listed = await asyncio.gather(*(api.routes() for api in self._apis.values()))
         wanted = [
             (route, native)
@@ -94,7 +104,8 @@ class Transfers:
         ]
         ends = {end for route, _ in wanted for end in (route[:2], route[2:])}
         ends |= {(chain_id, NATIVE) for chain_id, _ in ends}
-        tokens = await self._tokens(ends)
+        named = [route for route, _ in wanted] if None not in (from_chain_id, to_chain_id) else []
+        tokens, limits = await asyncio.gather(self._tokens(ends), self._limits_of(named))
         rows = []
         for route, native in wanted:
             pairs = {(route[1], route[3])}
@@ -103,8 +114,16 @@ class Transfers:
             for token_in, token_out in sorted(pairs):
                 given, got = tokens.get((route[0], token_in)), tokens.get((route[2], token_out))
                 if given is not None and got is not None:
-                    rows.append(BridgeRoute(route[0], route[2], given, got, "across", True))
+                    known = limits.get(route)
+                    bounds = (known.min_deposit, known.max_deposit) if known else (None, None)
+                    rows.append(BridgeRoute(route[0], route[2], given, got, "across", True, *bounds))
         return rows
+
+    async def _limits_of(self, routes: Sequence[Route]) -> dict[Route, Limits]:
+        """All of one API: its routes lead between networks whose rows name it."""
+        if not routes:
+            return {}
+        return await self._limits[self.deployments[routes[0][0]].api].of(routes)
 
     def _serves(self, route: Route) -> bool:
         origin, destination = self.deployments.get(route[0]), self.deployments.get(route[2])
@@ -123,8 +142,9 @@ class Transfers:
     async def quote(self, request: SwapRequest) -> Quote | None:
         """The terms of a transfer; None without a route.
 
-        Raises InvalidRequest for a recipient that would not get what was asked for, UpstreamError when the
-        fee service fails, suggests terms that are refused, or the amount is out of bounds.
+        Raises InvalidRequest for a recipient that would not get what was asked for or a refund address that
+        would lose it, UpstreamError when the fee service fails, suggests terms that are refused, or the
+        amount is out of bounds.
         """
         origin = self.deployments.get(request.chain_id)
         destination = self.deployments.get(request.to_chain_id)
@@ -135,6 +155,8 @@ class Transfers:
         token_out = _deposited(request.token_out.address, destination)
         if token_in is None or token_out is None:
             return None
+        if request.refund_account in (NATIVE, origin.spoke_pool, token_in):
+            raise _refused("refundAddress", "tokens sent to this address would be lost")
         route = (origin.chain_id, token_in, destination.chain_id, token_out)
         if route not in await api.routes():
             return None
@@ -180,6 +202,7 @@ class Transfers:
             slippage_bps=request.slippage_bps,
             fees=(fee,),
             gas=Gas(DEPOSIT_GAS, _GAS_LIMIT, gas_price, None, cost),
+            warnings=_warnings(request),
             lifetime_s=max(1, until - max(now, block.timestamp)),
             details={
                 "estimatedSeconds": terms.estimated_seconds,
@@ -187,7 +210,7 @@ class Transfers:
                 "refund": {
                     "chainId": origin.chain_id,
                     "token": token_in,
-                    "address": request.sender,
+                    "address": request.refund_account,
                     "onExpiry": ON_EXPIRY,
                 },
             },
@@ -277,7 +300,7 @@ class Transfers:
             chain_id=request.chain_id,
             decoded=DEPOSIT.describe(args),
             description=f"Deposit {_name(given.token)} into the {LABEL} for chain {request.to_chain_id}",
-            intent=_intent(given, got, terms),
+            intent=_intent(given, got, terms, request.refund_account),
             target_label=LABEL,
         )
         return Build(
@@ -286,6 +309,7 @@ class Transfers:
             inputs=sealed.inputs,
             outputs=sealed.outputs,
             deadline=deadline,
+            warnings=_warnings(request),
             arrivals=(_ARRIVAL,),
             details={
                 "tracking": {
@@ -293,7 +317,7 @@ class Transfers:
                     "originChainId": request.chain_id,
                     "destinationChainId": request.to_chain_id,
                     "expectedSeconds": terms.estimated_seconds,
-                    "refundAddress": request.sender,
+                    "refundAddress": request.refund_account,
                 }
             },
         )
@@ -306,7 +330,7 @@ def _deposited(token: Address, deployment: Deployment) -> Address | None:
 
 def _arguments(request: SwapRequest, terms: Terms, plan: Mapping[str, Any]) -> list[Any]:
     return [
-        request.sender,
+        request.refund_account,
         request.recipient,
         plan["in"],
         plan["out"],
@@ -337,11 +361,15 @@ def _fee(request: SwapRequest, amount_out: int) -> Fee:
     return Fee("Across relayer and liquidity pool", "bridge", request.token_in, amount, True, bps)
 
 
-def _intent(given: Leg, got: Leg, terms: Terms) -> str:
+def _warnings(request: SwapRequest) -> tuple[Notice, ...]:
+    return () if request.refund_account == request.sender else (_ANOTHER_DEPOSITOR,)
+
+
+def _intent(given: Leg, got: Leg, terms: Terms, refunded: Address) -> str:
     until = datetime.fromtimestamp(terms.fill_deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return (
         f"Send exactly {_amount(given)} by Across for exactly {_amount(got)} to {got.account} on chain "
-        f"{got.token.chain_id} until {until}, or get it back at {given.account}"
+        f"{got.token.chain_id} until {until}, or get it back at {refunded}"
     )
 
 

@@ -1,4 +1,5 @@
-"""The relayer's prices as the bridge's HTTP API: ``/api/suggested-fees`` and ``/api/available-routes``.
+"""The relayer's prices as the bridge's HTTP API: ``/api/suggested-fees``, ``/api/limits`` and
+``/api/available-routes``.
 
 Members and error codes are those of app.across.to/api. The fee is what the relayer is in it for: its capital,
 the liquidity pool's share, and the gas of the fill at the destination's gas price.
@@ -99,26 +100,20 @@ class FeeDesk:
 
     def suggested_fees(self, query: Mapping[str, str]) -> dict[str, Any]:
         """The terms of one transfer. Raises ApiError."""
-        origin, destination, row, amount = self._asked(query)
+        origin, destination, row = self._route(query)
+        amount = _amount(query)
         with self._devnet.rpc(origin) as rpc:
             now_s = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-        token_out = self._devnet.chains[destination].token(row.symbol).address
-        with self._devnet.rpc(destination) as rpc:
-            head = rpc("eth_getBlockByNumber", "latest", False)
-            liquid = self.balance(rpc, token_out)
-        gas_wei = _FILL_GAS * (int(head["baseFeePerGas"], 16) + _TIP_WEI)
-        gas = base_units(row.symbol, gas_wei * token_row(NATIVE).price / 10**18) + 1
-        lowest = -(-gas * _BPS // (MAX_FEE_BPS - CAPITAL_FEE_BPS - LP_FEE_BPS))
-        if amount > liquid:
-            raise ApiError("AMOUNT_TOO_HIGH", f"Amount exceeds max. deposit limit: {liquid}")
-        if amount < lowest:
+        side = self._far_side(destination, row)
+        head, gas = side.head, side.gas
+        if amount > side.liquid:
+            raise ApiError("AMOUNT_TOO_HIGH", f"Amount exceeds max. deposit limit: {side.liquid}")
+        if amount < side.lowest:
             raise ApiError("AMOUNT_TOO_LOW", "Sent amount is too low relative to fees")
         capital, lp = (-(-amount * bps // _BPS) for bps in (CAPITAL_FEE_BPS, LP_FEE_BPS))
         total = capital + lp + gas
         conduct = self.conduct
         exclusive = conduct.exclusivity_s > 0
-        limits = {"minDeposit": lowest, "maxDeposit": liquid, "maxDepositInstant": liquid}
-        limits |= {"maxDepositShortDelay": liquid, "recommendedDepositInstant": liquid}
         return {
             "estimatedFillTimeSec": _FILL_TIME_S + int(conduct.delay_s),
             "timestamp": str(now_s),
@@ -134,23 +129,64 @@ class FeeDesk:
             "relayerCapitalFee": _fee(capital, amount),
             "relayerGasFee": _fee(gas, amount),
             "lpFee": _fee(lp, amount),
-            "limits": {name: str(value) for name, value in limits.items()},
+            "limits": side.limits(),
         }
 
-    def _asked(self, query: Mapping[str, str]) -> tuple[str, str, TokenRow, int]:
+    def limits(self, query: Mapping[str, str]) -> dict[str, str]:
+        """The least and the most that ``suggested_fees`` takes on a route, as things are now. Raises
+        ApiError."""
+        _, destination, row = self._route(query)
+        return self._far_side(destination, row).limits()
+
+    def _far_side(self, destination: str, row: TokenRow) -> "_FarSide":
+        token_out = self._devnet.chains[destination].token(row.symbol).address
+        with self._devnet.rpc(destination) as rpc:
+            head = rpc("eth_getBlockByNumber", "latest", False)
+            liquid = self.balance(rpc, token_out)
+        gas_wei = _FILL_GAS * (int(head["baseFeePerGas"], 16) + _TIP_WEI)
+        gas = base_units(row.symbol, gas_wei * token_row(NATIVE).price / 10**18) + 1
+        return _FarSide(head, liquid, gas)
+
+    def _route(self, query: Mapping[str, str]) -> tuple[str, str, TokenRow]:
         try:
             ends = query["originChainId"], query["destinationChainId"]
-            token_in, token_out, amount = query["inputToken"], query["outputToken"], int(query["amount"])
+            token_in, token_out = query["inputToken"], query["outputToken"]
         except KeyError as error:
             raise ApiError("MISSING_PARAM", f"Missing {error}") from None
-        except ValueError:
-            raise ApiError("INVALID_PARAM", "Invalid amount") from None
         wanted = {"originChainId": ends[0], "destinationChainId": ends[1]}
         found = self.routes(wanted | {"originToken": token_in, "destinationToken": token_out})
         if not found:
             raise ApiError("ROUTE_NOT_ENABLED", "Route is not enabled")
         row = next(row for row in bridged_tokens() if row.symbol == found[0]["originTokenSymbol"])
-        return self._slugs[ends[0]], self._slugs[ends[1]], row, amount
+        return self._slugs[ends[0]], self._slugs[ends[1]], row
+
+
+@dataclass(frozen=True, slots=True)
+class _FarSide:
+    """The destination as it is now: its newest block, what the relayer has there, what the fill's gas costs
+    in base units of the token."""
+
+    head: Mapping[str, Any]
+    liquid: int
+    gas: int
+
+    @property
+    def lowest(self) -> int:
+        """Below it the fees, two of them rounded up, could be more than ``MAX_FEE_BPS``."""
+        return -(-(self.gas + 2) * _BPS // (MAX_FEE_BPS - CAPITAL_FEE_BPS - LP_FEE_BPS))
+
+    def limits(self) -> dict[str, str]:
+        most = ("maxDeposit", "maxDepositInstant", "maxDepositShortDelay", "recommendedDepositInstant")
+        return {"minDeposit": str(self.lowest)} | dict.fromkeys(most, str(self.liquid))
+
+
+def _amount(query: Mapping[str, str]) -> int:
+    try:
+        return int(query["amount"])
+    except KeyError as error:
+        raise ApiError("MISSING_PARAM", f"Missing {error}") from None
+    except ValueError:
+        raise ApiError("INVALID_PARAM", "Invalid amount") from None
 
 
 def _fee(total: int, amount: int) -> dict[str, str]:
@@ -165,7 +201,7 @@ def serving(desk: FeeDesk, port: int) -> Iterator[int]:
         fee_desk = desk
 
     try:
-        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server = _Server(("127.0.0.1", port), Handler)
     except OSError:
         raise DevnetError(
             f"Port {port}, where the devnet's relayer is to listen, is taken by another program; "
@@ -179,6 +215,11 @@ def serving(desk: FeeDesk, port: int) -> Iterator[int]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    # Of more than five at once the default turns some away, and a client knocks again only after a second.
+    request_queue_size = 64
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -195,6 +236,8 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if address.path == "/api/suggested-fees":
                 self._answer(200, self.fee_desk.suggested_fees(query))
+            elif address.path == "/api/limits":
+                self._answer(200, self.fee_desk.limits(query))
             elif address.path == "/api/available-routes":
                 self._answer(200, self.fee_desk.routes(query))
             elif address.path == "/conduct":

@@ -20,9 +20,9 @@ _BRIDGE = (
     " bool hasDestinationCall) bridgeData"
 )
 _ACROSS_V4 = (
-    "(bytes32 receiverAddress, bytes32 refundAddress, bytes32 receivingAssetId, uint256 outputAmount,"
-    " uint128 outputAmountMultiplier, bytes32 exclusiveRelayer, uint32 quoteTimestamp, uint32 fillDeadline,"
-    " uint32 exclusivityDeadline, bytes message) acrossData"
+    "(bytes32 receiverAddress, bytes32 refundAddress, bytes32 sendingAssetId, bytes32 receivingAssetId,"
+    " uint256 outputAmount, uint128 outputAmountMultiplier, bytes32 exclusiveRelayer, uint32 quoteTimestamp,"
+    " uint32 fillDeadline, uint32 exclusivityParameter, bytes message) acrossData"
 )
 _ENDS = "bytes32 transactionId, string integrator, string referrer, address receiver, uint256 minAmountOut"
 
@@ -38,11 +38,11 @@ DECLARATIONS = (
     f"swapAndStartBridgeTokensViaAcrossV4({_BRIDGE}, {_SWAP}[] swapData, {_ACROSS_V4})",
 )
 
-# bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount}. Where a swap
-# comes first the facet computes the output amount anew, so nothing is said of that form.
+# bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount, refundAddress}.
+# Where a swap comes first the facet computes the output amount anew, so nothing is said of that form.
 ARRIVALS: Mapping[str, Arrival] = {
     "startBridgeTokensViaAcrossV4": Arrival(
-        0, chain_id=(0, 7), recipient=(1, 0), token=(1, 2), amount_min=(1, 3)
+        0, chain_id=(0, 7), recipient=(1, 0), token=(1, 3), amount_min=(1, 4), refund=(1, 1)
     ),
 }
 """Where these functions say what arrives on the other chain."""

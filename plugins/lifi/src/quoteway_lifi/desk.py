@@ -13,6 +13,7 @@ from quoteway import (
     Build,
     Capability,
     Context,
+    FieldError,
     InvalidRequest,
     Leg,
     Notice,
@@ -50,9 +51,17 @@ class Desk:
 
     async def quote(self, request: SwapRequest, capability: Capability) -> Quote | None:
         """LI.FI's best offer; None for a pair of one token. Raises ``UpstreamError`` in the words of
-        ``failures``."""
+        ``failures``, ``InvalidRequest`` for a refund to another account than the sender: its API takes none.
+        """
         if request.token_in == request.token_out:
             return None
+        if request.is_cross_chain and request.refund_account != request.sender:
+            told = "LI.FI's routes pay back the sender alone, if they pay back"
+            raise InvalidRequest(
+                f"refundAddress: {told}.",
+                reason=Reason.CONFLICT,
+                fields=[FieldError("refundAddress", Reason.CONFLICT, told)],
+            )
         block, offer = await asyncio.gather(
             self.context.chain(request.chain_id).head(),
             self._ask(request, _fraction(request.slippage_bps), {}),
