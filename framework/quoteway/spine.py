@@ -425,7 +425,7 @@ def _consent(
 ) -> SealedQuote:
     """What of a quote its token is to hold; the account of a refund that it promises as one that was asked
     for."""
-    if isinstance(request, SwapRequest) and request.is_cross_chain and "refund" in quote.details:
+    if isinstance(request, SwapRequest) and quote.details.get("refund") is not None:
         request = replace(request, refund_to=request.refund_account)
     return SealedQuote(
         capability,

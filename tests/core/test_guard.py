@@ -344,7 +344,7 @@ def test_the_refund_goes_to_who_was_asked_for(asked):
     arrives(sealed, build)
     arrives(sealed, replace(build, details={"tracking": {"refundAddress": account}}))
     if account == USER:  # a bridge that lets nobody name the account, and says of none
-        sealed, build = transfer(refunded=account, refund_to=asked)
+        sealed, build = transfer(refunded=account)
         arrives(sealed, build)
         arrives(sealed, replace(build, details={"tracking": {"refundAddress": None}}))
 
@@ -360,6 +360,7 @@ def test_the_refund_goes_to_who_was_asked_for(asked):
         ({"arrivals": (replace(PLACES, refund=(9,)),)}, None, "refunds another account"),
         ({"arrivals": (PLACES,), "refunded": ROUTER, "refund_to": ROUTER}, None, "who is refunded"),
         ({"arrivals": (PLACES,)}, USER, "who is refunded"),
+        ({"arrivals": (PLACES,), "refund_to": USER}, None, "who is refunded"),
         ({}, THIEF, "tells of a refund to another"),
         ({"refunded": ROUTER, "refund_to": ROUTER}, USER, "tells of a refund to another"),
     ],

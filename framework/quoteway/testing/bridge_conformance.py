@@ -232,6 +232,10 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
     for arrival in build.arrivals:
         if arrival.refund is not None:
             yield "calldata that refunds another account", _with_argument(build, arrival, THIEF)
+            request = honest.sealed.request
+            if isinstance(request, SwapRequest) and request.refund_to is not None:  # the quote promised it
+                silent = replace(build, arrivals=(replace(arrival, refund=None),), details={})
+                yield "a refund promised and not shown", silent
     tracking = {**build.details.get("tracking", {}), "refundAddress": THIEF}
     yield "another refund told of", replace(build, details={**build.details, "tracking": tracking})
     for name, told, instead in words:

@@ -128,6 +128,7 @@ def _request(
     body: Mapping[str, Any], origin: Network, target: Network, sold: Token, bought: Token
 ) -> SwapRequest:
     sender: Address = body["address"]
+    refund_to = body.get("refund_address")
     return SwapRequest(
         chain_id=origin.chain_id,
         to_chain_id=target.chain_id,
@@ -138,7 +139,7 @@ def _request(
         recipient=body.get("to_address", sender),
         slippage_bps=body["slippage_bps"],
         permit2_signature=body["approval_mode"] == "permit2-signature",
-        refund_to=body.get("refund_address"),
+        refund_to=None if refund_to == sender else refund_to,
     )
 
 
