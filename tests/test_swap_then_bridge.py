@@ -513,3 +513,26 @@ async def test_a_slow_provider_of_swaps_leaves_time_for_the_transfer(make_desk):
     quoted = await desk.quote(desk.request())
     assert quoted.sealed.provider == "swap+bridge"
     assert {attempt.outcome for attempt in quoted.attempts} == {"timeout", "quoted"}
+
+
+async def test_an_old_list_of_routes_serves_while_it_is_read_anew(desk, monkeypatch):
+    await desk.quote(desk.request())
+    honest, asked = desk.bridge.routes, asyncio.Event()
+
+    async def slow(*ends):
+        asked.set()
+        await asyncio.sleep(0.3)
+        return await honest(*ends)
+
+    monkeypatch.setattr(desk.bridge, "routes", slow)
+    joiner = desk.spine._joiner
+    ((key, listed),) = joiner._known.items()
+    joiner._known[key] = replace(listed, good_until=0.0)
+    began = time.monotonic()
+    for _ in range(3):
+        assert (await desk.quote(desk.request())).sealed.provider == "swap+bridge"
+    assert asked.is_set()
+    assert joiner._known[key].good_until == 0.0, "nobody waited"
+    assert time.monotonic() - began < 0.3
+    await asyncio.sleep(0.4)
+    assert joiner._known[key].good_until > time.monotonic()

@@ -42,8 +42,10 @@ from quoteway.providers import BridgeProvider, Provider
 
 MAX_MIDDLES = 4
 """So many tokens between the swap and the transfer are tried at once."""
-ROUTES_KEPT_S = 60.0
-ROUTES_KEPT_AFTER_FAILURE_S = 10.0
+ROUTES_GOOD_S = 60.0
+ROUTES_GOOD_AFTER_FAILURE_S = 10.0
+ROUTES_KEPT_S = 900.0
+"""So long an older list still serves, while it is read anew."""
 
 Compete: TypeAlias = Callable[[Sequence[Provider], SwapRequest, float], Awaitable[tuple[Provider, Quote]]]
 """Asks providers for a request's best quote, within seconds. Raises ``GatewayError``."""
@@ -68,10 +70,12 @@ class JoinedQuote(Quote):
 
 @dataclass(frozen=True, slots=True)
 class _Routes:
-    """What the bridges between two chains list; ``failed`` is why one of them did not."""
+    """What the bridges between two chains list; ``failed`` is why one of them did not. ``good_until`` by
+    ``time.monotonic``."""
 
     routes: Sequence[BridgeRoute]
     failed: Reason | None
+    good_until: float
 
 
 class SwapThenBridge(Provider):
@@ -93,7 +97,7 @@ class SwapThenBridge(Provider):
         settings = config.providers.get(self.id)
         self._enabled = settings is None or settings.enabled
         self._known: TTLCache[tuple[int, int], _Routes] = TTLCache(256, ROUTES_KEPT_S)
-        self._in_doubt: TTLCache[tuple[int, int], _Routes] = TTLCache(256, ROUTES_KEPT_AFTER_FAILURE_S)
+        self._reading: dict[tuple[int, int], asyncio.Task[_Routes]] = {}
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
         """Whether the deployment has both halves, and wants them joined."""
@@ -146,10 +150,17 @@ class SwapThenBridge(Provider):
         return list(sources.values())[:MAX_MIDDLES]
 
     async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
+        """From memory, but for the first time: no quote waits for a list that is only getting old."""
         key = chain_id, to_chain_id
-        for kept in (self._known, self._in_doubt):
-            if key in kept:
-                return kept[key]
+        known = self._known.get(key)
+        if known is not None and time.monotonic() < known.good_until:
+            return known
+        reading = self._reading.get(key)
+        if reading is None or reading.done():
+            reading = self._reading[key] = asyncio.create_task(self._read(key))
+        return known if known is not None else await asyncio.shield(reading)
+
+    async def _read(self, key: tuple[int, int]) -> _Routes:
         outcomes: list[Outcome[Provider, Sequence[BridgeRoute]]] = await ask_all(
             self._bridges(*key),
             lambda bridge: cast(BridgeProvider, bridge).routes(*key),
@@ -158,10 +169,17 @@ class SwapThenBridge(Provider):
             observe=self._registry.observe,
         )
         routes = [route for outcome in outcomes for route in outcome.value or ()]
-        reasons = (outcome.reason for outcome in outcomes if outcome.kind != "quoted")
-        listed = _Routes(routes, next(reasons, None))
-        (self._known if listed.failed is None else self._in_doubt)[key] = listed
+        failed = next((outcome.reason for outcome in outcomes if outcome.kind != "quoted"), None)
+        good_s = ROUTES_GOOD_S if failed is None else ROUTES_GOOD_AFTER_FAILURE_S
+        listed = self._known[key] = _Routes(routes, failed, time.monotonic() + good_s)
         return listed
+
+    async def close(self) -> None:
+        """Ends what is still being read."""
+        for reading in self._reading.values():
+            reading.cancel()
+        if self._reading:
+            await asyncio.wait(self._reading.values(), timeout=1.0)
 
     async def _through(self, middle: Token, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
         first = replace(

@@ -168,6 +168,7 @@ class Gateway:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
         await self.prices.close()
+        await self.spine.close()
         await asyncio.gather(
             *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
         )

@@ -101,6 +101,10 @@ class Spine:
         self._wallets = WalletReader()
         self._code_hashes: dict[tuple[int, Address], bytes] = {}
 
+    async def close(self) -> None:
+        """Ends what goes on in the background."""
+        await self._joiner.close()
+
     # --- quote -> seal ------------------------------------------------------------------------------------
 
     async def quote(
