@@ -152,6 +152,36 @@ async def test_keys(serve_app, make_config, refused):
     assert (await api.get("/healthz")).status == 200
 
 
+async def test_a_kept_answer_is_asked_for_like_any_other(serve_app, make_config, refused):
+    """It is found before its route is looked for: nothing that every request goes through may be left out."""
+    keys, ours = (Secret(CANARY),), "https://app.example.org"
+    config = replace(make_config(cors_origins=(ours,)), auth=AuthConfig(keys=keys))
+    api = await serve_app(config=replace(config, limits=LimitsConfig(catalog="5/minute")))
+    signed = {"Authorization": f"Bearer {CANARY}"}
+    first = await api.get("/v2/providers", headers=signed)
+    assert first.status == 200
+    refused(await api.get("/v2/providers"), 401, "unauthorized")
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    told = {"X-Request-ID": "mine", "traceparent": trace, "Origin": ours}
+    kept = await api.get("/v2/providers", headers=signed | told)
+    assert kept.raw == first.raw
+    assert kept.headers["X-Request-ID"] == "mine"
+    assert kept.headers["traceparent"].startswith(trace[:36])
+    assert kept.headers["Access-Control-Allow-Origin"] == ours
+    assert kept.headers["RateLimit"].startswith('"catalog";r=3;')
+    assert kept.headers.keys() - first.headers.keys() == {
+        *("traceparent", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers")
+    }
+    head = await api.request("HEAD", "/v2/providers", headers=signed)
+    assert (head.status, head.raw, head.headers["ETag"]) == (200, b"", first.headers["ETag"])
+    refused(await api.post("/v2/providers", headers=signed), 405, "invalid_request", "method_not_allowed")
+    assert (await api.get("/v2/providers", headers=signed)).status == 200
+    refused(await api.get("/v2/providers", headers=signed), 429, "rate_limit_exceeded")
+    metrics = (await api.get("/metrics")).raw.decode()
+    line = 'quoteway_http_requests_total{method="GET",route="/v2/providers",status="200"} 3.0'
+    assert line in metrics
+
+
 # --- CORS --------------------------------------------------------------------------------------------------
 
 

@@ -21,8 +21,8 @@ from quoteway.web import (
     transactions,
     vaults,
 )
-from quoteway.web.cache import CACHE, CatalogCache, keep, kept_answers
-from quoteway.web.front_door import FrontDoor
+from quoteway.web.cache import CACHE, OPERATIONS, CatalogCache, keep
+from quoteway.web.front_door import FRONT_DOOR, FrontDoor
 from quoteway.web.health import health_routes, metrics_handler
 from quoteway.web.metrics import METRICS, Metrics
 from quoteway.web.operation import Operation
@@ -51,10 +51,12 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     """
     metrics = Metrics()
     cache = CatalogCache()
-    front_door = FrontDoor(gateway.config, metrics, kept_answers(cache, lambda: gateway.registry.revision))
+    front_door = FrontDoor(gateway.config, metrics, cache, lambda: gateway.registry.revision)
     app = web.Application(middlewares=[front_door.serve])
     app[GATEWAY] = gateway
     app[CACHE] = cache
+    app[OPERATIONS] = front_door.operations
+    app[FRONT_DOOR] = front_door
     app[METRICS] = metrics
     gateway.registry.listeners.append(metrics.called)
     app[rpc.REDACTOR] = Redactor(gateway.config)
@@ -110,7 +112,6 @@ def _add_openapi(
         unused,
         OpenApiDocument,
         needs_ready=False,
-        cacheable=True,
     )
     app.router.add_get("/v2/openapi.json", show)
 

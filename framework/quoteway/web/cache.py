@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from multidict import CIMultiDict
 
 from quoteway.evm.single_flight import SingleFlight
+
+if TYPE_CHECKING:
+    from quoteway.web.operation import Operation
 
 ALWAYS: Mapping[str, str] = {"Server": "quoteway", "X-Content-Type-Options": "nosniff"}
 """The headers of every answer."""
@@ -24,6 +28,7 @@ MAX_AGE_S = 5
 class Rendered:
     """One answer, kept as bytes."""
 
+    operation: Operation
     revision: int
     expires: float
     body: bytes
@@ -56,19 +61,8 @@ class CatalogCache:
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 
-def kept_answers(
-    cache: CatalogCache, revision: Callable[[], int]
-) -> Callable[[web.Request, float], web.Response | None]:
-    """Answers from the kept bytes of a request's very path and query; the time is ``time.monotonic``'s.
-
-    Nothing is parsed; None when nothing good is kept.
-    """
-
-    def answer(request: web.Request, now: float) -> web.Response | None:
-        rendered = cache.get(request.raw_path, revision(), now)
-        return None if rendered is None else _respond(request, rendered)
-
-    return answer
+OPERATIONS: web.AppKey[dict[Any, Operation]] = web.AppKey("operations", dict)
+"""The operation that each handler serves."""
 
 
 def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
@@ -81,13 +75,14 @@ def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
             "Cache-Control": f"public, max-age={MAX_AGE_S}",
         }
     )
-    expires = time.monotonic() + MAX_AGE_S
-    rendered = Rendered(revision, expires, body, headers)
+    operation = request.app[OPERATIONS][request.match_info.handler]
+    rendered = Rendered(operation, revision, time.monotonic() + MAX_AGE_S, body, headers)
     request.app[CACHE].put(request.raw_path, rendered)
-    return _respond(request, rendered)
+    return respond(request, rendered)
 
 
-def _respond(request: web.Request, rendered: Rendered) -> web.Response:
+def respond(request: web.Request, rendered: Rendered) -> web.Response:
+    """The kept bytes, or 304 when the caller has them."""
     asked = request.headers.get("If-None-Match")
     headers = CIMultiDict(rendered.headers)
     if asked is not None and _matches(asked, rendered.headers["ETag"]):

@@ -206,7 +206,6 @@ def _page(
         handler,
         response,
         query=catalog.PageQuery,
-        cacheable=True,
         errors=(422, 429, 503),
         **rest,
     )

@@ -51,8 +51,7 @@ class Operation:
     """A route as data; OpenAPI, routing, validation, limits and metrics are all made from it.
 
     ``group`` is the rate limit it counts against. A query is checked only where the operation has one:
-    unknown query members are then refused like unknown body members. A ``cacheable`` one may be answered from
-    what is kept.
+    unknown query members are then refused like unknown body members.
     """
 
     method: Literal["GET", "POST"]
@@ -70,7 +69,6 @@ class Operation:
     description: str = ""
     errors: tuple[int, ...] = (400, 422, 429, 503)
     needs_ready: bool = True
-    cacheable: bool = False
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads, loads, refuses every wrong member at once, answers."""

@@ -263,7 +263,6 @@ OPERATIONS = (
         list_pools,
         PoolPage,
         query=PoolsQuery,
-        cacheable=True,
     ),
     Operation(
         "POST",

@@ -18,6 +18,7 @@ from aiohttp.web_request import BaseRequest
 
 from quoteway.errors import MalformedRequest, Reason
 from quoteway.web.envelope import error_response, from_http_exception
+from quoteway.web.front_door import FRONT_DOOR
 from quoteway.web.request_id import new_request_id
 
 log = logging.getLogger("quoteway.web")
@@ -91,14 +92,14 @@ class EnvelopeServer(web.Server):
 
 
 class EnvelopeRunner(web.AppRunner):
-    """``AppRunner`` on ``EnvelopeServer``."""
+    """``AppRunner`` on ``EnvelopeServer``, with the front door's kept answers ahead of the routes."""
 
     __slots__ = ()
 
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()
         return EnvelopeServer(
-            plain.request_handler,
+            self.app[FRONT_DOOR].ahead_of(plain.request_handler),  # type: ignore[arg-type]
             request_factory=plain.request_factory,
             handler_cancellation=plain.handler_cancellation,
             loop=plain._loop,

@@ -158,7 +158,6 @@ OPERATIONS = (
         list_tokens,
         TokenPage,
         query=TokensQuery,
-        cacheable=True,
     ),
     Operation(
         "GET",

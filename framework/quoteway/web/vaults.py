@@ -334,7 +334,6 @@ OPERATIONS = (
         list_vaults,
         VaultPage,
         query=VaultsQuery,
-        cacheable=True,
     ),
     Operation(
         "POST",
