@@ -12,11 +12,11 @@ from quoteway.errors import Reason
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.providers import BridgeProvider
-from quoteway.web import catalog, movements, rendering, shapes
+from quoteway.web import catalog, entries, movements, shapes
 from quoteway.web.fields import NetworkField
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import Refusal, ResponseSchema
-from quoteway.web.swaps import Transfer, require_provider, transfer_request
+from quoteway.web.swaps import Transfer, transfer_request
 
 
 class BridgeQuoteBody(Transfer):
@@ -81,7 +81,7 @@ async def list_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")
     chain_ids = [network.chain_id for network in (origin, target) if network is not None]
-    require_provider(call, Capability.BRIDGE, *chain_ids)
+    call.require(Capability.BRIDGE, *chain_ids)
 
     async def collect() -> catalog.Listing:
         found, left_out = await catalog.merge(
@@ -92,7 +92,7 @@ async def list_routes(call: Call) -> web.Response:
             ),
             *chain_ids,
         )
-        rows = [rendering.bridge_route(route, call.networks) for route in found]
+        rows = [entries.bridge_route(route, call.networks) for route in found]
         return catalog.Listing(rows, key=_route_key, left_out=left_out)
 
     return await catalog.answer(call, collect)
@@ -111,7 +111,7 @@ def _route_key(row: Mapping[str, Any]) -> str:
 
 async def create_quote(call: Call) -> dict[str, Any]:
     origin, target = call.body["from_chain"], call.body["to_chain"]
-    require_provider(call, Capability.BRIDGE, origin.chain_id, target.chain_id)
+    call.require(Capability.BRIDGE, origin.chain_id, target.chain_id)
     request = await transfer_request(call, origin, target)
     return await movements.quote(call, Capability.BRIDGE, request, provider=call.body.get("provider"))
 

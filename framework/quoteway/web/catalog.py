@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import orjson
 from aiohttp import web
@@ -15,6 +15,7 @@ from aiohttp import web
 from quoteway.competition import Outcome, ask_all
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
+from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.cache import CACHE, keep
 from quoteway.web.envelope import json_response
@@ -26,6 +27,18 @@ from quoteway.web.schema import RequestSchema, invalid
 T = TypeVar("T")
 P = TypeVar("P", bound=Provider)
 Row = Mapping[str, Any]
+
+
+class Dated(Protocol):
+    """What every listed thing has."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def updated_at(self) -> int: ...
+
+
+D = TypeVar("D", bound=Dated)
 
 
 class PageQuery(RequestSchema):
@@ -104,6 +117,33 @@ async def merge(
             "The list could not be read.", reason=Reason(left_out[0]["reason"]), retryable=True
         )
     return [row for outcome in outcomes for row in outcome.value or ()], left_out
+
+
+async def list_of_network(
+    call: Call,
+    capability: Capability,
+    ask: Callable[[Any, int | None], Awaitable[Sequence[D]]],
+    selected: Callable[[D, Mapping[str, Any]], bool],
+    render: Callable[[Sequence[D]], Awaitable[Sequence[Row]]],
+) -> web.Response:
+    """Lists what every provider of a capability has, on the query's ``network`` or on all.
+
+    ``ask`` gets a provider and the chain id; ``selected`` tells which of its things the query wants, and
+    ``render`` gives their rows. Of several with one id the first provider's is taken.
+    """
+    network: Network | None = call.query.get("network")
+    chain_ids = [network.chain_id] if network else []
+    call.require(capability, *chain_ids)
+    chain_id = network.chain_id if network else None
+
+    async def collect() -> Listing:
+        found, left_out = await merge(call, capability, lambda p: ask(p, chain_id), *chain_ids)
+        first = {item.id: item for item in reversed(found)}
+        chosen = [item for item in first.values() if selected(item, call.query)]
+        updated_at = max((item.updated_at for item in chosen), default=None)
+        return Listing(await render(chosen), updated_at=updated_at, left_out=left_out)
+
+    return await answer(call, collect)
 
 
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[Row]:

@@ -10,6 +10,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.models import Capability
 from quoteway.web.body import read_object
 from quoteway.web.envelope import json_response
 from quoteway.web.schema import RequestSchema, ResponseSchema, invalid
@@ -37,6 +38,18 @@ class Call:
     @property
     def networks(self) -> Networks:
         return self.gateway.runtime.networks
+
+    def require(self, capability: Capability, *chain_ids: int) -> None:
+        """Refuses with 503 before anything is asked of a chain when nobody could answer.
+
+        Raises ``ProviderUnavailable``.
+        """
+        enabled = self.gateway.registry.enabled(capability)
+        if not any(set(chain_ids) <= provider.networks for provider in enabled):
+            raise ProviderUnavailable(
+                f"No enabled provider serves {capability.value} on the network(s) asked for.",
+                reason=Reason.CAPABILITY_DISABLED,
+            )
 
 
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]

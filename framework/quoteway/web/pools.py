@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
@@ -10,10 +10,9 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import Reason
 from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
-from quoteway.networks import Network
 from quoteway.providers import PoolProvider
 from quoteway.valuation import tokens_of_positions
-from quoteway.web import catalog, movements, rendering, shapes
+from quoteway.web import catalog, entries, movements, shapes
 from quoteway.web.fields import (
     MAX,
     AddressField,
@@ -30,7 +29,6 @@ from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import PoolIdField, ResourceId, owner_of
 from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema
 from quoteway.web.series import SeriesQuery, series_of
-from quoteway.web.swaps import require_provider
 
 ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272
@@ -158,24 +156,14 @@ class PositionPage(shapes.PageMembers):
 
 
 async def list_pools(call: Call) -> web.Response:
-    network: Network | None = call.query.get("network")
-    chain_ids = [network.chain_id] if network else []
-    require_provider(call, Capability.POOL, *chain_ids)
-    chain_id = network.chain_id if network else None
-
-    async def collect() -> catalog.Listing:
-        found, left_out = await catalog.merge(
-            call, Capability.POOL, lambda provider: cast(PoolProvider, provider).pools(chain_id), *chain_ids
-        )
-        chosen = [pool for pool in found if _selected(pool, call.query)]
-        tokens = {(token.chain_id, token.address) for pool in chosen for token in pool.tokens}
+    async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
+        tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
         valuation = await call.gateway.valuation(tokens)
-        rows = [rendering.pool(valuation.pool(pool), call.networks) for pool in chosen]
-        return catalog.Listing(
-            rows, updated_at=max((pool.updated_at for pool in chosen), default=None), left_out=left_out
-        )
+        return [entries.pool(valuation.pool(pool), call.networks) for pool in pools]
 
-    return await catalog.answer(call, collect)
+    return await catalog.list_of_network(
+        call, Capability.POOL, lambda provider, chain_id: provider.pools(chain_id), _selected, render
+    )
 
 
 def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
@@ -240,7 +228,7 @@ async def list_positions(call: Call) -> web.Response:
             await catalog.one_source(call, provider, lambda p: p.positions(call.query["wallet"], pool.id))
         )
         valuation = await call.gateway.valuation(tokens_of_positions(found))
-        rows = [rendering.position(valuation.position(position), call.networks) for position in found]
+        rows = [entries.position(valuation.position(position), call.networks) for position in found]
         return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
 
     return await catalog.answer(call, collect, keep_it=False)

@@ -20,7 +20,7 @@ from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.valuation import Valuation, tokens_of_positions
-from quoteway.web import catalog, rendering, shapes
+from quoteway.web import catalog, entries, rendering, shapes
 from quoteway.web.fields import AddressField, NetworkField, QueryBoolean
 from quoteway.web.operation import Call, Operation
 from quoteway.web.pools import PositionEntry
@@ -327,7 +327,7 @@ def _position(call: Call, source: Provider, position: Position) -> Wire:
     in_pool = isinstance(source, PoolProvider)
     chain_id = int(position.pool_id.partition(":")[0])
     return {
-        **rendering.position(position, call.networks),
+        **entries.position(position, call.networks),
         "poolId": position.pool_id if in_pool else None,
         "vaultId": None if in_pool else position.pool_id,
         "provider": source.id,

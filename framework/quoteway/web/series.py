@@ -11,7 +11,7 @@ from quoteway.competition import Outcome, ask_all
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
-from quoteway.web import rendering
+from quoteway.web import entries
 from quoteway.web.fields import Choice, QueryInteger
 from quoteway.web.operation import Call
 from quoteway.web.resources import ResourceId
@@ -69,7 +69,7 @@ async def series_of(
         outcomes += await ask([await owner(call, resource)])
     for outcome in outcomes:
         if outcome.value is not None:
-            return rendering.series(outcome.value)
+            return entries.series(outcome.value)
     last = outcomes[-1]
     if last.error is not None:
         raise last.error

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 from marshmallow import ValidationError, validates_schema
 
-from quoteway.errors import FieldError, ProviderUnavailable, Reason
+from quoteway.errors import FieldError, Reason
 from quoteway.models import Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.web import movements, shapes
@@ -141,19 +141,6 @@ def _request(
         permit2_signature=body["approval_mode"] == "permit2-signature",
         refund_to=None if refund_to == sender else refund_to,
     )
-
-
-def require_provider(call: Call, capability: Capability, *chain_ids: int) -> None:
-    """Refuses with 503 before anything is asked of a chain when nobody could answer.
-
-    Raises ``ProviderUnavailable``.
-    """
-    enabled = call.gateway.registry.enabled(capability)
-    if not any(set(chain_ids) <= provider.networks for provider in enabled):
-        raise ProviderUnavailable(
-            f"No enabled provider serves {capability.value} on the network(s) asked for.",
-            reason=Reason.CAPABILITY_DISABLED,
-        )
 
 
 async def create_quote(call: Call) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
@@ -13,14 +13,12 @@ from quoteway.competition import ask_all
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability, TokenProfile
-from quoteway.networks import Network
 from quoteway.providers import TokenCatalog
 from quoteway.valuation import Valuation
-from quoteway.web import catalog, rendering, shapes
+from quoteway.web import catalog, entries, shapes
 from quoteway.web.fields import Choice, NetworkField, Text
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import ResponseSchema
-from quoteway.web.swaps import require_provider
 
 _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
@@ -80,26 +78,15 @@ class Profile(TokenEntry):
 
 
 async def list_tokens(call: Call) -> web.Response:
-    network: Network | None = call.query.get("network")
-    chain_ids = [network.chain_id] if network else []
-    require_provider(call, Capability.TOKENS, *chain_ids)
-    chain_id = network.chain_id if network else None
-
-    async def collect() -> catalog.Listing:
-        found, left_out = await catalog.merge(
-            call, Capability.TOKENS, lambda p: cast(TokenCatalog, p).tokens(chain_id), *chain_ids
-        )
-        first = {profile.id: profile for profile in reversed(found)}
-        chosen = [profile for profile in first.values() if _selected(profile, call.query)]
+    async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
         # A list of thousands has nothing looked up: it shows the prices that are known anyway.
-        contracts = ((t.chain_id, t.address) for profile in chosen for t in profile.contracts)
+        contracts = ((t.chain_id, t.address) for profile in profiles for t in profile.contracts)
         valuation = Valuation(call.gateway.prices.known(contracts))
-        rows = [rendering.listed_token(valuation.profile(profile), call.networks) for profile in chosen]
-        return catalog.Listing(
-            rows, updated_at=max((profile.updated_at for profile in chosen), default=None), left_out=left_out
-        )
+        return [entries.listed_token(valuation.profile(profile), call.networks) for profile in profiles]
 
-    return await catalog.answer(call, collect)
+    return await catalog.list_of_network(
+        call, Capability.TOKENS, lambda source, chain_id: source.tokens(chain_id), _selected, render
+    )
 
 
 def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
@@ -110,7 +97,7 @@ def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
 
 
 async def show_token(call: Call) -> dict[str, Any]:
-    require_provider(call, Capability.TOKENS)
+    call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])
     registry = call.gateway.registry
     outcomes = await ask_all(
@@ -124,7 +111,7 @@ async def show_token(call: Call) -> dict[str, Any]:
         if outcome.value is not None:
             profile = outcome.value
             valuation = await call.gateway.valuation((t.chain_id, t.address) for t in profile.contracts)
-            return rendering.token_profile(valuation.profile(profile), call.networks)
+            return entries.token_profile(valuation.profile(profile), call.networks)
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError(

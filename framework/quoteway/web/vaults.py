@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
@@ -12,13 +12,12 @@ from quoteway.errors import FieldError, Reason
 from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
-from quoteway.web import catalog, movements, rendering, shapes
+from quoteway.web import catalog, entries, movements, shapes
 from quoteway.web.fields import MAX, AddressField, AmountOrMax, Choice, NetworkField, SlippageField, Text
 from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import ResourceId, VaultIdField, owner_of
 from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema, invalid
 from quoteway.web.series import SeriesQuery, series_of
-from quoteway.web.swaps import require_provider
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 MANAGE_ACTIONS = (
@@ -193,27 +192,14 @@ class DeployAction(shapes.Action):
 
 
 async def list_vaults(call: Call) -> web.Response:
-    network: Network | None = call.query.get("network")
-    chain_ids = [network.chain_id] if network else []
-    require_provider(call, Capability.VAULT, *chain_ids)
-    chain_id = network.chain_id if network else None
-
-    async def collect() -> catalog.Listing:
-        found, left_out = await catalog.merge(
-            call,
-            Capability.VAULT,
-            lambda provider: cast(VaultProvider, provider).vaults(chain_id),
-            *chain_ids,
-        )
-        chosen = [vault for vault in found if _selected(vault, call.query)]
-        tokens = {(t.chain_id, t.address) for vault in chosen for t in (vault.asset, vault.share)}
+    async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
+        tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
         valuation = await call.gateway.valuation(tokens)
-        rows = [rendering.vault(valuation.vault(vault), call.networks) for vault in chosen]
-        return catalog.Listing(
-            rows, updated_at=max((vault.updated_at for vault in chosen), default=None), left_out=left_out
-        )
+        return [entries.vault(valuation.vault(vault), call.networks) for vault in vaults]
 
-    return await catalog.answer(call, collect)
+    return await catalog.list_of_network(
+        call, Capability.VAULT, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
+    )
 
 
 def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
@@ -291,7 +277,7 @@ async def create_deploy_action(call: Call) -> web.Response:
 def _deployment(call: Call) -> DeployRequest:
     body = call.body
     network: Network = body["network"]
-    require_provider(call, Capability.VAULT, network.chain_id)
+    call.require(Capability.VAULT, network.chain_id)
     bot = body.get("bot")
     return DeployRequest(
         chain_id=network.chain_id,
