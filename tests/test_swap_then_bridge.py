@@ -1,23 +1,19 @@
 """A swap joined with a transfer by the core: exact on both chains, in one batch or in order, and guarded."""
 
 import asyncio
-import contextlib
 import socket
 import time
 from dataclasses import replace
 
-import aiohttp
 import pytest
-from aiohttp import web
 from eth_account import Account
 from quoteway import NATIVE, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
-from quoteway.config import LimitsConfig, ProviderConfig, QuotesConfig
+from quoteway.config import Config, LimitsConfig, ProviderConfig, QuotesConfig
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
-from quoteway.serve import make_runner
 from quoteway.testing.execution import catch_up, execute
-from quoteway.web.app import make_app
+from quoteway.testing.serving import served
 
 for plugin in ("devnet", "rpc", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
@@ -168,31 +164,30 @@ CODECOPY, GAS, CALL, JUMPI, REVERT, JUMPDEST, STOP = (
 )
 
 
-async def test_the_calls_of_a_wallet_that_batches_are_one_transaction(make_desk):
+async def test_the_calls_of_a_wallet_that_batches_are_one_transaction(api, served_desk):
     """EIP-7702: the sender's account runs all calls of ``walletSendCalls`` at once, and the transfer is
     followed by that one transaction's hash."""
-    desk = await make_desk(limits=LimitsConfig(enabled=False))
-    async with client_of(desk) as client:
-        status, quote = await client.post("/v2/swaps/quote", body(desk))
-        assert status == 200, quote
-        status, action = await client.post(f"/v2/swaps/{quote['quoteId']}/action")
-        assert status == 201, action
-        calls = action["walletSendCalls"]
-        assert calls["atomicRequired"] is True
-        arrives, surplus = quote["outputs"]
-        far, near = desk.token("USDC", "devnet-l2"), desk.token("USDC")
-        had, held = await desk.balance(far, RECIPIENT), await desk.balance(near, SENDER)
-        receipt = await asyncio.to_thread(send_as_one, desk, calls["calls"])
-        assert receipt["status"] == "0x1"
-        url = f"/v2/transactions/{action['steps'][-1]['txId']}?hash={receipt['transactionHash']}"
-        for _ in range(200):
-            status, tracked = await client.get(url)
-            if tracked["status"] == "filled":
-                break
-            await asyncio.sleep(0.05)
-        assert (status, tracked["status"]) == (200, "filled")
-        assert await desk.balance(far, RECIPIENT) - had == int(arrives["amount"])
-        assert await desk.balance(near, SENDER) - held == int(surplus["amount"])
+    desk = served_desk
+    status, quote = await told(api.post("/v2/swaps/quote", body(desk)))
+    assert status == 200, quote
+    status, action = await told(api.post(f"/v2/swaps/{quote['quoteId']}/action"))
+    assert status == 201, action
+    calls = action["walletSendCalls"]
+    assert calls["atomicRequired"] is True
+    arrives, surplus = quote["outputs"]
+    far, near = desk.token("USDC", "devnet-l2"), desk.token("USDC")
+    had, held = await desk.balance(far, RECIPIENT), await desk.balance(near, SENDER)
+    receipt = await asyncio.to_thread(send_as_one, desk, calls["calls"])
+    assert receipt["status"] == "0x1"
+    url = f"/v2/transactions/{action['steps'][-1]['txId']}?hash={receipt['transactionHash']}"
+    for _ in range(200):
+        status, tracked = await told(api.get(url))
+        if tracked["status"] == "filled":
+            break
+        await asyncio.sleep(0.05)
+    assert (status, tracked["status"]) == (200, "filled")
+    assert await desk.balance(far, RECIPIENT) - had == int(arrives["amount"])
+    assert await desk.balance(near, SENDER) - held == int(surplus["amount"])
 
 
 def send_as_one(desk, calls):
@@ -226,29 +221,23 @@ def send_as_one(desk, calls):
 # --- over HTTP --------------------------------------------------------------------------------------------
 
 
-class Client:
-    def __init__(self, session, url):
-        self._session, self._url = session, url
-
-    async def get(self, path):
-        async with self._session.get(self._url + path) as response:
-            return response.status, await response.json()
-
-    async def post(self, path, body=None):
-        async with self._session.post(self._url + path, json=body) as response:
-            return response.status, await response.json()
+@pytest.fixture
+async def api(fresh_devnet, relayer):
+    """The gateway on a socket."""
+    limits = LimitsConfig(enabled=False)
+    config = Config(limits=limits, plugin_sections={"devnet": section(fresh_devnet, relayer.port)})
+    async with served(PLUGINS, config) as api:
+        yield api
 
 
-@contextlib.asynccontextmanager
-async def client_of(desk):
-    runner = make_runner(make_app(desk.gateway, run_gateway=False), desk.gateway.config)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    try:
-        async with aiohttp.ClientSession() as session:
-            yield Client(session, f"http://127.0.0.1:{runner.addresses[0][1]}")
-    finally:
-        await runner.cleanup()
+@pytest.fixture
+def served_desk(fresh_devnet, api):
+    return Desk(fresh_devnet, api.gateway)
+
+
+async def told(answer):
+    answer = await answer
+    return answer.status, answer.body
 
 
 def body(desk, sold="WETH", got="USDC", **changes):
@@ -264,63 +253,61 @@ def body(desk, sold="WETH", got="USDC", **changes):
     return {name: value for name, value in (members | changes).items() if value is not None}
 
 
-async def test_quote_readback_and_action_tell_the_parts(make_desk):
-    desk = await make_desk(limits=LimitsConfig(enabled=False))
-    async with client_of(desk) as client:
-        status, quote = await client.post("/v2/swaps/quote", body(desk))
-        assert (status, quote["provider"], quote["kind"]) == (200, "swap+bridge", "swap")
-        swap, transfer = quote["parts"]
-        assert (swap["kind"], swap["provider"]) == ("swap", "uniswap")
-        assert (transfer["kind"], transfer["provider"]) == ("bridge", "across")
-        assert swap["outputs"][0]["amountMin"] == transfer["inputs"][0]["amount"]
-        assert transfer["outputs"][0]["amountMin"] == quote["toAmountMin"] == quote["toAmount"]
-        assert quote["estimatedSeconds"] > 0
-        assert quote["refund"]["token"] == desk.token("USDC").address
-        assert len(quote["approvals"]) == 2
-        status, shown = await client.get(f"/v2/swaps/quote/{quote['quoteId']}")
-        assert status == 200
-        assert [part["provider"] for part in shown["parts"]] == ["uniswap", "across"]
-        for part, other in zip(shown["parts"], quote["parts"], strict=True):
-            for side in ("inputs", "outputs"):
-                (one,), (two,) = part[side], other[side]
-                assert (one["amount"], one["amountMin"]) == (two["amount"], two["amountMin"])
-        status, action = await client.post(f"/v2/swaps/{quote['quoteId']}/action")
-        assert (status, action["provider"]) == (201, "swap+bridge")
-        assert [part["steps"] for part in action["parts"]] == [[0, 1, 2], [3, 4]]
-        labels = [step["target"]["label"] for step in action["steps"]]
-        assert labels == ["WETH", "Permit2", labels[2], "USDC", "Across SpokePool"]
-        assert all(step["target"]["known"] for step in action["steps"])
-        assert action["tracking"]["destinationChainId"] == 31338
-        report = await self_report(client, desk, action)
-        assert report[2]["realized"]["vsQuoteBps"] == 0, "the swap's own outcome is compared"
+async def test_quote_readback_and_action_tell_the_parts(api, served_desk):
+    desk = served_desk
+    status, quote = await told(api.post("/v2/swaps/quote", body(desk)))
+    assert (status, quote["provider"], quote["kind"]) == (200, "swap+bridge", "swap")
+    swap, transfer = quote["parts"]
+    assert (swap["kind"], swap["provider"]) == ("swap", "uniswap")
+    assert (transfer["kind"], transfer["provider"]) == ("bridge", "across")
+    assert swap["outputs"][0]["amountMin"] == transfer["inputs"][0]["amount"]
+    assert transfer["outputs"][0]["amountMin"] == quote["toAmountMin"] == quote["toAmount"]
+    assert quote["estimatedSeconds"] > 0
+    assert quote["refund"]["token"] == desk.token("USDC").address
+    assert len(quote["approvals"]) == 2
+    status, shown = await told(api.get(f"/v2/swaps/quote/{quote['quoteId']}"))
+    assert status == 200
+    assert [part["provider"] for part in shown["parts"]] == ["uniswap", "across"]
+    for part, other in zip(shown["parts"], quote["parts"], strict=True):
+        for side in ("inputs", "outputs"):
+            (one,), (two,) = part[side], other[side]
+            assert (one["amount"], one["amountMin"]) == (two["amount"], two["amountMin"])
+    status, action = await told(api.post(f"/v2/swaps/{quote['quoteId']}/action"))
+    assert (status, action["provider"]) == (201, "swap+bridge")
+    assert [part["steps"] for part in action["parts"]] == [[0, 1, 2], [3, 4]]
+    labels = [step["target"]["label"] for step in action["steps"]]
+    assert labels == ["WETH", "Permit2", labels[2], "USDC", "Across SpokePool"]
+    assert all(step["target"]["known"] for step in action["steps"])
+    assert action["tracking"]["destinationChainId"] == 31338
+    report = await send_each(api, desk, action)
+    assert report[2]["realized"]["vsQuoteBps"] == 0, "the swap's own outcome is compared"
 
 
-async def self_report(client, desk, action):
+async def send_each(api, desk, action):
     """Sends every transaction; ``submit-hash`` of each."""
     reports = []
     for transaction, step in zip(action["transactions"], action["steps"], strict=True):
         sent = await desk.send(transaction | {"gas": step["gasLimit"]})
-        status, report = await client.post(f"/v2/transactions/{step['txId']}/submit-hash", {"hash": sent})
+        status, report = await told(api.post(f"/v2/transactions/{step['txId']}/submit-hash", {"hash": sent}))
         assert (status, report["match"]) == (200, "match")
         reports.append(report)
     return reports
 
 
-async def test_who_sends_one_call_at_a_time_is_offered_no_parts(make_desk):
-    desk = await make_desk(limits=LimitsConfig(enabled=False))
-    async with client_of(desk) as client:
-        status, answer = await client.post("/v2/swaps/quote", body(desk, atomicBatch=False))
-        assert (status, answer["error"]["details"]["reason"]) == (502, "no_route")
-        assert [attempt["provider"] for attempt in answer["error"]["details"]["attempts"]] == ["across"]
-        status, answer = await client.post("/v2/swaps/quote", body(desk, atomicBatch="no"))
-        assert (status, answer["error"]["details"]["fields"][0]["path"]) == (422, "atomicBatch")
-        status, quote = await client.post("/v2/swaps/quote", body(desk, provider="swap+bridge"))
-        assert (status, [attempt["provider"] for attempt in quote["attempts"]]) == (200, ["swap+bridge"])
-        straight = body(desk, "USDC", "USDC", amount="1000000000", atomicBatch=False)
-        status, quote = await client.post("/v2/swaps/quote", straight)
-        assert (status, quote["provider"], quote["parts"]) == (200, "across", None)
-        status, action = await client.post(f"/v2/swaps/{quote['quoteId']}/action")
-        assert (status, action["parts"]) == (201, None)
+async def test_who_sends_one_call_at_a_time_is_offered_no_parts(api, served_desk):
+    desk = served_desk
+    status, answer = await told(api.post("/v2/swaps/quote", body(desk, atomicBatch=False)))
+    assert (status, answer["error"]["details"]["reason"]) == (502, "no_route")
+    assert [attempt["provider"] for attempt in answer["error"]["details"]["attempts"]] == ["across"]
+    status, answer = await told(api.post("/v2/swaps/quote", body(desk, atomicBatch="no")))
+    assert (status, answer["error"]["details"]["fields"][0]["path"]) == (422, "atomicBatch")
+    status, quote = await told(api.post("/v2/swaps/quote", body(desk, provider="swap+bridge")))
+    assert (status, [attempt["provider"] for attempt in quote["attempts"]]) == (200, ["swap+bridge"])
+    straight = body(desk, "USDC", "USDC", amount="1000000000", atomicBatch=False)
+    status, quote = await told(api.post("/v2/swaps/quote", straight))
+    assert (status, quote["provider"], quote["parts"]) == (200, "across", None)
+    status, action = await told(api.post(f"/v2/swaps/{quote['quoteId']}/action"))
+    assert (status, action["parts"]) == (201, None)
 
 
 async def test_an_operator_may_leave_it_out(make_desk):

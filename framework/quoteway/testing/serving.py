@@ -36,7 +36,7 @@ class Served:
         async with self.session.get(self.url + path) as response:
             return Answer(response.status, await response.json(), response.headers)
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> Answer:
+    async def post(self, path: str, body: Mapping[str, Any] | None = None) -> Answer:
         async with self.session.post(self.url + path, json=body) as response:
             return Answer(response.status, await response.json(), response.headers)
 
