@@ -11,10 +11,10 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError
-from quoteway.models import Attempt, Quote
+from quoteway.models import Attempt, Capability, Quote
 from quoteway.providers import Provider
 
 log = logging.getLogger("quoteway.competition")
@@ -48,48 +48,84 @@ class Outcome(Generic[P, T]):
         return Reason.NO_ROUTE if self.kind == "no_route" else Reason.PROVIDER_ERROR
 
 
-async def ask_all(
-    providers: Sequence[P],
-    call: Callable[[P], Awaitable[T | None]],
-    *,
-    timeout_s: float,
-    verb: str,
-    observe: Callable[[Mapping[str, Any]], None] | None = None,
-) -> list[Outcome[P, T]]:
-    """Calls every provider at once; returns one outcome each, in the providers' order, within ``timeout_s``
-    seconds."""
-    tasks = [asyncio.create_task(_one(p, call), name=f"provider:{p.id}.{verb}") for p in providers]
-    if not tasks:
-        return []
-    try:
-        _, pending = await asyncio.wait(tasks, timeout=timeout_s)
-    except asyncio.CancelledError:
-        for task in tasks:
-            task.cancel()
-        raise
-    for task in pending:
+class Competition:
+    """Asks the providers of one gateway. ``timeout_s`` is for calls that name no other.
+
+    A provider that takes no notice of its cancellation keeps its task running for as long as it likes. When
+    ``MAX_RUNNING_ON`` of them do, it is not asked again until some have ended.
+    """
+
+    MAX_RUNNING_ON: ClassVar[int] = 64
+
+    def __init__(self, timeout_s: float, observe: Callable[[Mapping[str, Any]], None]) -> None:
+        self._timeout_s = timeout_s
+        self._observe = observe
+        self._running_on: dict[tuple[Capability, str], set[asyncio.Task[Any]]] = {}
+
+    async def ask_all(
+        self,
+        providers: Sequence[P],
+        call: Callable[[P], Awaitable[T | None]],
+        *,
+        verb: str,
+        timeout_s: float | None = None,
+    ) -> list[Outcome[P, T]]:
+        """Calls every provider at once; returns one outcome each, in the providers' order, within
+        ``timeout_s`` seconds."""
+        timeout_s = self._timeout_s if timeout_s is None else timeout_s
+        tasks = [self._begin(provider, call, verb) for provider in providers]
+        running = [task for task in tasks if task is not None]
+        if running:
+            try:
+                await asyncio.wait(running, timeout=timeout_s)
+            except asyncio.CancelledError:
+                for task in running:
+                    task.cancel()
+                raise
+        return [
+            self._outcome(provider, task, verb, timeout_s)
+            for provider, task in zip(providers, tasks, strict=True)
+        ]
+
+    def _begin(
+        self, provider: P, call: Callable[[P], Awaitable[T | None]], verb: str
+    ) -> asyncio.Task[Outcome[P, T]] | None:
+        running_on = self._running_on.get((provider.capability, provider.id), ())
+        if len(running_on) >= self.MAX_RUNNING_ON:
+            return None
+        return asyncio.create_task(_one(provider, call), name=f"provider:{provider.id}.{verb}")
+
+    def _let_go(self, provider: Provider, task: asyncio.Task[Any]) -> None:
+        running_on = self._running_on.setdefault((provider.capability, provider.id), set())
+        running_on.add(task)
+        task.add_done_callback(running_on.discard)
         task.cancel()
-    outcomes: list[Outcome[P, T]] = []
-    for provider, task in zip(providers, tasks, strict=True):
-        if task in pending:
+
+    def _outcome(
+        self, provider: P, task: asyncio.Task[Outcome[P, T]] | None, verb: str, timeout_s: float
+    ) -> Outcome[P, T]:
+        outcome: Outcome[P, T]
+        if task is None:
+            log.error("provider %r is not asked %s: too many of its calls never end", provider.id, verb)
+            outcome = Outcome(provider, "timeout")
+        elif not task.done():
             log.warning("provider %r did not answer %s within %.1f s", provider.id, verb, timeout_s)
-            outcome: Outcome[P, T] = Outcome(provider, "timeout", duration_s=timeout_s)
+            self._let_go(provider, task)
+            outcome = Outcome(provider, "timeout", duration_s=timeout_s)
         elif task.cancelled():
             outcome = Outcome(provider, "failed")
         else:
             outcome = task.result()
-        outcomes.append(outcome)
-        if observe is not None:
-            observe(
-                {
-                    "provider": provider.id,
-                    "capability": provider.capability.value,
-                    "method": verb,
-                    "outcome": outcome.kind,
-                    "duration_s": outcome.duration_s,
-                }
-            )
-    return outcomes
+        self._observe(
+            {
+                "provider": provider.id,
+                "capability": provider.capability.value,
+                "method": verb,
+                "outcome": outcome.kind,
+                "duration_s": outcome.duration_s,
+            }
+        )
+        return outcome
 
 
 async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome[P, T]:

@@ -18,7 +18,7 @@ from cachetools import TTLCache
 
 from quoteway import guard
 from quoteway.approvals import named
-from quoteway.competition import Outcome, ask_all, rank
+from quoteway.competition import rank
 from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import Reason, UpstreamError
@@ -161,12 +161,11 @@ class SwapThenBridge(Provider):
         return known if known is not None else await asyncio.shield(reading)
 
     async def _read(self, key: tuple[int, int]) -> _Routes:
-        outcomes: list[Outcome[Provider, Sequence[BridgeRoute]]] = await ask_all(
+        outcomes = await self._registry.competition.ask_all(
             self._bridges(*key),
             lambda bridge: cast(BridgeProvider, bridge).routes(*key),
-            timeout_s=self._timeout_s / 2,
             verb="routes",
-            observe=self._registry.observe,
+            timeout_s=self._timeout_s / 2,
         )
         routes = [route for outcome in outcomes for route in outcome.value or ()]
         failed = next((outcome.reason for outcome in outcomes if outcome.kind != "quoted"), None)

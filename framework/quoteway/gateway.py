@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from cachetools import TTLCache
 
-from quoteway.competition import ask_all
 from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
@@ -250,10 +249,9 @@ class Gateway:
         """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""
         listed: dict[Address, Token] = {}
         met = {a: self._tokens[chain_id, a] for a in addresses if (chain_id, a) in self._tokens}
-        outcomes = await ask_all(
+        outcomes = await self.registry.competition.ask_all(
             self.registry.enabled(Capability.TOKENS, chain_id),
             lambda catalog: self._listed_by(cast(TokenCatalog, catalog), chain_id),
-            timeout_s=self.config.quotes.competition_timeout_s,
             verb="list",
         )
         for outcome in outcomes:
@@ -316,10 +314,7 @@ class Gateway:
             return await cast(TokenCatalog, catalog).token(chain_id, address)
 
         catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
-        timeout_s = self.config.quotes.competition_timeout_s
-        for outcome in await ask_all(
-            catalogs, ask, timeout_s=timeout_s, verb="token", observe=self.registry.observe
-        ):
+        for outcome in await self.registry.competition.ask_all(catalogs, ask, verb="token"):
             found = outcome.value
             if isinstance(found, Token) and (found.chain_id, found.address) == key:
                 return found

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from quoteway import hookspecs
+from quoteway.competition import Competition
 from quoteway.config import Config, missing_credentials
 from quoteway.context import Context, Runtime
 from quoteway.credentials import SecretField
@@ -148,6 +149,7 @@ class Registry:
         self.loaded = False
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self.revision = 0
+        self.competition = Competition(config.quotes.competition_timeout_s, self.observe)
 
     # --- what is known ------------------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from typing import cast
 
 from cachetools import LRUCache
 
-from quoteway.competition import ask_all
 from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import GatewayError
@@ -207,12 +206,10 @@ class PriceBook:
         async def ask(source: Provider) -> Mapping[Address, Price]:
             return await cast(PriceSource, source).prices(chain_id, addresses, block)
 
-        outcomes = await ask_all(
+        outcomes = await self._registry.competition.ask_all(
             self._registry.enabled(Capability.PRICES, chain_id),
             ask,
-            timeout_s=self._config.quotes.competition_timeout_s,
             verb="prices",
-            observe=self._registry.observe,
         )
         answers = [outcome.value for outcome in outcomes if isinstance(outcome.value, Mapping)]
         all_answered = len(answers) == len(outcomes)

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 from quoteway import approvals, guard
 from quoteway.approvals import GrantKey, Wallet, WalletReader
 from quoteway.commitments import TransactionCommitment, commitment_of
-from quoteway.competition import Outcome, ask_all, attempts_of, best
+from quoteway.competition import Outcome, attempts_of, best
 from quoteway.composition import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
 from quoteway.config import Config
 from quoteway.context import Runtime
@@ -188,9 +188,8 @@ class Spine:
                 guard.check_quote(candidate, request, quote)
             return quote
 
-        return await ask_all(
-            candidates, ask, timeout_s=timeout_s, verb="quote", observe=self._registry.observe
-        )
+        competition = self._registry.competition
+        return await competition.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
 
     async def _compete(
         self, candidates: Sequence[Provider], request: SwapRequest, timeout_s: float
@@ -338,13 +337,7 @@ class Spine:
             guard.check_build(candidate, sealed, answer, now=self._now(), wrapped_native_out=wrapped)
             return answer
 
-        (outcome,) = await ask_all(
-            [provider],
-            build,
-            timeout_s=self._config.quotes.competition_timeout_s,
-            verb="build",
-            observe=self._registry.observe,
-        )
+        (outcome,) = await self._registry.competition.ask_all([provider], build, verb="build")
         if outcome.value is not None:
             return outcome.value
         if outcome.error is not None:

@@ -5,7 +5,7 @@ import contextlib
 import time
 
 import pytest
-from quoteway.competition import ask_all, attempts_of, best
+from quoteway.competition import Competition, attempts_of, best
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.models import NATIVE, Block, SwapRequest, Token
 from quoteway.providers import SwapProvider
@@ -78,7 +78,8 @@ async def cancels_itself():
 
 
 def compete(players, timeout_s=0.3, observe=None):
-    return ask_all(players, lambda p: p.quote(REQUEST), timeout_s=timeout_s, verb="quote", observe=observe)
+    competition = Competition(timeout_s, observe or (lambda event: None))
+    return competition.ask_all(players, lambda p: p.quote(REQUEST), verb="quote")
 
 
 async def test_every_outcome_has_its_name_and_the_deadline_holds(no_unretrieved):
@@ -225,3 +226,32 @@ async def test_observers_are_told_of_every_call():
 
 async def test_nobody_to_ask_is_no_outcome():
     assert await compete([]) == []
+
+
+async def test_who_never_lets_go_is_asked_no_more_until_it_has(caplog):
+    class Impatient(Competition):
+        MAX_RUNNING_ON = 3
+
+    asked, events = [], []
+
+    async def deaf(player):
+        asked.append(player)
+        return await swallows()
+
+    competition = Impatient(0.02, events.append)
+    player, other = Player("deaf", swallows), Player("deaf too", swallows)
+    for _ in range(5):
+        (outcome,) = await competition.ask_all([player], deaf, verb="quote")
+        assert (outcome.kind, outcome.reason) == ("timeout", Reason.PROVIDER_TIMEOUT)
+    assert len(asked) == 3
+    assert [event["outcome"] for event in events] == ["timeout"] * 5
+    assert "never end" in caplog.text
+    started = time.perf_counter()
+    outcomes = await competition.ask_all([player, other], deaf, verb="quote")
+    assert [outcome.kind for outcome in outcomes] == ["timeout", "timeout"]
+    assert asked[3:] == [other], "it costs itself alone"
+    await asyncio.sleep(0.7)
+    assert time.perf_counter() - started > 0.6
+    await competition.ask_all([player], deaf, verb="quote")
+    assert asked[4:] == [player]
+    await asyncio.sleep(0.7)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import orjson
 from aiohttp import web
 
-from quoteway.competition import Outcome, ask_all
+from quoteway.competition import Outcome
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
 from quoteway.networks import Network
@@ -104,12 +104,10 @@ async def merge(
     One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
     """
     providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= p.networks]
-    outcomes = await ask_all(
+    outcomes = await call.gateway.registry.competition.ask_all(
         providers,
         ask,
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb="list",
-        observe=call.gateway.registry.observe,
     )
     left_out = failed_sources(outcomes)
     if outcomes and len(left_out) == len(outcomes):
@@ -214,12 +212,10 @@ def mentions(text: str, *members: str) -> bool:
 
 async def one_source(call: Call, provider: P, ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
     """One provider's rows. Raises its ``GatewayError``, or ``UpstreamError`` when it failed or was late."""
-    (outcome,) = await ask_all(
+    (outcome,) = await call.gateway.registry.competition.ask_all(
         [provider],
         ask,
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb="list",
-        observe=call.gateway.registry.observe,
     )
     if outcome.value is not None:
         return outcome.value

@@ -11,7 +11,6 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
-from quoteway.competition import ask_all
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.units import format_units
@@ -293,12 +292,10 @@ async def list_positions(call: Call) -> web.Response:
             _position(call, source, position)
         return found
 
-    outcomes = await ask_all(
+    outcomes = await registry.competition.ask_all(
         sources,
         ask,
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb="positions",
-        observe=registry.observe,
     )
     found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
     valuation = await call.gateway.valuation(

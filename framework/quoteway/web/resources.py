@@ -9,7 +9,6 @@ from typing import Any
 
 from marshmallow import fields
 
-from quoteway.competition import ask_all
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability
@@ -74,12 +73,10 @@ async def owner_of(
     registry = call.gateway.registry
     if not registry.enabled(capability):
         raise ProviderUnavailable(f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED)
-    outcomes = await ask_all(
+    outcomes = await registry.competition.ask_all(
         registry.enabled(capability, resource.chain_id),
         look_up,
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb=noun,
-        observe=registry.observe,
     )
     known = [outcome for outcome in outcomes if outcome.value is not None]
     if known:

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from marshmallow import ValidationError, validates_schema
 
-from quoteway.competition import Outcome, ask_all
+from quoteway.competition import Outcome
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
@@ -56,12 +56,10 @@ async def series_of(
         )
 
     async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
-        return await ask_all(
+        return await registry.competition.ask_all(
             providers,
             lambda p: cast(HasSeries, p).series(resource.id, metric, start, end, interval),
-            timeout_s=call.gateway.config.quotes.competition_timeout_s,
             verb="series",
-            observe=registry.observe,
         )
 
     outcomes = await ask(registry.enabled(Capability.METRICS, resource.chain_id))

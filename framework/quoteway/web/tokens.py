@@ -9,7 +9,6 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
-from quoteway.competition import ask_all
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability, TokenProfile
@@ -100,12 +99,10 @@ async def show_token(call: Call) -> dict[str, Any]:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])
     registry = call.gateway.registry
-    outcomes = await ask_all(
+    outcomes = await registry.competition.ask_all(
         registry.enabled(Capability.TOKENS),
         lambda p: cast(TokenCatalog, p).profile(token_id),
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb="profile",
-        observe=registry.observe,
     )
     for outcome in outcomes:
         if outcome.value is not None:

@@ -10,7 +10,6 @@ from typing import Any, cast
 from marshmallow import fields
 
 from quoteway.commitments import TransactionCommitment
-from quoteway.competition import ask_all
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
@@ -123,12 +122,10 @@ async def submit(call: Call) -> dict[str, Any]:
             reason=Reason.RELAY_UNSUPPORTED,
             retryable=False,
         )
-    (outcome,) = await ask_all(
+    (outcome,) = await registry.competition.ask_all(
         relays[:1],
         lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw),
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb="submit",
-        observe=registry.observe,
     )
     tx_hash = "0x" + keccak256(raw).hex()
     if outcome.error is not None:
@@ -249,12 +246,10 @@ async def track(call: Call) -> dict[str, Any]:
     if not bridges:
         raise ProviderUnavailable("No enabled provider tracks transfers.", reason=Reason.CAPABILITY_DISABLED)
     tx_hash = "0x" + call.query["hash"].hex()
-    outcomes = await ask_all(
+    outcomes = await registry.competition.ask_all(
         bridges,
         lambda p: cast(BridgeProvider, p).track(commitment.chain_id, tx_hash),
-        timeout_s=call.gateway.config.quotes.competition_timeout_s,
         verb="track",
-        observe=registry.observe,
     )
     answers = [outcome.value for outcome in outcomes if outcome.value is not None]
     known = [answer for answer in answers if answer["status"] != "unknown"]
