@@ -11,7 +11,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 
-from bench import activity, exactness, liquidity, portfolio, rounds, speed, startup, vaults
+from bench import activity, exactness, liquidity, portfolio, rounds, speed, startup, transfers, vaults
 from bench.report import Report
 
 PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, None]]] = {
@@ -22,6 +22,7 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "exactness": exactness.measure,
     "liquidity": liquidity.measure,
     "vaults": vaults.measure,
+    "transfers": transfers.measure,
     "activity": activity.measure,
 }
 
@@ -37,6 +38,9 @@ def main() -> int:
     )
     parser.add_argument(
         "--positions", type=int, default=200, help="how many positions to withdraw (default 200)"
+    )
+    parser.add_argument(
+        "--transfers", type=int, default=200, help="how many transfers, joined and not (default 200)"
     )
     parser.add_argument(
         "--trades", type=int, default=20_000, help="how many swaps to replay at most (default 20000)"

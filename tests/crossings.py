@@ -191,7 +191,8 @@ async def cross_at_random(desk, count, seed):
     return report
 
 
-async def _main(count, seed):
+async def run_crossings(count, seed):
+    """On chains of its own; the report."""
     from quoteway.config import Config
     from quoteway.gateway import Gateway
 
@@ -207,7 +208,7 @@ def main() -> None:
     parser.add_argument("--crossings", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    report = asyncio.run(_main(options.crossings, options.seed))
+    report = asyncio.run(run_crossings(options.crossings, options.seed))
     print(f"{report.done} crossings, seed {options.seed}: {len(report.wrong)} not to the wei")
     print(dict(report.kinds), "refused:", dict(report.no_route))
     quote, action = (statistics.median(values) for values in (report.quote_ms, report.action_ms))

@@ -187,7 +187,8 @@ def _checksum(address):
     return checksum(address)
 
 
-async def _main(count, seed):
+async def run_transfers(count, seed):
+    """On chains of its own; the report."""
     import quoteway_across
     import quoteway_devnet.plugin
     import quoteway_rpc
@@ -209,7 +210,7 @@ def main() -> None:
     parser.add_argument("--transfers", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    report = asyncio.run(_main(options.transfers, options.seed))
+    report = asyncio.run(run_transfers(options.transfers, options.seed))
 
     def p50(values):
         return sorted(values)[len(values) // 2]
