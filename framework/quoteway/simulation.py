@@ -16,7 +16,7 @@ from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import event_topic
 from quoteway.evm.address import ERC7528_NATIVE, checksum
-from quoteway.evm.balance_slot import assume_balance
+from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import Call, NativeBalance, Read, outputs, program
 from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason

@@ -11,7 +11,8 @@ from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
-from quoteway.evm.balance_slot import BalanceSlot, assume_balance
+from quoteway.evm.assumed_balance import assume_balance
+from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.chain import Chain, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Preview, Step
 from quoteway.networks import Network

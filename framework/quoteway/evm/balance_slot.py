@@ -1,24 +1,16 @@
-"""Where a token keeps its balances: found by asking the node, so that a simulation can assume one."""
+"""Where tokens keep their balances in storage."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from quoteway.errors import RpcError
-from quoteway.evm import erc20
-from quoteway.evm.address import address_bytes, checksum, keccak256
-from quoteway.models import Address, Block
-
-if TYPE_CHECKING:
-    from quoteway.evm.chain import Chain
+from quoteway.evm.address import address_bytes, keccak256
+from quoteway.models import Address
 
 # OpenZeppelin Contracts 5, ERC20Upgradeable: ERC20StorageLocation (ERC-7201).
 _NAMESPACED_BASE = 0x52C63247E1F47DB19D5CE0460030C497F067CA4CEBF71BA98EEADABE20BACE00
 _BASES = (*range(64), _NAMESPACED_BASE)
-_MAX_CANDIDATES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,69 +27,8 @@ class BalanceSlot:
         return "0x" + keccak256(base + key if self.vyper else key + base).hex()
 
 
-async def assume_balance(
-    chain: Chain, token: Address, account: Address, amount: int, block: Block
-) -> dict[Address, dict[str, Any]] | None:
-    """A state override that gives ``account`` at least ``amount`` of ``token``; None when none was found.
-
-    The slot is looked for once per token: among those that ``balanceOf`` reads (``eth_createAccessList``),
-    the one whose change changes the answer.
-    """
-    known = chain.balance_slots.get(token)
-    if known is not None:
-        return _override(known.contract, known.of(account), amount)
-    candidates = await _candidates(chain, token, account, block)
-    overrides = [_override(contract, slot, amount) for contract, slot in candidates]
-    outcomes = await asyncio.gather(*(_balance(chain, token, account, block, each) for each in overrides))
-    # More than asked for is a balance kept as shares of a growing whole (stETH); the plain one comes first.
-    fitting = [
-        (balance, at) for at, balance in enumerate(outcomes) if balance is not None and balance >= amount
-    ]
-    if not fitting:
-        return None
-    _, at = min(fitting)
-    _remember(chain, token, account, *candidates[at])
-    return overrides[at]
-
-
-async def _candidates(
-    chain: Chain, token: Address, account: Address, block: Block
-) -> list[tuple[Address, str]]:
-    call = {"from": account, "to": token, "data": "0x" + erc20.BALANCE_OF.encode([account]).hex()}
-    try:
-        answer = await chain.pinned("eth_createAccessList", [call], block)
-        touched = [
-            (checksum(row["address"]), slot) for row in answer["accessList"] for slot in row["storageKeys"]
-        ]
-    except (RpcError, LookupError, TypeError, ValueError):
-        # Not every node has the method; most tokens keep balances in one of their first slots.
-        touched = [(token, slot.of(account)) for slot in _layouts(token) if slot.base < 8]
-    return touched[:_MAX_CANDIDATES]
-
-
-async def _balance(
-    chain: Chain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
-) -> int | None:
-    try:
-        data = erc20.BALANCE_OF.encode([account])
-        return erc20.word(await chain.call(token, data, block=block, overrides=override))
-    except RpcError:
-        return None
-
-
-def _override(contract: Address, slot: str, amount: int) -> dict[Address, dict[str, Any]]:
-    return {contract: {"stateDiff": {slot: "0x" + amount.to_bytes(32, "big").hex()}}}
-
-
-def _remember(chain: Chain, token: Address, account: Address, contract: Address, slot: str) -> None:
-    """Keeps the layout when it is a common one; others are looked for again for each account."""
-    for layout in _layouts(contract):
-        if layout.of(account) == slot.lower():
-            chain.balance_slots[token] = layout
-            return
-
-
-def _layouts(contract: Address) -> Iterator[BalanceSlot]:
+def layouts(contract: Address) -> Iterator[BalanceSlot]:
+    """The common places, the likeliest first."""
     for base in _BASES:
         yield BalanceSlot(contract, base)
         yield BalanceSlot(contract, base, vyper=True)

@@ -7,21 +7,19 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from cachetools import LRUCache
 
 from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
+from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.batch import Call, CallFailed, NativeBalance, Read
 from quoteway.evm.head import HeadTracker
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, Block
 from quoteway.networks import Network
-
-if TYPE_CHECKING:
-    from quoteway.evm.balance_slot import BalanceSlot
 
 __all__ = [
     "Call",
