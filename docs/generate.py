@@ -62,9 +62,9 @@ def errors() -> str:
 
 def settings() -> str:
     """Every section of the configuration with types and defaults."""
-    from quoteway import config
+    from quoteway import config, config_loading
 
-    lines = ["# Settings\n", _markdown(inspect.getdoc(config) or "") + "\n"]
+    lines = ["# Settings\n", _markdown(inspect.getdoc(config_loading) or "") + "\n"]
     for section in dataclasses.fields(config.Config):
         factory = section.default_factory
         made = factory() if factory is not dataclasses.MISSING else None

@@ -109,7 +109,7 @@ def _config(
     workers: int | None = None,
     no_devnet: bool = False,
 ) -> Config:
-    from quoteway.config import load_config
+    from quoteway.config_loading import load_config
 
     config = load_config(path)
     given = {"host": host, "port": port, "workers": workers}
@@ -202,7 +202,7 @@ def show_config(config_path: Path | None) -> None:
     """The configuration in force, secrets hidden."""
     import orjson
 
-    from quoteway.config import redacted
+    from quoteway.config_loading import redacted
 
     shown = redacted(_config(config_path))
     click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=str).decode())

@@ -67,7 +67,7 @@ def _tools() -> Iterator[Finding]:
 
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
-    from quoteway.config import load_config
+    from quoteway.config_loading import load_config
     from quoteway.gateway import Gateway
 
     config = load_config(config_path)

@@ -98,7 +98,7 @@ def quoteway_settings() -> type[Schema]:  # type: ignore[empty-body]
     """The marshmallow schema of the plugin's own ``[plugin.<name>]`` section.
 
     Called before every other hook. What it loads is ``context.settings``; a section it refuses makes the
-    plugin ``config_invalid``. Members may be secrets: ``quoteway.config.SecretField``.
+    plugin ``config_invalid``. Members may be secrets: ``quoteway.SecretField``.
     """
 
 

@@ -21,9 +21,9 @@ import pluggy
 
 from quoteway import hookspecs
 from quoteway.competition import Competition
-from quoteway.config import Config, missing_credentials
+from quoteway.config import Config
 from quoteway.context import Context, Runtime
-from quoteway.credentials import SecretField
+from quoteway.credentials import SecretField, missing_credentials
 from quoteway.errors import ConfigError
 from quoteway.models import Capability
 from quoteway.providers import (

@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from quoteway.config import Secret, SecretField, load_config, redacted
+from quoteway.config_loading import load_config, redacted
+from quoteway.credentials import Secret, SecretField
 from quoteway.errors import ConfigError
 
 KEYS = '[quotes]\nkeys = [{id = "k1", secret = {env = "KEY"}}]\n'

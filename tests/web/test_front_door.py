@@ -8,7 +8,8 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from quoteway.config import AuthConfig, LimitsConfig, Secret
+from quoteway.config import AuthConfig, LimitsConfig
+from quoteway.credentials import Secret
 from quoteway.logs import JsonFormatter, Redactor
 from quoteway.web.limiting import Callers, Counters, Limiter
 
@@ -262,7 +263,7 @@ def log_line(config, message, *args, **kwargs):
 
 
 def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
-    from quoteway.config import load_config
+    from quoteway.config_loading import load_config
 
     file = tmp_path / "quoteway.toml"
     file.write_text(

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from aiohttp import web
-from quoteway.config import AuthConfig, Secret
+from quoteway.config import AuthConfig
+from quoteway.credentials import Secret
 from quoteway.hookspecs import hookimpl
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from limits import parse
 from limits.aio.storage import MemoryStorage, Storage
 
-from quoteway.config import LimitsConfig, Secret
+from quoteway.config import LimitsConfig
+from quoteway.credentials import Secret
 from quoteway.errors import ConfigError, RateLimited
 
 if TYPE_CHECKING:

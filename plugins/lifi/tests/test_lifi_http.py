@@ -10,7 +10,8 @@ from aiohttp import web
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi, cases, logged
 from quoteway import Endpoint, Network, Secret
-from quoteway.config import LimitsConfig, redacted
+from quoteway.config import LimitsConfig
+from quoteway.config_loading import redacted
 from quoteway.evm.abi import opaque_call, reencode
 from quoteway.models import Argument, DecodedCall
 from quoteway.serve import make_runner

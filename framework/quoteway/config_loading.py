@@ -1,0 +1,264 @@
+"""``quoteway.toml`` plus environment, checked once, made a ``Config``; and shown again without its secrets.
+
+Every section has one schema; an unknown key is an error that names the nearest valid one.
+``QUOTEWAY_SERVER__PORT=9000`` overrides ``port`` of ``[server]``: values are read as TOML where they are TOML
+and as text otherwise, and a list may be given as comma-separated text. Secrets come by reference only
+(``quoteway.credentials``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields as members_of
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from marshmallow import ValidationError
+
+from quoteway.config import (
+    AuthConfig,
+    Config,
+    LimitsConfig,
+    NetworkConfig,
+    PluginsConfig,
+    ProviderConfig,
+    QuotesConfig,
+    ServerConfig,
+)
+from quoteway.config_schema import (
+    AuthSection,
+    LimitsSection,
+    NetworkSection,
+    PluginsSection,
+    ProviderSection,
+    QuotesSection,
+    Section,
+    ServerSection,
+    nearest,
+)
+from quoteway.credentials import REDACTED, Secret, Unresolved, resolve_all
+from quoteway.errors import ConfigError
+from quoteway.networks import Endpoint
+
+EMBEDDED_STARTUP_TIMEOUT_S = 300.0
+
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+_SECTIONS: Mapping[str, tuple[type[Section], Callable[..., Any]]] = {
+    "server": (ServerSection, ServerConfig),
+    "limits": (LimitsSection, LimitsConfig),
+    "quotes": (QuotesSection, QuotesConfig),
+    "plugins": (PluginsSection, PluginsConfig),
+    "auth": (AuthSection, AuthConfig),
+}
+_NAMED_SECTIONS: Mapping[str, tuple[type[Section], Callable[..., Any]]] = {
+    "providers": (ProviderSection, ProviderConfig),
+    "networks": (NetworkSection, NetworkConfig),
+}
+
+
+def load_config(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Config:
+    """Reads, overlays and checks the configuration.
+
+    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` when there is one, else none at
+    all: the embedded default. Raises ``ConfigError`` with every mistake found, each with its remedy.
+    """
+    path = _find_file(path, environ)
+    tree = _read(path) if path else {}
+    _overlay(tree, environ)
+    tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
+    mistakes: list[str] = []
+    loaded: dict[str, Any] = {}
+    known = [*_SECTIONS, *_NAMED_SECTIONS, "plugin"]
+    mistakes += [f"[{name}] is no section.{nearest(name, known)}" for name in tree if name not in known]
+    for name, (schema, make) in _SECTIONS.items():
+        loaded[name] = _section(name, tree.get(name, {}), schema, make, mistakes)
+    for name, (schema, make) in _NAMED_SECTIONS.items():
+        loaded[name] = {
+            entry: _section(f"{name}.{entry}", table, schema, make, mistakes)
+            for entry, table in _tables(name, tree.get(name, {}), mistakes).items()
+        }
+    plugin_sections = _tables("plugin", tree.get("plugin", {}), mistakes)
+    mistakes += [
+        f"[networks.{slug}] is no network name: lowercase letters, digits and single dashes"
+        for slug in loaded["networks"]
+        if not _SLUG.fullmatch(slug)
+    ]
+    if mistakes:
+        raise ConfigError(f"{path or 'environment'}: " + "; ".join(mistakes))
+    if path is None and "startup_timeout_s" not in tree.get("plugins", {}):
+        loaded["plugins"] = replace(loaded["plugins"], startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
+    config = Config(
+        **loaded,
+        plugin_sections=plugin_sections,
+        embedded=path is None,
+        path=path,
+        worker=_worker_index(environ),
+    )
+    _refuse_missing_key(config)
+    return config
+
+
+def _find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
+    if path is None and environ.get("QUOTEWAY_CONFIG"):
+        path = Path(environ["QUOTEWAY_CONFIG"])
+    if path is not None:
+        if not path.is_file():
+            raise ConfigError(f"{path}: no such configuration file")
+        return path
+    default = Path("quoteway.toml")
+    return default if default.is_file() else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+
+
+def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
+    """Lays ``QUOTEWAY_SECTION__KEY`` variables over the file's values."""
+    typos = {
+        f"QUOTEWAY_{name}_{key}".upper(): name
+        for name, (schema, _) in _SECTIONS.items()
+        for key in _keys(schema)
+    }
+    for variable in sorted(environ):
+        if not variable.startswith("QUOTEWAY_"):
+            continue
+        if variable in typos:
+            section = typos[variable].upper()
+            key = variable.removeprefix(f"QUOTEWAY_{section}_")
+            raise ConfigError(f"{variable} is not read. Did you mean QUOTEWAY_{section}__{key}?")
+        if "__" not in variable:
+            continue
+        keys = variable.removeprefix("QUOTEWAY_").lower().split("__")
+        if keys[0] in _NAMED_SECTIONS and len(keys) > 1:
+            keys[1] = keys[1].replace("_", "-")  # slugs and ids have dashes, which variable names cannot
+        table = tree
+        for key in keys[:-1]:
+            table = table.setdefault(key, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"{variable}: {key!r} is a value, not a table")
+        table[keys[-1]] = _parse(environ[variable])
+
+
+def _keys(schema: type[Section]) -> Iterable[str]:
+    return schema._declared_fields
+
+
+def _parse(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _tables(name: str, tree: Any, mistakes: list[str]) -> dict[str, Any]:
+    if not isinstance(tree, Mapping):
+        mistakes.append(f"[{name}] must hold tables such as [{name}.<name>]")
+        return {}
+    for entry, table in tree.items():
+        if not isinstance(table, Mapping):
+            mistakes.append(f"{name}.{entry} must be a table: [{name}.{entry}]")
+    return {entry: table for entry, table in tree.items() if isinstance(table, Mapping)}
+
+
+def _section(
+    name: str, table: Any, schema: type[Section], make: Callable[..., Any], mistakes: list[str]
+) -> Any:
+    if not isinstance(table, Mapping):
+        mistakes.append(f"{name} must be a table: [{name}]")
+        return make()
+    try:
+        return make(**schema().load(table))
+    except ValidationError as error:
+        mistakes.extend(_sentences(name, error.messages))
+        return make()
+
+
+def _sentences(path: str, messages: Any) -> Iterable[str]:
+    if isinstance(messages, Mapping):
+        for key, value in messages.items():
+            yield from _sentences(path if key == "_schema" else f"{path}.{key}", value)
+    else:
+        for message in messages:
+            yield f"{path}: {str(message).rstrip('.') if '?' not in str(message) else message}"
+
+
+def _worker_index(environ: Mapping[str, str]) -> int:
+    text = environ.get("QUOTEWAY_WORKER", "0")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _refuse_missing_key(config: Config) -> None:
+    if not config.embedded and not config.quotes.keys:
+        raise ConfigError(
+            f"{config.path}: quotes.keys is missing: a configured deployment signs quotes with its own key. "
+            'Add `keys = [{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]` to [quotes] and export QUOTEWAY_KEY '
+            "(`openssl rand -base64 32`)"
+        )
+    ids = [key.id for key in config.quotes.keys]
+    if len(set(ids)) != len(ids):
+        raise ConfigError(f"{config.path}: quotes.keys: every id must be unique")
+
+
+# --- showing ------------------------------------------------------------------------------------------------
+
+
+def redacted(config: Config) -> dict[str, Any]:
+    """The configuration as plain data for people: secrets, header values and the paths of RPC URLs hidden."""
+    shown: dict[str, Any] = {"path": str(config.path) if config.path else "(embedded default)"}
+    for name in (*_SECTIONS, *_NAMED_SECTIONS):
+        shown[name] = _show(getattr(config, name))
+    shown["plugin"] = {name: _show_raw(section) for name, section in config.plugin_sections.items()}
+    return shown
+
+
+def _show(value: Any) -> Any:
+    if isinstance(value, Secret):
+        return REDACTED
+    if isinstance(value, Endpoint):
+        return _show_url(value.url) + (f" ({value.name})" if value.name else "")
+    if isinstance(value, Mapping):
+        return {str(key): _show(member) for key, member in value.items()}
+    if isinstance(value, tuple | list):
+        return [_show(member) for member in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {member.name: _show(getattr(value, member.name)) for member in members_of(value)}
+    return value
+
+
+def _show_raw(value: Any, key: str = "") -> Any:
+    """A plugin's section before its schema has seen it: anything that may be a secret is hidden."""
+    if isinstance(value, Mapping):
+        return {str(name): _show_raw(member, str(name)) for name, member in value.items()}
+    if isinstance(value, tuple | list):
+        return [_show_raw(member, key) for member in value]
+    if isinstance(value, Secret):
+        return REDACTED
+    if isinstance(value, Unresolved):
+        return f"(missing: {value.reason})"
+    if isinstance(value, str) and re.search(
+        r"key|secret|token$|password|auth|credential", key, re.IGNORECASE
+    ):
+        return REDACTED
+    if isinstance(value, str) and "://" in value:
+        return _show_url(value)
+    return value
+
+
+def _show_url(url: str) -> str:
+    """Scheme and host only: keys hide in user info, path and query alike."""
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port else ""
+    rest = f"/{REDACTED}" if parts.path.strip("/") or parts.query or parts.username else ""
+    return f"{parts.scheme}://{parts.hostname}{port}{rest}"
