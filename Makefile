@@ -33,7 +33,7 @@ $(TOOLS): $(INSTALLED)
 run: $(INSTALLED)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
 	@$(BIN)/quoteway serve
 
-demo: $(INSTALLED)  ## swaps, pools, vaults on the local chains: quote, sign, execute, compare
+demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quote, sign, execute, compare
 	@$(BIN)/quoteway demo
 
 test: $(TOOLS)  ## every test

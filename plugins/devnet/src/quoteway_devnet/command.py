@@ -108,7 +108,7 @@ def _on_signal() -> threading.Event:
     help="The node of chain 31338, with --url.",
 )
 def demo(url: str | None, node: str, l2_node: str) -> None:
-    """Quote, sign and execute a series of swaps; compare what came with what was quoted."""
+    """Swaps, pools, vaults, transfers: quote, sign, execute; compare what came with what was quoted."""
     from quoteway_devnet.demo.errors import DemoError
     from quoteway_devnet.demo.run import run
     from quoteway_devnet.errors import DevnetError
