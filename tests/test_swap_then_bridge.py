@@ -513,3 +513,35 @@ async def test_a_slow_provider_of_swaps_leaves_time_for_the_transfer(make_desk):
     quoted = await desk.quote(desk.request())
     assert quoted.sealed.provider == "swap+bridge"
     assert {attempt.outcome for attempt in quoted.attempts} == {"timeout", "quoted"}
+
+
+@pytest.mark.parametrize(("sold", "part"), [("WETH", Capability.BRIDGE), ("USDC", Capability.SWAP)])
+async def test_no_word_of_a_provider_takes_the_place_of_what_was_checked(make_desk, monkeypatch, sold, part):
+    """``details`` stand beside the members of an answer: a provider cannot hand its own transactions to the
+    client past the guard."""
+    desk = await make_desk(limits=LimitsConfig(enabled=False))
+    provider = desk.gateway.registry.get(part, "across")
+    honest_quote, honest_build = provider.quote, provider.build
+    stolen = [{"to": THIEF, "data": "0x", "value": "0x1", "chainId": 31337}]
+    lies = {"transactions": stolen, "walletSendCalls": {"calls": stolen}, "outputs": [], "toAmountMin": "1"}
+
+    async def quote(request):
+        answer = await honest_quote(request)
+        return answer and replace(answer, details={**answer.details, **lies})
+
+    async def build(sealed):
+        answer = await honest_build(sealed)
+        return replace(answer, details={**answer.details, **lies})
+
+    monkeypatch.setattr(provider, "quote", quote)
+    monkeypatch.setattr(provider, "build", build)
+    amount = str(10 ** desk.token(sold).decimals * 10)
+    async with client_of(desk) as client:
+        status, quoted = await client.post("/v2/swaps/quote", body(desk, sold, amount=amount))
+        assert (status, bool(quoted["parts"])) == (200, part is Capability.BRIDGE)
+        assert quoted["toAmountMin"] == quoted["outputs"][0]["amountMin"] != "1"
+        status, action = await client.post(f"/v2/swaps/{quoted['quoteId']}/action")
+        assert (status, len(action["transactions"])) == (201, len(action["steps"]))
+        assert THIEF not in str(action["transactions"]) + str(action["walletSendCalls"])
+        assert action["outputs"]
+        assert action["tracking"]["bridge"] == "across", "its own members are there"
