@@ -10,19 +10,20 @@ import aiohttp
 import pytest
 from aiohttp import web
 from eth_account import Account
-from quoteway import NATIVE, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
+from quoteway import NATIVE, BridgeRoute, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
 from quoteway.config import LimitsConfig, ProviderConfig, QuotesConfig
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
 from quoteway.serve import make_runner
 from quoteway.testing.execution import catch_up, execute
+from quoteway.testing.toys import ListedRoutes, ToyPlugin
 from quoteway.web.app import make_app
 
-for plugin in ("devnet", "rpc", "uniswap", "across"):
+for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from crossings import PLUGINS, RECIPIENT, SENDER, Desk, cross_at_random, section  # noqa: E402
+from crossings import PLUGINS, RECIPIENT, SENDER, Desk, cross_at_random, read_lists, section  # noqa: E402
 from quoteway_across.spoke_pool import DEPOSIT  # noqa: E402
 from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 from quoteway_devnet.relayer import Relayer  # noqa: E402
@@ -40,14 +41,15 @@ def relayer(fresh_devnet):
 
 @pytest.fixture
 async def make_desk(fresh_devnet, relayer, make_gateway):
-    async def make(clock=time.time, without=(), **sections):
-        plugins = {name: plugin for name, plugin in PLUGINS.items() if name not in without}
+    async def make(clock=time.time, without=(), more=None, **sections):
+        plugins = {name: plugin for name, plugin in PLUGINS.items() if name not in without} | (more or {})
         gateway = await make_gateway(
             plugins,
             plugin_sections={"devnet": section(fresh_devnet, relayer.port)},
             clock=clock,
             **sections,
         )
+        await read_lists(gateway)
         return Desk(fresh_devnet, gateway)
 
     return make
@@ -545,3 +547,65 @@ async def test_no_word_of_a_provider_takes_the_place_of_what_was_checked(make_de
         assert THIEF not in str(action["transactions"]) + str(action["walletSendCalls"])
         assert action["outputs"]
         assert action["tracking"]["bridge"] == "across", "its own members are there"
+
+
+async def test_a_bridge_does_not_choose_what_the_money_is_turned_into(desk, monkeypatch):
+    """The caller names what is sold and what is bought: a token between them that no catalog of the
+    deployment lists could be anybody's, its only pool too, and its refund worth nothing."""
+    bridge = desk.gateway.registry.get(Capability.BRIDGE, "across")
+    list_tokens = desk.gateway.runtime.list_tokens
+    odd, far = desk.token("PEPE"), desk.token("USDC", "devnet-l2")
+    honest_routes, honest_quote = bridge.routes, bridge.quote
+
+    async def routes(*ends):
+        return [BridgeRoute(31337, 31338, odd, far, "across", True), *await honest_routes(*ends)]
+
+    async def quote(request):
+        if request.token_in.address != odd.address:
+            return await honest_quote(request)
+        terms = await honest_quote(replace(request, token_in=desk.token("USDC"), amount_in=10**9))
+        return replace(
+            terms,
+            inputs=(Leg(odd, request.amount_in, SENDER),),
+            outputs=(Leg(far, 10**12, RECIPIENT, 10**12),),
+            plan={**terms.plan, "in": odd.address},
+            spends=(replace(terms.spends[0], token=odd.address, amount=request.amount_in),),
+        )
+
+    async def listed(chain_id):
+        known = await list_tokens(chain_id)
+        return {address: token for address, token in known.items() if address != odd.address}
+
+    monkeypatch.setattr(bridge, "routes", routes)
+    monkeypatch.setattr(bridge, "quote", quote)
+    tempted = await desk.quote(desk.request())
+    assert tempted.sealed.parts[1].request.token_in.symbol == "PEPE", "it wins wherever it is listed"
+    monkeypatch.setattr(desk.gateway.runtime, "list_tokens", listed)
+    quoted = await desk.quote(desk.request())
+    assert quoted.sealed.parts[1].request.token_in.symbol == "USDC"
+
+
+ODD_LISTS = [None, [None], 5, ["x"], "abc", RuntimeError("no"), "elsewhere"]
+
+
+@pytest.mark.parametrize("listed", ODD_LISTS, ids=repr)
+async def test_a_bridge_whose_routes_are_none_does_not_stop_the_others(make_desk, listed):
+    odd = ListedRoutes.__new__(ListedRoutes)
+    odd.id, odd.networks = "odd", frozenset({31337, 31338})
+
+    async def routes(*ends):
+        if isinstance(listed, Exception):
+            raise listed
+        if listed == "elsewhere":
+            ends = desk.token("DAI", "devnet-l2"), desk.token("USDC")
+            return [BridgeRoute(31338, 31337, *ends, "odd", True)]
+        return listed
+
+    async def none(request):
+        return None
+
+    odd.routes, odd.quote = routes, none
+    desk = await make_desk(more={"odd": ToyPlugin([odd])})
+    for _ in range(2):
+        quoted = await desk.quote(desk.request())
+        assert [part.provider for part in quoted.sealed.parts] == ["uniswap", "across"]

@@ -117,7 +117,7 @@ class SwapThenBridge(Provider):
         if not middles:
             return None
 
-        async def through(middle: Token) -> JoinedQuote | None:
+        async def through(middle: Address) -> JoinedQuote | None:
             return await self._through(middle, request, ends_at)
 
         outcomes = await asyncio.gather(*map(through, middles), return_exceptions=True)
@@ -127,15 +127,19 @@ class SwapThenBridge(Provider):
             raise errors[0]
         return max(quotes, key=rank, default=None)
 
-    async def _middles(self, request: SwapRequest) -> list[Token]:
+    async def _middles(self, request: SwapRequest) -> list[Address]:
         """The tokens that a bridge turns into the one that is bought; not the wrapped coin where the coin
-        itself will do, which needs no approval."""
+        itself will do, which needs no approval.
+
+        The caller has named none of them: what their money is turned into on the way is not for a bridge's
+        list alone to say, so the coin and what the deployment's own catalogs list are all that is considered.
+        """
         listed = await self._listed(request.chain_id, request.to_chain_id)
-        sources = {
-            route.from_token.address: route.from_token
+        sources = dict.fromkeys(
+            route.from_token.address
             for route in listed.routes
             if route.enabled and route.to_token.address == request.token_out.address
-        }
+        )
         if not sources and listed.failed is not None:
             raise UpstreamError("A bridge's routes could not be read.", reason=listed.failed, retryable=True)
         if request.token_in.address in sources:
@@ -143,16 +147,18 @@ class SwapThenBridge(Provider):
         network = self._runtime.networks.by_chain_id(request.chain_id)
         if NATIVE in sources and network is not None and network.wrapped_native is not None:
             sources.pop(network.wrapped_native, None)
-        return list(sources.values())[:MAX_MIDDLES]
+        find = self._runtime.list_tokens
+        known = await find(request.chain_id) if find is not None else {}
+        return [token for token in sources if token == NATIVE or token in known][:MAX_MIDDLES]
 
     async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
         key = chain_id, to_chain_id
-        for kept in (self._known, self._in_doubt):
-            if key in kept:
-                return kept[key]
+        kept = self._known.get(key) or self._in_doubt.get(key)
+        if kept is not None:
+            return kept
         outcomes: list[Outcome[Provider, Sequence[BridgeRoute]]] = await ask_all(
             self._bridges(*key),
-            lambda bridge: cast(BridgeProvider, bridge).routes(*key),
+            lambda bridge: _routes_of(cast(BridgeProvider, bridge), *key),
             timeout_s=self._timeout_s / 2,
             verb="routes",
             observe=self._registry.observe,
@@ -163,11 +169,15 @@ class SwapThenBridge(Provider):
         (self._known if listed.failed is None else self._in_doubt)[key] = listed
         return listed
 
-    async def _through(self, middle: Token, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
+    async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
+        find = self._runtime.find_token
+        token: Token | None = await find(request.chain_id, middle) if find is not None else None
+        if token is None:
+            return None
         first = replace(
             request,
             to_chain_id=request.chain_id,
-            token_out=middle,
+            token_out=token,
             recipient=request.sender,
             # All calls go out as one: a signature could not be put in between.
             permit2_signature=False,
@@ -178,7 +188,7 @@ class SwapThenBridge(Provider):
         passed_on = swap.outputs[0].amount_min
         if not passed_on:
             return None
-        second = replace(request, token_in=middle, amount_in=passed_on, permit2_signature=False)
+        second = replace(request, token_in=token, amount_in=passed_on, permit2_signature=False)
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
         bridge, transfer = await self._compete(bridges, second, 0.9 * left_s)
@@ -186,6 +196,16 @@ class SwapThenBridge(Provider):
             QuotePart(Capability.SWAP, swapper.id, first, swap),
             QuotePart(Capability.BRIDGE, bridge.id, second, transfer),
         )
+
+
+async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) -> tuple[BridgeRoute, ...]:
+    """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
+    failure and no other's."""
+    routes = tuple(await bridge.routes(chain_id, to_chain_id))
+    if not all(isinstance(route, BridgeRoute) for route in routes):
+        raise TypeError("the bridge lists what is no route")
+    ends = chain_id, to_chain_id
+    return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 
 
 def _joined(first: QuotePart, second: QuotePart) -> JoinedQuote:
