@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 import socket
 import time
 from dataclasses import replace
@@ -609,3 +610,20 @@ async def test_a_bridge_whose_routes_are_none_does_not_stop_the_others(make_desk
     for _ in range(2):
         quoted = await desk.quote(desk.request())
         assert [part.provider for part in quoted.sealed.parts] == ["uniswap", "across"]
+
+
+async def test_plans_too_long_for_one_token_do_not_win(desk, monkeypatch):
+    """Another provider's quote for the same request must still be had, so it is no failure of the sealing."""
+    for capability, provider_id in ((Capability.SWAP, "uniswap"), (Capability.BRIDGE, "across")):
+        provider = desk.gateway.registry.get(capability, provider_id)
+
+        async def lengthy(request, honest=provider.quote):
+            quote = await honest(request)
+            return quote and replace(
+                quote, plan={**quote.plan, "more": random.Random(7).randbytes(750).hex()}
+            )
+
+        monkeypatch.setattr(provider, "quote", lengthy)
+    with pytest.raises(UpstreamError) as refusal:
+        await desk.quote(desk.request())
+    assert {a.provider: a.outcome for a in refusal.value.attempts}["swap+bridge"] == "failed"

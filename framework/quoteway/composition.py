@@ -39,6 +39,7 @@ from quoteway.models import (
 )
 from quoteway.plugins import Registry
 from quoteway.providers import BridgeProvider, Provider
+from quoteway.sealing import plain_plan
 
 MAX_MIDDLES = 4
 """So many tokens between the swap and the transfer are tried at once."""
@@ -210,6 +211,8 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
 
 def _joined(first: QuotePart, second: QuotePart) -> JoinedQuote:
     swap, transfer = first.quote, second.quote
+    # One token has to hold both plans: what does not fit must not win and then fail to be sealed.
+    plain_plan({"parts": [swap.plan, transfer.plan]})
     inputs, outputs = joined_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
     lifetimes = [quote.lifetime_s for quote in (swap, transfer) if quote.lifetime_s is not None]
     return JoinedQuote(
