@@ -627,3 +627,18 @@ async def test_plans_too_long_for_one_token_do_not_win(desk, monkeypatch):
     with pytest.raises(UpstreamError) as refusal:
         await desk.quote(desk.request())
     assert {a.provider: a.outcome for a in refusal.value.attempts}["swap+bridge"] == "failed"
+
+
+async def test_a_part_cannot_slip_a_signature_between_the_calls_of_a_batch(desk, monkeypatch):
+    """With one there is no batch, and the whole run, the other part's too, takes every signature for good."""
+    quoted = await desk.quote(desk.request())
+    uniswap = desk.gateway.registry.get(Capability.SWAP, "uniswap")
+    honest = uniswap.build
+
+    async def signed(sealed):
+        return await honest(replace(sealed, request=replace(sealed.request, permit2_signature=True)))
+
+    monkeypatch.setattr(uniswap, "build", signed)
+    with pytest.raises(guard.UnsafeAnswer, match="provider uniswap") as refusal:
+        await desk.action(quoted)
+    assert "wants a signature" in refusal.value.finding
