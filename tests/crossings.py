@@ -19,6 +19,7 @@ from fractions import Fraction
 import quoteway_across
 import quoteway_devnet.plugin
 import quoteway_rpc
+import quoteway_tokenlist
 import quoteway_uniswap
 from quoteway import NATIVE, Capability, SwapRequest, Token, UpstreamError
 from quoteway.testing.execution import execute
@@ -31,6 +32,7 @@ from quoteway_devnet.tables import CHAINS, token_rows
 PLUGINS = {
     "devnet": quoteway_devnet.plugin,
     "rpc": quoteway_rpc,
+    "tokenlist": quoteway_tokenlist,
     "across": quoteway_across,
     "uniswap": quoteway_uniswap,
 }
@@ -43,6 +45,14 @@ def section(devnet, relayer_port):
     """``[plugin.devnet]`` for chains and a relayer that run already."""
     ports = {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
     return {"enabled": True, "start": False, "relayer_port": relayer_port, **ports}
+
+
+async def read_lists(gateway):
+    """Waits for the token lists, which a gateway that has just started may still be reading."""
+    deadline = time.monotonic() + 10
+    while not all([await gateway.known_tokens(chain_id) for chain_id in CHAIN_IDS.values()]):
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
 
 
 class Desk:
@@ -199,6 +209,7 @@ async def run_crossings(count, seed):
     async with Devnet.start() as devnet, Relayer.start(devnet) as relayer:
         config = Config(plugin_sections={"devnet": section(devnet, relayer.port)})
         async with Gateway(config, plugins=PLUGINS, discover=False).running() as gateway:
+            await read_lists(gateway)
             return await cross_at_random(Desk(devnet, gateway), count, seed)
 
 

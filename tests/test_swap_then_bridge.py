@@ -1,24 +1,26 @@
 """A swap joined with a transfer by the core: exact on both chains, in one batch or in order, and guarded."""
 
 import asyncio
+import random
 import socket
 import time
 from dataclasses import replace
 
 import pytest
 from eth_account import Account
-from quoteway import NATIVE, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
+from quoteway import NATIVE, BridgeRoute, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
 from quoteway.config import Config, LimitsConfig, ProviderConfig, QuotesConfig
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
 from quoteway.testing.execution import catch_up, execute
 from quoteway.testing.serving import served
+from quoteway.testing.toys import ListedRoutes, ToyPlugin
 
-for plugin in ("devnet", "rpc", "uniswap", "across"):
+for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from crossings import PLUGINS, RECIPIENT, SENDER, Desk, cross_at_random, section  # noqa: E402
+from crossings import PLUGINS, RECIPIENT, SENDER, Desk, cross_at_random, read_lists, section  # noqa: E402
 from quoteway_across.spoke_pool import DEPOSIT  # noqa: E402
 from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 from quoteway_devnet.relayer import Relayer  # noqa: E402
@@ -36,14 +38,15 @@ def relayer(fresh_devnet):
 
 @pytest.fixture
 async def make_desk(fresh_devnet, relayer, make_gateway):
-    async def make(clock=time.time, without=(), **sections):
-        plugins = {name: plugin for name, plugin in PLUGINS.items() if name not in without}
+    async def make(clock=time.time, without=(), more=None, **sections):
+        plugins = {name: plugin for name, plugin in PLUGINS.items() if name not in without} | (more or {})
         gateway = await make_gateway(
             plugins,
             plugin_sections={"devnet": section(fresh_devnet, relayer.port)},
             clock=clock,
             **sections,
         )
+        await read_lists(gateway)
         return Desk(fresh_devnet, gateway)
 
     return make
@@ -227,6 +230,7 @@ async def api(fresh_devnet, relayer):
     limits = LimitsConfig(enabled=False)
     config = Config(limits=limits, plugin_sections={"devnet": section(fresh_devnet, relayer.port)})
     async with served(PLUGINS, config) as api:
+        await read_lists(api.gateway)
         yield api
 
 
@@ -523,3 +527,128 @@ async def test_an_old_list_of_routes_serves_while_it_is_read_anew(desk, monkeypa
     assert time.monotonic() - began < 0.3
     await asyncio.sleep(0.4)
     assert joiner._known[key].good_until > time.monotonic()
+
+
+@pytest.mark.parametrize(("sold", "part"), [("WETH", Capability.BRIDGE), ("USDC", Capability.SWAP)])
+async def test_no_word_of_a_provider_replaces_what_was_checked(api, served_desk, monkeypatch, sold, part):
+    """``details`` stand beside the members of an answer: a provider cannot hand its own transactions to the
+    client past the guard."""
+    desk = served_desk
+    provider = desk.gateway.registry.get(part, "across")
+    honest_quote, honest_build = provider.quote, provider.build
+    stolen = [{"to": THIEF, "data": "0x", "value": "0x1", "chainId": 31337}]
+    lies = {"transactions": stolen, "walletSendCalls": {"calls": stolen}, "outputs": [], "toAmountMin": "1"}
+
+    async def quote(request):
+        answer = await honest_quote(request)
+        return answer and replace(answer, details={**answer.details, **lies})
+
+    async def build(sealed):
+        answer = await honest_build(sealed)
+        return replace(answer, details={**answer.details, **lies})
+
+    monkeypatch.setattr(provider, "quote", quote)
+    monkeypatch.setattr(provider, "build", build)
+    amount = str(10 ** desk.token(sold).decimals * 10)
+    status, quoted = await told(api.post("/v2/swaps/quote", body(desk, sold, amount=amount)))
+    assert (status, bool(quoted["parts"])) == (200, part is Capability.BRIDGE)
+    assert quoted["toAmountMin"] == quoted["outputs"][0]["amountMin"] != "1"
+    status, action = await told(api.post(f"/v2/swaps/{quoted['quoteId']}/action"))
+    assert (status, len(action["transactions"])) == (201, len(action["steps"]))
+    assert THIEF not in str(action["transactions"]) + str(action["walletSendCalls"])
+    assert action["outputs"]
+    assert action["tracking"]["bridge"] == "across", "its own members are there"
+
+
+async def test_a_bridge_does_not_choose_what_the_money_is_turned_into(desk, monkeypatch):
+    """The caller names what is sold and what is bought: a token between them that no catalog of the
+    deployment lists could be anybody's, its only pool too, and its refund worth nothing."""
+    bridge = desk.gateway.registry.get(Capability.BRIDGE, "across")
+    list_tokens = desk.gateway.runtime.list_tokens
+    odd, far = desk.token("PEPE"), desk.token("USDC", "devnet-l2")
+    honest_routes, honest_quote = bridge.routes, bridge.quote
+
+    async def routes(*ends):
+        return [BridgeRoute(31337, 31338, odd, far, "across", True), *await honest_routes(*ends)]
+
+    async def quote(request):
+        if request.token_in.address != odd.address:
+            return await honest_quote(request)
+        terms = await honest_quote(replace(request, token_in=desk.token("USDC"), amount_in=10**9))
+        return replace(
+            terms,
+            inputs=(Leg(odd, request.amount_in, SENDER),),
+            outputs=(Leg(far, 10**12, RECIPIENT, 10**12),),
+            plan={**terms.plan, "in": odd.address},
+            spends=(replace(terms.spends[0], token=odd.address, amount=request.amount_in),),
+        )
+
+    async def listed(chain_id):
+        known = await list_tokens(chain_id)
+        return {address: token for address, token in known.items() if address != odd.address}
+
+    monkeypatch.setattr(bridge, "routes", routes)
+    monkeypatch.setattr(bridge, "quote", quote)
+    tempted = await desk.quote(desk.request())
+    assert tempted.sealed.parts[1].request.token_in.symbol == "PEPE", "it wins wherever it is listed"
+    monkeypatch.setattr(desk.gateway.runtime, "list_tokens", listed)
+    quoted = await desk.quote(desk.request())
+    assert quoted.sealed.parts[1].request.token_in.symbol == "USDC"
+
+
+ODD_LISTS = [None, [None], 5, ["x"], "abc", RuntimeError("no"), "elsewhere"]
+
+
+@pytest.mark.parametrize("listed", ODD_LISTS, ids=repr)
+async def test_a_bridge_whose_routes_are_none_does_not_stop_the_others(make_desk, listed):
+    odd = ListedRoutes.__new__(ListedRoutes)
+    odd.id, odd.networks = "odd", frozenset({31337, 31338})
+
+    async def routes(*ends):
+        if isinstance(listed, Exception):
+            raise listed
+        if listed == "elsewhere":
+            ends = desk.token("DAI", "devnet-l2"), desk.token("USDC")
+            return [BridgeRoute(31338, 31337, *ends, "odd", True)]
+        return listed
+
+    async def none(request):
+        return None
+
+    odd.routes, odd.quote = routes, none
+    desk = await make_desk(more={"odd": ToyPlugin([odd])})
+    for _ in range(2):
+        quoted = await desk.quote(desk.request())
+        assert [part.provider for part in quoted.sealed.parts] == ["uniswap", "across"]
+
+
+async def test_plans_too_long_for_one_token_do_not_win(desk, monkeypatch):
+    """Another provider's quote for the same request must still be had, so it is no failure of the sealing."""
+    for capability, provider_id in ((Capability.SWAP, "uniswap"), (Capability.BRIDGE, "across")):
+        provider = desk.gateway.registry.get(capability, provider_id)
+
+        async def lengthy(request, honest=provider.quote):
+            quote = await honest(request)
+            return quote and replace(
+                quote, plan={**quote.plan, "more": random.Random(7).randbytes(750).hex()}
+            )
+
+        monkeypatch.setattr(provider, "quote", lengthy)
+    with pytest.raises(UpstreamError) as refusal:
+        await desk.quote(desk.request())
+    assert {a.provider: a.outcome for a in refusal.value.attempts}["swap+bridge"] == "failed"
+
+
+async def test_a_part_cannot_slip_a_signature_between_the_calls_of_a_batch(desk, monkeypatch):
+    """With one there is no batch, and the whole run, the other part's too, takes every signature for good."""
+    quoted = await desk.quote(desk.request())
+    uniswap = desk.gateway.registry.get(Capability.SWAP, "uniswap")
+    honest = uniswap.build
+
+    async def signed(sealed):
+        return await honest(replace(sealed, request=replace(sealed.request, permit2_signature=True)))
+
+    monkeypatch.setattr(uniswap, "build", signed)
+    with pytest.raises(guard.UnsafeAnswer, match="provider uniswap") as refusal:
+        await desk.action(quoted)
+    assert "wants a signature" in refusal.value.finding

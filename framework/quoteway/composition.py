@@ -39,6 +39,7 @@ from quoteway.models import (
 )
 from quoteway.plugins import Registry
 from quoteway.providers import BridgeProvider, Provider
+from quoteway.sealing import plain_plan
 
 MAX_MIDDLES = 4
 """So many tokens between the swap and the transfer are tried at once."""
@@ -121,7 +122,7 @@ class SwapThenBridge(Provider):
         if not middles:
             return None
 
-        async def through(middle: Token) -> JoinedQuote | None:
+        async def through(middle: Address) -> JoinedQuote | None:
             return await self._through(middle, request, ends_at)
 
         outcomes = await asyncio.gather(*map(through, middles), return_exceptions=True)
@@ -131,15 +132,19 @@ class SwapThenBridge(Provider):
             raise errors[0]
         return max(quotes, key=rank, default=None)
 
-    async def _middles(self, request: SwapRequest) -> list[Token]:
+    async def _middles(self, request: SwapRequest) -> list[Address]:
         """The tokens that a bridge turns into the one that is bought; not the wrapped coin where the coin
-        itself will do, which needs no approval."""
+        itself will do, which needs no approval.
+
+        The caller has named none of them: what their money is turned into on the way is not for a bridge's
+        list alone to say, so the coin and what the deployment's own catalogs list are all that is considered.
+        """
         listed = await self._listed(request.chain_id, request.to_chain_id)
-        sources = {
-            route.from_token.address: route.from_token
+        sources = dict.fromkeys(
+            route.from_token.address
             for route in listed.routes
             if route.enabled and route.to_token.address == request.token_out.address
-        }
+        )
         if not sources and listed.failed is not None:
             raise UpstreamError("A bridge's routes could not be read.", reason=listed.failed, retryable=True)
         if request.token_in.address in sources:
@@ -147,7 +152,9 @@ class SwapThenBridge(Provider):
         network = self._runtime.networks.by_chain_id(request.chain_id)
         if NATIVE in sources and network is not None and network.wrapped_native is not None:
             sources.pop(network.wrapped_native, None)
-        return list(sources.values())[:MAX_MIDDLES]
+        find = self._runtime.list_tokens
+        known = await find(request.chain_id) if find is not None else {}
+        return [token for token in sources if token == NATIVE or token in known][:MAX_MIDDLES]
 
     async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
         """From memory, but for the first time: no quote waits for a list that is only getting old."""
@@ -163,7 +170,7 @@ class SwapThenBridge(Provider):
     async def _read(self, key: tuple[int, int]) -> _Routes:
         outcomes = await self._registry.competition.ask_all(
             self._bridges(*key),
-            lambda bridge: cast(BridgeProvider, bridge).routes(*key),
+            lambda bridge: _routes_of(cast(BridgeProvider, bridge), *key),
             verb="routes",
             timeout_s=self._timeout_s / 2,
         )
@@ -180,11 +187,15 @@ class SwapThenBridge(Provider):
         if self._reading:
             await asyncio.wait(self._reading.values(), timeout=1.0)
 
-    async def _through(self, middle: Token, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
+    async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
+        find = self._runtime.find_token
+        token: Token | None = await find(request.chain_id, middle) if find is not None else None
+        if token is None:
+            return None
         first = replace(
             request,
             to_chain_id=request.chain_id,
-            token_out=middle,
+            token_out=token,
             recipient=request.sender,
             # All calls go out as one: a signature could not be put in between.
             permit2_signature=False,
@@ -196,7 +207,7 @@ class SwapThenBridge(Provider):
         passed_on = swap.outputs[0].amount_min
         if not passed_on:
             return None
-        second = replace(request, token_in=middle, amount_in=passed_on, permit2_signature=False)
+        second = replace(request, token_in=token, amount_in=passed_on, permit2_signature=False)
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
         bridge, transfer = await self._compete(bridges, second, 0.9 * left_s)
@@ -206,8 +217,20 @@ class SwapThenBridge(Provider):
         )
 
 
+async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) -> tuple[BridgeRoute, ...]:
+    """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
+    failure and no other's."""
+    routes = tuple(await bridge.routes(chain_id, to_chain_id))
+    if not all(isinstance(route, BridgeRoute) for route in routes):
+        raise TypeError("the bridge lists what is no route")
+    ends = chain_id, to_chain_id
+    return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
+
+
 def _joined(first: QuotePart, second: QuotePart) -> JoinedQuote:
     swap, transfer = first.quote, second.quote
+    # One token has to hold both plans: what does not fit must not win and then fail to be sealed.
+    plain_plan({"parts": [swap.plan, transfer.plan]})
     inputs, outputs = joined_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
     lifetimes = [quote.lifetime_s for quote in (swap, transfer) if quote.lifetime_s is not None]
     return JoinedQuote(

@@ -236,8 +236,9 @@ class Gateway:
         ``address`` must be EIP-55. Raises ``UpstreamError`` when nobody could be asked.
         """
         key = (chain_id, address)
-        if key in self._tokens:
-            return self._tokens[key]
+        known = self._tokens.get(key)  # asked once: between two looks it may expire
+        if known is not None:
+            return known
         token = await self._look_up_token(chain_id, address)
         if (
             token is not None
@@ -248,7 +249,8 @@ class Gateway:
     async def known_tokens(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
         """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""
         listed: dict[Address, Token] = {}
-        met = {a: self._tokens[chain_id, a] for a in addresses if (chain_id, a) in self._tokens}
+        asked = {address: self._tokens.get((chain_id, address)) for address in addresses}
+        met = {address: token for address, token in asked.items() if token is not None}
         outcomes = await self.registry.competition.ask_all(
             self.registry.enabled(Capability.TOKENS, chain_id),
             lambda catalog: self._listed_by(cast(TokenCatalog, catalog), chain_id),

@@ -212,6 +212,10 @@ def check_build(
         build.deadline is None or now < build.deadline <= latest,
         "its deadline has passed, or is over a day away",
     )
+    if isinstance(request, SwapRequest):
+        # Nothing can be put into one batch of calls, and the run takes every signature for good.
+        wanted = request.permit2_signature or not build.signatures
+        expect(wanted, "it wants a signature, and transactions alone were asked for")
     for signature in build.signatures:
         _check_signature(provider, build, signature.step, signature.offset, signature.length, expect)
         _check_typed_data(sealed, build, signature.typed_data, latest, expect)

@@ -1,9 +1,11 @@
 """What a gateway shares among its parts: RPC failover, tokens, configured networks, readiness, keys."""
 
 import asyncio
+import random
 import time
 
 import pytest
+from cachetools import TTLCache
 from quoteway.config import Config, NetworkConfig, ProviderConfig, QuotesConfig, SigningKey
 from quoteway.credentials import Secret
 from quoteway.errors import ConfigError, ProviderUnavailable, RpcError, UpstreamError
@@ -255,3 +257,23 @@ async def test_a_lying_quote_does_not_win(make_gateway):
         ("a-liar", "failed", "unsafe_answer"),
         ("fixed-rate", "quoted", None),
     ]
+
+
+class HurriedTimer:
+    """A clock on which time passes between any two looks at it."""
+
+    def __init__(self):
+        self.now, self._chance = 0.0, random.Random(7)
+
+    def __call__(self):
+        self.now += self._chance.random()
+        return self.now
+
+
+async def test_a_token_that_expires_while_it_is_looked_for_is_looked_up_again(make_gateway):
+    plugin = ToyPlugin([rpc("one"), ListedTokens([USD])], networks=[SEVEN])
+    gateway = await make_gateway({"toy": plugin})
+    gateway._tokens = TTLCache(10, 10, timer=HurriedTimer())
+    for _ in range(300):
+        assert await gateway.find_token(7, USD.address) == USD
+        assert await gateway.known_tokens(7, [USD.address]) == {USD.address: USD}

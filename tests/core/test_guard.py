@@ -58,7 +58,7 @@ class Provider:
         return (ROUTER, permit2.ADDRESS)
 
 
-REQUEST = SwapRequest(1, 1, USDC, WETH, SOLD, USER, USER, 50)
+REQUEST = SwapRequest(1, 1, USDC, WETH, SOLD, USER, USER, 50, permit2_signature=True)
 QUOTE = Quote(
     (Leg(USDC, SOLD, USER),),
     (Leg(WETH, GOT, USER, amount_min=MINIMUM),),
@@ -125,6 +125,13 @@ def test_honest_builds_pass():
     better = (replace(SEALED.outputs[0], amount_min=MINIMUM + 1),)
     args = [SOLD, MINIMUM + 1, [USDC.address, WETH.address], USER, NOW + 1200, b""]
     check(plain(outputs=better, steps=(step(args),)))
+
+
+def test_who_asked_for_transactions_alone_is_given_no_signature_to_make():
+    unasked = replace(SEALED, request=replace(REQUEST, permit2_signature=False))
+    guard.check_build(Provider(), unasked, plain(), now=NOW)
+    with pytest.raises(guard.UnsafeAnswer, match="wants a signature"):
+        guard.check_build(Provider(), unasked, signed(), now=NOW)
 
 
 def test_no_flipped_bit_of_the_calldata_passes():

@@ -213,6 +213,32 @@ def test_a_realistic_route_of_three_hops_fits_with_room_to_spare():
     assert len(sealer().seal(swap_quote(plan=plan)).token) <= MAX_TOKEN_CHARS
 
 
+def test_the_longest_plans_of_two_parts_fit():
+    """As long as both may be together (``quoteway.composition``), of nothing but addresses and ids in hex."""
+    rng = random.Random(7)
+
+    def token(chain_id):
+        return Token(
+            chain_id, "0x" + rng.randbytes(20).hex(), 18, base64.b64encode(rng.randbytes(24)).decode()
+        )
+
+    def quote(sold, got, plan):
+        request = SwapRequest(sold.chain_id, got.chain_id, sold, got, rng.getrandbits(128), USER, NATIVE, 50)
+        outputs = (Leg(got, rng.getrandbits(128), NATIVE, rng.getrandbits(128)),)
+        return swap_quote(
+            request=request, inputs=(Leg(sold, request.amount_in, USER),), outputs=outputs, plan=plan
+        )
+
+    sold, between, got = token(1), token(1), token(10)
+    noise = rng.randbytes(1000).hex()
+    plans = {"x": noise[:1000]}, {"x": noise[1000:]}
+    assert len(json.dumps({"parts": plans})) in range(MAX_PLAN_CHARS - 50, MAX_PLAN_CHARS)
+    parts = quote(sold, between, plans[0]), quote(between, got, plans[1])
+    outputs = (*parts[1].outputs, Leg(between, rng.getrandbits(128), USER, 0))
+    whole = replace(quote(sold, got, {}), outputs=outputs, parts=parts)
+    assert len(sealer().seal(whole).token) <= MAX_TOKEN_CHARS
+
+
 def test_requests_are_the_same_when_only_what_tokens_leave_out_differs():
     one = swap_quote().request
     assert same_request(one, replace(one, token_in=replace(ETHER, name="Ether", price_usd=3500.0)))

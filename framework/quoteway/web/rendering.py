@@ -288,7 +288,7 @@ def quote(
     warnings = list(quoted.warnings)
     if quoted.slippage_bps > 300:
         warnings.append(Notice("high_slippage", "The allowed slippage is above 3 %."))
-    return sealed_quote(sealed, networks, now=now) | {
+    wire = sealed_quote(sealed, networks, now=now) | {
         # What the provider measured, where the token holds only what consent needs.
         "inputs": legs(quoted.inputs, networks),
         "outputs": legs(quoted.outputs, networks),
@@ -306,8 +306,8 @@ def quote(
         "route": route(quoted.route),
         "warnings": [notice(item) for item in warnings],
         "attempts": [render_attempt(item) for item in attempts],
-        **details(quoted.details, networks),
     }
+    return _beside(wire, quoted.details, networks)
 
 
 def _flat_swap(inputs: Sequence[Leg], outputs: Sequence[Leg], networks: Networks) -> Wire:
@@ -352,7 +352,7 @@ def transaction(step: Step) -> Wire:
 
 def action(item: Action, spine: Spine, networks: Networks) -> Wire:
     transactions = [transaction(step) for step in item.steps]
-    return {
+    wire = {
         "actionId": action_id(item),
         "quoteId": item.quote_token,
         "kind": item.capability.value,
@@ -375,8 +375,8 @@ def action(item: Action, spine: Spine, networks: Networks) -> Wire:
         "simulation": simulation(item.simulation),
         "issues": [issue(found) for found in item.issues],
         "warnings": [notice(found) for found in item.warnings],
-        **details(item.details, networks),
     }
+    return _beside(wire, item.details, networks)
 
 
 def _action_parts(item: Action, networks: Networks) -> list[Wire] | None:
@@ -396,6 +396,13 @@ def _action_parts(item: Action, networks: Networks) -> list[Wire] | None:
         )
         at += part.steps
     return parts
+
+
+def _beside(wire: Wire, members: Mapping[str, Any], networks: Networks) -> Wire:
+    """The members that were checked, and a provider's own beside them: none takes the place of one that was
+    checked (``transactions``, ``outputs``).
+    """
+    return wire | {name: member for name, member in details(members, networks).items() if name not in wire}
 
 
 def details(members: Mapping[str, Any], networks: Networks) -> Wire:

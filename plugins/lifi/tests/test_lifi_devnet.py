@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from dataclasses import replace
 
 import pytest
 import quoteway_lifi
@@ -130,6 +131,19 @@ async def test_an_honest_swap_executes_as_quoted_to_the_wei(ground, sold, got, a
         call = erc20.ALLOWANCE.encode([USER, router])
         left = here.rpc("eth_call", {"to": request.token_in.address, "data": "0x" + call.hex()}, "latest")
         assert int(left, 16) == 0
+
+
+async def test_a_part_of_a_joined_quote_which_has_no_token_is_built_the_same_again(ground):
+    here = await ground()
+    _, sealed = await here.quoted(Capability.SWAP, here.swap())
+    provider, part = here.gateway.registry.get(Capability.SWAP, "lifi"), replace(sealed, token="")
+    asked = len(here.fake.asked)
+    first = await provider.build(part)
+    assert await provider.build(part) == first
+    assert len(here.fake.asked) == asked + 1, "LI.FI would have put another id into it"
+    later = replace(part, created_at=part.created_at + 1)
+    await provider.build(later)
+    assert len(here.fake.asked) == asked + 2, "another quote is not given the same"
 
 
 @pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])

@@ -48,11 +48,12 @@ class Connections:
 
     async def _connections(self, from_chain_id: int, to_chain_id: int) -> Mapping[str, Any]:
         key = from_chain_id, to_chain_id
-        if key not in self._kept:
-            self._kept[key] = await self._api.get(
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = await self._api.get(
                 "connections", {"fromChain": str(from_chain_id), "toChain": str(to_chain_id)}
             )
-        return self._kept[key]
+        return kept
 
     async def _listed(self, chain_id: int) -> Mapping[Address, Token]:
         listed = dict(await self._context.listed_tokens(chain_id))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
@@ -47,7 +48,7 @@ class Desk:
         self.context = context
         self.registry = registry_of(context)
         self.api = LifiApi(context)
-        self._built: TTLCache[tuple[str, str], Build] = TTLCache(1_024, 900, timer=context.now)
+        self._built: TTLCache[tuple[Any, ...], Build] = TTLCache(1_024, 900, timer=context.now)
 
     async def quote(self, request: SwapRequest, capability: Capability) -> Quote | None:
         """LI.FI's best offer; None for a pair of one token. Raises ``UpstreamError`` in the words of
@@ -76,19 +77,20 @@ class Desk:
     async def build(self, sealed: SealedQuote) -> Build:
         """LI.FI's transaction for the quoted tools, asked for anew: its minimum is no lower than the sealed.
 
-        LI.FI puts an id of its own into every answer, so what was built for a token at a block is kept and
-        given again. Raises ``UpstreamError``: ``price_moved`` when the minimum cannot be had any more.
+        LI.FI puts an id of its own into every answer, so what was built for a quote at a block is kept and
+        given again; known by its content, since a part of a joined quote has no token of its own. Raises
+        ``UpstreamError``: ``price_moved`` when the minimum cannot be had any more.
         """
         request = sealed.request
         if not isinstance(request, SwapRequest):
             raise InvalidRequest("This quote is neither a swap nor a transfer.", reason=Reason.QUOTE_INVALID)
         block = await self.context.chain(request.chain_id).head()
-        key = sealed.token, block.hash
+        plan = json.dumps(sealed.plan, sort_keys=True)
+        key = sealed.capability, request, sealed.outputs, plan, sealed.created_at, block.hash
         built = self._built.get(key)
         if built is None:
             built = _build(await self._renewed(sealed, request), request, sealed.capability)
-            if sealed.token:
-                self._built[key] = built
+            self._built[key] = built
         return built
 
     async def _renewed(self, sealed: SealedQuote, request: SwapRequest) -> Offer:
