@@ -21,7 +21,7 @@ from quoteway.approvals import named
 from quoteway.competition import rank
 from quoteway.config import Config
 from quoteway.context import Runtime
-from quoteway.errors import Reason, UpstreamError
+from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.evm.units import readable_units
 from quoteway.models import (
     NATIVE,
@@ -41,7 +41,7 @@ from quoteway.plugins import Registry
 from quoteway.providers import BridgeProvider, Provider
 from quoteway.sealing import plain_plan
 
-MAX_MIDDLES = 4
+MAX_MIDDLES = 3
 """So many tokens between the swap and the transfer are tried at once."""
 ROUTES_GOOD_S = 60.0
 ROUTES_GOOD_AFTER_FAILURE_S = 10.0
@@ -128,8 +128,9 @@ class SwapThenBridge(Provider):
         outcomes = await asyncio.gather(*map(through, middles), return_exceptions=True)
         quotes = [outcome for outcome in outcomes if isinstance(outcome, JoinedQuote)]
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-        if errors and not quotes:
-            raise errors[0]
+        bugs = [error for error in errors if not isinstance(error, GatewayError)]
+        if bugs or (errors and not quotes):
+            raise (bugs or errors)[0]
         return max(quotes, key=rank, default=None)
 
     async def _middles(self, request: SwapRequest) -> list[Address]:
@@ -245,10 +246,14 @@ def _joined(first: QuotePart, second: QuotePart) -> JoinedQuote:
         route=swap.route,
         price_impact_bps=swap.price_impact_bps,
         issues=(*swap.issues, *transfer.issues),
-        warnings=(*swap.warnings, *transfer.warnings, *handover_warnings((first.request, second.request))),
+        warnings=tuple(
+            dict.fromkeys(
+                (*swap.warnings, *transfer.warnings, *handover_warnings((first.request, second.request)))
+            )
+        ),
         net_output=_net_output(first, second),
         lifetime_s=min(lifetimes, default=None),
-        details={**swap.details, **transfer.details},
+        details=transfer.details,
         parts=(first, second),
     )
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from quoteway import opaque
 from quoteway.arrivals import check_arrivals, check_refund
 from quoteway.errors import Reason, UpstreamError
@@ -100,6 +102,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(isinstance(quote.block, Block), "it does not say at which block it was read")
     expect(isinstance(quote.plan, Mapping), "its plan is not a table")
     plain_plan(quote.plan)
+    _check_details(quote.details, expect)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "it is over before it begins")
     spenders = {*provider.spenders(request.chain_id), *_named_by_caller(request)}
     for spend in quote.spends:  # a client may approve ahead of the action
@@ -187,6 +190,7 @@ def check_build(
     expect(
         isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS, "it has no, or too many, transactions"
     )
+    _check_details(build.details, expect)
     targets = {**provider.contracts(chain_id), **_named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
@@ -219,6 +223,23 @@ def check_build(
     for signature in build.signatures:
         _check_signature(provider, build, signature.step, signature.offset, signature.length, expect)
         _check_typed_data(sealed, build, signature.typed_data, latest, expect)
+
+
+def _check_details(details: object, expect: Callable[[bool, str], None]) -> None:
+    """A provider's own members go into an answer as they are, but for the tokens and legs in them."""
+
+    def shown(value: object) -> object:
+        if isinstance(value, Mapping):
+            return dict(value)
+        if isinstance(value, Token | Leg):
+            return None
+        raise TypeError
+
+    try:
+        orjson.dumps(details, default=shown, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+    except (TypeError, ValueError, RecursionError):
+        expect(False, "its details hold what JSON has no form for")
+    expect(isinstance(details, Mapping), "its details are not a table")
 
 
 def _check_step(

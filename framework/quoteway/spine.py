@@ -312,10 +312,10 @@ class Spine:
                 *approvals.shortfalls(needs, granted, wallet),
             ),
             warnings=(
-                *(warning for build in builds for warning in build.warnings),
+                *dict.fromkeys(warning for build in builds for warning in build.warnings),
                 *handover_warnings([part.quote.request for part in parts]),
             ),
-            details={name: value for build in builds for name, value in build.details.items()},
+            details=builds[-1].details,
         )
 
     async def _part(self, quote: SealedQuote) -> _Part:

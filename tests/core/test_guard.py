@@ -445,6 +445,20 @@ def test_a_lying_quote_is_refused_and_named(changes, finding):
     assert finding in refusal.value.finding
 
 
+ODD_DETAILS = [{"x": object()}, {"x": 2**70}, {1: 2}, {"x": {"y": [b"raw"]}}, [], None]
+
+
+@pytest.mark.parametrize("details", ODD_DETAILS, ids=range(len(ODD_DETAILS)))
+def test_details_that_no_answer_can_hold_are_refused(details):
+    fine = {"x": [USDC, {"y": (QUOTE.outputs[0], None, "z", 1.5)}]}
+    guard.check_quote(Provider(), REQUEST, replace(QUOTE, details=fine))
+    check(plain(details=fine))
+    with pytest.raises(guard.UnsafeAnswer, match="details"):
+        guard.check_quote(Provider(), REQUEST, replace(QUOTE, details=details))
+    with pytest.raises(guard.UnsafeAnswer, match="details"):
+        check(plain(details=details))
+
+
 def test_a_quote_that_is_none_is_refused():
     for answer in ({"amount": 1}, "quote", 5):
         with pytest.raises(guard.UnsafeAnswer):
