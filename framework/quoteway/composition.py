@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 from cachetools import TTLCache
 
-from quoteway import guard
+from quoteway import run_guard
 from quoteway.approvals import named
 from quoteway.competition import rank
 from quoteway.config import Config
@@ -333,7 +333,7 @@ def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
     needs: dict[Address, int] = {}
     given: dict[Address, int] = {}
     for build in builds:
-        for token, amount in guard.needs_of(build).items():
+        for token, amount in run_guard.needs_of(build).items():
             covered = min(amount, given.get(token, 0))
             given[token] = given.get(token, 0) - covered
             if amount > covered:

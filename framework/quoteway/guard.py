@@ -1,16 +1,14 @@
 """The last check on everything a provider returns: what does not pass here reaches no client.
 
-Two passes. ``check_build`` reads the bytes: chain, targets, calldata decoded and re-encoded, spenders,
-minimums, who gets what on another chain, and who is refunded if nobody does. ``check_simulation`` reads what
-the ordered run did on the chain's state: nobody's assets moved but those the quote names, the recipient got
-at least the minimum, no allowance was left behind.
+Two passes. Here the bytes are read: chain, targets, calldata decoded and re-encoded, spenders, minimums, who
+gets what on another chain, and who is refunded if nobody does. ``run_guard`` reads what the ordered run did
+on the chain's state.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import orjson
 
@@ -31,21 +29,19 @@ from quoteway.models import (
     Quote,
     Request,
     SealedQuote,
-    Simulation,
     Spend,
     Step,
     SwapRequest,
     Token,
     VaultRequest,
 )
+from quoteway.permits import check_signatures
 from quoteway.providers import Provider
 from quoteway.sealing import plain_plan
-from quoteway.simulation import Trace
 
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024
 MAX_UINT160 = (1 << 160) - 1
-SIGNATURE_BYTES = 65
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
@@ -216,13 +212,7 @@ def check_build(
         build.deadline is None or now < build.deadline <= latest,
         "its deadline has passed, or is over a day away",
     )
-    if isinstance(request, SwapRequest):
-        # Nothing can be put into one batch of calls, and the run takes every signature for good.
-        wanted = request.permit2_signature or not build.signatures
-        expect(wanted, "it wants a signature, and transactions alone were asked for")
-    for signature in build.signatures:
-        _check_signature(provider, build, signature.step, signature.offset, signature.length, expect)
-        _check_typed_data(sealed, build, signature.typed_data, latest, expect)
+    check_signatures(sealed, build, latest, expect)
 
 
 def _check_details(details: object, expect: Callable[[bool, str], None]) -> None:
@@ -316,197 +306,6 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
         now = built[key].amount_min
         kept = leg.amount_min is None or (_is_amount(now) and now is not None and now >= leg.amount_min)
         expect(kept, "its minimum is below the quoted one")
-
-
-def _check_signature(
-    provider: Provider, build: Build, step: int, offset: int, length: int, expect: Callable[[bool, str], None]
-) -> None:
-    expect(
-        0 <= step < len(build.steps) and length == SIGNATURE_BYTES, "a signature belongs to no transaction"
-    )
-    data = build.steps[step].data
-    expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
-    expect(not any(data[offset : offset + length]), "a signature's place is not empty")
-
-
-def _check_typed_data(
-    sealed: SealedQuote,
-    build: Build,
-    typed: Mapping[str, Any],
-    latest: int,
-    expect: Callable[[bool, str], None],
-) -> None:
-    """Only Permit2's PermitSingle (Permit2 ``IAllowanceTransfer``) may be asked for, for exactly one of the
-    spends."""
-    try:
-        message = typed["message"]
-        details = message["details"]
-        permit = permit2.PermitSingle(
-            details["token"],
-            int(details["amount"]),
-            int(details["expiration"]),
-            int(details["nonce"]),
-            message["spender"],
-            int(message["sigDeadline"]),
-        )
-        genuine = typed == permit.typed_data(sealed.request.chain_id)
-    except (KeyError, TypeError, ValueError):
-        genuine = False
-    if not genuine:
-        expect(False, "typed data is no Permit2 PermitSingle of this chain")
-        return
-    signed = [
-        spend for spend in build.spends if spend.permit2_signed and spend.permit2_spender == permit.spender
-    ]
-    expect(bool(signed), "typed data names another spender")
-    amounts = [spend.amount for spend in signed if spend.token == permit.token]
-    expect(bool(amounts), "typed data names a token that is not sold")
-    expect(permit.amount == sum(amounts), "typed data grants another amount")
-    expect(0 <= permit.expiration <= latest, "typed data grants an allowance for over a day")
-    expect(0 <= permit.sig_deadline <= latest, "typed data is good for over a day")
-
-
-def check_simulation(
-    provider: Provider, sealed: SealedQuote, build: Build, sender: Address, run: Simulation, trace: Trace
-) -> None:
-    """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted
-    or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
-
-    def expect(holds: bool, finding: str) -> None:
-        if not holds:
-            raise UnsafeAnswer(provider.id, finding)
-
-    upstream_made = opaque.is_opaque(build)
-    if upstream_made:
-        opaque.require_run(run, expect)
-    if run.status == "skipped":
-        return
-    if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
-        # No amounts were quoted (a deployment, a management action), so no price can have moved.
-        raise UpstreamError(
-            f"The transaction would revert on the chain's present state: {run.revert_reason}.",
-            reason=Reason.REVERTED,
-            retryable=False,
-            extra={"revertReason": run.revert_reason},
-        )
-    if run.status == "reverted":
-        raise UpstreamError(
-            "The transaction no longer meets the quote on the chain's present state: request a new quote.",
-            reason=Reason.PRICE_MOVED,
-            retryable=False,
-            extra={"revertReason": run.revert_reason} if run.revert_reason else None,
-        )
-
-    inputs: dict[Address, int] = {}
-    for leg in sealed.inputs:
-        inputs[leg.token.address] = inputs.get(leg.token.address, 0) + most_of(leg)
-    deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
-    expect(
-        all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
-    )
-    for (account, token), delta in deltas.items():
-        if account == sender and delta < 0:
-            expect(-delta <= inputs.get(token, 0), f"its run takes {-delta} of {token}, more than quoted")
-    for transfer in trace.transfers:
-        if transfer.sender == sender and transfer.amount:
-            expect(
-                transfer.token in inputs,
-                f"its run moves {transfer.token}, which is not sold, out of the wallet",
-            )
-    granted = {(spend.token, spend.spender) for spend in build.spends}
-    pulled: dict[tuple[Address, Address], int] = {}
-    for spend in build.spends:
-        if spend.permit2_spender is not None:
-            key = (spend.token, spend.permit2_spender)
-            pulled[key] = pulled.get(key, 0) + spend.amount
-    for approval in trace.approvals:
-        key = (approval.token, approval.spender)
-        # A token may tell of what is left of an allowance it had before; Permit2 tells of new grants only.
-        if approval.owner == sender and approval.amount and key not in granted:
-            expect(approval.amount <= pulled.get(key, 0), f"its run approves {approval.spender}")
-    spare = _spare(sealed)
-    for allowance in run.allowance_changes:
-        if allowance.owner == sender:
-            expect(
-                allowance.after <= max(allowance.before, spare.get(allowance.token, 0)),
-                f"its run leaves an allowance to {allowance.spender} behind",
-            )
-    _check_previews(build, sender, inputs, deltas, trace, expect)
-    for leg in sealed.outputs:
-        if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
-            continue
-        # Who pays in and gets one token (the fees of a position that is added to) shows the difference alone.
-        paid_in = inputs.get(leg.token.address, 0) if leg.account == sender else 0
-        delta = deltas.get((leg.account, leg.token.address), 0) + paid_in
-        # A true price movement reverts: the contract holds the same minimum. Nothing paid at all is no price.
-        expect(delta > 0 or leg.amount_min == 0, f"its run pays no {leg.token.address} to {leg.account}")
-        if delta < leg.amount_min:
-            raise UpstreamError(
-                "The transaction would pay less than the quoted minimum: request a new quote.",
-                reason=Reason.PRICE_MOVED,
-                retryable=False,
-            )
-    if upstream_made:
-        opaque.check_run(sealed, build, sender, inputs, deltas, expect)
-
-
-def _spare(sealed: SealedQuote) -> dict[Address, int]:
-    """What of each input, and so of its allowance, may be left untaken: the price may move between quote and
-    run, and liquidity is added in the proportion that the pool then has."""
-    spare: dict[Address, int] = {}
-    for leg in sealed.inputs:
-        left = most_of(leg) - (leg.amount if leg.amount_min is None else leg.amount_min)
-        spare[leg.token.address] = spare.get(leg.token.address, 0) + left
-    return spare
-
-
-def _check_previews(
-    build: Build,
-    sender: Address,
-    inputs: Mapping[Address, int],
-    deltas: Mapping[tuple[Address, Address], int],
-    trace: Trace,
-    expect: Callable[[bool, str], None],
-) -> None:
-    """What the run moved against the contract's own preview, answered in the same run.
-
-    Not a unit may be missing. A preview may fall short of the outcome (EIP-4626 allows it, for rounding), but
-    one that is over 1/10,000 off says nothing about the outcome and is refused too.
-    """
-    for preview, said in zip(build.previews, trace.previews, strict=True):
-        delta = deltas.get((preview.account, preview.token))
-        if delta is None or said is None:
-            expect(False, f"the preview of {preview.token} cannot be read in its run")
-            continue
-        pays = preview.account == sender and preview.token in inputs
-        slack = said // 10_000 + 1
-        fair = said - slack <= -delta <= said if pays else said <= delta <= said + slack
-        verb = f"takes {-delta}" if pays else f"pays {delta}"
-        expect(fair, f"its run {verb} of {preview.token}, yet {preview.to} previews {said}")
-
-
-def needs_of(build: Build) -> dict[Address, int]:
-    """The balances a build takes from the sender: its ERC-20 inputs and its transactions' native value."""
-    needs: dict[Address, int] = {}
-    for leg in build.inputs:
-        if not leg.token.is_native:
-            needs[leg.token.address] = needs.get(leg.token.address, 0) + leg.amount
-    value = sum(step.value for step in build.steps)
-    if value:
-        needs[NATIVE] = value
-    return needs
-
-
-def watched(sealed: SealedQuote, sender: Address) -> list[tuple[Address, Address]]:
-    """The (account, token) pairs whose balance a simulation reads before and after."""
-    pairs = [(sender, NATIVE)]
-    pairs += [(sender, leg.token.address) for leg in sealed.inputs]
-    pairs += [
-        (leg.account, leg.token.address)
-        for leg in sealed.outputs
-        if leg.token.chain_id == sealed.request.chain_id
-    ]
-    return list(dict.fromkeys(pairs))
 
 
 def _is_amount(value: object) -> bool:

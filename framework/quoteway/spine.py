@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
-from quoteway import approvals, guard
+from quoteway import approvals, guard, run_guard
 from quoteway.approvals import GrantKey, Wallet, WalletReader
 from quoteway.commitments import TransactionCommitment, commitment_of
 from quoteway.competition import Outcome, attempts_of, best
@@ -277,7 +277,7 @@ class Spine:
             part.allow = await approvals.approval_steps(chain, wallet, part.build.spends, tokens, deadline)
         run = await self._run(chain, block, sender, parts, wallet, needs)
         for part, ran in zip(parts, run.stretches, strict=True):
-            guard.check_simulation(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
+            run_guard.check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
         steps = [step for part in parts for step in part.steps]
         inputs, outputs = joined_legs((part.build.inputs, part.build.outputs) for part in parts)
         granted = [step.approval for step in steps if step.approval and step.kind == "approval"]
@@ -387,7 +387,7 @@ class Spine:
             block,
             sender,
             [Stretch(part.steps, part.build.previews) for part in parts],
-            watch=[pair for part in parts for pair in guard.watched(part.quote, sender)],
+            watch=[pair for part in parts for pair in run_guard.watched(part.quote, sender)],
             allowances=[(spend.token, sender, spend.spender) for spend in spends],
             needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),

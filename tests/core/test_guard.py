@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from quoteway import guard
+from quoteway import guard, run_guard
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import function
@@ -514,7 +514,7 @@ TRACE = Trace(
 
 
 def judge(run=RUN, trace=TRACE, build=None):
-    guard.check_simulation(Provider(), SEALED, build or plain(), USER, run, trace)
+    run_guard.check_run(Provider(), SEALED, build or plain(), USER, run, trace)
 
 
 def changed(index, delta):
@@ -565,7 +565,7 @@ def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding
 
 
 def judge_sealed(sealed, run, trace=TRACE):
-    guard.check_simulation(Provider(), sealed, plain(), USER, run, trace)
+    run_guard.check_run(Provider(), sealed, plain(), USER, run, trace)
 
 
 def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
@@ -617,10 +617,10 @@ def test_a_moved_price_is_called_that_and_never_lowers_the_minimum():
 
 def test_needs_and_watched_pairs():
     build = plain(steps=(step(value=3), step(value=4)))
-    assert guard.needs_of(build) == {USDC.address: SOLD, NATIVE: 7}
-    assert guard.watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
+    assert run_guard.needs_of(build) == {USDC.address: SOLD, NATIVE: 7}
+    assert run_guard.watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
     far = replace(SEALED, outputs=(replace(SEALED.outputs[0], token=replace(WETH, chain_id=10)),))
-    assert guard.watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
+    assert run_guard.watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
 
 
 def test_core_only_calls_are_those_of_the_standards():
@@ -711,7 +711,7 @@ def moved(paid, paid_token, got, got_token):
 def test_an_output_is_what_the_contract_previews(said, fair):
     def judge_it():
         run = moved(SOLD, USDC.address, GOT, VAULT)
-        guard.check_simulation(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
+        run_guard.check_run(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
 
     if fair:
         judge_it()
@@ -728,7 +728,7 @@ def test_an_input_is_what_the_contract_previews(said, fair):
 
     def judge_it():
         run = moved(GOT, VAULT, SOLD, USDC.address)
-        guard.check_simulation(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
+        run_guard.check_run(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
 
     if fair:
         judge_it()
@@ -752,11 +752,11 @@ def test_a_run_without_amounts_that_reverts_has_no_moved_price():
     )
     run = Simulation("reverted", BLOCK, revert_reason="custom error 0x12345678")
     with pytest.raises(UpstreamError) as error:
-        guard.check_simulation(Provider(), sealed, entering(), USER, run, Trace())
+        run_guard.check_run(Provider(), sealed, entering(), USER, run, Trace())
     assert error.value.reason is Reason.REVERTED
     assert "0x12345678" in error.value.message
 
 
 def test_shares_that_no_allowance_moves_are_needed_too():
     build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
-    assert guard.needs_of(build) == {VAULT: GOT}
+    assert run_guard.needs_of(build) == {VAULT: GOT}

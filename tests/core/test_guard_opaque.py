@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from quoteway import guard
+from quoteway import guard, run_guard
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
 from quoteway.evm.abi import function
@@ -300,7 +300,7 @@ TRACE = Trace(
 
 
 def judge(run=RUN, trace=TRACE, build=HONEST, sealed=SEALED):
-    guard.check_simulation(Provider(), sealed, build, USER, run, trace)
+    run_guard.check_run(Provider(), sealed, build, USER, run, trace)
 
 
 def moved(index, delta, run=RUN):
