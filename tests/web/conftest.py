@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import quoteway.config as configuration
 from aiohttp import web
-from quoteway.errors import RpcError, UpstreamError
+from quoteway.errors import UpstreamError
 from quoteway.evm.abi import function
 from quoteway.gateway import Gateway
 from quoteway.hookspecs import hookimpl
@@ -39,6 +39,7 @@ from quoteway.providers import (
     VaultProvider,
 )
 from quoteway.serve import make_runner
+from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway.web.app import make_app, openapi_document
 from quoteway_devnet.manifest import chain_manifests
 
@@ -262,73 +263,36 @@ class ToyTokens(TokenCatalog):
         )
 
 
-class ToyUpstream(RpcUpstream):
-    id, title = "toy-rpc", "Toy RPC"
+class WrappingPlugin(ToyPlugin):
+    """All of them, over the devnet's nodes; of the capabilities beside RPC those in ``kinds``."""
 
-    def __init__(self, context, chain_ids):
-        self.context = context
-        self.networks = frozenset(chain_ids)
-
-    async def forward(self, network, method, params, *, timeout_s):
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        try:
-            async with self.context.http.post(network.endpoints[0].url, json=call) as response:
-                answer = await response.json()
-        except aiohttp.ClientError:
-            raise UpstreamError("No node answered.") from None
-        if "error" in answer:
-            error = answer["error"]
-            raise RpcError(error["code"], error["message"], error.get("data"))
-        return answer["result"]
-
-
-class ToyPlugin:
-    """All toys, or those named."""
-
-    def __init__(self, devnet, kinds=("swap", "bridge", "pool", "vault", "tokens")):
-        self.devnet = devnet
-        self.kinds = kinds
-        manifests = list(devnet.chains.values())
-        self.weth = manifests[0].contracts["WETH9"]
-        self.chain_ids = [manifest.chain_id for manifest in manifests]
-
-    @hookimpl
-    def quoteway_networks(self):
-        return [
+    def __init__(self, devnet):
+        self.kinds = ("swap", "bridge", "pool", "vault", "tokens")
+        self.weth = weth = devnet.chains["devnet"].contracts["WETH9"]
+        chain_ids = [chain.chain_id for chain in devnet.chains.values()]
+        makers = [
+            lambda context: HttpRpc(context, provider_id="toy-rpc"),
+            lambda context: ToySwaps(context, weth, chain_ids),
+            lambda context: ToyBridge(context, weth, chain_ids),
+            lambda context: ToyPools(context, weth, chain_ids[:1]),
+            lambda context: ToyVaults(context, weth, chain_ids[:1]),
+            lambda context: ToyTokens(chain_ids[0], weth),
+        ]
+        networks = [
             Network(
                 slug,
-                self.devnet.chains[slug].chain_id,
+                devnet.chains[slug].chain_id,
                 slug,
-                wrapped_native=self.weth,
+                wrapped_native=weth,
                 explorer_url="https://explorer.example",
                 endpoints=(Endpoint(url),),
             )
-            for slug, url in self.devnet.urls.items()
+            for slug, url in devnet.urls.items()
         ]
+        super().__init__(makers, networks=networks)
 
-    @hookimpl
-    def quoteway_rpc_upstreams(self, context):
-        return [ToyUpstream(context, self.chain_ids)]
-
-    @hookimpl
-    def quoteway_swap_providers(self, context):
-        return [ToySwaps(context, self.weth, self.chain_ids)] if "swap" in self.kinds else []
-
-    @hookimpl
-    def quoteway_bridge_providers(self, context):
-        return [ToyBridge(context, self.weth, self.chain_ids)] if "bridge" in self.kinds else []
-
-    @hookimpl
-    def quoteway_pool_providers(self, context):
-        return [ToyPools(context, self.weth, self.chain_ids[:1])] if "pool" in self.kinds else []
-
-    @hookimpl
-    def quoteway_vault_providers(self, context):
-        return [ToyVaults(context, self.weth, self.chain_ids[:1])] if "vault" in self.kinds else []
-
-    @hookimpl
-    def quoteway_token_catalogs(self):
-        return [ToyTokens(self.chain_ids[0], self.weth)] if "tokens" in self.kinds else []
+    def _of(self, capability, context):
+        return super()._of(capability, context) if capability in ("rpc", *self.kinds) else []
 
 
 class BareNetwork:
@@ -426,7 +390,7 @@ async def api(serve_app):
 
 @pytest.fixture
 def toy_plugin(devnet):
-    return ToyPlugin(devnet)
+    return WrappingPlugin(devnet)
 
 
 @pytest.fixture
