@@ -154,3 +154,19 @@ async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):
     assert not failures, "\n\n".join(failures)
     assert counted > 250
     assert (await toys.get("/healthz")).status == 200
+
+
+def test_every_member_of_every_request_is_described(contract):
+    document = contract.document
+    bare = []
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            members = {each["name"]: each | each["schema"] for each in operation.get("parameters", [])}
+            body = operation.get("requestBody")
+            if body is not None:
+                reference = body["content"]["application/json"]["schema"]["$ref"]
+                members |= document["components"]["schemas"][reference.rpartition("/")[2]]["properties"]
+            bare += [
+                (operation["operationId"], name) for name in members if "description" not in members[name]
+            ]
+    assert not bare

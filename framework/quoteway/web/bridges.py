@@ -13,15 +13,15 @@ from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.providers import BridgeProvider
 from quoteway.web import catalog, entries, movements, shapes
-from quoteway.web.fields import NetworkField
+from quoteway.web.fields import NetworkField, described
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import Refusal, ResponseSchema
 from quoteway.web.swaps import Transfer, transfer_request
 
 
 class BridgeQuoteBody(Transfer):
-    from_chain = NetworkField(required=True)
-    to_chain = NetworkField(required=True)
+    from_chain = described(NetworkField(required=True), "The network of fromToken")
+    to_chain = described(NetworkField(required=True), "The network of toToken, another one")
 
     @validates_schema
     def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -32,8 +32,8 @@ class BridgeQuoteBody(Transfer):
 
 
 class RoutesQuery(catalog.PageQuery):
-    from_chain = NetworkField()
-    to_chain = NetworkField()
+    from_chain = described(NetworkField(), "Routes that begin here")
+    to_chain = described(NetworkField(), "Routes that end here")
 
 
 class Refund(ResponseSchema):

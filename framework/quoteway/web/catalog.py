@@ -19,7 +19,7 @@ from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.cache import CACHE, keep
 from quoteway.web.envelope import json_response
-from quoteway.web.fields import QueryInteger, Text
+from quoteway.web.fields import QueryInteger, Text, described
 from quoteway.web.operation import NO_STORE, Call
 from quoteway.web.rendering import timestamp
 from quoteway.web.schema import RequestSchema, invalid
@@ -42,8 +42,11 @@ D = TypeVar("D", bound=Dated)
 
 
 class PageQuery(RequestSchema):
-    limit = QueryInteger(1, 200, load_default=50)
-    cursor = Text(max_length=300, pattern=r"[A-Za-z0-9_-]+", hint="must be a nextCursor of this list")
+    limit = described(QueryInteger(1, 200, load_default=50), "Rows of a page")
+    cursor = described(
+        Text(max_length=300, pattern=r"[A-Za-z0-9_-]+", hint="must be a nextCursor of this list"),
+        "nextCursor of the page before",
+    )
 
 
 @dataclass(frozen=True, slots=True)

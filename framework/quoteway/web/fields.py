@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 from marshmallow import fields
 
@@ -19,6 +19,15 @@ NETWORK_PATTERN = r"^(?:[a-z0-9]+(?:-[a-z0-9]+)*|[1-9][0-9]{0,19}|eip155:[1-9][0
 
 _AMOUNT = re.compile(r"(0|[1-9][0-9]{0,77})")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+
+
+F = TypeVar("F", bound="fields.Field[Any]")
+
+
+def described(member: F, text: str) -> F:
+    """The member with the words that the OpenAPI document has for it."""
+    member.metadata = {**member.metadata, "description": text}
+    return member
 
 
 class Text(fields.String):

@@ -76,12 +76,25 @@ def _operation(operation: Operation) -> dict[str, Any]:
     return described
 
 
+_IDS = {
+    "id": "The token's id, or {chainId}:{address}",
+    "quoteId": "The quoteId of a quote",
+    "txId": "The txId of a step of an action",
+}
+
+
 def _path_parameters(operation: Operation) -> list[Any]:
     if operation.path_schema is not None:
         return [{"in": "path", "schema": _request(operation.path_schema)}]
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
     return [
-        {"in": "path", "name": name, "required": True, "schema": {"type": "string", "minLength": 1}}
+        {
+            "in": "path",
+            "name": name,
+            "required": True,
+            "description": _IDS[name],
+            "schema": {"type": "string", "minLength": 1},
+        }
         for name in names
     ]
 

@@ -24,6 +24,7 @@ from quoteway.web.fields import (
     StrictBoolean,
     StrictInteger,
     Text,
+    described,
 )
 from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import PoolIdField, ResourceId, owner_of
@@ -36,23 +37,35 @@ TICK_LIMIT = 887_272
 
 
 class PoolPath(RequestSchema):
-    pool_id = PoolIdField(required=True)
+    pool_id = described(PoolIdField(required=True), "{chainId}:{address}, or {chainId}:{32-byte id} on v4")
 
 
 class PoolBody(RequestSchema):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
-    address = AddressField(required=True)
-    amount = AmountOrMax(minimum=1)
-    asset = AddressField(native=True)
-    slippage_bps = SlippageField()
-    recipient = AddressField()
-    tick_lower = StrictInteger(-TICK_LIMIT, TICK_LIMIT)
-    tick_upper = StrictInteger(-TICK_LIMIT, TICK_LIMIT)
-    position_id = Text(max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}")
-    use_native = StrictBoolean(load_default=False)
+    action = described(
+        Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to do with liquidity"
+    )
+    address = described(AddressField(required=True), "Who signs, pays and holds the position")
+    amount = described(AmountOrMax(minimum=1), "Base units of asset; max takes everything out")
+    asset = described(
+        AddressField(native=True), "The token that amount counts: one of the pool, or its shares"
+    )
+    slippage_bps = described(
+        SlippageField(), "How far the amounts may move against the caller, in basis points"
+    )
+    recipient = described(AddressField(), "Who is paid, or owns the new position; address when left out")
+    tick_lower = described(StrictInteger(-TICK_LIMIT, TICK_LIMIT), "Where a v3 or v4 position begins")
+    tick_upper = described(StrictInteger(-TICK_LIMIT, TICK_LIMIT), "Where a v3 or v4 position ends")
+    position_id = described(
+        Text(max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}"),
+        "The position to add to, remove from or collect",
+    )
+    use_native = described(
+        StrictBoolean(load_default=False),
+        "Pay and be paid in the native coin where the pool holds its wrapped form",
+    )
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_members(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
@@ -73,20 +86,23 @@ class PoolBody(RequestSchema):
 class PoolActionBody(PoolBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = Text(max_length=4_096)
+    quote_id = described(Text(max_length=4_096), "A quote whose minimums the action keeps")
 
 
 class PoolsQuery(catalog.PageQuery):
-    network = NetworkField()
-    protocol = Text(max_length=64)
-    token = Text(max_length=64)
-    query = Text(max_length=100)
-    min_tvl_usd = QueryNumber()
-    sort = Choice(*catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd"))
+    network = described(NetworkField(), "Pools of this network")
+    protocol = described(Text(max_length=64), "Pools of this protocol")
+    token = described(Text(max_length=64), "Pools of this token, by symbol or address")
+    query = described(Text(max_length=100), "Text in the id, the protocol or the symbols")
+    min_tvl_usd = described(QueryNumber(), "Pools worth at least this, in US dollars")
+    sort = described(
+        Choice(*catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")),
+        "The member to sort by; - before it for descending",
+    )
 
 
 class PositionsQuery(catalog.PageQuery):
-    wallet = AddressField(required=True)
+    wallet = described(AddressField(required=True), "Whose positions")
 
 
 class Range(ResponseSchema):

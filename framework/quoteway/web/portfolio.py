@@ -20,7 +20,7 @@ from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.valuation import Valuation, tokens_of_positions
 from quoteway.web import catalog, entries, rendering, shapes
-from quoteway.web.fields import AddressField, NetworkField, QueryBoolean
+from quoteway.web.fields import AddressField, NetworkField, QueryBoolean, described
 from quoteway.web.operation import Call, Operation
 from quoteway.web.pools import PositionEntry
 from quoteway.web.rendering import Wire
@@ -63,15 +63,15 @@ class TokensField(fields.Field[tuple[str, ...]]):
 
 
 class BalancesQuery(RequestSchema):
-    wallet = AddressField(required=True)
-    network = NetworkField()
+    wallet = described(AddressField(required=True), "Whose balances")
+    network = described(NetworkField(), "On this network; on all when left out")
     tokens = TokensField()
-    include_native = QueryBoolean(load_default=True)
+    include_native = described(QueryBoolean(load_default=True), "Whether the native coin is read too")
 
 
 class PositionsQuery(catalog.PageQuery):
-    wallet = AddressField(required=True)
-    network = NetworkField()
+    wallet = described(AddressField(required=True), "Whose positions")
+    network = described(NetworkField(), "On this network; on all when left out")
 
 
 class Balance(ResponseSchema):

@@ -15,7 +15,7 @@ from quoteway.logs import Redactor
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.web import shapes
-from quoteway.web.fields import Choice, Text
+from quoteway.web.fields import Choice, Text, described
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import RequestSchema, ResponseSchema, refuse
 
@@ -64,14 +64,14 @@ class ParamsField(fields.Field[list[Any]]):
 
 
 class RpcPath(RequestSchema):
-    chain_id = ChainIdField(required=True)
+    chain_id = described(ChainIdField(required=True), "The numeric chain id")
 
 
 class RpcBody(RequestSchema):
-    jsonrpc = Choice("2.0", required=True)
-    id = IdField(required=True)
-    method = Text(max_length=64, required=True)
-    params = ParamsField(load_default=list)
+    jsonrpc = described(Choice("2.0", required=True), "The version, 2.0")
+    id = described(IdField(required=True), "The caller's own, given back")
+    method = described(Text(max_length=64, required=True), "A read-only method of the list")
+    params = described(ParamsField(load_default=list), "As the method takes them")
 
 
 class RpcErrorObject(ResponseSchema):

@@ -12,7 +12,7 @@ from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamErr
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
 from quoteway.web import entries
-from quoteway.web.fields import Choice, QueryInteger
+from quoteway.web.fields import Choice, QueryInteger, described
 from quoteway.web.operation import Call
 from quoteway.web.resources import ResourceId
 from quoteway.web.schema import Refusal, RequestSchema, invalid
@@ -33,9 +33,11 @@ class HasSeries(Protocol):
 
 
 class SeriesQuery(RequestSchema):
-    from_ = QueryInteger(0, 2**33, data_key="from")
-    to = QueryInteger(0, 2**33)
-    interval = Choice(*INTERVALS_S, load_default="1d")
+    from_ = described(
+        QueryInteger(0, 2**33, data_key="from"), "Unix seconds; 30 days before to when left out"
+    )
+    to = described(QueryInteger(0, 2**33), "Unix seconds; now when left out")
+    interval = described(Choice(*INTERVALS_S, load_default="1d"), "Time between points")
 
     @validates_schema
     def check_span(self, data: Mapping[str, Any], **kwargs: Any) -> None:

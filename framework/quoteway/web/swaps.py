@@ -21,6 +21,7 @@ from quoteway.web.fields import (
     SlippageField,
     StrictBoolean,
     Text,
+    described,
 )
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import Refusal, RequestSchema, invalid
@@ -31,17 +32,29 @@ APPROVAL_MODES = ("transactions", "permit2-signature")
 class Transfer(RequestSchema):
     """What a swap and a bridge transfer have in common."""
 
-    address = AddressField(required=True)
-    amount = Amount(minimum=1, required=True)
-    from_chain = NetworkField()
-    from_token = AddressField(native=True, required=True)
-    slippage_bps = SlippageField()
-    to_address = AddressField()
-    to_chain = NetworkField()
-    to_token = AddressField(native=True, required=True)
-    refund_address = AddressField()
-    provider = Text(max_length=64)
-    approval_mode = Choice(*APPROVAL_MODES, load_default="transactions")
+    address = described(AddressField(required=True), "Who signs, and pays what is sold")
+    amount = described(Amount(minimum=1, required=True), "What is sold, in base units of fromToken")
+    from_chain = described(NetworkField(), "The network of fromToken")
+    from_token = described(
+        AddressField(native=True, required=True), "What is sold: an ERC-20 address, or native"
+    )
+    slippage_bps = described(
+        SlippageField(), "How far below the quoted amount the minimum may be, in basis points"
+    )
+    to_address = described(AddressField(), "Who is paid; address when left out")
+    to_chain = described(NetworkField(), "The network of toToken")
+    to_token = described(
+        AddressField(native=True, required=True), "What is bought: an ERC-20 address, or native"
+    )
+    refund_address = described(
+        AddressField(),
+        "Who is paid back on the first network when a transfer does not arrive; address when left out",
+    )
+    provider = described(Text(max_length=64), "Ask this provider alone")
+    approval_mode = described(
+        Choice(*APPROVAL_MODES, load_default="transactions"),
+        "Whether a Permit2 allowance comes as a transaction or as typed data to sign",
+    )
 
 
 class SwapQuoteBody(Transfer):
@@ -49,8 +62,11 @@ class SwapQuoteBody(Transfer):
     it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
 
-    network = NetworkField()
-    atomic_batch = StrictBoolean(load_default=True)
+    network = described(NetworkField(), "Both ends, where they are one network")
+    atomic_batch = described(
+        StrictBoolean(load_default=True),
+        "Whether the wallet sends several calls as one (EIP-5792); false: no quote in parts is given",
+    )
 
     @validates_schema(skip_on_field_errors=False)
     def check_chains(self, data: Mapping[str, Any], **kwargs: Any) -> None:

@@ -15,7 +15,7 @@ from quoteway.models import Capability, TokenProfile
 from quoteway.providers import TokenCatalog
 from quoteway.valuation import Valuation
 from quoteway.web import catalog, entries, shapes
-from quoteway.web.fields import Choice, NetworkField, Text
+from quoteway.web.fields import Choice, NetworkField, Text, described
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import ResponseSchema
 
@@ -23,9 +23,12 @@ _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
 
 class TokensQuery(catalog.PageQuery):
-    network = NetworkField()
-    query = Text(max_length=100)
-    sort = Choice(*catalog.sort_choices("rank", "symbol", "priceUsd"))
+    network = described(NetworkField(), "Tokens of this network")
+    query = described(Text(max_length=100), "Text in the id, name, symbol or an address")
+    sort = described(
+        Choice(*catalog.sort_choices("rank", "symbol", "priceUsd")),
+        "The member to sort by; - before it for descending",
+    )
 
 
 class Contract(ResponseSchema):

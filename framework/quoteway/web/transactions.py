@@ -17,18 +17,20 @@ from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Relay
 from quoteway.settlement import Settlement, settlement
 from quoteway.web import shapes
-from quoteway.web.fields import HexField
+from quoteway.web.fields import HexField, described
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import RequestSchema, ResponseSchema
 from quoteway.web.signed_transaction import SignedTransaction, decode_signed, recover_sender
 
 
 class SubmitBody(RequestSchema):
-    signed_payload = HexField(60, 131_072, required=True)
+    signed_payload = described(
+        HexField(60, 131_072, required=True), "The signed transaction as it is broadcast, 0x hex"
+    )
 
 
 class HashBody(RequestSchema):
-    hash = HexField(32, 32, required=True)
+    hash = described(HexField(32, 32, required=True), "The hash of the broadcast transaction")
 
 
 class Submitted(ResponseSchema):

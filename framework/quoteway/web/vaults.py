@@ -13,7 +13,16 @@ from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultReque
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web import catalog, entries, movements, shapes
-from quoteway.web.fields import MAX, AddressField, AmountOrMax, Choice, NetworkField, SlippageField, Text
+from quoteway.web.fields import (
+    MAX,
+    AddressField,
+    AmountOrMax,
+    Choice,
+    NetworkField,
+    SlippageField,
+    Text,
+    described,
+)
 from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import ResourceId, VaultIdField, owner_of
 from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema, invalid
@@ -35,18 +44,20 @@ MANAGE_ACTIONS = (
 
 
 class VaultPath(RequestSchema):
-    vault_id = VaultIdField(required=True)
+    vault_id = described(VaultIdField(required=True), "{chainId}:{vaultAddress}")
 
 
 class VaultBody(RequestSchema):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
-    address = AddressField(required=True)
-    amount = AmountOrMax(minimum=1, required=True)
-    asset = AddressField(native=True, required=True)
-    slippage_bps = SlippageField()
-    recipient = AddressField()
+    action = described(Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to do")
+    address = described(AddressField(required=True), "Who signs, and pays")
+    amount = described(AmountOrMax(minimum=1, required=True), "Base units of asset; max redeems all shares")
+    asset = described(
+        AddressField(native=True, required=True), "The token that amount counts: the underlying, or the share"
+    )
+    slippage_bps = described(SlippageField(), "How far the side that is not given may move, in basis points")
+    recipient = described(AddressField(), "Who is paid; address when left out")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -59,7 +70,7 @@ class VaultBody(RequestSchema):
 class VaultActionBody(VaultBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = Text(max_length=4_096)
+    quote_id = described(Text(max_length=4_096), "A quote whose minimums the action keeps")
 
 
 _NEEDED = {
@@ -79,12 +90,16 @@ class ManageBody(RequestSchema):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
-    address = AddressField(required=True)
-    amount = AmountOrMax(minimum=0)
-    asset = AddressField(native=True)
-    bot = AddressField(zero=True)
-    strategy = Text(max_length=64)
+    action = described(
+        Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to manage"
+    )
+    address = described(AddressField(required=True), "Who signs; must have the role")
+    amount = described(
+        AmountOrMax(minimum=0), "What setCap sets, in base units of the underlying; max: no cap"
+    )
+    asset = described(AddressField(native=True), "The underlying")
+    bot = described(AddressField(zero=True), "Whom setBot names; the zero address: nobody")
+    strategy = described(Text(max_length=64), "What addStrategy and removeStrategy name")
 
     @validates_schema
     def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -101,31 +116,37 @@ class RebalanceBody(RequestSchema):
     may cost of the vault's total assets.
     """
 
-    address = AddressField(required=True)
-    amount = AmountOrMax(minimum=1)
-    strategy = Text(max_length=64)
-    slippage_bps = SlippageField()
+    address = described(AddressField(required=True), "Who signs; must have the role")
+    amount = described(
+        AmountOrMax(minimum=1),
+        "How much to move, in base units of the underlying; all that can be when left out",
+    )
+    strategy = described(Text(max_length=64), "Where to; the first strategy when left out")
+    slippage_bps = described(SlippageField(), "What the move may cost, in basis points")
 
 
 class DeployBody(RequestSchema):
-    asset = AddressField(required=True)
-    bot = AddressField(zero=True)
-    network = NetworkField(required=True)
-    owner = AddressField(required=True)
-    strategy = Text(max_length=64, required=True)
+    asset = described(AddressField(required=True), "The underlying")
+    bot = described(AddressField(zero=True), "Who may rebalance; the zero address: nobody")
+    network = described(NetworkField(required=True), "Where to")
+    owner = described(AddressField(required=True), "Who signs, and owns the vault")
+    strategy = described(Text(max_length=64, required=True), "One of the provider's strategies")
 
 
 class DeployActionBody(DeployBody):
-    quote_id = Text(max_length=4_096)
+    quote_id = described(Text(max_length=4_096), "A quote whose terms the action keeps")
 
 
 class VaultsQuery(catalog.PageQuery):
-    network = NetworkField()
-    protocol = Text(max_length=64)
-    asset = Text(max_length=64)
-    strategy = Text(max_length=64)
-    query = Text(max_length=100)
-    sort = Choice(*catalog.sort_choices("tvlUsd", "apy", "riskScore"))
+    network = described(NetworkField(), "Vaults of this network")
+    protocol = described(Text(max_length=64), "Vaults of this protocol")
+    asset = described(Text(max_length=64), "Vaults of this underlying, by symbol or address")
+    strategy = described(Text(max_length=64), "Vaults of this strategy")
+    query = described(Text(max_length=100), "Text in the id, the name or the protocol")
+    sort = described(
+        Choice(*catalog.sort_choices("tvlUsd", "apy", "riskScore")),
+        "The member to sort by; - before it for descending",
+    )
 
 
 class VaultFees(ResponseSchema):
