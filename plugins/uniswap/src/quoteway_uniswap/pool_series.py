@@ -29,6 +29,57 @@ _Prices = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a series is of, and the block it stands on."""
+
+    pool: KnownPool
+    head: Block
+    start: int
+    end: int
+    interval: Interval
+
+    @property
+    def step_s(self) -> int:
+        return INTERVALS_S[self.interval]
+
+    @property
+    def moments(self) -> list[int]:
+        """The begins of the intervals that lie in the span, on the interval's own grid."""
+        return list(range(-(-self.start // self.step_s) * self.step_s, self.end, self.step_s))
+
+    def series(
+        self,
+        metric: str,
+        unit: str,
+        values: Mapping[int, float | None],
+        *,
+        current: float | None,
+        method: str,
+        components: Mapping[str, float | None] | None = None,
+        windows: Mapping[str, float | None] | None = None,
+    ) -> Series:
+        """The answer, with null at every moment that ``values`` has nothing for."""
+        points = tuple((moment, values.get(moment)) for moment in self.moments)
+        return Series(
+            id=self.pool.id,
+            metric=metric,
+            unit=unit,
+            interval=self.interval,
+            start=self.start,
+            end=self.end,
+            points=points,
+            source="chain",
+            method=method,
+            updated_at=self.head.timestamp,
+            current=current,
+            block=self.head,
+            gaps=_gaps(points, self.step_s),
+            components=components,
+            windows=windows,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class _Window:
     """The trades of a window with the times of their buckets. ``since`` is where it really begins."""
 
@@ -77,20 +128,21 @@ class PoolSeries:
         if metric not in METRICS:
             return None
         head = await self._chain.head()
+        asked = _Asked(pool, head, start, end, interval)
         if metric == "tvl":
-            return await self._tvl(pool, head, start, end, interval)
-        window = await self._window(pool, head, start, end, INTERVALS_S[interval])
+            return await self._tvl(asked)
+        window = await self._window(asked)
         prices = await self._prices_at(pool, head)
         if metric == "apr":
-            return await self._apr(pool, head, start, end, interval, window, prices)
-        return self._flow(pool, metric, head, start, end, interval, window, prices)
+            return await self._apr(asked, window, prices)
+        return self._flow(asked, metric, window, prices)
 
     async def day(self, pool: KnownPool, head: Block) -> Day:
         """What the catalog shows: the whole window's volume, fees and APR.
 
         Raises UpstreamError when nothing can be read.
         """
-        window = await self._window(pool, head, head.timestamp, head.timestamp, DAY_S)
+        window = await self._window(_Asked(pool, head, head.timestamp, head.timestamp, "1d"))
         if not window.whole_day:
             return Day(None, None, None)
         prices = await self._prices_at(pool, head)
@@ -107,16 +159,17 @@ class PoolSeries:
 
     # --- state ----------------------------------------------------------------------------------------------
 
-    async def _tvl(self, pool: KnownPool, head: Block, start: int, end: int, interval: Interval) -> Series:
+    async def _tvl(self, asked: _Asked) -> Series:
         """At the end of each interval, newest first, until a node has no state for the block."""
+        pool, head = asked.pool, asked.head
         current = await self._value(pool, head)
         values: dict[int, float | None] = {}
-        moments = _moments(start, end, INTERVALS_S[interval])
-        earlier = [moment for moment in moments if moment <= head.timestamp]
+        earlier = [moment for moment in asked.moments if moment <= head.timestamp]
         for moment in reversed(earlier[-_MOST_TVL_POINTS:]):
-            closes = moment + INTERVALS_S[interval]
+            closes = moment + asked.step_s
             if closes > head.timestamp:
-                values[moment] = current if end > head.timestamp - 60 or closes <= end else None
+                now = asked.end > head.timestamp - 60 or closes <= asked.end
+                values[moment] = current if now else None
                 continue
             try:
                 after = await self._times.first_since(closes, head)
@@ -125,26 +178,17 @@ class PoolSeries:
                 values[moment] = await self._value(pool, await self._chain.block(after.number - 1))
             except GatewayError:
                 break
-        points = tuple((moment, values.get(moment)) for moment in moments)
-        return Series(
-            id=pool.id,
-            metric="tvl",
-            unit="usd",
-            interval=interval,
-            start=start,
-            end=end,
-            points=points,
-            source="chain",
+        return asked.series(
+            "tvl",
+            "usd",
+            values,
+            current=current,
             method=(
                 "Principal of all liquidity (v2: reserves; v3, v4: what burning it pays, without "
                 "uncollected fees) read at the last block of each interval, at prices from the chain's pools "
                 f"at that block. At most {_MOST_TVL_POINTS} points, as far back as the node keeps state; "
                 "null: the state or a price is not to be had."
             ),
-            updated_at=head.timestamp,
-            current=current,
-            block=head,
-            gaps=_gaps(points, INTERVALS_S[interval]),
         )
 
     async def _value(self, pool: KnownPool, block: Block) -> float | None:
@@ -159,8 +203,9 @@ class PoolSeries:
 
     # --- flows ----------------------------------------------------------------------------------------------
 
-    async def _window(self, pool: KnownPool, head: Block, start: int, end: int, step_s: int) -> _Window:
+    async def _window(self, asked: _Asked) -> _Window:
         """The trades since the window's begin. Its first block is the first one wholly inside."""
+        pool, head = asked.pool, asked.head
         since = head.timestamp - self._window_s
         first = await self._times.first_since(since, head)
         number = head.number if first is None else first.number
@@ -169,90 +214,48 @@ class PoolSeries:
         if not complete:
             since = (await self._chain.block(found.first)).timestamp
         buckets = {}
-        for moment in _moments(start, end, step_s):
+        for moment in asked.moments:
             if moment < since or moment > head.timestamp:
                 continue
             opens = await self._times.first_since(moment, head)
-            closes = await self._times.first_since(moment + step_s, head)
+            closes = await self._times.first_since(moment + asked.step_s, head)
             if opens is not None:
                 buckets[moment] = (opens.number, closes.number if closes else head.number + 1)
         return _Window(found, since, complete, buckets)
 
-    def _flow(
-        self,
-        pool: KnownPool,
-        metric: str,
-        head: Block,
-        start: int,
-        end: int,
-        interval: Interval,
-        window: _Window,
-        prices: _Prices,
-    ) -> Series:
-        sums = {moment: _total(window.activity, metric, *blocks) for moment, blocks in window.buckets.items()}
-        points = tuple(
-            (moment, _usd(pool, sums[moment], prices) if moment in sums else None)
-            for moment in _moments(start, end, INTERVALS_S[interval])
-        )
-        whole = _total(window.activity, metric)
-        return Series(
-            id=pool.id,
-            metric=metric,
-            unit="usd",
-            interval=interval,
-            start=start,
-            end=end,
-            points=points,
-            source="chain",
+    def _flow(self, asked: _Asked, metric: str, window: _Window, prices: _Prices) -> Series:
+        pool, found = asked.pool, window.activity
+        values = {
+            moment: _usd(pool, _total(found, metric, *blocks), prices)
+            for moment, blocks in window.buckets.items()
+        }
+        return asked.series(
+            metric,
+            "usd",
+            values,
+            current=_usd(pool, _total(found, metric), prices) if window.whole_day else None,
             method=_flow_method(metric, window, self._window_s),
-            updated_at=head.timestamp,
-            current=_usd(pool, whole, prices) if window.whole_day else None,
-            block=head,
-            gaps=_gaps(points, INTERVALS_S[interval]),
-            components=_components(pool, metric, window.activity),
+            components=_components(pool, metric, found),
         )
 
-    async def _apr(
-        self,
-        pool: KnownPool,
-        head: Block,
-        start: int,
-        end: int,
-        interval: Interval,
-        window: _Window,
-        prices: _Prices,
-    ) -> Series:
-        lp_usd = _usd(pool, _total(window.activity, "lp"), prices) if window.whole_day else None
-        principal_usd = await self._value(pool, head)
+    async def _apr(self, asked: _Asked, window: _Window, prices: _Prices) -> Series:
+        found = window.activity
+        lp_usd = _usd(asked.pool, _total(found, "lp"), prices) if window.whole_day else None
+        principal_usd = await self._value(asked.pool, asked.head)
         apr = self._rate(lp_usd, principal_usd)
-        day = apr if self._window_s == DAY_S else None
-        points = tuple((moment, None) for moment in _moments(start, end, INTERVALS_S[interval]))
-        return Series(
-            id=pool.id,
-            metric="apr",
-            unit="fraction",
-            interval=interval,
-            start=start,
-            end=end,
-            points=points,
-            source="chain",
+        return asked.series(
+            "apr",
+            "fraction",
+            {},
+            current=apr,
             method=(
-                f"Liquidity providers' fees of blocks {window.activity.first} to {window.activity.last} (the "
+                f"Liquidity providers' fees of blocks {found.first} to {found.last} (the "
                 f"last {self._window_s / 3600:g} hours) times {_DAYS_A_YEAR} days over that window, over the "
                 "principal at the last block; not compounded, no rewards. Only the present value: past "
                 "principal is not kept by nodes. null: logs, state or a price are not to be had."
             ),
-            updated_at=head.timestamp,
-            current=apr,
-            block=head,
-            gaps=_gaps(points, INTERVALS_S[interval]),
-            components={
-                "base": apr,
-                "reward": None,
-                "lpFeesUsd": lp_usd,
-                "principalUsd": principal_usd,
-            },
-            windows={"1d": day, "7d": None, "30d": None},
+            components={"base": apr, "reward": None, "lpFeesUsd": lp_usd, "principalUsd": principal_usd},
+            windows={"1d": apr if self._window_s == DAY_S else None, "7d": None, "30d": None},
         )
 
 
@@ -310,11 +313,6 @@ def _usd(pool: KnownPool, amounts: _Sides, prices: _Prices) -> float | None:
             return None
         total += amount / 10**token.decimals * price
     return total
-
-
-def _moments(start: int, end: int, step_s: int) -> list[int]:
-    """The begins of the intervals that lie in the span, on the interval's own grid."""
-    return list(range(-(-start // step_s) * step_s, end, step_s))
 
 
 def _gaps(points: tuple[tuple[int, float | None], ...], step_s: int) -> tuple[tuple[int, int], ...]:
