@@ -8,6 +8,7 @@ only place to put another one. This module is the only one that reaches into aio
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Coroutine
 from typing import Any
@@ -26,10 +27,16 @@ log = logging.getLogger("quoteway.web")
 
 class EnvelopeHandler(RequestHandler):
     """One connection. What the parser refuses is answered in the envelope; nothing of the request is
-    logged.
+    logged. A client that does not take an answer within ``send_timeout_s`` seconds is cut off.
     """
 
-    __slots__ = ()
+    __slots__ = ("_send_timeout_s",)
+
+    def __init__(
+        self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, send_timeout_s: float, **kwargs: Any
+    ) -> None:
+        super().__init__(manager, loop=loop, **kwargs)
+        self._send_timeout_s = send_timeout_s
 
     def data_received(self, data: bytes) -> None:
         # While the server drains, aiohttp drops what still arrives: a request whose body is on its way would
@@ -70,7 +77,21 @@ class EnvelopeHandler(RequestHandler):
         if isinstance(resp, web.HTTPException):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
-        return RequestHandler.finish_response(self, request, resp, start_time)
+        return self._in_time(RequestHandler.finish_response(self, request, resp, start_time))
+
+    async def _in_time(
+        self, sending: Coroutine[Any, Any, tuple[web.StreamResponse, bool]]
+    ) -> tuple[web.StreamResponse, bool]:
+        # aiohttp waits for a client that reads nothing for as long as its connection lasts, and holds the
+        # answer. A timer costs less than a timeout, and aborting wakes whoever waits for the client.
+        transport = self.transport
+        if transport is None:
+            return await sending
+        giving_up = self._loop.call_later(self._send_timeout_s, transport.abort)
+        try:
+            return await sending
+        finally:
+            giving_up.cancel()
 
 
 def _closing(response: web.Response, request_id: str) -> web.Response:
