@@ -93,6 +93,8 @@ WRONG = [
     ("[plugins]\nload = 5", 'plugins.load: expected "all" or a list'),
     ('[networks.Ethereum]\nrpc = ["https://x.example"]', "[networks.Ethereum] is no network name"),
     ('[networks.ethereum]\nrpc = ["ftp://canary"]', "networks.ethereum.rpc.0"),
+    ('[networks.ethereum]\nrpc = ["https://host:canary"]', "rpc.0.url: expected a URL with a host and port"),
+    ('[networks.ethereum]\nrpc = ["https://[canary/"]', "rpc.0.url: expected a URL with a host and port"),
     (
         '[networks.ethereum]\nrpcs = ["https://x.example"]',
         "networks.ethereum.rpcs: unknown key. Did you mean 'rpc'?",
