@@ -320,3 +320,20 @@ async def test_replicas_share_a_store(serve_app, make_config, tmp_path, unused_t
     finally:
         process.terminate()
         await process.wait()
+
+
+async def test_a_store_that_hangs_holds_no_request_for_long_and_the_next_not_at_all():
+    pytest.importorskip("valkey")
+
+    async def silent(reader, writer):
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        limiter = Limiter(LimitsConfig(catalog="1/minute", store=f"redis://127.0.0.1:{port}/0"))
+        async with asyncio.timeout(2.5):
+            await limiter.take("catalog", "caller")
+        async with asyncio.timeout(0.2):
+            assert await limiter.take("catalog", "caller") == '"catalog";r=1;t=60'

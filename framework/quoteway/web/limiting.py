@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.web")
 
+STORE_TIMEOUT_S = 1.0
+"""So long a request waits for a shared store. Not less: a busy moment must not end the counting."""
+STORE_PAUSE_S = 5.0
+"""So long a store that failed is left alone: no request waits for it in vain."""
+
 
 class Counters(MemoryStorage):
     """Counters of this process.
@@ -69,7 +74,7 @@ class Limiter:
         self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
         self._storage = storage or _storage(config.store)
         self._counters = self._storage if type(self._storage) is Counters else None
-        self._last_complaint = 0.0
+        self._paused_until = 0.0
 
     @property
     def in_process(self) -> bool:
@@ -89,13 +94,16 @@ class Limiter:
         if self.in_process:
             return self.take_now(group, caller)
         allowed, window_s = self._bounds[group]
+        uncounted = f'"{group}";r={allowed};t={window_s}'
+        if time.monotonic() < self._paused_until:
+            return uncounted
         key = f"quoteway/{group}/{caller}"
         try:
             count = await self._storage.incr(key, window_s)
             resets_at = await self._storage.get_expiry(key)
         except Exception as error:  # the store's client has exceptions of its own
-            self._complain(error)
-            return f'"{group}";r={allowed};t={window_s}'
+            self._pause(error)
+            return uncounted
         return self._verdict(group, count, resets_at, time.time())
 
     def _verdict(self, group: str, count: int, resets_at: float, now: float) -> str:
@@ -113,10 +121,10 @@ class Limiter:
             retryable=True,
         )
 
-    def _complain(self, error: Exception) -> None:
+    def _pause(self, error: Exception) -> None:
         now = time.monotonic()
-        if now - self._last_complaint > 10:
-            self._last_complaint = now
+        if now >= self._paused_until:  # the first of those that waited together
+            self._paused_until = now + STORE_PAUSE_S
             log.error(
                 "the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__
             )
@@ -132,7 +140,12 @@ def _storage(store: Secret | str) -> Storage:
     scheme, rest = url.split("://", 1)
     try:
         # Redis and Valkey speak one protocol; the valkey client serves both.
-        return RedisStorage(f"async+{scheme.replace('redis', 'valkey')}://{rest}", implementation="valkey")
+        return RedisStorage(
+            f"async+{scheme.replace('redis', 'valkey')}://{rest}",
+            implementation="valkey",
+            socket_timeout=STORE_TIMEOUT_S,
+            socket_connect_timeout=STORE_TIMEOUT_S,
+        )
     except ConfigurationError:
         raise ConfigError(
             "limits.store names a Valkey or Redis server, and its client is not installed: "
