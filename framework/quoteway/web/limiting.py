@@ -32,16 +32,17 @@ class Counters(MemoryStorage):
 
     The parent's ``incr`` starts a task that walks every key at every hit, so its cost grows with the number
     of callers; here expired keys go in one sweep a minute. Nothing awaits inside, so no lock is needed.
+    Times are by ``time.monotonic``: a clock set back would keep every window open for as long.
     """
 
     SWEEP_S = 60.0
     _next_sweep = 0.0
 
     async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        return self.count(key, expiry, time.time(), amount)[0]
+        return self.count(key, expiry, time.monotonic(), amount)[0]
 
     async def get_expiry(self, key: str) -> float:
-        return self.expirations.get(key, time.time())
+        return self.expirations.get(key, time.monotonic())
 
     def count(self, key: str, expiry: float, now: float, amount: int = 1) -> tuple[int, float]:
         """Counts at once; the count and when its window ends."""
@@ -84,7 +85,7 @@ class Limiter:
     def take_now(self, group: str, caller: str) -> str:
         """``take`` on this process's own counters, without a coroutine: a cached answer would notice one."""
         assert self._counters is not None
-        now = time.time()
+        now = time.monotonic()
         window_s = self._bounds[group][1]
         count, resets_at = self._counters.count(f"quoteway/{group}/{caller}", window_s, now)
         return self._verdict(group, count, resets_at, now)
