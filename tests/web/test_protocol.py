@@ -115,6 +115,14 @@ async def test_a_body_over_the_limit_is_refused_at_once(api):
     check_envelope(await raw(api, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 2), 413)
 
 
+async def test_a_bad_body_that_nobody_asked_for_is_no_error_of_ours(api, caplog):
+    request = b"GET /v2/networks HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n"
+    status, _, _ = await raw(api, request + HOST + b"\r\ncanary")
+    assert status == 200
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "Traceback" not in caplog.text
+
+
 async def test_expect_continue_is_answered(api):
     request = (
         b"POST /v2/swaps/quote HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n"
@@ -151,7 +159,7 @@ async def test_a_misspelt_handler_option_is_an_error(api):
 
 def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
     """Fails when aiohttp renames what ``quoteway.web.protocol`` overrides, which would silently undo it."""
-    for name in ("data_received", "handle_error", "finish_response"):
+    for name in ("data_received", "handle_error", "log_exception", "finish_response"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
     assert web_server.Server.__call__ is not EnvelopeServer.__call__
     assert "RequestHandler(self, loop=self._loop, **self._kwargs)" in Path(web_server.__file__).read_text()
