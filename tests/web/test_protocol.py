@@ -159,7 +159,7 @@ async def test_a_misspelt_handler_option_is_an_error(api):
 
 def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
     """Fails when aiohttp renames what ``quoteway.web.protocol`` overrides, which would silently undo it."""
-    for name in ("data_received", "handle_error", "log_exception", "finish_response"):
+    for name in ("data_received", "handle_error", "log_exception", "finish_response", "pause_writing"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
     assert web_server.Server.__call__ is not EnvelopeServer.__call__
     assert "RequestHandler(self, loop=self._loop, **self._kwargs)" in Path(web_server.__file__).read_text()

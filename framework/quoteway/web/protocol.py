@@ -30,13 +30,14 @@ class EnvelopeHandler(RequestHandler):
     logged. A client that does not take an answer within ``send_timeout_s`` seconds is cut off.
     """
 
-    __slots__ = ("_send_timeout_s",)
+    __slots__ = ("_giving_up", "_send_timeout_s")
 
     def __init__(
         self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, send_timeout_s: float, **kwargs: Any
     ) -> None:
         super().__init__(manager, loop=loop, **kwargs)
         self._send_timeout_s = send_timeout_s
+        self._giving_up: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         # While the server drains, aiohttp drops what still arrives: a request whose body is on its way would
@@ -85,21 +86,27 @@ class EnvelopeHandler(RequestHandler):
         if isinstance(resp, web.HTTPException):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
-        return self._in_time(RequestHandler.finish_response(self, request, resp, start_time))
+        return RequestHandler.finish_response(self, request, resp, start_time)
 
-    async def _in_time(
-        self, sending: Coroutine[Any, Any, tuple[web.StreamResponse, bool]]
-    ) -> tuple[web.StreamResponse, bool]:
-        # aiohttp waits for a client that reads nothing for as long as its connection lasts, and holds the
-        # answer. A timer costs less than a timeout, and aborting wakes whoever waits for the client.
-        transport = self.transport
-        if transport is None:
-            return await sending
-        giving_up = self._loop.call_later(self._send_timeout_s, transport.abort)
-        try:
-            return await sending
-        finally:
-            giving_up.cancel()
+    def pause_writing(self) -> None:
+        # The client takes less than it is sent. aiohttp waits for it as long as the connection lasts, and
+        # holds the answer; aborting wakes whoever waits.
+        super().pause_writing()
+        if self.transport is not None:
+            self._giving_up = self._loop.call_later(self._send_timeout_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._keep_on()
+        super().resume_writing()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._keep_on()
+        super().connection_lost(exc)
+
+    def _keep_on(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
 
 
 def _closing(response: web.Response, request_id: str) -> web.Response:
