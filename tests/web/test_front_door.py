@@ -158,7 +158,9 @@ async def test_keys(serve_app, make_config, refused):
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     refused(await api.get("/v2/nothing"), 401, "unauthorized")
     for key in (CANARY, "second-key"):
-        assert (await api.get("/v2/providers", headers={"Authorization": f"bearer {key}"})).status == 200
+        answer = await api.get("/v2/providers", headers={"Authorization": f"bearer {key}"})
+        assert answer.status == 200
+        assert answer.headers["Cache-Control"] == "private, max-age=5", "no proxy hands it to others"
     assert (await api.get("/healthz")).status == 200
 
 

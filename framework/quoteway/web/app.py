@@ -51,7 +51,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     does.
     """
     metrics = Metrics()
-    cache = CatalogCache()
+    cache = CatalogCache(public=not gateway.config.auth.keys)
     front_door = FrontDoor(gateway.config, metrics, cache, lambda: gateway.registry.revision)
     app = web.Application(middlewares=[front_door.serve])
     app[GATEWAY] = gateway
