@@ -136,6 +136,12 @@ def test_a_variable_with_one_underscore_is_a_typo(load):
         load(None, {"QUOTEWAY_SERVER_PORT": "1"})
 
 
+@pytest.mark.parametrize("url", ["https://host:canary/", "https://[canary/"])
+def test_a_plugin_s_url_that_cannot_be_read_is_not_shown(load, url):
+    config = load(KEYS + f'[plugin.toy]\nbase_url = "{url}"\n')
+    assert redacted(config)["plugin"] == {"toy": {"base_url": "***"}}
+
+
 def test_nothing_shows_a_secret(load):
     text = (
         KEYS
