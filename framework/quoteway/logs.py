@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
@@ -72,7 +72,8 @@ def _parts_of(url: str) -> Iterator[str]:
     parts = urlsplit(url)
     if parts.path.strip("/") or parts.query or parts.username:
         yield url
-    yield from (part for part in parts.path.split("/") if len(part) >= 16)
+    members = [value for _, value in parse_qsl(parts.query)]
+    yield from (part for part in (*parts.path.split("/"), *members) if len(part) >= 16)
     yield from (text for text in (parts.query, parts.username, parts.password) if text)
 
 

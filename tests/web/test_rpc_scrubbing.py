@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from quoteway.config import NetworkConfig
 from quoteway.errors import RpcError
 from quoteway.hookspecs import hookimpl
@@ -9,34 +10,40 @@ from quoteway.networks import Endpoint, Network
 from quoteway.providers import RpcUpstream
 
 CANARY = "canary0123456789abcdef"
-URL = f"https://node.example/v3/{CANARY}"
+URLS = [f"https://node.example/v3/{CANARY}", f"https://node.example/v3?chain=1&apikey={CANARY}"]
 DATA = "0x08c379a0" + "00" * 64
 
 
 class Talkative:
     """A node that names itself in its errors, as several do."""
 
+    def __init__(self, url):
+        self.url = url
+
     @hookimpl
     def quoteway_networks(self):
-        return [Network("ethereum", 1, "Ethereum", endpoints=(Endpoint(URL),))]
+        return [Network("ethereum", 1, "Ethereum", endpoints=(Endpoint(self.url),))]
 
     @hookimpl
     def quoteway_rpc_upstreams(self, context):
+        url = self.url
+
         class Node(RpcUpstream):
             id, title, networks = "node", "Node", frozenset({1})
 
             async def forward(self, network, method, params, *, timeout_s):
                 if method == "eth_chainId":
                     return "0x1"
-                data = {"revert": DATA, "see": [f"docs at {URL}?key=1", 5, None]}
-                raise RpcError(3, f"reverted at {URL} with key {CANARY}", data)
+                data = {"revert": DATA, "see": [f"docs at {url}?key=1", 5, None]}
+                raise RpcError(3, f"reverted at {url} with key {CANARY}", data)
 
         return [Node()]
 
 
-async def test_errors_are_passed_on_scrubbed(serve_app, make_config):
-    config = replace(make_config(), networks={"ethereum": NetworkConfig(rpc=(Endpoint(URL),))})
-    api = await serve_app({"node": Talkative()}, config=config)
+@pytest.mark.parametrize("url", URLS)
+async def test_errors_are_passed_on_scrubbed(serve_app, make_config, url):
+    config = replace(make_config(), networks={"ethereum": NetworkConfig(rpc=(Endpoint(url),))})
+    api = await serve_app({"node": Talkative(url)}, config=config)
     call = {"jsonrpc": "2.0", "id": 77, "method": "eth_gasPrice", "params": []}
     answer = await api.post("/v2/rpc/1", call)
     assert answer.status == 200
