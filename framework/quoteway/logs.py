@@ -46,7 +46,8 @@ def _secrets(config: Config) -> Iterator[str]:
     for network in config.networks.values():
         for endpoint in network.rpc:
             yield from _parts_of(endpoint.url)
-            yield from endpoint.headers.values()
+            for value in endpoint.headers.values():
+                yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
     yield from (key.reveal() for key in config.auth.keys)
     yield from (key.secret.reveal() for key in config.quotes.keys)
     yield from _held(config.limits.store)

@@ -10,23 +10,27 @@ from quoteway.networks import Endpoint, Network
 from quoteway.providers import RpcUpstream
 
 CANARY = "canary0123456789abcdef"
-URLS = [f"https://node.example/v3/{CANARY}", f"https://node.example/v3?chain=1&apikey={CANARY}"]
+ENDPOINTS = [
+    Endpoint(f"https://node.example/v3/{CANARY}"),
+    Endpoint(f"https://node.example/v3?chain=1&apikey={CANARY}"),
+    Endpoint("https://node.example/v3", {"Authorization": f"Bearer {CANARY}"}),
+]
 DATA = "0x08c379a0" + "00" * 64
 
 
 class Talkative:
     """A node that names itself in its errors, as several do."""
 
-    def __init__(self, url):
-        self.url = url
+    def __init__(self, endpoint):
+        self.endpoint = endpoint
 
     @hookimpl
     def quoteway_networks(self):
-        return [Network("ethereum", 1, "Ethereum", endpoints=(Endpoint(self.url),))]
+        return [Network("ethereum", 1, "Ethereum", endpoints=(self.endpoint,))]
 
     @hookimpl
     def quoteway_rpc_upstreams(self, context):
-        url = self.url
+        url = self.endpoint.url
 
         class Node(RpcUpstream):
             id, title, networks = "node", "Node", frozenset({1})
@@ -40,10 +44,10 @@ class Talkative:
         return [Node()]
 
 
-@pytest.mark.parametrize("url", URLS)
-async def test_errors_are_passed_on_scrubbed(serve_app, make_config, url):
-    config = replace(make_config(), networks={"ethereum": NetworkConfig(rpc=(Endpoint(url),))})
-    api = await serve_app({"node": Talkative(url)}, config=config)
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+async def test_errors_are_passed_on_scrubbed(serve_app, make_config, endpoint):
+    config = replace(make_config(), networks={"ethereum": NetworkConfig(rpc=(endpoint,))})
+    api = await serve_app({"node": Talkative(endpoint)}, config=config)
     call = {"jsonrpc": "2.0", "id": 77, "method": "eth_gasPrice", "params": []}
     answer = await api.post("/v2/rpc/1", call)
     assert answer.status == 200
