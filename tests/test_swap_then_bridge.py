@@ -506,6 +506,22 @@ async def test_a_slow_provider_of_swaps_leaves_time_for_the_transfer(make_desk):
     assert {attempt.outcome for attempt in quoted.attempts} == {"timeout", "quoted"}
 
 
+async def test_a_list_that_could_not_be_read_is_read_before_the_next_refusal(desk, monkeypatch):
+    """A failure of minutes ago says nothing of now."""
+
+    async def down(*ends):
+        raise UpstreamError("down", reason=Reason.PROVIDER_TIMEOUT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.bridge, "routes", down)
+        with pytest.raises(UpstreamError):
+            await desk.quote(desk.request())
+    joiner = desk.spine._joiner
+    ((key, listed),) = joiner._known.items()
+    joiner._known[key] = replace(listed, good_until=0.0)
+    assert (await desk.quote(desk.request())).sealed.provider == "swap+bridge"
+
+
 async def test_an_old_list_of_routes_serves_while_it_is_read_anew(desk, monkeypatch):
     await desk.quote(desk.request())
     honest, asked = desk.bridge.routes, asyncio.Event()

@@ -158,7 +158,10 @@ class SwapThenBridge(Provider):
         return [token for token in sources if token == NATIVE or token in known][:MAX_MIDDLES]
 
     async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
-        """From memory, but for the first time: no quote waits for a list that is only getting old."""
+        """From memory, but for the first time: no quote waits for a list that is only getting old.
+
+        One that could not be read is none: whoever comes after its time waits for the next.
+        """
         key = chain_id, to_chain_id
         known = self._known.get(key)
         if known is not None and time.monotonic() < known.good_until:
@@ -166,7 +169,9 @@ class SwapThenBridge(Provider):
         reading = self._reading.get(key)
         if reading is None or reading.done():
             reading = self._reading[key] = asyncio.create_task(self._read(key))
-        return known if known is not None else await asyncio.shield(reading)
+        if known is not None and (known.routes or known.failed is None):
+            return known
+        return await asyncio.shield(reading)
 
     async def _read(self, key: tuple[int, int]) -> _Routes:
         outcomes = await self._registry.competition.ask_all(

@@ -258,7 +258,10 @@ def _show_raw(value: Any, key: str = "") -> Any:
 
 def _show_url(url: str) -> str:
     """Scheme and host only: keys hide in user info, path and query alike."""
-    parts = urlsplit(url)
-    port = f":{parts.port}" if parts.port else ""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:  # what should be a host or port may be a credential out of place
+        return REDACTED
     rest = f"/{REDACTED}" if parts.path.strip("/") or parts.query or parts.username else ""
     return f"{parts.scheme}://{parts.hostname}{port}{rest}"

@@ -7,7 +7,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, pre_load, validate
 
@@ -74,8 +74,20 @@ def _proxy(value: str) -> None:
         raise ValidationError('expected an IP address or network such as "10.0.0.0/8"') from None
 
 
+def _url(value: str) -> SplitResult:
+    """The parts of a URL whose host and port can be read. The refusal does not hold it: it may be a
+    credential.
+    """
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 - raises for what is no port
+    except ValueError:
+        raise ValidationError("expected a URL with a host and port that can be read") from None
+    return parts
+
+
 def _origin(value: str) -> None:
-    parts = urlsplit(value)
+    parts = _url(value)
     if value != "*" and (
         parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query
     ):
@@ -113,13 +125,13 @@ class StoreField(fields.Field[Any]):
         if not isinstance(value, str):
             raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
         self._check(value)
-        if urlsplit(value).password:
+        if _url(value).password:
             raise ValidationError('this URL holds a password: give it as {env = "NAME"} or {file = "path"}')
         return value
 
     @staticmethod
     def _check(url: str) -> None:
-        if urlsplit(url).scheme not in ("memory", "valkey", "valkeys", "redis", "rediss"):
+        if _url(url).scheme not in ("memory", "valkey", "valkeys", "redis", "rediss"):
             raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
 
 
@@ -197,7 +209,7 @@ class EndpointUrlField(HeaderField):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, attr, data, **kwargs)
-        parts = urlsplit(text)
+        parts = _url(text)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValidationError('expected an http:// or https:// URL, or {env = "NAME"} holding one')
         return text

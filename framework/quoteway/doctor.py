@@ -119,12 +119,16 @@ async def _endpoints(gateway: Gateway) -> list[Finding]:
 async def _endpoint(
     session: aiohttp.ClientSession, subject: str, endpoint: Endpoint, chain_id: int
 ) -> Finding:
+    from aiohttp import ClientError
+
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+    headers = dict(endpoint.headers)
     try:
-        async with session.post(endpoint.url, json=call, headers=dict(endpoint.headers)) as response:
+        # Elsewhere the headers, which hold credentials, have no business.
+        async with session.post(endpoint.url, json=call, headers=headers, allow_redirects=False) as response:
             answer = await response.json(content_type=None)
         found = int(answer["result"], 16)
-    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+    except (ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
         # the type only: messages of the HTTP client hold the URL
         return Finding("fail", subject, f"no usable answer ({type(error).__name__})")
     if found != chain_id:

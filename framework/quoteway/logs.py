@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
@@ -46,7 +46,8 @@ def _secrets(config: Config) -> Iterator[str]:
     for network in config.networks.values():
         for endpoint in network.rpc:
             yield from _parts_of(endpoint.url)
-            yield from endpoint.headers.values()
+            for value in endpoint.headers.values():
+                yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
     yield from (key.reveal() for key in config.auth.keys)
     yield from (key.secret.reveal() for key in config.quotes.keys)
     yield from _held(config.limits.store)
@@ -72,7 +73,8 @@ def _parts_of(url: str) -> Iterator[str]:
     parts = urlsplit(url)
     if parts.path.strip("/") or parts.query or parts.username:
         yield url
-    yield from (part for part in parts.path.split("/") if len(part) >= 16)
+    members = [value for _, value in parse_qsl(parts.query)]
+    yield from (part for part in (*parts.path.split("/"), *members) if len(part) >= 16)
     yield from (text for text in (parts.query, parts.username, parts.password) if text)
 
 

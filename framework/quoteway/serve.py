@@ -90,6 +90,7 @@ def make_runner(app: web.Application, config: Config) -> web.AppRunner:
         max_line_size=server.max_line_bytes,
         max_field_size=server.max_line_bytes,
         lingering_time=1.0,
+        send_timeout_s=server.request_timeout_s,
         shutdown_timeout=server.shutdown_timeout_s,
     )
 

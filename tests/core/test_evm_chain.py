@@ -392,6 +392,15 @@ async def test_a_garbled_answer_to_a_batch_is_an_upstream_error(make_chain, answ
         await make_chain(node).call_many([NativeBalance(RICH)])
 
 
+@pytest.mark.parametrize("member", ["number", "timestamp", "baseFeePerGas"])
+@pytest.mark.parametrize("value", ["0x-1", "0x 1", "0x1_0", "0x" + "1" * 65, "0x", "1", 1])
+async def test_a_number_that_is_none_is_an_upstream_error(make_chain, member, value):
+    node = Node()
+    node.answers["eth_getBlockByNumber"] = block_answer(5) | {member: value}
+    with pytest.raises(UpstreamError):
+        await make_chain(node).head()
+
+
 async def test_blocks_by_number_and_tag(chain):
     head = await chain.head()
     assert await chain.block(head.number) == head

@@ -93,6 +93,8 @@ WRONG = [
     ("[plugins]\nload = 5", 'plugins.load: expected "all" or a list'),
     ('[networks.Ethereum]\nrpc = ["https://x.example"]', "[networks.Ethereum] is no network name"),
     ('[networks.ethereum]\nrpc = ["ftp://canary"]', "networks.ethereum.rpc.0"),
+    ('[networks.ethereum]\nrpc = ["https://host:canary"]', "rpc.0.url: expected a URL with a host and port"),
+    ('[networks.ethereum]\nrpc = ["https://[canary/"]', "rpc.0.url: expected a URL with a host and port"),
     (
         '[networks.ethereum]\nrpcs = ["https://x.example"]',
         "networks.ethereum.rpcs: unknown key. Did you mean 'rpc'?",
@@ -132,6 +134,12 @@ def test_a_configured_deployment_needs_a_signing_key_of_its_own(load):
 def test_a_variable_with_one_underscore_is_a_typo(load):
     with pytest.raises(ConfigError, match="Did you mean QUOTEWAY_SERVER__PORT"):
         load(None, {"QUOTEWAY_SERVER_PORT": "1"})
+
+
+@pytest.mark.parametrize("url", ["https://host:canary/", "https://[canary/"])
+def test_a_plugin_s_url_that_cannot_be_read_is_not_shown(load, url):
+    config = load(KEYS + f'[plugin.toy]\nbase_url = "{url}"\n')
+    assert redacted(config)["plugin"] == {"toy": {"base_url": "***"}}
 
 
 def test_nothing_shows_a_secret(load):

@@ -5,11 +5,13 @@ import contextlib
 import json
 import logging
 import shutil
+import time
 from dataclasses import replace
 
 import pytest
 from quoteway.config import AuthConfig, LimitsConfig
 from quoteway.credentials import Secret
+from quoteway.errors import RateLimited
 from quoteway.logs import JsonFormatter, Redactor
 from quoteway.web.limiting import Callers, Counters, Limiter
 
@@ -108,17 +110,24 @@ def test_callers_by_address():
     assert callers.of(Asked(None)) == "unknown"
 
 
-async def test_counters_expire_and_are_swept(monkeypatch):
-    import quoteway.web.limiting as limiting
-
-    now = [1_000.0]
-    monkeypatch.setattr(limiting.time, "time", lambda: now[0])
+def test_counters_expire_and_are_swept():
     counters = Counters()
-    assert [await counters.incr("a", 60) for _ in range(3)] == [1, 2, 3]
-    now[0] += 61
-    assert await counters.incr("b", 60) == 1
+    assert [counters.count("a", 60, 1_000.0)[0] for _ in range(3)] == [1, 2, 3]
+    assert counters.count("b", 60, 1_061.0)[0] == 1
     assert "a" not in counters.storage, "one sweep a minute"
-    assert await counters.incr("a", 60) == 1
+    assert counters.count("a", 60, 1_061.0)[0] == 1
+
+
+async def test_a_clock_that_is_set_back_prolongs_no_window(monkeypatch):
+    limiter = Limiter(LimitsConfig(catalog="1/second"))
+    await limiter.take("catalog", "caller")
+    an_hour_ago = time.time() - 3_600
+    monkeypatch.setattr(time, "time", lambda: an_hour_ago)
+    with pytest.raises(RateLimited) as refusal:
+        await limiter.take("catalog", "caller")
+    assert refusal.value.headers["Retry-After"] == "1"
+    await asyncio.sleep(1.05)
+    await limiter.take("catalog", "caller")
 
 
 async def test_a_store_that_fails_lets_requests_pass(caplog):
@@ -149,7 +158,9 @@ async def test_keys(serve_app, make_config, refused):
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     refused(await api.get("/v2/nothing"), 401, "unauthorized")
     for key in (CANARY, "second-key"):
-        assert (await api.get("/v2/providers", headers={"Authorization": f"bearer {key}"})).status == 200
+        answer = await api.get("/v2/providers", headers={"Authorization": f"bearer {key}"})
+        assert answer.status == 200
+        assert answer.headers["Cache-Control"] == "private, max-age=5", "no proxy hands it to others"
     assert (await api.get("/healthz")).status == 200
 
 
@@ -320,3 +331,20 @@ async def test_replicas_share_a_store(serve_app, make_config, tmp_path, unused_t
     finally:
         process.terminate()
         await process.wait()
+
+
+async def test_a_store_that_hangs_holds_no_request_for_long_and_the_next_not_at_all():
+    pytest.importorskip("valkey")
+
+    async def silent(reader, writer):
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        limiter = Limiter(LimitsConfig(catalog="1/minute", store=f"redis://127.0.0.1:{port}/0"))
+        async with asyncio.timeout(2.5):
+            await limiter.take("catalog", "caller")
+        async with asyncio.timeout(0.2):
+            assert await limiter.take("catalog", "caller") == '"catalog";r=1;t=60'

@@ -7,6 +7,7 @@ import re
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from quoteway.web.app import openapi_document, operations
+from quoteway.web.cache import CACHE
 
 CONTRACT = """
 POST /v2/swaps/quote
@@ -102,6 +103,14 @@ async def test_it_is_served(api, document):
     assert (
         await api.get("/v2/openapi.json", headers={"If-None-Match": answer.headers["ETag"]})
     ).status == 304
+
+
+async def test_it_is_made_once_whatever_query_a_caller_invents(api):
+    for number in range(3):
+        assert (await api.get(f"/v2/openapi.json?made={number}")).status == 200
+    kept = api.app[CACHE].entries.values()
+    assert len(kept) == 3
+    assert len({id(rendered.body) for rendered in kept}) == 1
 
 
 async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):

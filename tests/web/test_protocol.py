@@ -1,13 +1,16 @@
 """What aiohttp answers by itself, over a raw socket: always the envelope, never the request's own bytes."""
 
 import asyncio
+import contextlib
 import json
+import socket
 import time
 from pathlib import Path
 
 import pytest
 from aiohttp import web_server
 from aiohttp.web_protocol import RequestHandler
+from quoteway.web.app import openapi_document
 from quoteway.web.protocol import EnvelopeHandler, EnvelopeRunner, EnvelopeServer
 
 HOST = b"Host: x\r\n"
@@ -112,6 +115,14 @@ async def test_a_body_over_the_limit_is_refused_at_once(api):
     check_envelope(await raw(api, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 2), 413)
 
 
+async def test_a_bad_body_that_nobody_asked_for_is_no_error_of_ours(api, caplog):
+    request = b"GET /v2/networks HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n"
+    status, _, _ = await raw(api, request + HOST + b"\r\ncanary")
+    assert status == 200
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "Traceback" not in caplog.text
+
+
 async def test_expect_continue_is_answered(api):
     request = (
         b"POST /v2/swaps/quote HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n"
@@ -120,9 +131,27 @@ async def test_expect_continue_is_answered(api):
     assert received.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 422 ")
 
 
+async def test_a_client_that_does_not_take_its_answer_is_cut_off(serve_app, make_config):
+    """Else the answer, and the connection, are held for as long as the client likes."""
+    api = await serve_app(config=make_config(request_timeout_s=0.5))
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(client, ("127.0.0.1", api.port))
+        # More answers than the sockets' buffers take, and none of them read.
+        await loop.sock_sendall(client, (b"GET /v2/openapi.json HTTP/1.1\r\n" + HOST + b"\r\n") * 100)
+        await asyncio.sleep(1.5)
+        received = 0
+        with contextlib.suppress(ConnectionResetError):
+            while chunk := await asyncio.wait_for(loop.sock_recv(client, 1 << 20), 5):
+                received += len(chunk)
+    assert 0 < received < 100 * len(openapi_document())
+
+
 async def test_a_misspelt_handler_option_is_an_error(api):
     """aiohttp drops every option when one is misspelt, with a warning only."""
-    runner = EnvelopeRunner(api.app, max_lines_size=1)
+    runner = EnvelopeRunner(api.app, max_lines_size=1, send_timeout_s=1.0)
     server = EnvelopeServer(lambda request: None, **runner._kwargs)
     with pytest.raises(TypeError, match="max_lines_size"):
         server()
@@ -130,7 +159,7 @@ async def test_a_misspelt_handler_option_is_an_error(api):
 
 def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
     """Fails when aiohttp renames what ``quoteway.web.protocol`` overrides, which would silently undo it."""
-    for name in ("data_received", "handle_error", "finish_response"):
+    for name in ("data_received", "handle_error", "log_exception", "finish_response", "pause_writing"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
     assert web_server.Server.__call__ is not EnvelopeServer.__call__
     assert "RequestHandler(self, loop=self._loop, **self._kwargs)" in Path(web_server.__file__).read_text()

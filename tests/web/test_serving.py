@@ -239,7 +239,9 @@ def test_providers_and_doctor_work_offline(tmp_path):
     (tmp_path / "quoteway.toml").write_text(
         CONFIG + '[networks.nowhere]\nchain_id = 5\nrpc = ["http://127.0.0.1:9/canary"]\n'
     )
-    done = command("doctor", cwd=tmp_path)
+    done = command("doctor", cwd=tmp_path, QUOTEWAY_PLUGINS__LOAD="rpc")
+    assert done.returncode == 1
+    assert re.search(r"fail +rpc nowhere #1: no usable answer \(ClientConnectorError\)", done.stdout)
     assert "canary" not in done.stdout + done.stderr
 
 

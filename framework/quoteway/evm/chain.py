@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ _INVALID_PARAMS = (-32600, -32602)
 # EIP-1474 "method not supported" and JSON-RPC 2.0 "method not found".
 _METHOD_MISSING = (-32601, -32004)
 _RETRY_SIMULATION_S = 600.0
+_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,11 +393,9 @@ def _bytes(value: Any) -> bytes:
 
 
 def _quantity(value: Any) -> int:
-    try:
-        if value[:2] == "0x":
-            return int(value[2:], 16)
-    except (TypeError, ValueError):
-        pass
+    # int() alone takes signs, spaces and underscores, and any length.
+    if isinstance(value, str) and _QUANTITY.fullmatch(value):
+        return int(value, 16)
     raise _unreadable()
 
 

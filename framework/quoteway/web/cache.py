@@ -39,11 +39,14 @@ class Rendered:
 class CatalogCache:
     """Rendered lists by path and query. The least recently used go first; a query's text is bounded by the
     line.
+
+    ``public`` False keeps the answers out of the caches of proxies: those would hand them to whoever asks.
     """
 
     entries: OrderedDict[str, Rendered] = field(default_factory=OrderedDict)
     flights: SingleFlight = field(default_factory=SingleFlight)
     capacity: int = 512
+    public: bool = True
 
     def get(self, key: str, revision: int, now: float) -> Rendered | None:
         found = self.entries.get(key)
@@ -67,17 +70,18 @@ OPERATIONS: web.AppKey[dict[Any, Operation]] = web.AppKey("operations", dict)
 
 def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
     """Keeps a rendered answer for its path and query, and answers with it."""
+    cache = request.app[CACHE]
     headers = CIMultiDict(
         {
             **ALWAYS,
             "Content-Type": "application/json",
             "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
-            "Cache-Control": f"public, max-age={MAX_AGE_S}",
+            "Cache-Control": f"{'public' if cache.public else 'private'}, max-age={MAX_AGE_S}",
         }
     )
     operation = request.app[OPERATIONS][request.match_info.handler]
     rendered = Rendered(operation, revision, time.monotonic() + MAX_AGE_S, body, headers)
-    request.app[CACHE].put(request.raw_path, rendered)
+    cache.put(request.raw_path, rendered)
     return respond(request, rendered)
 
 

@@ -21,22 +21,28 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.web")
 
+STORE_TIMEOUT_S = 1.0
+"""So long a request waits for a shared store. Not less: a busy moment must not end the counting."""
+STORE_PAUSE_S = 5.0
+"""So long a store that failed is left alone: no request waits for it in vain."""
+
 
 class Counters(MemoryStorage):
     """Counters of this process.
 
     The parent's ``incr`` starts a task that walks every key at every hit, so its cost grows with the number
     of callers; here expired keys go in one sweep a minute. Nothing awaits inside, so no lock is needed.
+    Times are by ``time.monotonic``: a clock set back would keep every window open for as long.
     """
 
     SWEEP_S = 60.0
     _next_sweep = 0.0
 
     async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        return self.count(key, expiry, time.time(), amount)[0]
+        return self.count(key, expiry, time.monotonic(), amount)[0]
 
     async def get_expiry(self, key: str) -> float:
-        return self.expirations.get(key, time.time())
+        return self.expirations.get(key, time.monotonic())
 
     def count(self, key: str, expiry: float, now: float, amount: int = 1) -> tuple[int, float]:
         """Counts at once; the count and when its window ends."""
@@ -69,7 +75,7 @@ class Limiter:
         self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
         self._storage = storage or _storage(config.store)
         self._counters = self._storage if type(self._storage) is Counters else None
-        self._last_complaint = 0.0
+        self._paused_until = 0.0
 
     @property
     def in_process(self) -> bool:
@@ -79,7 +85,7 @@ class Limiter:
     def take_now(self, group: str, caller: str) -> str:
         """``take`` on this process's own counters, without a coroutine: a cached answer would notice one."""
         assert self._counters is not None
-        now = time.time()
+        now = time.monotonic()
         window_s = self._bounds[group][1]
         count, resets_at = self._counters.count(f"quoteway/{group}/{caller}", window_s, now)
         return self._verdict(group, count, resets_at, now)
@@ -89,13 +95,16 @@ class Limiter:
         if self.in_process:
             return self.take_now(group, caller)
         allowed, window_s = self._bounds[group]
+        uncounted = f'"{group}";r={allowed};t={window_s}'
+        if time.monotonic() < self._paused_until:
+            return uncounted
         key = f"quoteway/{group}/{caller}"
         try:
             count = await self._storage.incr(key, window_s)
             resets_at = await self._storage.get_expiry(key)
         except Exception as error:  # the store's client has exceptions of its own
-            self._complain(error)
-            return f'"{group}";r={allowed};t={window_s}'
+            self._pause(error)
+            return uncounted
         return self._verdict(group, count, resets_at, time.time())
 
     def _verdict(self, group: str, count: int, resets_at: float, now: float) -> str:
@@ -113,10 +122,10 @@ class Limiter:
             retryable=True,
         )
 
-    def _complain(self, error: Exception) -> None:
+    def _pause(self, error: Exception) -> None:
         now = time.monotonic()
-        if now - self._last_complaint > 10:
-            self._last_complaint = now
+        if now >= self._paused_until:  # the first of those that waited together
+            self._paused_until = now + STORE_PAUSE_S
             log.error(
                 "the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__
             )
@@ -132,7 +141,12 @@ def _storage(store: Secret | str) -> Storage:
     scheme, rest = url.split("://", 1)
     try:
         # Redis and Valkey speak one protocol; the valkey client serves both.
-        return RedisStorage(f"async+{scheme.replace('redis', 'valkey')}://{rest}", implementation="valkey")
+        return RedisStorage(
+            f"async+{scheme.replace('redis', 'valkey')}://{rest}",
+            implementation="valkey",
+            socket_timeout=STORE_TIMEOUT_S,
+            socket_connect_timeout=STORE_TIMEOUT_S,
+        )
     except ConfigurationError:
         raise ConfigError(
             "limits.store names a Valkey or Redis server, and its client is not installed: "

@@ -8,12 +8,13 @@ only place to put another one. This module is the only one that reaches into aio
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Coroutine
 from typing import Any
 
 from aiohttp import web
-from aiohttp.web_protocol import RequestHandler
+from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 from aiohttp.web_request import BaseRequest
 
 from quoteway.errors import MalformedRequest, Reason
@@ -26,10 +27,17 @@ log = logging.getLogger("quoteway.web")
 
 class EnvelopeHandler(RequestHandler):
     """One connection. What the parser refuses is answered in the envelope; nothing of the request is
-    logged.
+    logged. A client that does not take an answer within ``send_timeout_s`` seconds is cut off.
     """
 
-    __slots__ = ()
+    __slots__ = ("_giving_up", "_send_timeout_s")
+
+    def __init__(
+        self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, send_timeout_s: float, **kwargs: Any
+    ) -> None:
+        super().__init__(manager, loop=loop, **kwargs)
+        self._send_timeout_s = send_timeout_s
+        self._giving_up: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         # While the server drains, aiohttp drops what still arrives: a request whose body is on its way would
@@ -63,6 +71,14 @@ class EnvelopeHandler(RequestHandler):
         )
         return _closing(error_response(error, request_id), request_id)
 
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        # aiohttp reads the rest of a body that its handler left alone, and takes a bad one for a bug of ours.
+        failure = kw.get("exc_info")
+        if isinstance(failure, RequestPayloadError):
+            log.info("a body that nobody asked for cannot be read: %s", type(failure).__name__)
+        else:
+            super().log_exception(*args, **kw)
+
     def finish_response(
         self, request: BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
@@ -71,6 +87,26 @@ class EnvelopeHandler(RequestHandler):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
         return RequestHandler.finish_response(self, request, resp, start_time)
+
+    def pause_writing(self) -> None:
+        # The client takes less than it is sent. aiohttp waits for it as long as the connection lasts, and
+        # holds the answer; aborting wakes whoever waits.
+        super().pause_writing()
+        if self.transport is not None:
+            self._giving_up = self._loop.call_later(self._send_timeout_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._keep_on()
+        super().resume_writing()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._keep_on()
+        super().connection_lost(exc)
+
+    def _keep_on(self) -> None:
+        if self._giving_up is not None:
+            self._giving_up.cancel()
+            self._giving_up = None
 
 
 def _closing(response: web.Response, request_id: str) -> web.Response:
