@@ -74,6 +74,9 @@ _CORE_ONLY: Mapping[bytes, str] = {
 """Calls that grant or move a wallet's tokens directly (ERC-20, -721, -777, -1155, -1363, -2612, -6909, DAI):
 no provider's own step may be one."""
 
+_OF_SHARES = ("deposit", "withdraw", "mint", "redeem")
+"""What is done with a vault's shares; all else that a vault is asked for is its management."""
+
 _MAX_DEADLINE_S = 24 * 3600
 
 
@@ -121,10 +124,12 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
         expect(_is_address(leg.account), "an account is not an EIP-55 address")
         expect(_is_address(leg.token.address), "a token is not an EIP-55 address")
-    if isinstance(request, (PoolRequest, VaultRequest)) and request.amount is not None:
-        for leg in quote.inputs:
-            within = leg.token.address != request.asset or most_of(leg) <= request.amount
-            expect(within, "it takes more of the asset than asked")
+    if isinstance(request, PoolRequest):
+        _check_liquidity(request, quote, expect)
+    elif isinstance(request, VaultRequest) and request.action in _OF_SHARES:
+        _check_shares(request, quote, expect)
+    elif not isinstance(request, SwapRequest):
+        expect(not quote.inputs, "it takes tokens for what costs none")
     if not isinstance(request, SwapRequest):
         return
     expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
@@ -142,6 +147,42 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     minimum = got.amount_min or 0
     expect(minimum >= floor, "its minimum is below the slippage asked for")
     expect(quote.net_output is None or quote.net_output <= minimum, "it ranks itself above its own minimum")
+
+
+def _check_liquidity(request: PoolRequest, quote: Quote, expect: Callable[[bool, str], None]) -> None:
+    """What a pool's other tokens are, and how much of them is due, the pool alone knows."""
+    for leg in quote.inputs:
+        asked = leg.token.address == request.asset and request.amount is not None
+        expect(not asked or most_of(leg) <= (request.amount or 0), "it takes more of the asset than asked")
+    most = {"collect": 0, "remove": 1}.get(
+        request.action
+    )  # what is removed is a position, or one share token
+    expect(most is None or len(quote.inputs) <= most, f"it takes tokens that {request.action} does not need")
+    expect(bool(quote.outputs) or most is None, "it pays nothing")
+    expect(all(leg.amount_min is not None for leg in quote.outputs), "it states no minimum")
+
+
+def _check_shares(request: VaultRequest, quote: Quote, expect: Callable[[bool, str], None]) -> None:
+    """Assets for shares or shares for assets: the asset asked for is the one or the other, and the side that
+    is not exact moves no further than the slippage asked for."""
+    expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "it does not exchange one token for another")
+    paid, got = quote.inputs[0], quote.outputs[0]
+    tokens = {paid.token.address, got.token.address}
+    expect(len(tokens) == 2 and request.asset in tokens, "it exchanges another asset than asked")
+    expect(got.token.chain_id == request.chain_id, "it pays out on another chain than asked")
+    minimum = got.amount_min or 0
+    expect(minimum > 0, "it states no minimum")
+    expect(
+        minimum >= got.amount * (10_000 - request.slippage_bps) // 10_000, "its minimum is below the slippage"
+    )
+    most = -(-paid.amount * (10_000 + request.slippage_bps) // 10_000)
+    expect(most_of(paid) <= most, "its maximum is above the slippage asked for")
+    if request.amount is None:
+        return
+    if paid.token.address == request.asset:
+        expect(most_of(paid) <= request.amount, "it takes more of the asset than asked")
+    else:
+        expect(minimum >= request.amount, "it pays less of the asset than asked")
 
 
 def most_of(leg: Leg) -> int:

@@ -490,6 +490,44 @@ def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_el
     guard.check_quote(Provider(), replace(request_, amount=None), quote)
 
 
+VAULT_REQUEST = VaultRequest("1:x", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
+POOL_REQUEST = PoolRequest("1:x", 1, "remove", WETH.address, MINIMUM, USER, USER, 50)
+MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
+
+
+@pytest.mark.parametrize(
+    ("request_", "changes", "finding"),
+    [
+        (DeployRequest(1, USDC.address, USER, "x"), {}, "costs none"),
+        (replace(VAULT_REQUEST, action="harvest", asset=None, amount=None), {}, "costs none"),
+        (replace(VAULT_REQUEST, action="rebalance"), {}, "costs none"),
+        (VAULT_REQUEST, {"inputs": MORE}, "one token for another"),
+        (VAULT_REQUEST, {"outputs": ()}, "one token for another"),
+        (VAULT_REQUEST, leg("inputs", token=DAI), "another asset"),
+        (VAULT_REQUEST, leg("outputs", token=USDC), "another asset"),
+        (VAULT_REQUEST, leg("outputs", token=replace(WETH, chain_id=10)), "another chain"),
+        (VAULT_REQUEST, leg("outputs", amount_min=None), "no minimum"),
+        (VAULT_REQUEST, leg("outputs", amount_min=0), "no minimum"),
+        (VAULT_REQUEST, leg("outputs", amount_min=MINIMUM - 1), "minimum is below the slippage"),
+        (replace(VAULT_REQUEST, amount=None), leg("inputs", amount_max=2 * SOLD), "maximum is above"),
+        (replace(VAULT_REQUEST, action="mint", asset=WETH.address, amount=GOT), {}, "less of the asset"),
+        (replace(POOL_REQUEST, action="collect"), {}, "collect does not need"),
+        (POOL_REQUEST, {"inputs": MORE}, "remove does not need"),
+        (POOL_REQUEST, {"outputs": ()}, "pays nothing"),
+        (POOL_REQUEST, leg("outputs", amount_min=None), "no minimum"),
+    ],
+)
+def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, changes, finding):
+    honest = replace(QUOTE, net_output=None)
+    if not changes:
+        lie = honest
+    else:
+        guard.check_quote(Provider(), request_, honest)
+        lie = replace(honest, **changes)
+    with pytest.raises(guard.UnsafeAnswer, match=finding):
+        guard.check_quote(Provider(), request_, lie)
+
+
 def test_the_owner_signs_and_pays_for_a_deployment():
     assert guard.parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
 
