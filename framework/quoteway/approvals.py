@@ -51,7 +51,7 @@ class WalletReader:
     nothing."""
 
     def __init__(self, size: int = 4096) -> None:
-        self._known: LRUCache[tuple[int, str, Address], dict[_Item, bytes]] = LRUCache(size)
+        self._known: LRUCache[tuple[int, Block, Address], dict[_Item, bytes]] = LRUCache(size)
 
     async def read(
         self,
@@ -63,7 +63,9 @@ class WalletReader:
     ) -> Wallet:
         """Balances of ``tokens`` and the allowances named by ``grants``. Raises ``UpstreamError``."""
         items = list(dict.fromkeys(_items(tokens, grants)))
-        known = self._known.setdefault((chain.network.chain_id, block.hash, owner), {})
+        # The whole block: a provider that gives one block's hash with another's number, to a node that reads
+        # by number, must not answer for that block.
+        known = self._known.setdefault((chain.network.chain_id, block, owner), {})
         missing = [item for item in items if item not in known]
         if missing:
             answers = await chain.call_many([_read(owner, item) for item in missing], block=block)

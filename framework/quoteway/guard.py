@@ -103,12 +103,6 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     plain_plan(quote.plan)
     _check_details(quote.details, expect)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "it is over before it begins")
-    spenders = {*provider.spenders(request.chain_id), *_named_by_caller(request)}
-    for spend in quote.spends:  # a client may approve ahead of the action
-        expect(
-            spend.spender in spenders,
-            f"it spends through {spend.spender}, which the provider does not declare",
-        )
     sender, recipients = parties(request)
     for leg in quote.inputs:
         expect(leg.account == sender, "it takes from another account than the sender")
@@ -122,8 +116,10 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
             )
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
         expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
-        expect(_is_address(leg.account), "an account is not an EIP-55 address")
-        expect(_is_address(leg.token.address), "a token is not an EIP-55 address")
+        expect(is_address(leg.account), "an account is not an EIP-55 address")
+        expect(is_address(leg.token.address), "a token is not an EIP-55 address")
+    # A client may approve ahead of the action.
+    _check_spends(provider, request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):
         _check_liquidity(request, quote, expect)
     elif isinstance(request, VaultRequest) and request.action in _OF_SHARES:
@@ -202,7 +198,7 @@ def parties(request: Request) -> tuple[Address, frozenset[Address]]:
 def _named_by_caller(request: Request) -> Mapping[Address, str]:
     """The vault whose id the caller gave: a target and spender by the caller's own word, listed or not."""
     address = request.vault_id.partition(":")[2] if isinstance(request, VaultRequest) else ""
-    return {address: "Vault"} if _is_address(address) else {}
+    return {address: "Vault"} if is_address(address) else {}
 
 
 def check_build(
@@ -211,11 +207,14 @@ def check_build(
     build: Build,
     *,
     now: int,
+    chain_now: int = 0,
     wrapped_native_out: Address | None = None,
 ) -> None:
     """The bytes of a build against the sealed quote. Raises ``UnsafeAnswer`` with the first finding.
 
-    ``wrapped_native_out`` is the wrapped native coin of the chain that is paid out on, where known.
+    ``chain_now`` is the time of the chain's newest block, where known: a test chain may be ahead of ``now``
+    (Unix seconds). ``wrapped_native_out`` is the wrapped native coin of the chain that is paid out on, where
+    known.
     """
     request = sealed.request
     chain_id = request.chain_id
@@ -231,7 +230,7 @@ def check_build(
     targets = {**provider.contracts(chain_id), **_named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
-    _check_spends(provider, sealed, build.spends, chain_id, expect)
+    _check_spends(provider, request, sealed.inputs, build.spends, expect)
     native_in = sum(most_of(leg) for leg in sealed.inputs if leg.token.is_native)
     expect(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
@@ -248,7 +247,8 @@ def check_build(
     if build.arrivals or not opaque.is_opaque(build):  # of opaque calldata the words were searched already
         check_arrivals(sealed, build, wrapped_native_out, expect)
     check_refund(sealed, build, expect)
-    latest = max(now, sealed.block.timestamp) + _MAX_DEADLINE_S
+    # Not by the quote's own block, which the provider names.
+    latest = max(now, chain_now) + _MAX_DEADLINE_S
     expect(
         build.deadline is None or now < build.deadline <= latest,
         "its deadline has passed, or is over a day away",
@@ -277,7 +277,7 @@ def _check_step(
     step: Step, chain_id: int, targets: Mapping[Address, str], expect: Callable[[bool, str], None]
 ) -> None:
     expect(step.chain_id == chain_id, f"a transaction is for chain {step.chain_id}, not {chain_id}")
-    expect(_is_address(step.to) and step.to != NATIVE, "a transaction's target is not an EIP-55 address")
+    expect(is_address(step.to) and step.to != NATIVE, "a transaction's target is not an EIP-55 address")
     expect(step.to != permit2.ADDRESS, "a transaction goes to Permit2 itself")
     expect(step.approval is None, "a transaction of its own claims to be an approval")
     expect(step.to in targets, f"a transaction goes to {step.to}, which the provider does not declare")
@@ -296,14 +296,14 @@ def _check_step(
 
 def _check_spends(
     provider: Provider,
-    sealed: SealedQuote,
+    request: Request,
+    inputs: Sequence[Leg],
     spends: Sequence[Spend],
-    chain_id: int,
     expect: Callable[[bool, str], None],
 ) -> None:
-    spenders = {*provider.spenders(chain_id), *_named_by_caller(sealed.request)}
+    spenders = {*provider.spenders(request.chain_id), *_named_by_caller(request)}
     quoted: dict[Address, int] = {}
-    for leg in sealed.inputs:
+    for leg in inputs:
         quoted[leg.token.address] = quoted.get(leg.token.address, 0) + most_of(leg)
     taken: dict[Address, int] = {}
     for spend in spends:
@@ -353,7 +353,8 @@ def _is_amount(value: object) -> bool:
     return type(value) is int and 0 <= value <= MAX_UINT256
 
 
-def _is_address(text: object) -> bool:
+def is_address(text: object) -> bool:
+    """Whether it is an address in its one spelling (EIP-55)."""
     return isinstance(text, str) and _ADDRESS.fullmatch(text) is not None and checksum(text) == text
 
 

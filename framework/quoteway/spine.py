@@ -209,7 +209,7 @@ class Spine:
             candidates = [*candidates, *self._joiner.swappers(request.chain_id)]
         for candidate in dict.fromkeys(candidates) if token != NATIVE else ():
             try:
-                spenders = tuple(candidate.spenders(request.chain_id))
+                spenders = [s for s in candidate.spenders(request.chain_id) if guard.is_address(s)]
             except Exception:
                 log.exception("provider %r raised", candidate.id)
                 continue
@@ -334,7 +334,15 @@ class Spine:
 
         async def build(candidate: Provider) -> Build:
             answer = await cast(Builder, candidate).build(sealed)
-            guard.check_build(candidate, sealed, answer, now=self._now(), wrapped_native_out=wrapped)
+            head = self._chain(request.chain_id).known_head
+            guard.check_build(
+                candidate,
+                sealed,
+                answer,
+                now=self._now(),
+                chain_now=0 if head is None else head.timestamp,
+                wrapped_native_out=wrapped,
+            )
             return answer
 
         (outcome,) = await self._registry.competition.ask_all([provider], build, verb="build")

@@ -445,6 +445,32 @@ def test_a_lying_quote_is_refused_and_named(changes, finding):
     assert finding in refusal.value.finding
 
 
+@pytest.mark.parametrize(
+    ("spend", "finding"),
+    [
+        (Spend(DAI.address, 1, ROUTER), "more of"),
+        (Spend(USDC.address, MAX_UINT256, ROUTER), "more of"),
+        (Spend(USDC.address, -1, ROUTER), "positive"),
+        (Spend(USDC.address, "1", ROUTER), "positive"),
+        (Spend(USDC.address, 1, THIEF), "does not declare"),
+        (Spend(USDC.address, 1, permit2.ADDRESS, permit2_spender=THIEF), "not declared"),
+    ],
+)
+def test_a_quote_tells_of_no_allowance_beyond_what_is_sold(spend, finding):
+    """Its ``approvals`` are what a client grants ahead."""
+    guard.check_quote(Provider(), REQUEST, replace(QUOTE, spends=plain().spends))
+    with pytest.raises(guard.UnsafeAnswer, match=finding):
+        guard.check_quote(Provider(), REQUEST, replace(QUOTE, spends=(spend,)))
+
+
+def test_the_block_that_a_quote_names_makes_no_deadline_longer():
+    far = NOW + 365 * 86_400
+    sealed = replace(SEALED, block=replace(BLOCK, timestamp=far))
+    refused(plain(deadline=far), "deadline", sealed)
+    refused(signed(replace(PERMIT, sig_deadline=far)), "over a day", sealed)
+    guard.check_build(Provider(), SEALED, plain(deadline=far), now=NOW, chain_now=far)
+
+
 ODD_DETAILS = [{"x": object()}, {"x": 2**70}, {1: 2}, {"x": {"y": [b"raw"]}}, [], None]
 
 
