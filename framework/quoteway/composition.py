@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 from cachetools import TTLCache
 
-from quoteway import run_guard
+from quoteway import guard, run_guard
 from quoteway.approvals import named
 from quoteway.competition import rank
 from quoteway.config import Config
@@ -222,8 +222,7 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
     """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
     failure and no other's."""
     routes = tuple(await bridge.routes(chain_id, to_chain_id))
-    if not all(isinstance(route, BridgeRoute) for route in routes):
-        raise TypeError("the bridge lists what is no route")
+    guard.check_form(bridge, routes, tuple[BridgeRoute, ...])
     ends = chain_id, to_chain_id
     return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from cachetools import TTLCache
 
+from quoteway import guard
 from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
@@ -19,7 +20,7 @@ from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import token_facts
 from quoteway.known_networks import known_networks
 from quoteway.lifespan import Lifespan
-from quoteway.models import NATIVE, Address, Capability, Token
+from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
 from quoteway.networks import Network, Networks
 from quoteway.plugins import PluginEntry, Registry, State
 from quoteway.prices import WAIT_S, PriceBook
@@ -268,7 +269,9 @@ class Gateway:
         if kept is not None and kept[0] == revision:
             return kept[1]
         listed: dict[Address, Token] = {}
-        for profile in await catalog.tokens(chain_id):
+        profiles = tuple(await catalog.tokens(chain_id))
+        guard.check_form(catalog, profiles, tuple[TokenProfile, ...])
+        for profile in profiles:
             for token in profile.contracts:
                 if token.chain_id == chain_id:
                     listed.setdefault(token.address, token)
@@ -313,7 +316,9 @@ class Gateway:
             return self.coin(chain_id)
 
         async def ask(catalog: Provider) -> Token | None:
-            return await cast(TokenCatalog, catalog).token(chain_id, address)
+            token = await cast(TokenCatalog, catalog).token(chain_id, address)
+            guard.check_form(catalog, token, Token | None)
+            return token
 
         catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
         for outcome in await self.registry.competition.ask_all(catalogs, ask, verb="token"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import orjson
 
@@ -38,6 +39,7 @@ from quoteway.models import (
 from quoteway.permits import check_signatures
 from quoteway.providers import Provider
 from quoteway.sealing import plain_plan
+from quoteway.wellformed import flaw
 
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024
@@ -90,6 +92,14 @@ class UnsafeAnswer(UpstreamError):  # noqa: N818 - named as the others of quotew
         self.finding = finding
 
 
+def check_form(provider: Provider, answer: object, kind: Any) -> None:
+    """That an answer is of a type made of the classes of ``models``, in all its members. Raises
+    ``UnsafeAnswer``."""
+    found = flaw(answer, kind)
+    if found is not None:
+        raise UnsafeAnswer(provider.id, f"in its answer {getattr(kind, '__name__', 'the list')}{found}")
+
+
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     """Shape and honesty of a quote against its request. Raises ``UnsafeAnswer``."""
 
@@ -118,6 +128,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
         expect(is_address(leg.account), "an account is not an EIP-55 address")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
+    check_form(provider, quote, Quote)
     # A client may approve ahead of the action.
     _check_spends(provider, request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):
@@ -254,6 +265,7 @@ def check_build(
         "its deadline has passed, or is over a day away",
     )
     check_signatures(sealed, build, latest, expect)
+    check_form(provider, build, Build)
 
 
 def _check_details(details: object, expect: Callable[[bool, str], None]) -> None:

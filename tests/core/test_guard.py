@@ -18,10 +18,15 @@ from quoteway.models import (
     Build,
     Capability,
     DeployRequest,
+    Fee,
+    Gas,
+    Issue,
     Leg,
+    Notice,
     PoolRequest,
     Preview,
     Quote,
+    RoutePath,
     SealedQuote,
     SignatureRequest,
     Simulation,
@@ -451,7 +456,6 @@ def test_a_lying_quote_is_refused_and_named(changes, finding):
         (Spend(DAI.address, 1, ROUTER), "more of"),
         (Spend(USDC.address, MAX_UINT256, ROUTER), "more of"),
         (Spend(USDC.address, -1, ROUTER), "positive"),
-        (Spend(USDC.address, "1", ROUTER), "positive"),
         (Spend(USDC.address, 1, THIEF), "does not declare"),
         (Spend(USDC.address, 1, permit2.ADDRESS, permit2_spender=THIEF), "not declared"),
     ],
@@ -824,3 +828,74 @@ def test_a_run_without_amounts_that_reverts_has_no_moved_price():
 def test_shares_that_no_allowance_moves_are_needed_too():
     build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
     assert run_guard.needs_of(build) == {VAULT: GOT}
+
+
+# --- members that are not what they are declared to be ----------------------------------------------------
+
+
+class Chameleon(str):
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = str.__hash__
+
+
+GAS = Gas(100_000, 120_000)
+FEE = Fee("fee", "lp", USDC, 1, True)
+ILL_FORMED = [
+    {"fees": None},
+    {"fees": iter([FEE])},
+    {"fees": (replace(FEE, amount=10**400),)},
+    {"fees": (replace(FEE, bps=float("nan")),)},
+    {"fees": (replace(FEE, bps=10**30),)},
+    {"fees": (replace(FEE, amount_usd="1"),)},
+    {"fees": (replace(FEE, kind="theft"),)},
+    {"gas": {"units": 1}},
+    {"gas": replace(GAS, units=1.5)},
+    {"gas": replace(GAS, cost_usd=float("inf"))},
+    {"slippage_bps": "50"},
+    {"price_impact_bps": True},
+    {"lifetime_s": 2.5},
+    {"issues": (Issue("no such issue"),)},
+    {"warnings": (Notice("x", "gniht tfas \u202e"),)},
+    {"warnings": (Notice("x", "one line\nInsufficient balance: none"),)},
+    {"warnings": (Notice("x", "x" * 1_000_000),)},
+    {"route": (RoutePath(10_000, (None,)),)},
+    {"block": replace(BLOCK, hash=["0x"])},
+    {"block": replace(BLOCK, number=2**70)},
+    leg("inputs", token=replace(USDC, symbol="USDC\u200b")),
+    leg("inputs", token=replace(USDC, price_usd="1")),
+    leg("outputs", amount_usd=object()),
+    leg("outputs", account=Chameleon(THIEF)),
+]
+
+
+@pytest.mark.parametrize("changes", ILL_FORMED, ids=range(len(ILL_FORMED)))
+def test_a_quote_is_what_its_class_says_in_every_member(changes):
+    """Else it is found when the whole answer is rendered, for which nobody else is to blame."""
+    fine = replace(QUOTE, fees=[FEE], gas=GAS, issues=(Issue("transfer_tax", actual=5),), price_impact_bps=-3)
+    guard.check_quote(Provider(), REQUEST, fine)
+    with pytest.raises((guard.UnsafeAnswer, TypeError)):
+        guard.check_quote(Provider(), REQUEST, replace(fine, **changes))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        plain(steps=(step(intent="Swap\u202e1 CDSU"),)),
+        plain(steps=(step(description="Swap\nApproved by your wallet"),)),
+        plain(steps=(step(target_label="\u2066Router"),)),
+        plain(steps=(step(intent="x" * 1_000_000),)),
+        plain(steps=(step(intent=None),)),
+        plain(steps=(step(kind=7),)),
+        plain(deadline=float(NOW + 60)),
+        plain(issues=("none",)),
+        plain(warnings=None),
+        plain(previews=(Preview(USER, WETH.address, WETH.address, "0x"),)),
+    ],
+)
+def test_a_build_is_what_its_class_says_in_every_member(build):
+    with pytest.raises((guard.UnsafeAnswer, TypeError)):
+        check(build)

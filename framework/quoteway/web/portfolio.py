@@ -11,6 +11,7 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
+from quoteway import guard
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.units import format_units
@@ -288,6 +289,8 @@ async def list_positions(call: Call) -> web.Response:
             found = await source.positions(wallet, None)
         else:
             found = await cast(VaultProvider, source).positions(wallet)
+        found = tuple(found)
+        guard.check_form(source, found, tuple[Position, ...])
         for position in found:  # one that cannot be shown is its source's failure, not the request's
             _position(call, source, position)
         return found

@@ -198,7 +198,7 @@ async def list_vaults(call: Call) -> web.Response:
         return [entries.vault(valuation.vault(vault), call.networks) for vault in vaults]
 
     return await catalog.list_of_network(
-        call, Capability.VAULT, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
+        call, Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
     )
 
 

@@ -1,0 +1,162 @@
+"""Providers whose answers are not what their classes say: each costs itself, never the list."""
+
+from dataclasses import replace
+
+import pytest
+from conftest import WALLET, ToyBridge, ToyPools, ToySwaps, ToyTokens, ToyVaults
+from quoteway import NATIVE, Block, Leg, Position, Price, PriceSource, Series, Token, hookimpl
+
+NOT_TEXT = object()
+ODD_ROWS = [
+    {"updated_at": 10**20},
+    {"tvl_usd": "100"},
+    {"tvl_usd": float("nan")},
+    {"tvl_usd": 10**30},
+    {"id": ["31337:0x1"]},
+    {"protocol": "toy\u202e"},
+    {"source": NOT_TEXT},
+    {"actions": None},
+]
+
+
+class Beside:
+    """A plugin with the toys of one kind again, under other ids and changed."""
+
+    def __init__(self, weth, **made):
+        self.weth = weth
+        self.made = made
+
+    def make(self, kind, base, context):
+        more = self.made.get(kind)
+        if more is None:
+            return []
+        liar = type("Liar", (base,), {"id": f"a-liar-{kind}", **more})
+        return [liar(31337, self.weth) if kind == "tokens" else liar(context, self.weth, [31337, 31338])]
+
+    @hookimpl
+    def quoteway_swap_providers(self, context):
+        return self.make("swap", ToySwaps, context)
+
+    @hookimpl
+    def quoteway_bridge_providers(self, context):
+        return self.make("bridge", ToyBridge, context)
+
+    @hookimpl
+    def quoteway_pool_providers(self, context):
+        return self.make("pool", ToyPools, context)
+
+    @hookimpl
+    def quoteway_vault_providers(self, context):
+        return self.make("vault", ToyVaults, context)
+
+    @hookimpl
+    def quoteway_token_catalogs(self, context):
+        return self.make("tokens", ToyTokens, context)
+
+    @hookimpl
+    def quoteway_price_sources(self, context):
+        return self.made.get("prices", [])
+
+
+@pytest.fixture
+def serve_beside(serve_app, toy_plugin):
+    async def serve(**made):
+        return await serve_app({"toys": toy_plugin, "liar": Beside(toy_plugin.weth, **made)})
+
+    return serve
+
+
+def lists(base, method, changes):
+    """The honest rows and one that is odd."""
+
+    async def rows(self, *args):
+        honest = await getattr(base, method)(self, *args)
+        return [*honest, replace(honest[0], **changes)]
+
+    return {method: rows}
+
+
+def named(answer):
+    return {row["provider"]: row["reason"] for row in answer.body["partial"]}
+
+
+@pytest.mark.parametrize("changes", ODD_ROWS, ids=range(len(ODD_ROWS)))
+async def test_an_odd_pool_or_vault_costs_its_source_its_rows(serve_beside, changes):
+    api = await serve_beside(
+        pool=lists(ToyPools, "pools", changes), vault=lists(ToyVaults, "vaults", changes)
+    )
+    pools = await api.get("/v2/pools?sort=-tvlUsd&query=0x")
+    assert (pools.status, len(pools.body["data"]), named(pools)) == (200, 7, {"a-liar-pool": "unsafe_answer"})
+    vaults = await api.get("/v2/vaults?sort=tvlUsd")
+    assert (vaults.status, len(vaults.body["data"])) == (200, 1)
+    assert named(vaults) == {"a-liar-vault": "unsafe_answer"}
+
+
+@pytest.mark.parametrize("changes", [{"symbol": None}, {"rank": "1"}, {"tags": 5}, {"contracts": (None,)}])
+async def test_an_odd_token_costs_its_catalog_its_rows(serve_beside, changes):
+    api = await serve_beside(tokens=lists(ToyTokens, "tokens", changes))
+    answer = await api.get("/v2/tokens?sort=symbol&query=e")
+    assert (answer.status, len(answer.body["data"])) == (200, 2)
+    assert named(answer) == {"a-liar-tokens": "unsafe_answer"}
+    balances = await api.get(f"/v2/portfolio/balances?wallet={WALLET}&network=devnet")
+    assert balances.status == 200
+
+
+@pytest.mark.parametrize("decimals", ["18", -1, 10**9, True])
+async def test_odd_decimals_of_a_catalog_leave_the_token_to_the_next(serve_beside, decimals):
+    async def token(self, chain_id, address):
+        return Token(chain_id, address, decimals, "WETH")
+
+    async def profile(self, token_id):
+        return replace(self.listed[0], contracts=(Token(31337, NATIVE, decimals),))
+
+    api = await serve_beside(tokens={"token": token, "profile": profile})
+    assert (
+        await api.gateway.find_token(31337, api.gateway.runtime.networks.get("devnet").wrapped_native)
+    ).decimals == 18
+    shown = await api.get("/v2/tokens/weth")
+    assert (shown.status, shown.body["symbol"]) == (200, "WETH")
+
+
+async def test_an_odd_route_costs_its_bridge_its_routes(serve_beside):
+    api = await serve_beside(bridge=lists(ToyBridge, "routes", {"from_token": None}))
+    answer = await api.get("/v2/bridges/routes")
+    assert (answer.status, named(answer)) == (200, {"a-liar-bridge": "unsafe_answer"})
+
+
+@pytest.mark.parametrize("points", [((0, "1"),), ((None, 1.0),), ((0, 1.0, 2.0),), 5])
+async def test_an_odd_series_is_its_provider_s_failure(serve_app, toy_plugin, points, refused):
+    async def series(self, pool_id, metric, start, end, interval):
+        return Series(pool_id, metric, "usd", interval, start, end, points, "chain", "state", 1_700_000_000)
+
+    toy_plugin.kinds = ()
+    api = await serve_app({"toys": toy_plugin, "liar": Beside(toy_plugin.weth, pool={"series": series})})
+    answer = await api.get(f"/v2/pools/31337:{toy_plugin.weth}/tvl?from=1700000000&to=1700086400")
+    refused(answer, 502, "upstream_error", "unsafe_answer")
+
+
+async def test_an_odd_position_costs_its_source_its_positions(serve_beside):
+    async def positions(self, wallet, pool_id):
+        block = Block(1, "0x" + "11" * 32, 1)
+        odd = (Leg(Token(31337, NATIVE, 18, price_usd="2"), 1, wallet),)
+        return [Position("1", f"31337:{self.weth}", wallet, "nft", 1, odd, (), block)]
+
+    api = await serve_beside(pool={"positions": positions})
+    answer = await api.get(f"/v2/portfolio/positions?wallet={WALLET}")
+    assert (answer.status, named(answer)) == (200, {"a-liar-pool": "unsafe_answer"})
+
+
+async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin):
+    class Source(PriceSource):
+        title, networks = "Prices", frozenset({31337})
+
+        def __init__(self, provider_id, usd):
+            self.id, self.usd = provider_id, usd
+
+        async def prices(self, chain_id, addresses, block):
+            return {address: Price(self.usd, self.id, block) for address in addresses}
+
+    api = await serve_beside(prices=[Source("a-liar", 10**400), Source("honest", 2.5)])
+    await api.gateway.runtime.chains[31337].head()
+    found = await api.gateway.prices.get(31337, [toy_plugin.weth], wait_s=2.0)
+    assert found[toy_plugin.weth].usd == 2.5
