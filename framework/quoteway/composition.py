@@ -37,7 +37,7 @@ from quoteway.models import (
     SwapRequest,
     Token,
 )
-from quoteway.plugins import Registry
+from quoteway.plugins import Registry, networks_of
 from quoteway.providers import BridgeProvider, Provider
 from quoteway.sealing import plain_plan
 
@@ -110,7 +110,7 @@ class SwapThenBridge(Provider):
 
     def _bridges(self, chain_id: int, to_chain_id: int) -> list[Provider]:
         found = self._registry.enabled(Capability.BRIDGE, chain_id)
-        return [bridge for bridge in found if to_chain_id in bridge.networks]
+        return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
 
     async def quote(self, request: SwapRequest) -> JoinedQuote | None:
         """The best swap and transfer; None where a bridge takes the token itself, or none pays out the other.

@@ -22,7 +22,7 @@ from quoteway.known_networks import known_networks
 from quoteway.lifespan import Lifespan
 from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
 from quoteway.networks import Network, Networks
-from quoteway.plugins import PluginEntry, Registry, State
+from quoteway.plugins import PluginEntry, Registry, State, networks_of
 from quoteway.prices import WAIT_S, PriceBook
 from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 from quoteway.sealing import KeyRing, Sealer
@@ -78,7 +78,7 @@ class Gateway:
         self.runtime.networks = known
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
-        served = {chain_id for upstream in upstreams for chain_id in upstream.networks}
+        served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
             self.runtime.chains[network.chain_id] = Chain(network, partial(self._forward, network))

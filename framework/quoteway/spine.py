@@ -46,7 +46,7 @@ from quoteway.models import (
     Step,
     SwapRequest,
 )
-from quoteway.plugins import Registry
+from quoteway.plugins import Registry, networks_of
 from quoteway.providers import Provider, SwapProvider
 from quoteway.sealing import Sealer, same_request
 from quoteway.simulation import Run, Stretch, simulate
@@ -165,7 +165,7 @@ class Spine:
             found = [
                 candidate
                 for candidate in found
-                if to_chain_id in candidate.networks
+                if to_chain_id in networks_of(candidate)
                 and (not isinstance(candidate, SwapProvider) or candidate.cross_chain)
             ]
             if capability is Capability.SWAP and in_parts and self._joiner.serves(chain_id, to_chain_id):

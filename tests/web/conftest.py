@@ -430,6 +430,11 @@ def toy_plugin(devnet):
 
 
 @pytest.fixture
+def toy_classes():
+    return {"swap": ToySwaps, "bridge": ToyBridge, "pool": ToyPools, "vault": ToyVaults, "tokens": ToyTokens}
+
+
+@pytest.fixture
 async def toys(serve_app, toy_plugin):
     """An app whose toy providers serve every capability on the devnet."""
     served = await serve_app({"toys": toy_plugin})

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from conftest import WALLET, ToyBridge, ToyPools, ToySwaps, ToyTokens, ToyVaults
 from quoteway import NATIVE, Block, Leg, Position, Price, PriceSource, Series, Token, hookimpl
 
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 NOT_TEXT = object()
 ODD_ROWS = [
     {"updated_at": 10**20},
@@ -22,36 +22,37 @@ ODD_ROWS = [
 class Beside:
     """A plugin with the toys of one kind again, under other ids and changed."""
 
-    def __init__(self, weth, **made):
+    def __init__(self, weth, toys, **made):
         self.weth = weth
+        self.toys = toys
         self.made = made
 
-    def make(self, kind, base, context):
+    def make(self, kind, context):
         more = self.made.get(kind)
         if more is None:
             return []
-        liar = type("Liar", (base,), {"id": f"a-liar-{kind}", **more})
+        liar = type("Liar", (self.toys[kind],), {"id": f"a-liar-{kind}", **more})
         return [liar(31337, self.weth) if kind == "tokens" else liar(context, self.weth, [31337, 31338])]
 
     @hookimpl
     def quoteway_swap_providers(self, context):
-        return self.make("swap", ToySwaps, context)
+        return self.make("swap", context)
 
     @hookimpl
     def quoteway_bridge_providers(self, context):
-        return self.make("bridge", ToyBridge, context)
+        return self.make("bridge", context)
 
     @hookimpl
     def quoteway_pool_providers(self, context):
-        return self.make("pool", ToyPools, context)
+        return self.make("pool", context)
 
     @hookimpl
     def quoteway_vault_providers(self, context):
-        return self.make("vault", ToyVaults, context)
+        return self.make("vault", context)
 
     @hookimpl
     def quoteway_token_catalogs(self, context):
-        return self.make("tokens", ToyTokens, context)
+        return self.make("tokens", context)
 
     @hookimpl
     def quoteway_price_sources(self, context):
@@ -59,18 +60,18 @@ class Beside:
 
 
 @pytest.fixture
-def serve_beside(serve_app, toy_plugin):
+def serve_beside(serve_app, toy_plugin, toy_classes):
     async def serve(**made):
-        return await serve_app({"toys": toy_plugin, "liar": Beside(toy_plugin.weth, **made)})
+        return await serve_app({"toys": toy_plugin, "liar": Beside(toy_plugin.weth, toy_classes, **made)})
 
     return serve
 
 
-def lists(base, method, changes):
+def lists(method, changes):
     """The honest rows and one that is odd."""
 
     async def rows(self, *args):
-        honest = await getattr(base, method)(self, *args)
+        honest = await getattr(super(type(self), self), method)(*args)
         return [*honest, replace(honest[0], **changes)]
 
     return {method: rows}
@@ -82,9 +83,7 @@ def named(answer):
 
 @pytest.mark.parametrize("changes", ODD_ROWS, ids=range(len(ODD_ROWS)))
 async def test_an_odd_pool_or_vault_costs_its_source_its_rows(serve_beside, changes):
-    api = await serve_beside(
-        pool=lists(ToyPools, "pools", changes), vault=lists(ToyVaults, "vaults", changes)
-    )
+    api = await serve_beside(pool=lists("pools", changes), vault=lists("vaults", changes))
     pools = await api.get("/v2/pools?sort=-tvlUsd&query=0x")
     assert (pools.status, len(pools.body["data"]), named(pools)) == (200, 7, {"a-liar-pool": "unsafe_answer"})
     vaults = await api.get("/v2/vaults?sort=tvlUsd")
@@ -94,7 +93,7 @@ async def test_an_odd_pool_or_vault_costs_its_source_its_rows(serve_beside, chan
 
 @pytest.mark.parametrize("changes", [{"symbol": None}, {"rank": "1"}, {"tags": 5}, {"contracts": (None,)}])
 async def test_an_odd_token_costs_its_catalog_its_rows(serve_beside, changes):
-    api = await serve_beside(tokens=lists(ToyTokens, "tokens", changes))
+    api = await serve_beside(tokens=lists("tokens", changes))
     answer = await api.get("/v2/tokens?sort=symbol&query=e")
     assert (answer.status, len(answer.body["data"])) == (200, 2)
     assert named(answer) == {"a-liar-tokens": "unsafe_answer"}
@@ -119,18 +118,18 @@ async def test_odd_decimals_of_a_catalog_leave_the_token_to_the_next(serve_besid
 
 
 async def test_an_odd_route_costs_its_bridge_its_routes(serve_beside):
-    api = await serve_beside(bridge=lists(ToyBridge, "routes", {"from_token": None}))
+    api = await serve_beside(bridge=lists("routes", {"from_token": None}))
     answer = await api.get("/v2/bridges/routes")
     assert (answer.status, named(answer)) == (200, {"a-liar-bridge": "unsafe_answer"})
 
 
 @pytest.mark.parametrize("points", [((0, "1"),), ((None, 1.0),), ((0, 1.0, 2.0),), 5])
-async def test_an_odd_series_is_its_provider_s_failure(serve_app, toy_plugin, points, refused):
+async def test_an_odd_series_is_its_provider_s_failure(serve_beside, toy_plugin, points, refused):
     async def series(self, pool_id, metric, start, end, interval):
         return Series(pool_id, metric, "usd", interval, start, end, points, "chain", "state", 1_700_000_000)
 
     toy_plugin.kinds = ()
-    api = await serve_app({"toys": toy_plugin, "liar": Beside(toy_plugin.weth, pool={"series": series})})
+    api = await serve_beside(pool={"series": series})
     answer = await api.get(f"/v2/pools/31337:{toy_plugin.weth}/tvl?from=1700000000&to=1700086400")
     refused(answer, 502, "upstream_error", "unsafe_answer")
 
@@ -160,3 +159,58 @@ async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin
     await api.gateway.runtime.chains[31337].head()
     found = await api.gateway.prices.get(31337, [toy_plugin.weth], wait_s=2.0)
     assert found[toy_plugin.weth].usd == 2.5
+
+
+def raising(self):
+    raise RuntimeError("canary")
+
+
+@property
+def moody(self):
+    """As it should be until the provider breaks."""
+    if getattr(self, "broken", False):
+        raise RuntimeError("canary")
+    return frozenset({31337})
+
+
+@pytest.mark.parametrize("networks", [[31337], (31337,), moody], ids=["list", "tuple", "raises"])
+async def test_networks_that_are_no_set_or_raise_cost_nobody_else(serve_beside, networks):
+    changed = {"__init__": lambda self, context, *rest: None, "networks": networks}
+
+    async def none(self, *args):
+        return []
+
+    api = await serve_beside(
+        pool=changed | {"pools": none}, vault=changed | {"vaults": none, "positions": none}, swap=changed
+    )
+    for entry in api.gateway.registry.providers:
+        entry.provider.broken = True
+    for path in ("/v2/pools?network=devnet", "/v2/vaults", "/v2/networks", "/v2/providers"):
+        assert (await api.get(path)).status == 200, path
+    assert (await api.get(f"/v2/portfolio/positions?wallet={WALLET}&network=devnet")).status == 200
+    body = {"fromToken": "native", "toToken": api.gateway.runtime.networks.by_chain_id(31337).wrapped_native}
+    body |= {"amount": "5", "address": WALLET, "network": "devnet"}
+    quote = await api.post("/v2/swaps/quote", body)
+    assert (quote.status, quote.body["provider"]) == (200, "toy-swaps")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"docs": object()},
+        {"docs": property(raising)},
+        {"actions": (1, "add", None)},
+        {"actions": property(raising)},
+        {"spenders": lambda self, chain_id: [b"raw"]},
+        {"title": "Safe\u202e"},
+    ],
+    ids=range(6),
+)
+async def test_odd_attributes_cost_nobody_the_list_of_providers(serve_beside, contract, odd):
+    async def healthy(self):
+        return object()
+
+    api = await serve_beside(pool={**odd, "healthy": healthy})
+    page = contract.check("listProviders", await api.get("/v2/providers"))
+    (row,) = (row for row in page["data"] if row["id"] == "a-liar-pool")
+    assert (row["healthy"], row["docs"]) == (None, None)

@@ -17,6 +17,7 @@ from quoteway.competition import Outcome
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
 from quoteway.networks import Network
+from quoteway.plugins import networks_of
 from quoteway.providers import Provider
 from quoteway.web.cache import CACHE, keep
 from quoteway.web.envelope import json_response
@@ -106,7 +107,7 @@ async def merge(
 
     One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
     """
-    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= p.networks]
+    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= networks_of(p)]
     outcomes = await call.gateway.registry.competition.ask_all(
         providers,
         lambda provider: rows_of(provider, kind, ask),

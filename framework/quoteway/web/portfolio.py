@@ -18,6 +18,7 @@ from quoteway.evm.units import format_units
 from quoteway.holdings import Holding, Holdings, read_holdings
 from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
+from quoteway.plugins import networks_of
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.valuation import Valuation, tokens_of_positions
 from quoteway.web import catalog, entries, rendering, shapes
@@ -282,7 +283,7 @@ async def list_positions(call: Call) -> web.Response:
         raise ProviderUnavailable(
             "No enabled provider has positions.", reason=Reason.CAPABILITY_DISABLED, retryable=False
         )
-    sources = [p for p in every if network is None or network.chain_id in p.networks]
+    sources = [p for p in every if network is None or network.chain_id in networks_of(p)]
 
     async def ask(source: Provider) -> Sequence[Position]:
         if isinstance(source, PoolProvider):
