@@ -214,3 +214,35 @@ async def test_odd_attributes_cost_nobody_the_list_of_providers(serve_beside, co
     page = contract.check("listProviders", await api.get("/v2/providers"))
     (row,) = (row for row in page["data"] if row["id"] == "a-liar-pool")
     assert (row["healthy"], row["docs"]) == (None, None)
+
+
+ODD_TRACKING = [
+    {"status": "arrived"},
+    {},
+    "filled",
+    {"status": "filled", "fillHash": object()},
+    {"status": "filled", "fillDeadline": 10**30},
+    {"status": "filled", "refund": {"amount": None}},
+]
+
+
+@pytest.mark.parametrize("odd", ODD_TRACKING, ids=range(len(ODD_TRACKING)))
+async def test_odd_news_of_a_transfer_leave_it_to_the_bridge_that_knows(serve_beside, contract, odd):
+    async def track(self, chain_id, transaction_hash):
+        return odd
+
+    api = await serve_beside(bridge={"track": track})
+    weth = api.gateway.runtime.networks.by_chain_id(31337).wrapped_native
+    body = {
+        "fromChain": "devnet",
+        "toChain": "devnet-l2",
+        "fromToken": "native",
+        "toToken": weth,
+        "amount": "5",
+    }
+    body |= {"amount": "5", "address": WALLET, "provider": "toy-bridge"}
+    quote = await api.post("/v2/bridges/quote", body)
+    action = await api.post(f"/v2/bridges/{quote.body['quoteId']}/action")
+    tx_id = action.body["steps"][0]["txId"]
+    told = await api.get(f"/v2/transactions/{tx_id}?hash=0x{'aa' * 32}")
+    assert contract.check("trackTransaction", told)["status"] == "origin_pending"
