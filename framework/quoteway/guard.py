@@ -8,7 +8,7 @@ on the chain's state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -24,6 +24,7 @@ from quoteway.models import (
     Address,
     Block,
     Build,
+    DecodedCall,
     DeployRequest,
     Leg,
     PoolRequest,
@@ -43,6 +44,7 @@ from quoteway.wellformed import flaw
 
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024
+MAX_DETAILS_BYTES = 64 * 1024
 MAX_UINT160 = (1 << 160) - 1
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -59,6 +61,10 @@ _CORE_ONLY: Mapping[bytes, str] = {
         "safeTransferFrom(address,address,uint256)",
         "safeTransferFrom(address,address,uint256,bytes)",
         "safeTransferFrom(address,address,uint256,uint256,bytes)",
+        "safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)",
+        "approve(address,uint256,uint256)",
+        "transfer(address,uint256,uint256)",
+        "transferFrom(address,address,uint256,uint256)",
         "approveAndCall(address,uint256,bytes)",
         "approveAndCall(address,uint256)",
         "transferAndCall(address,uint256,bytes)",
@@ -274,14 +280,16 @@ def _check_details(details: object, expect: Callable[[bool, str], None]) -> None
     def shown(value: object) -> object:
         if isinstance(value, Mapping):
             return dict(value)
-        if isinstance(value, Token | Leg):
+        if flaw(value, Token) is None or flaw(value, Leg) is None:
             return None
         raise TypeError
 
     try:
-        orjson.dumps(details, default=shown, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+        size = len(orjson.dumps(details, default=shown, option=orjson.OPT_PASSTHROUGH_DATACLASS))
     except (TypeError, ValueError, RecursionError):
         expect(False, "its details hold what JSON has no form for")
+        return
+    expect(size <= MAX_DETAILS_BYTES, "its details are too long")
     expect(isinstance(details, Mapping), "its details are not a table")
 
 
@@ -304,6 +312,16 @@ def _check_step(
     except Exception:  # isolation border: the description may be anything at all
         encoded = b""
     expect(encoded == step.data, "calldata is not what its decoded form encodes to")
+    try:
+        held = step.decoded.opaque or _holds(step.data, step.decoded.inner)
+    except Exception:  # as above
+        held = False
+    expect(held, "what its decoded form says is packed inside does not stand in the calldata")
+
+
+def _holds(data: bytes, calls: Iterable[DecodedCall]) -> bool:
+    """Whether the arguments of packed calls stand in the bytes; a router's commands have no selector."""
+    return all(abi.reencode(call)[4:] in data and _holds(data, call.inner) for call in calls)
 
 
 def _check_spends(

@@ -47,6 +47,11 @@ _INSUFFICIENT_FUNDS = (-38014, -32003)
 _PERMIT2_APPROVAL = event_topic("Approval(address,address,address,uint160,uint48)")
 _PERMIT2_PERMIT = event_topic("Permit(address,address,address,uint160,uint48,uint48)")
 _PREVIEW_GAS = 10_000_000
+_ITEM_MOVED = event_topic("TransferSingle(address,address,address,uint256,uint256)")
+_ITEMS_MOVED = event_topic("TransferBatch(address,address,address,uint256[],uint256[])")
+_SHARE_MOVED = event_topic("Transfer(address,address,address,uint256,uint256)")
+_SHARE_APPROVAL = event_topic("Approval(address,address,uint256,uint256)")
+_OPERATOR_SET = event_topic("OperatorSet(address,address,bool)")
 _APPROVAL_FOR_ALL = event_topic("ApprovalForAll(address,address,bool)")
 
 
@@ -76,12 +81,14 @@ class Granted:
 class Trace:
     """What the logs of a run say, in order; ``step`` is the transaction's index.
 
+    ``items`` are movements of what one contract keeps many kinds of (ERC-1155, ERC-6909), each counted as 1.
     ``previews`` are the answers to the build's previews, read before the first transaction; None: no answer.
     """
 
     transfers: tuple[Transfer, ...] = ()
     approvals: tuple[Granted, ...] = ()
     previews: tuple[int | None, ...] = ()
+    items: tuple[Transfer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +327,7 @@ async def _assume(
 
 def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
     """What the logs of transactions, one list each and in order, say of tokens and allowances."""
-    transfers, approvals = [], []
+    transfers, approvals, items = [], [], []
     for step, entries in enumerate(logs):
         for entry in entries:
             words = _words(entry)
@@ -333,13 +340,21 @@ def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
                 # ERC-721 has the token's id where ERC-20 has the amount, and approves nobody to revoke.
                 amount = int(words[1] != 0) if len(entry.topics) == 4 else words[2]
                 approvals.append(Granted(step, entry.address, _account(words[0]), _account(words[1]), amount))
-            elif topic == _APPROVAL_FOR_ALL and len(words) >= 3:
+            elif topic in (_ITEM_MOVED, _ITEMS_MOVED) and len(words) >= 3:  # words[0]: the operator
+                items.append(Transfer(step, entry.address, _account(words[1]), _account(words[2]), 1))
+            elif topic == _SHARE_MOVED and len(words) >= 3:
+                items.append(Transfer(step, entry.address, _account(words[0]), _account(words[1]), 1))
+            elif topic == _SHARE_APPROVAL and len(words) >= 4:
+                approvals.append(
+                    Granted(step, entry.address, _account(words[0]), _account(words[1]), words[3])
+                )
+            elif topic in (_APPROVAL_FOR_ALL, _OPERATOR_SET) and len(words) >= 3:
                 amount = MAX_UINT256 if words[2] else 0
                 approvals.append(Granted(step, entry.address, _account(words[0]), _account(words[1]), amount))
             elif topic in (_PERMIT2_APPROVAL, _PERMIT2_PERMIT) and entry.address == permit2.ADDRESS:
                 owner, token, spender = (_account(word) for word in words[:3])
                 approvals.append(Granted(step, token, owner, spender, words[3]))
-    return Trace(tuple(transfers), tuple(approvals))
+    return Trace(tuple(transfers), tuple(approvals), items=tuple(items))
 
 
 def _words(entry: Log) -> list[int]:

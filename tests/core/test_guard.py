@@ -246,6 +246,13 @@ def test_a_lie_is_refused_and_named(build, finding):
         ("approveAndCall(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
         ("transferAndCall(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
         ("send(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
+        (
+            "safeBatchTransferFrom(address a, address b, uint256[] c, uint256[] d, bytes e)",
+            [USER, THIEF, [1], [1], b""],
+        ),
+        ("approve(address a, uint256 b, uint256 c)", [THIEF, 1, SOLD]),
+        ("transfer(address a, uint256 b, uint256 c)", [THIEF, 1, SOLD]),
+        ("transferFrom(address a, address b, uint256 c, uint256 d)", [USER, THIEF, 1, SOLD]),
         ("authorizeOperator(address a)", [THIEF]),
         ("setOperator(address a, bool b)", [THIEF, True]),
         (
@@ -259,6 +266,18 @@ def test_no_step_of_a_provider_grants_or_moves_tokens_itself(declaration, args):
     call = function(declaration)
     for to in (USDC.address, ROUTER):
         refused(plain(steps=(step(args, call, to), step())), call.signature)
+
+
+def test_calls_said_to_be_packed_inside_stand_in_the_calldata():
+    def saying(*inner):
+        return plain(steps=(step(decoded=replace(step().decoded, inner=inner)),))
+
+    transfer_ = function("transfer(address a, uint256 b)")
+    check(saying(transfer_.describe([USER, NOW + 1200])))  # two words that follow each other in it
+    refused(saying(transfer_.describe([USER, MINIMUM])), "packed inside")
+    outer = replace(transfer_.describe([USER, NOW + 1200]), inner=(transfer_.describe([THIEF, 1]),))
+    refused(saying(outer), "packed inside")
+    refused(saying(None), "packed inside")
 
 
 def test_native_sales_carry_exactly_their_value_at_most():
@@ -475,7 +494,17 @@ def test_the_block_that_a_quote_names_makes_no_deadline_longer():
     guard.check_build(Provider(), SEALED, plain(deadline=far), now=NOW, chain_now=far)
 
 
-ODD_DETAILS = [{"x": object()}, {"x": 2**70}, {1: 2}, {"x": {"y": [b"raw"]}}, [], None]
+ODD_DETAILS = [
+    {"x": "x" * 70_000},
+    {"x": replace(USDC, symbol=object())},
+    {"x": [replace(QUOTE.outputs[0], amount="1")]},
+    {"x": object()},
+    {"x": 2**70},
+    {1: 2},
+    {"x": {"y": [b"raw"]}},
+    [],
+    None,
+]
 
 
 @pytest.mark.parametrize("details", ODD_DETAILS, ids=range(len(ODD_DETAILS)))
@@ -589,6 +618,12 @@ def changed(index, delta):
     changes = list(RUN.asset_changes)
     changes[index] = replace(changes[index], delta=delta)
     return replace(RUN, asset_changes=tuple(changes))
+
+
+def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
+    judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, THIEF, USER, 1),)))
+    with pytest.raises(guard.UnsafeAnswer, match="keeps for the wallet"):
+        judge(trace=replace(TRACE, items=(Transfer(1, USDC.address, USER, THIEF, 1),)))
 
 
 def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
