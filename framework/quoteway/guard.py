@@ -149,6 +149,9 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     spent, got = quote.inputs[0], quote.outputs[0]
     expect(_same_token(spent.token, request.token_in), "it sells another token than asked")
     expect(spent.amount == request.amount_in, "it sells another amount than asked")
+    # The most is what the allowance and the run are held to, the least is what of the allowance may be left.
+    for bound in (spent.amount_min, spent.amount_max):
+        expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
     expect(_same_token(got.token, request.token_out), "it buys another token than asked")
     expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
     expect(got.account == request.recipient, "it pays another recipient than asked")
@@ -187,6 +190,11 @@ def _check_shares(request: VaultRequest, quote: Quote, expect: Callable[[bool, s
     expect(minimum > 0, "it states no minimum")
     expect(
         minimum >= got.amount * (10_000 - request.slippage_bps) // 10_000, "its minimum is below the slippage"
+    )
+    least = paid.amount * (10_000 - request.slippage_bps) // 10_000
+    expect(
+        paid.amount_min is None or paid.amount_min >= least,
+        "it leaves more of the allowance than the slippage",
     )
     most = -(-paid.amount * (10_000 + request.slippage_bps) // 10_000)
     expect(most_of(paid) <= most, "its maximum is above the slippage asked for")

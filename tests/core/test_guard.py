@@ -442,6 +442,9 @@ def test_honest_quotes_pass():
     [
         (leg("inputs", amount=SOLD - 1), "another amount"),
         (leg("inputs", amount=float(SOLD)), "whole number"),
+        (leg("inputs", amount_max=2 * SOLD), "another amount"),
+        (leg("inputs", amount_max=MAX_UINT256), "another amount"),
+        (leg("inputs", amount_min=0), "another amount"),
         (leg("inputs", token=DAI), "another token"),
         (leg("inputs", token=replace(USDC, decimals=18)), "another token"),
         (leg("inputs", token=replace(USDC, chain_id=10)), "another chain"),
@@ -565,6 +568,7 @@ MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
         (VAULT_REQUEST, leg("inputs", token=DAI), "another asset"),
         (VAULT_REQUEST, leg("outputs", token=USDC), "another asset"),
         (VAULT_REQUEST, leg("outputs", token=replace(WETH, chain_id=10)), "another chain"),
+        (VAULT_REQUEST, leg("inputs", amount_min=0), "leaves more of the allowance"),
         (VAULT_REQUEST, leg("outputs", amount_min=None), "no minimum"),
         (VAULT_REQUEST, leg("outputs", amount_min=0), "no minimum"),
         (VAULT_REQUEST, leg("outputs", amount_min=MINIMUM - 1), "minimum is below the slippage"),
@@ -623,7 +627,7 @@ def changed(index, delta):
 def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
     judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, THIEF, USER, 1),)))
     with pytest.raises(guard.UnsafeAnswer, match="keeps for the wallet"):
-        judge(trace=replace(TRACE, items=(Transfer(1, USDC.address, USER, THIEF, 1),)))
+        judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, USER, THIEF, 1),)))
 
 
 def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
