@@ -206,6 +206,17 @@ def _check_shares(request: VaultRequest, quote: Quote, expect: Callable[[bool, s
         expect(minimum >= request.amount, "it pays less of the asset than asked")
 
 
+def check_units(provider: Provider, legs: Iterable[Leg], known: Mapping[Address, Token]) -> None:
+    """That tokens which the caller did not name are counted in their own unit: every amount that people read
+    is made with it. Raises ``UnsafeAnswer``."""
+    for leg in legs:
+        fact = known.get(leg.token.address)
+        if fact is not None and not _same_token(leg.token, fact):
+            raise UnsafeAnswer(
+                provider.id, f"it counts {leg.token.address} in another unit than the token does"
+            )
+
+
 def most_of(leg: Leg) -> int:
     """The most that an input may take: its maximum where it has one, else its amount."""
     return leg.amount if leg.amount_max is None else leg.amount_max
@@ -378,6 +389,7 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
     expect(built.keys() == quoted.keys(), "its inputs are not those quoted")
     for key, leg in quoted.items():
         expect(built[key].amount <= most_of(leg), f"it takes more of {leg.token.address} than quoted")
+        expect(_same_token(built[key].token, leg.token), "it counts a token in another unit than quoted")
     built = by_key(build.outputs)
     quoted = by_key(sealed.outputs)
     expect(built.keys() == quoted.keys(), "its outputs are not those quoted")
@@ -385,6 +397,7 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Callable[[bool, str],
         now = built[key].amount_min
         kept = leg.amount_min is None or (_is_amount(now) and now is not None and now >= leg.amount_min)
         expect(kept, "its minimum is below the quoted one")
+        expect(_same_token(built[key].token, leg.token), "it counts a token in another unit than quoted")
 
 
 def _is_amount(value: object) -> bool:

@@ -46,6 +46,7 @@ _INSUFFICIENT_FUNDS = (-38014, -32003)
 
 _PERMIT2_APPROVAL = event_topic("Approval(address,address,address,uint160,uint48)")
 _PERMIT2_PERMIT = event_topic("Permit(address,address,address,uint160,uint48,uint48)")
+BALANCE_NOT_ASSUMABLE = "balance_not_assumable"
 _PREVIEW_GAS = 10_000_000
 _ITEM_MOVED = event_topic("TransferSingle(address,address,address,uint256,uint256)")
 _ITEMS_MOVED = event_topic("TransferBatch(address,address,address,uint256[],uint256[])")
@@ -141,7 +142,7 @@ async def simulate(
     reads = _reads(sender, watch, allowances, needs, [p for stretch in stretches for p in stretch.previews])
     assumed = await _assume(chain, block, sender, needs, signatures_assumed)
     if assumed is None:
-        return _without_run(Simulation("skipped", block, skip_reason="balance_not_assumable"), stretches)
+        return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), stretches)
     overrides, assumptions = assumed
     overrides[_reader()] = {"code": "0x" + program(list(reads.values())).hex()}
     read = SimulatedCall(NATIVE, _reader(), b"")
@@ -165,7 +166,7 @@ async def simulate(
         if first.get(("balance", token, sender), amount) < amount:
             # The remembered slot no longer holds balances (an upgraded proxy): look for it anew next time.
             chain.balance_slots.pop(token, None)
-            return _without_run(Simulation("skipped", block, skip_reason="balance_not_assumable"), stretches)
+            return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), stretches)
     ran: list[Ran] = []
     executed: list[SimulatedResult] = []
     for stretch in stretches:

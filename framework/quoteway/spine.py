@@ -45,6 +45,7 @@ from quoteway.models import (
     SignatureRequest,
     Step,
     SwapRequest,
+    Token,
 )
 from quoteway.plugins import Registry, networks_of
 from quoteway.providers import Provider, SwapProvider
@@ -186,6 +187,10 @@ class Spine:
             quote = await cast(Builder, candidate).quote(request)
             if quote is not None and candidate is not self._joiner:  # whose parts have been checked
                 guard.check_quote(candidate, request, quote)
+                if not isinstance(request, SwapRequest):
+                    legs = (*quote.inputs, *quote.outputs)
+                    known = await self._facts(request.chain_id, (leg.token for leg in legs))
+                    guard.check_units(candidate, legs, known)
             return quote
 
         competition = self._registry.competition
@@ -273,7 +278,12 @@ class Spine:
         created_at = max(block.timestamp, sealed.created_at)
         for part in parts:
             deadline = part.build.deadline or created_at + self._config.quotes.action_deadline_s
-            tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
+            sold = [leg.token for leg in part.quote.inputs]
+            tokens = {token.address: token for token in sold}
+            if not isinstance(
+                part.quote.request, SwapRequest
+            ):  # the provider's own word, which people will read
+                tokens |= await self._facts(chain.network.chain_id, sold)
             part.allow = await approvals.approval_steps(chain, wallet, part.build.spends, tokens, deadline)
         run = await self._run(chain, block, sender, parts, wallet, needs)
         for part, ran in zip(parts, run.stretches, strict=True):
@@ -400,6 +410,16 @@ class Spine:
             needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),
         )
+
+    async def _facts(self, chain_id: int, tokens: Iterable[Token]) -> dict[Address, Token]:
+        """What the catalogs or the chain say of tokens, by address; absent where nobody does, as of a
+        position, which is no ERC-20 token."""
+        find = self._runtime.find_token
+        if find is None:
+            return {}
+        addresses = {token.address for token in tokens}
+        found = await asyncio.gather(*(find(chain_id, one) for one in addresses), return_exceptions=True)
+        return {fact.address: fact for fact in found if isinstance(fact, Token)}
 
     # --- transaction ids ----------------------------------------------------------------------------------
 

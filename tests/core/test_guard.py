@@ -192,6 +192,8 @@ OTHER = function("approve(address spender, uint256 amount)")
         (plain(outputs=(replace(SEALED.outputs[0], account=THIEF),)), "outputs are not"),
         (plain(outputs=(replace(SEALED.outputs[0], token=DAI),)), "outputs are not"),
         (plain(outputs=()), "outputs are not"),
+        (plain(outputs=(replace(SEALED.outputs[0], token=replace(WETH, decimals=6)),)), "another unit"),
+        (plain(inputs=(replace(SEALED.inputs[0], token=replace(USDC, decimals=18)),)), "another unit"),
         (plain(outputs=SEALED.outputs * 2), "twice"),
         (plain(inputs=(replace(SEALED.inputs[0], amount=SOLD + 1),)), "takes more"),
         (plain(inputs=()), "inputs are not"),
@@ -622,6 +624,16 @@ def changed(index, delta):
     changes = list(RUN.asset_changes)
     changes[index] = replace(changes[index], delta=delta)
     return replace(RUN, asset_changes=tuple(changes))
+
+
+def test_a_token_that_nobody_named_does_not_switch_the_run_off():
+    skipped = replace(RUN, status="skipped", asset_changes=(), skip_reason="balance_not_assumable")
+    judge(skipped, Trace())
+    adding = replace(SEALED, request=replace(POOL_REQUEST, action="add", asset=USDC.address), inputs=MORE)
+    for sealed, run in ((SEALED, skipped), (adding, replace(skipped, skip_reason="node_has_no_simulation"))):
+        run_guard.check_run(Provider(), sealed, plain(), USER, run, Trace())
+    with pytest.raises(guard.UnsafeAnswer, match="nobody asked to pay with"):
+        run_guard.check_run(Provider(), adding, plain(inputs=MORE), USER, skipped, Trace())
 
 
 def test_nothing_that_a_contract_keeps_for_the_wallet_moves():

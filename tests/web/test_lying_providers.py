@@ -246,3 +246,25 @@ async def test_odd_news_of_a_transfer_leave_it_to_the_bridge_that_knows(serve_be
     tx_id = action.body["steps"][0]["txId"]
     told = await api.get(f"/v2/transactions/{tx_id}?hash=0x{'aa' * 32}")
     assert contract.check("trackTransaction", told)["status"] == "origin_pending"
+
+
+async def test_a_vault_counts_no_token_in_another_unit_than_the_token_does(serve_beside, refused):
+    """The sentences that people read before they sign have the amount in whole tokens."""
+
+    async def quote(self, request):
+        honest = await self.wrap(request, request.amount, recipient=request.recipient)
+        (got,) = honest.outputs
+        return replace(honest, outputs=(replace(got, token=replace(got.token, decimals=0)),))
+
+    other = "0x" + "12" * 20
+
+    async def vaults(self, chain_id):
+        (honest,) = await super(type(self), self).vaults(chain_id)
+        return [replace(honest, id=f"31337:{other}", address=other)]
+
+    async def vault(self, vault_id):
+        return (await self.vaults(None))[0] if vault_id == f"31337:{other}" else None
+
+    api = await serve_beside(vault={"quote": quote, "vaults": vaults, "vault": vault})
+    body = {"action": "deposit", "address": WALLET, "amount": "5", "asset": "native"}
+    refused(await api.post(f"/v2/vaults/31337:{other}/quote", body), 502, "upstream_error", "unsafe_answer")
