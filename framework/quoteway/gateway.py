@@ -214,7 +214,10 @@ class Gateway:
                 raise
             except UpstreamError as error:
                 last = error
-            except (Exception, SystemExit):
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+                    raise  # the caller's wish, not the upstream's doing
                 log.exception("RPC upstream %r raised", upstream.id)
                 last = UpstreamError(f"An RPC upstream of {network.slug} failed.", reason=Reason.RPC_ERROR)
         if last is not None:

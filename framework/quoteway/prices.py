@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from quoteway.errors import GatewayError
 from quoteway.models import NATIVE, Address, Block, Capability, Price
 from quoteway.plugins import Registry
 from quoteway.providers import PriceSource, Provider
+from quoteway.wellformed import flaw
 
 log = logging.getLogger("quoteway.prices")
 
@@ -230,6 +230,6 @@ class PriceBook:
 
 def _usable(price: object) -> Price | None:
     """The price when it is one: a positive finite number of dollars."""
-    if not isinstance(price, Price) or isinstance(price.usd, bool) or not isinstance(price.usd, int | float):
+    if not isinstance(price, Price) or flaw(price, Price) is not None or price.usd is None:
         return None
-    return price if math.isfinite(price.usd) and price.usd > 0 else None
+    return price if price.usd > 0 else None

@@ -38,7 +38,7 @@ async def forward(make_gateway, *upstreams):
 
 
 async def test_the_next_upstream_is_asked_when_one_fails_or_is_broken(make_gateway):
-    for failure in (UpstreamError("down"), KeyError("canary"), SystemExit(1)):
+    for failure in (UpstreamError("down"), KeyError("canary"), SystemExit(1), asyncio.CancelledError()):
         bad, good = rpc("a", eth_call=raising(failure)), rpc("b", eth_call="0x01")
         assert await forward(make_gateway, bad, good) == "0x01"
 

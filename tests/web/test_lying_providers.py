@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway import NATIVE, Block, Leg, Position, Price, PriceSource, Series, Token, hookimpl
+from quoteway.valuation import Valuation
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 NOT_TEXT = object()
@@ -145,7 +146,8 @@ async def test_an_odd_position_costs_its_source_its_positions(serve_beside):
     assert (answer.status, named(answer)) == (200, {"a-liar-pool": "unsafe_answer"})
 
 
-async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin):
+@pytest.mark.parametrize("odd", [10**400, 10**300, True, float("inf")], ids=range(4))
+async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin, odd):
     class Source(PriceSource):
         title, networks = "Prices", frozenset({31337})
 
@@ -155,7 +157,7 @@ async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin
         async def prices(self, chain_id, addresses, block):
             return {address: Price(self.usd, self.id, block) for address in addresses}
 
-    api = await serve_beside(prices=[Source("a-liar", 10**400), Source("honest", 2.5)])
+    api = await serve_beside(prices=[Source("a-liar", odd), Source("honest", 2.5)])
     await api.gateway.runtime.chains[31337].head()
     found = await api.gateway.prices.get(31337, [toy_plugin.weth], wait_s=2.0)
     assert found[toy_plugin.weth].usd == 2.5
@@ -268,3 +270,13 @@ async def test_a_vault_counts_no_token_in_another_unit_than_the_token_does(serve
     api = await serve_beside(vault={"quote": quote, "vaults": vaults, "vault": vault})
     body = {"action": "deposit", "address": WALLET, "amount": "5", "asset": "native"}
     refused(await api.post(f"/v2/vaults/31337:{other}/quote", body), 502, "upstream_error", "unsafe_answer")
+
+
+async def test_values_that_no_float_can_add_up_are_not_known():
+    block = Block(1, "0x" + "11" * 32, 1)
+    token = Token(31337, NATIVE, 0)
+    legs = (Leg(token, 10, WALLET), Leg(token, 10, WALLET))
+    position = Position("1", "31337:x", WALLET, "nft", 1, legs, (), block)
+    priced = Valuation({(31337, NATIVE): Price(1.7e307, "a-liar", block)}).position(position)
+    assert priced.amounts[0].amount_usd == 1.7e308
+    assert priced.value_usd is None
