@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from quoteway import opaque
+from quoteway.approvals import APPROVAL_KINDS
 from quoteway.arrivals import check_arrivals, check_refund
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
@@ -144,6 +145,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     elif not isinstance(request, SwapRequest):
         expect(not quote.inputs, "it takes tokens for what costs none")
     if not isinstance(request, SwapRequest):
+        expect(quote.net_output is None, "it ranks itself where nobody compares amounts")
         return
     expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
     spent, got = quote.inputs[0], quote.outputs[0]
@@ -318,7 +320,8 @@ def _check_step(
     expect(step.chain_id == chain_id, f"a transaction is for chain {step.chain_id}, not {chain_id}")
     expect(is_address(step.to) and step.to != NATIVE, "a transaction's target is not an EIP-55 address")
     expect(step.to != permit2.ADDRESS, "a transaction goes to Permit2 itself")
-    expect(step.approval is None, "a transaction of its own claims to be an approval")
+    own = step.approval is None and step.kind not in APPROVAL_KINDS
+    expect(own, "a transaction of its own claims to be an approval")
     expect(step.to in targets, f"a transaction goes to {step.to}, which the provider does not declare")
     expect(_is_amount(step.value), "a transaction's value is not a whole number of wei")
     expect(

@@ -204,6 +204,8 @@ OTHER = function("approve(address spender, uint256 amount)")
         (plain(deadline=NOW), "deadline"),
         (plain(deadline=NOW + 30 * 86_400), "deadline"),
         (plain(steps=(step(approval=Approval(USDC.address, THIEF, 1)),)), "claims to be an approval"),
+        (plain(steps=(step(kind="approval"),)), "claims to be an approval"),
+        (plain(steps=(step(kind="permit2_approval"),)), "claims to be an approval"),
         # signatures
         (signed(signatures=signature(step=1)), "no transaction"),
         (signed(signatures=signature(step=-1)), "no transaction"),
@@ -565,6 +567,7 @@ MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
         (DeployRequest(1, USDC.address, USER, "x"), {}, "costs none"),
         (replace(VAULT_REQUEST, action="harvest", asset=None, amount=None), {}, "costs none"),
         (replace(VAULT_REQUEST, action="rebalance"), {}, "costs none"),
+        (DeployRequest(1, USDC.address, USER, "x"), {"inputs": (), "net_output": 10**60}, "ranks itself"),
         (VAULT_REQUEST, {"inputs": MORE}, "one token for another"),
         (VAULT_REQUEST, {"outputs": ()}, "one token for another"),
         (VAULT_REQUEST, leg("inputs", token=DAI), "another asset"),
@@ -584,11 +587,9 @@ MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
 )
 def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, changes, finding):
     honest = replace(QUOTE, net_output=None)
-    if not changes:
-        lie = honest
-    else:
+    lie = replace(honest, **changes)
+    if changes and not isinstance(request_, DeployRequest):
         guard.check_quote(Provider(), request_, honest)
-        lie = replace(honest, **changes)
     with pytest.raises(guard.UnsafeAnswer, match=finding):
         guard.check_quote(Provider(), request_, lie)
 
