@@ -20,6 +20,9 @@ from quoteway.evm.chain import Call, Chain, NativeBalance
 from quoteway.evm.units import readable_units
 from quoteway.models import NATIVE, Address, Approval, Block, Issue, Spend, Step, Token
 
+APPROVAL_KINDS = ("approval", "approval_reset", "permit2_approval")
+"""The kinds of the core's own steps."""
+
 _Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]
 
 GrantKey = tuple[Address, Address, Address | None]
@@ -51,7 +54,7 @@ class WalletReader:
     nothing."""
 
     def __init__(self, size: int = 4096) -> None:
-        self._known: LRUCache[tuple[int, str, Address], dict[_Item, bytes]] = LRUCache(size)
+        self._known: LRUCache[tuple[int, Block, Address], dict[_Item, bytes]] = LRUCache(size)
 
     async def read(
         self,
@@ -63,7 +66,9 @@ class WalletReader:
     ) -> Wallet:
         """Balances of ``tokens`` and the allowances named by ``grants``. Raises ``UpstreamError``."""
         items = list(dict.fromkeys(_items(tokens, grants)))
-        known = self._known.setdefault((chain.network.chain_id, block.hash, owner), {})
+        # The whole block: a provider that gives one block's hash with another's number, to a node that reads
+        # by number, must not answer for that block.
+        known = self._known.setdefault((chain.network.chain_id, block, owner), {})
         missing = [item for item in items if item not in known]
         if missing:
             answers = await chain.call_many([_read(owner, item) for item in missing], block=block)

@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 from cachetools import TTLCache
 
-from quoteway import run_guard
+from quoteway import guard, run_guard
 from quoteway.approvals import named
 from quoteway.competition import rank
 from quoteway.config import Config
@@ -37,7 +37,7 @@ from quoteway.models import (
     SwapRequest,
     Token,
 )
-from quoteway.plugins import Registry
+from quoteway.plugins import Registry, networks_of
 from quoteway.providers import BridgeProvider, Provider
 from quoteway.sealing import plain_plan
 
@@ -110,7 +110,7 @@ class SwapThenBridge(Provider):
 
     def _bridges(self, chain_id: int, to_chain_id: int) -> list[Provider]:
         found = self._registry.enabled(Capability.BRIDGE, chain_id)
-        return [bridge for bridge in found if to_chain_id in bridge.networks]
+        return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
 
     async def quote(self, request: SwapRequest) -> JoinedQuote | None:
         """The best swap and transfer; None where a bridge takes the token itself, or none pays out the other.
@@ -227,8 +227,7 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
     """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
     failure and no other's."""
     routes = tuple(await bridge.routes(chain_id, to_chain_id))
-    if not all(isinstance(route, BridgeRoute) for route in routes):
-        raise TypeError("the bridge lists what is no route")
+    guard.check_form(bridge, routes, tuple[BridgeRoute, ...])
     ends = chain_id, to_chain_id
     return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 

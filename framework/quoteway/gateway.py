@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from cachetools import TTLCache
 
+from quoteway import guard
 from quoteway.config import Config
 from quoteway.context import Runtime
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
@@ -19,9 +20,9 @@ from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import token_facts
 from quoteway.known_networks import known_networks
 from quoteway.lifespan import Lifespan
-from quoteway.models import NATIVE, Address, Capability, Token
+from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
 from quoteway.networks import Network, Networks
-from quoteway.plugins import PluginEntry, Registry, State
+from quoteway.plugins import PluginEntry, Registry, State, networks_of
 from quoteway.prices import WAIT_S, PriceBook
 from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 from quoteway.sealing import KeyRing, Sealer
@@ -77,7 +78,7 @@ class Gateway:
         self.runtime.networks = known
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
-        served = {chain_id for upstream in upstreams for chain_id in upstream.networks}
+        served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
             self.runtime.chains[network.chain_id] = Chain(network, partial(self._forward, network))
@@ -213,7 +214,10 @@ class Gateway:
                 raise
             except UpstreamError as error:
                 last = error
-            except (Exception, SystemExit):
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+                    raise  # the caller's wish, not the upstream's doing
                 log.exception("RPC upstream %r raised", upstream.id)
                 last = UpstreamError(f"An RPC upstream of {network.slug} failed.", reason=Reason.RPC_ERROR)
         if last is not None:
@@ -268,7 +272,9 @@ class Gateway:
         if kept is not None and kept[0] == revision:
             return kept[1]
         listed: dict[Address, Token] = {}
-        for profile in await catalog.tokens(chain_id):
+        profiles = tuple(await catalog.tokens(chain_id))
+        guard.check_form(catalog, profiles, tuple[TokenProfile, ...])
+        for profile in profiles:
             for token in profile.contracts:
                 if token.chain_id == chain_id:
                     listed.setdefault(token.address, token)
@@ -313,7 +319,9 @@ class Gateway:
             return self.coin(chain_id)
 
         async def ask(catalog: Provider) -> Token | None:
-            return await cast(TokenCatalog, catalog).token(chain_id, address)
+            token = await cast(TokenCatalog, catalog).token(chain_id, address)
+            guard.check_form(catalog, token, Token | None)
+            return token
 
         catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
         for outcome in await self.registry.competition.ask_all(catalogs, ask, verb="token"):

@@ -135,6 +135,19 @@ class ProviderEntry:
         return self.reason or self.plugin.reason
 
 
+def networks_of(provider: Provider) -> frozenset[int]:
+    """The chain ids that a provider serves now; none while it cannot say.
+
+    They may change while it runs, and reading them may be the plugin's code: what it raises is no caller's
+    failure.
+    """
+    try:
+        return frozenset(provider.networks)
+    except BROKEN:
+        log.exception("the networks of provider %r cannot be read", provider.id)
+        return frozenset()
+
+
 class Registry:
     """All plugins and providers of one gateway, with their states."""
 
@@ -164,7 +177,7 @@ class Registry:
     def enabled(self, capability: Capability, chain_id: int | None = None) -> list[Provider]:
         """The enabled providers of a capability, of one chain or of all, in configured order, then by id."""
         found = self._enabled.get(capability, [])
-        return [p for p in found if chain_id is None or chain_id in p.networks]
+        return [p for p in found if chain_id is None or chain_id in networks_of(p)]
 
     def get(self, capability: Capability, provider_id: str) -> Provider | None:
         """The enabled provider with this id, or None."""
@@ -178,7 +191,7 @@ class Registry:
             for entry in self._providers
             if entry.provider.capability is Capability.RPC
             and entry.not_enabled is None
-            and chain_id in entry.provider.networks
+            and chain_id in networks_of(entry.provider)
         ]
 
     def changed(self) -> None:
@@ -439,6 +452,8 @@ def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
 def _shortcoming(provider: object, wanted: type[Provider]) -> str | None:
     if not isinstance(provider, wanted):
         return f"{type(provider).__name__} is not a {wanted.__name__}"
+    if isinstance(inspect.getattr_static(provider, "id", None), property):
+        return f"{type(provider).__name__}.id is a property: it must be one and the same for good"
     provider_id = getattr(provider, "id", None)
     if not isinstance(provider_id, str) or not PROVIDER_ID.fullmatch(provider_id):
         return (

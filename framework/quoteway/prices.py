@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from quoteway.errors import GatewayError
 from quoteway.models import NATIVE, Address, Block, Capability, Price
 from quoteway.plugins import Registry
 from quoteway.providers import PriceSource, Provider
+from quoteway.wellformed import flaw
 
 log = logging.getLogger("quoteway.prices")
 
@@ -204,19 +204,21 @@ class PriceBook:
 
     async def _ask(self, chain_id: int, addresses: Sequence[Address], block: Block) -> None:
         async def ask(source: Provider) -> Mapping[Address, Price]:
-            return await cast(PriceSource, source).prices(chain_id, addresses, block)
+            answer = await cast(PriceSource, source).prices(chain_id, addresses, block)
+            # Read here, where what an odd one raises is its source's failure alone.
+            return {name: price for name in addresses if (price := _usable(answer.get(name))) is not None}
 
         outcomes = await self._registry.competition.ask_all(
             self._registry.enabled(Capability.PRICES, chain_id),
             ask,
             verb="prices",
         )
-        answers = [outcome.value for outcome in outcomes if isinstance(outcome.value, Mapping)]
+        answers = [outcome.value for outcome in outcomes if outcome.value is not None]
         all_answered = len(answers) == len(outcomes)
         now = self._clock()
         for address in addresses:
             key = chain_id, address
-            price = next((good for answer in answers if (good := _usable(answer.get(address)))), None)
+            price = next((answer[address] for answer in answers if address in answer), None)
             before = self._entries.get(key)
             if price is None and not all_answered and before is not None:
                 # Nobody said that there is none: the last one stands until it is too old.
@@ -228,6 +230,6 @@ class PriceBook:
 
 def _usable(price: object) -> Price | None:
     """The price when it is one: a positive finite number of dollars."""
-    if not isinstance(price, Price) or isinstance(price.usd, bool) or not isinstance(price.usd, int | float):
+    if not isinstance(price, Price) or flaw(price, Price) is not None or price.usd is None:
         return None
-    return price if math.isfinite(price.usd) and price.usd > 0 else None
+    return price if price.usd > 0 else None

@@ -11,9 +11,20 @@ from collections.abc import Callable, Mapping
 from quoteway import opaque
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard import UnsafeAnswer, most_of
-from quoteway.models import NATIVE, Address, Build, SealedQuote, Simulation
+from quoteway.models import (
+    NATIVE,
+    Address,
+    Build,
+    DeployRequest,
+    PoolRequest,
+    Request,
+    SealedQuote,
+    Simulation,
+    SwapRequest,
+    VaultRequest,
+)
 from quoteway.providers import Provider
-from quoteway.simulation import Trace
+from quoteway.simulation import BALANCE_NOT_ASSUMABLE, Trace
 
 
 def check_run(
@@ -30,6 +41,13 @@ def check_run(
     if upstream_made:
         opaque.require_run(run, expect)
     if run.status == "skipped":
+        # A token that the provider alone brought in, and the wallet does not hold, must not switch this off.
+        named = _named_by_caller(sealed.request)
+        foreign = any(leg.token.address not in named for leg in sealed.inputs)
+        expect(
+            run.skip_reason != BALANCE_NOT_ASSUMABLE or not foreign,
+            "it was not run, for a token that nobody asked to pay with",
+        )
         return
     if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
         # No amounts were quoted (a deployment, a management action), so no price can have moved.
@@ -63,6 +81,9 @@ def check_run(
                 transfer.token in inputs,
                 f"its run moves {transfer.token}, which is not sold, out of the wallet",
             )
+    for item in trace.items:
+        kept = item.sender != sender or item.token in inputs
+        expect(kept, f"its run moves what {item.token} keeps for the wallet")
     granted = {(spend.token, spend.spender) for spend in build.spends}
     pulled: dict[tuple[Address, Address], int] = {}
     for spend in build.spends:
@@ -98,6 +119,18 @@ def check_run(
             )
     if upstream_made:
         opaque.check_run(sealed, build, sender, inputs, deltas, expect)
+
+
+def _named_by_caller(request: Request) -> set[Address]:
+    match request:
+        case SwapRequest():
+            return {request.token_in.address}
+        case PoolRequest():
+            return {request.asset, NATIVE}
+        case VaultRequest():
+            return {request.asset or NATIVE, request.vault_id.partition(":")[2]}
+        case DeployRequest():
+            return set()
 
 
 def _spare(sealed: SealedQuote) -> dict[Address, int]:

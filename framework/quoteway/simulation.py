@@ -46,7 +46,13 @@ _INSUFFICIENT_FUNDS = (-38014, -32003)
 
 _PERMIT2_APPROVAL = event_topic("Approval(address,address,address,uint160,uint48)")
 _PERMIT2_PERMIT = event_topic("Permit(address,address,address,uint160,uint48,uint48)")
+BALANCE_NOT_ASSUMABLE = "balance_not_assumable"
 _PREVIEW_GAS = 10_000_000
+_ITEM_MOVED = event_topic("TransferSingle(address,address,address,uint256,uint256)")
+_ITEMS_MOVED = event_topic("TransferBatch(address,address,address,uint256[],uint256[])")
+_SHARE_MOVED = event_topic("Transfer(address,address,address,uint256,uint256)")
+_SHARE_APPROVAL = event_topic("Approval(address,address,uint256,uint256)")
+_OPERATOR_SET = event_topic("OperatorSet(address,address,bool)")
 _APPROVAL_FOR_ALL = event_topic("ApprovalForAll(address,address,bool)")
 
 
@@ -76,12 +82,14 @@ class Granted:
 class Trace:
     """What the logs of a run say, in order; ``step`` is the transaction's index.
 
+    ``items`` are movements of what one contract keeps many kinds of (ERC-1155, ERC-6909), each counted as 1.
     ``previews`` are the answers to the build's previews, read before the first transaction; None: no answer.
     """
 
     transfers: tuple[Transfer, ...] = ()
     approvals: tuple[Granted, ...] = ()
     previews: tuple[int | None, ...] = ()
+    items: tuple[Transfer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +142,7 @@ async def simulate(
     reads = _reads(sender, watch, allowances, needs, [p for stretch in stretches for p in stretch.previews])
     assumed = await _assume(chain, block, sender, needs, signatures_assumed)
     if assumed is None:
-        return _without_run(Simulation("skipped", block, skip_reason="balance_not_assumable"), stretches)
+        return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), stretches)
     overrides, assumptions = assumed
     overrides[_reader()] = {"code": "0x" + program(list(reads.values())).hex()}
     read = SimulatedCall(NATIVE, _reader(), b"")
@@ -158,7 +166,7 @@ async def simulate(
         if first.get(("balance", token, sender), amount) < amount:
             # The remembered slot no longer holds balances (an upgraded proxy): look for it anew next time.
             chain.balance_slots.pop(token, None)
-            return _without_run(Simulation("skipped", block, skip_reason="balance_not_assumable"), stretches)
+            return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), stretches)
     ran: list[Ran] = []
     executed: list[SimulatedResult] = []
     for stretch in stretches:
@@ -320,7 +328,7 @@ async def _assume(
 
 def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
     """What the logs of transactions, one list each and in order, say of tokens and allowances."""
-    transfers, approvals = [], []
+    transfers, approvals, items = [], [], []
     for step, entries in enumerate(logs):
         for entry in entries:
             words = _words(entry)
@@ -333,13 +341,21 @@ def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
                 # ERC-721 has the token's id where ERC-20 has the amount, and approves nobody to revoke.
                 amount = int(words[1] != 0) if len(entry.topics) == 4 else words[2]
                 approvals.append(Granted(step, entry.address, _account(words[0]), _account(words[1]), amount))
-            elif topic == _APPROVAL_FOR_ALL and len(words) >= 3:
+            elif topic in (_ITEM_MOVED, _ITEMS_MOVED) and len(words) >= 3:  # words[0]: the operator
+                items.append(Transfer(step, entry.address, _account(words[1]), _account(words[2]), 1))
+            elif topic == _SHARE_MOVED and len(words) >= 3:
+                items.append(Transfer(step, entry.address, _account(words[0]), _account(words[1]), 1))
+            elif topic == _SHARE_APPROVAL and len(words) >= 4:
+                approvals.append(
+                    Granted(step, entry.address, _account(words[0]), _account(words[1]), words[3])
+                )
+            elif topic in (_APPROVAL_FOR_ALL, _OPERATOR_SET) and len(words) >= 3:
                 amount = MAX_UINT256 if words[2] else 0
                 approvals.append(Granted(step, entry.address, _account(words[0]), _account(words[1]), amount))
             elif topic in (_PERMIT2_APPROVAL, _PERMIT2_PERMIT) and entry.address == permit2.ADDRESS:
                 owner, token, spender = (_account(word) for word in words[:3])
                 approvals.append(Granted(step, token, owner, spender, words[3]))
-    return Trace(tuple(transfers), tuple(approvals))
+    return Trace(tuple(transfers), tuple(approvals), items=tuple(items))
 
 
 def _words(entry: Log) -> list[int]:

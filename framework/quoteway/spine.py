@@ -45,8 +45,9 @@ from quoteway.models import (
     SignatureRequest,
     Step,
     SwapRequest,
+    Token,
 )
-from quoteway.plugins import Registry
+from quoteway.plugins import Registry, networks_of
 from quoteway.providers import Provider, SwapProvider
 from quoteway.sealing import Sealer, same_request
 from quoteway.simulation import Run, Stretch, simulate
@@ -165,7 +166,7 @@ class Spine:
             found = [
                 candidate
                 for candidate in found
-                if to_chain_id in candidate.networks
+                if to_chain_id in networks_of(candidate)
                 and (not isinstance(candidate, SwapProvider) or candidate.cross_chain)
             ]
             if capability is Capability.SWAP and in_parts and self._joiner.serves(chain_id, to_chain_id):
@@ -186,6 +187,10 @@ class Spine:
             quote = await cast(Builder, candidate).quote(request)
             if quote is not None and candidate is not self._joiner:  # whose parts have been checked
                 guard.check_quote(candidate, request, quote)
+                if not isinstance(request, SwapRequest):
+                    legs = (*quote.inputs, *quote.outputs)
+                    known = await self._facts(request.chain_id, (leg.token for leg in legs))
+                    guard.check_units(candidate, legs, known)
             return quote
 
         competition = self._registry.competition
@@ -209,7 +214,7 @@ class Spine:
             candidates = [*candidates, *self._joiner.swappers(request.chain_id)]
         for candidate in dict.fromkeys(candidates) if token != NATIVE else ():
             try:
-                spenders = tuple(candidate.spenders(request.chain_id))
+                spenders = [s for s in candidate.spenders(request.chain_id) if guard.is_address(s)]
             except Exception:
                 log.exception("provider %r raised", candidate.id)
                 continue
@@ -273,7 +278,12 @@ class Spine:
         created_at = max(block.timestamp, sealed.created_at)
         for part in parts:
             deadline = part.build.deadline or created_at + self._config.quotes.action_deadline_s
-            tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
+            sold = [leg.token for leg in part.quote.inputs]
+            tokens = {token.address: token for token in sold}
+            if not isinstance(
+                part.quote.request, SwapRequest
+            ):  # the provider's own word, which people will read
+                tokens |= await self._facts(chain.network.chain_id, sold)
             part.allow = await approvals.approval_steps(chain, wallet, part.build.spends, tokens, deadline)
         run = await self._run(chain, block, sender, parts, wallet, needs)
         for part, ran in zip(parts, run.stretches, strict=True):
@@ -334,7 +344,15 @@ class Spine:
 
         async def build(candidate: Provider) -> Build:
             answer = await cast(Builder, candidate).build(sealed)
-            guard.check_build(candidate, sealed, answer, now=self._now(), wrapped_native_out=wrapped)
+            head = self._chain(request.chain_id).known_head
+            guard.check_build(
+                candidate,
+                sealed,
+                answer,
+                now=self._now(),
+                chain_now=0 if head is None else head.timestamp,
+                wrapped_native_out=wrapped,
+            )
             return answer
 
         (outcome,) = await self._registry.competition.ask_all([provider], build, verb="build")
@@ -392,6 +410,16 @@ class Spine:
             needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),
         )
+
+    async def _facts(self, chain_id: int, tokens: Iterable[Token]) -> dict[Address, Token]:
+        """What the catalogs or the chain say of tokens, by address; absent where nobody does, as of a
+        position, which is no ERC-20 token."""
+        find = self._runtime.find_token
+        if find is None:
+            return {}
+        addresses = {token.address for token in tokens}
+        found = await asyncio.gather(*(find(chain_id, one) for one in addresses), return_exceptions=True)
+        return {fact.address: fact for fact in found if isinstance(fact, Token)}
 
     # --- transaction ids ----------------------------------------------------------------------------------
 

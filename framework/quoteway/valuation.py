@@ -120,9 +120,12 @@ def value_of(amount: int, decimals: int, usd: float) -> float | None:
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """The sum; None when there is nothing to add or a part is not known."""
+    """The sum; None when there is nothing to add, a part is not known, or no float holds it."""
     known = list(values)
-    return math.fsum(v for v in known if v is not None) if known and None not in known else None
+    try:
+        return math.fsum(v for v in known if v is not None) if known and None not in known else None
+    except OverflowError:  # each is finite, their sum is not
+        return None
 
 
 def tokens_of_request(request: Request) -> Keys:

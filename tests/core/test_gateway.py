@@ -38,7 +38,7 @@ async def forward(make_gateway, *upstreams):
 
 
 async def test_the_next_upstream_is_asked_when_one_fails_or_is_broken(make_gateway):
-    for failure in (UpstreamError("down"), KeyError("canary"), SystemExit(1)):
+    for failure in (UpstreamError("down"), KeyError("canary"), SystemExit(1), asyncio.CancelledError()):
         bad, good = rpc("a", eth_call=raising(failure)), rpc("b", eth_call="0x01")
         assert await forward(make_gateway, bad, good) == "0x01"
 
@@ -241,6 +241,17 @@ async def test_a_quote_lives_as_long_as_the_shorter_of_deployment_and_provider_s
     gateway = await make_gateway(swaps(FixedRateSwap), quotes=QuotesConfig(lifetime_s=40))
     sealed = (await gateway.spine.quote(Capability.SWAP, REQUEST)).sealed
     assert sealed.expires_at - sealed.created_at == 40
+
+
+@pytest.mark.parametrize("spenders", [["nonsense"], [None], [USD.address.lower()], 5])
+async def test_spenders_that_are_no_addresses_cost_nobody_else_a_quote(make_gateway, spenders):
+    class Odd(FixedRateSwap):
+        def spenders(self, chain_id):
+            return spenders
+
+    gateway = await make_gateway(swaps(FixedRateSwap, lambda c: Odd(c, provider_id="a-odd")))
+    request = SwapRequest(7, 7, USD, Token(7, NATIVE, 18, "ETH"), 10**6, USER, USER, 50)
+    assert (await gateway.spine.quote(Capability.SWAP, request)).sealed.provider == "fixed-rate"
 
 
 async def test_a_lying_quote_does_not_win(make_gateway):

@@ -18,10 +18,15 @@ from quoteway.models import (
     Build,
     Capability,
     DeployRequest,
+    Fee,
+    Gas,
+    Issue,
     Leg,
+    Notice,
     PoolRequest,
     Preview,
     Quote,
+    RoutePath,
     SealedQuote,
     SignatureRequest,
     Simulation,
@@ -187,6 +192,8 @@ OTHER = function("approve(address spender, uint256 amount)")
         (plain(outputs=(replace(SEALED.outputs[0], account=THIEF),)), "outputs are not"),
         (plain(outputs=(replace(SEALED.outputs[0], token=DAI),)), "outputs are not"),
         (plain(outputs=()), "outputs are not"),
+        (plain(outputs=(replace(SEALED.outputs[0], token=replace(WETH, decimals=6)),)), "another unit"),
+        (plain(inputs=(replace(SEALED.inputs[0], token=replace(USDC, decimals=18)),)), "another unit"),
         (plain(outputs=SEALED.outputs * 2), "twice"),
         (plain(inputs=(replace(SEALED.inputs[0], amount=SOLD + 1),)), "takes more"),
         (plain(inputs=()), "inputs are not"),
@@ -197,6 +204,8 @@ OTHER = function("approve(address spender, uint256 amount)")
         (plain(deadline=NOW), "deadline"),
         (plain(deadline=NOW + 30 * 86_400), "deadline"),
         (plain(steps=(step(approval=Approval(USDC.address, THIEF, 1)),)), "claims to be an approval"),
+        (plain(steps=(step(kind="approval"),)), "claims to be an approval"),
+        (plain(steps=(step(kind="permit2_approval"),)), "claims to be an approval"),
         # signatures
         (signed(signatures=signature(step=1)), "no transaction"),
         (signed(signatures=signature(step=-1)), "no transaction"),
@@ -241,6 +250,13 @@ def test_a_lie_is_refused_and_named(build, finding):
         ("approveAndCall(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
         ("transferAndCall(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
         ("send(address a, uint256 b, bytes c)", [THIEF, SOLD, b""]),
+        (
+            "safeBatchTransferFrom(address a, address b, uint256[] c, uint256[] d, bytes e)",
+            [USER, THIEF, [1], [1], b""],
+        ),
+        ("approve(address a, uint256 b, uint256 c)", [THIEF, 1, SOLD]),
+        ("transfer(address a, uint256 b, uint256 c)", [THIEF, 1, SOLD]),
+        ("transferFrom(address a, address b, uint256 c, uint256 d)", [USER, THIEF, 1, SOLD]),
         ("authorizeOperator(address a)", [THIEF]),
         ("setOperator(address a, bool b)", [THIEF, True]),
         (
@@ -254,6 +270,18 @@ def test_no_step_of_a_provider_grants_or_moves_tokens_itself(declaration, args):
     call = function(declaration)
     for to in (USDC.address, ROUTER):
         refused(plain(steps=(step(args, call, to), step())), call.signature)
+
+
+def test_calls_said_to_be_packed_inside_stand_in_the_calldata():
+    def saying(*inner):
+        return plain(steps=(step(decoded=replace(step().decoded, inner=inner)),))
+
+    transfer_ = function("transfer(address a, uint256 b)")
+    check(saying(transfer_.describe([USER, NOW + 1200])))  # two words that follow each other in it
+    refused(saying(transfer_.describe([USER, MINIMUM])), "packed inside")
+    outer = replace(transfer_.describe([USER, NOW + 1200]), inner=(transfer_.describe([THIEF, 1]),))
+    refused(saying(outer), "packed inside")
+    refused(saying(None), "packed inside")
 
 
 def test_native_sales_carry_exactly_their_value_at_most():
@@ -418,6 +446,9 @@ def test_honest_quotes_pass():
     [
         (leg("inputs", amount=SOLD - 1), "another amount"),
         (leg("inputs", amount=float(SOLD)), "whole number"),
+        (leg("inputs", amount_max=2 * SOLD), "another amount"),
+        (leg("inputs", amount_max=MAX_UINT256), "another amount"),
+        (leg("inputs", amount_min=0), "another amount"),
         (leg("inputs", token=DAI), "another token"),
         (leg("inputs", token=replace(USDC, decimals=18)), "another token"),
         (leg("inputs", token=replace(USDC, chain_id=10)), "another chain"),
@@ -445,7 +476,42 @@ def test_a_lying_quote_is_refused_and_named(changes, finding):
     assert finding in refusal.value.finding
 
 
-ODD_DETAILS = [{"x": object()}, {"x": 2**70}, {1: 2}, {"x": {"y": [b"raw"]}}, [], None]
+@pytest.mark.parametrize(
+    ("spend", "finding"),
+    [
+        (Spend(DAI.address, 1, ROUTER), "more of"),
+        (Spend(USDC.address, MAX_UINT256, ROUTER), "more of"),
+        (Spend(USDC.address, -1, ROUTER), "positive"),
+        (Spend(USDC.address, 1, THIEF), "does not declare"),
+        (Spend(USDC.address, 1, permit2.ADDRESS, permit2_spender=THIEF), "not declared"),
+    ],
+)
+def test_a_quote_tells_of_no_allowance_beyond_what_is_sold(spend, finding):
+    """Its ``approvals`` are what a client grants ahead."""
+    guard.check_quote(Provider(), REQUEST, replace(QUOTE, spends=plain().spends))
+    with pytest.raises(guard.UnsafeAnswer, match=finding):
+        guard.check_quote(Provider(), REQUEST, replace(QUOTE, spends=(spend,)))
+
+
+def test_the_block_that_a_quote_names_makes_no_deadline_longer():
+    far = NOW + 365 * 86_400
+    sealed = replace(SEALED, block=replace(BLOCK, timestamp=far))
+    refused(plain(deadline=far), "deadline", sealed)
+    refused(signed(replace(PERMIT, sig_deadline=far)), "over a day", sealed)
+    guard.check_build(Provider(), SEALED, plain(deadline=far), now=NOW, chain_now=far)
+
+
+ODD_DETAILS = [
+    {"x": "x" * 70_000},
+    {"x": replace(USDC, symbol=object())},
+    {"x": [replace(QUOTE.outputs[0], amount="1")]},
+    {"x": object()},
+    {"x": 2**70},
+    {1: 2},
+    {"x": {"y": [b"raw"]}},
+    [],
+    None,
+]
 
 
 @pytest.mark.parametrize("details", ODD_DETAILS, ids=range(len(ODD_DETAILS)))
@@ -490,6 +556,44 @@ def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_el
     guard.check_quote(Provider(), replace(request_, amount=None), quote)
 
 
+VAULT_REQUEST = VaultRequest("1:x", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
+POOL_REQUEST = PoolRequest("1:x", 1, "remove", WETH.address, MINIMUM, USER, USER, 50)
+MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
+
+
+@pytest.mark.parametrize(
+    ("request_", "changes", "finding"),
+    [
+        (DeployRequest(1, USDC.address, USER, "x"), {}, "costs none"),
+        (replace(VAULT_REQUEST, action="harvest", asset=None, amount=None), {}, "costs none"),
+        (replace(VAULT_REQUEST, action="rebalance"), {}, "costs none"),
+        (DeployRequest(1, USDC.address, USER, "x"), {"inputs": (), "net_output": 10**60}, "ranks itself"),
+        (VAULT_REQUEST, {"inputs": MORE}, "one token for another"),
+        (VAULT_REQUEST, {"outputs": ()}, "one token for another"),
+        (VAULT_REQUEST, leg("inputs", token=DAI), "another asset"),
+        (VAULT_REQUEST, leg("outputs", token=USDC), "another asset"),
+        (VAULT_REQUEST, leg("outputs", token=replace(WETH, chain_id=10)), "another chain"),
+        (VAULT_REQUEST, leg("inputs", amount_min=0), "leaves more of the allowance"),
+        (VAULT_REQUEST, leg("outputs", amount_min=None), "no minimum"),
+        (VAULT_REQUEST, leg("outputs", amount_min=0), "no minimum"),
+        (VAULT_REQUEST, leg("outputs", amount_min=MINIMUM - 1), "minimum is below the slippage"),
+        (replace(VAULT_REQUEST, amount=None), leg("inputs", amount_max=2 * SOLD), "maximum is above"),
+        (replace(VAULT_REQUEST, action="mint", asset=WETH.address, amount=GOT), {}, "less of the asset"),
+        (replace(POOL_REQUEST, action="collect"), {}, "collect does not need"),
+        (POOL_REQUEST, {"inputs": MORE}, "remove does not need"),
+        (POOL_REQUEST, {"outputs": ()}, "pays nothing"),
+        (POOL_REQUEST, leg("outputs", amount_min=None), "no minimum"),
+    ],
+)
+def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, changes, finding):
+    honest = replace(QUOTE, net_output=None)
+    lie = replace(honest, **changes)
+    if changes and not isinstance(request_, DeployRequest):
+        guard.check_quote(Provider(), request_, honest)
+    with pytest.raises(guard.UnsafeAnswer, match=finding):
+        guard.check_quote(Provider(), request_, lie)
+
+
 def test_the_owner_signs_and_pays_for_a_deployment():
     assert guard.parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
 
@@ -521,6 +625,22 @@ def changed(index, delta):
     changes = list(RUN.asset_changes)
     changes[index] = replace(changes[index], delta=delta)
     return replace(RUN, asset_changes=tuple(changes))
+
+
+def test_a_token_that_nobody_named_does_not_switch_the_run_off():
+    skipped = replace(RUN, status="skipped", asset_changes=(), skip_reason="balance_not_assumable")
+    judge(skipped, Trace())
+    adding = replace(SEALED, request=replace(POOL_REQUEST, action="add", asset=USDC.address), inputs=MORE)
+    for sealed, run in ((SEALED, skipped), (adding, replace(skipped, skip_reason="node_has_no_simulation"))):
+        run_guard.check_run(Provider(), sealed, plain(), USER, run, Trace())
+    with pytest.raises(guard.UnsafeAnswer, match="nobody asked to pay with"):
+        run_guard.check_run(Provider(), adding, plain(inputs=MORE), USER, skipped, Trace())
+
+
+def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
+    judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, THIEF, USER, 1),)))
+    with pytest.raises(guard.UnsafeAnswer, match="keeps for the wallet"):
+        judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, USER, THIEF, 1),)))
 
 
 def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
@@ -760,3 +880,74 @@ def test_a_run_without_amounts_that_reverts_has_no_moved_price():
 def test_shares_that_no_allowance_moves_are_needed_too():
     build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
     assert run_guard.needs_of(build) == {VAULT: GOT}
+
+
+# --- members that are not what they are declared to be ----------------------------------------------------
+
+
+class Chameleon(str):
+    __slots__ = ()
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = str.__hash__
+
+
+GAS = Gas(100_000, 120_000)
+FEE = Fee("fee", "lp", USDC, 1, True)
+ILL_FORMED = [
+    {"fees": None},
+    {"fees": iter([FEE])},
+    {"fees": (replace(FEE, amount=10**400),)},
+    {"fees": (replace(FEE, bps=float("nan")),)},
+    {"fees": (replace(FEE, bps=10**30),)},
+    {"fees": (replace(FEE, amount_usd="1"),)},
+    {"fees": (replace(FEE, kind="theft"),)},
+    {"gas": {"units": 1}},
+    {"gas": replace(GAS, units=1.5)},
+    {"gas": replace(GAS, cost_usd=float("inf"))},
+    {"slippage_bps": "50"},
+    {"price_impact_bps": True},
+    {"lifetime_s": 2.5},
+    {"issues": (Issue("no such issue"),)},
+    {"warnings": (Notice("x", "gniht tfas \u202e"),)},
+    {"warnings": (Notice("x", "one line\nInsufficient balance: none"),)},
+    {"warnings": (Notice("x", "x" * 1_000_000),)},
+    {"route": (RoutePath(10_000, (None,)),)},
+    {"block": replace(BLOCK, hash=["0x"])},
+    {"block": replace(BLOCK, number=2**70)},
+    leg("inputs", token=replace(USDC, symbol="USDC\u200b")),
+    leg("inputs", token=replace(USDC, price_usd="1")),
+    leg("outputs", amount_usd=object()),
+    leg("outputs", account=Chameleon(THIEF)),
+]
+
+
+@pytest.mark.parametrize("changes", ILL_FORMED, ids=range(len(ILL_FORMED)))
+def test_a_quote_is_what_its_class_says_in_every_member(changes):
+    """Else it is found when the whole answer is rendered, for which nobody else is to blame."""
+    fine = replace(QUOTE, fees=[FEE], gas=GAS, issues=(Issue("transfer_tax", actual=5),), price_impact_bps=-3)
+    guard.check_quote(Provider(), REQUEST, fine)
+    with pytest.raises((guard.UnsafeAnswer, TypeError)):
+        guard.check_quote(Provider(), REQUEST, replace(fine, **changes))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        plain(steps=(step(intent="Swap\u202e1 CDSU"),)),
+        plain(steps=(step(description="Swap\nApproved by your wallet"),)),
+        plain(steps=(step(target_label="\u2066Router"),)),
+        plain(steps=(step(intent="x" * 1_000_000),)),
+        plain(steps=(step(intent=None),)),
+        plain(steps=(step(kind=7),)),
+        plain(deadline=float(NOW + 60)),
+        plain(issues=("none",)),
+        plain(warnings=None),
+        plain(previews=(Preview(USER, WETH.address, WETH.address, "0x"),)),
+    ],
+)
+def test_a_build_is_what_its_class_says_in_every_member(build):
+    with pytest.raises((guard.UnsafeAnswer, TypeError)):
+        check(build)

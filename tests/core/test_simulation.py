@@ -13,10 +13,10 @@ from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.chain import Chain, SimulatedResult
+from quoteway.evm.chain import Chain, Log, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Preview, Step
 from quoteway.networks import Network
-from quoteway.simulation import Granted, Stretch, Transfer, gas_limit, simulate
+from quoteway.simulation import Granted, Stretch, Transfer, gas_limit, simulate, trace_of
 
 RICH = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # anvil's first account
 NOBODY = "0x00000000000000000000000000000000000000A1"
@@ -429,3 +429,33 @@ async def test_the_answer_in_geths_shape(open_chain):
     assert (run.status, run.reverted_step) == ("reverted", 1)
     assert run.revert_reason == "arithmetic overflow or underflow (panic 0x11)"
     assert run.gas_used == (0x5208, 0x5300)
+
+
+async def test_what_one_contract_keeps_many_kinds_of_is_seen_to_move_and_to_be_granted(devnet, chain):
+    """ERC-6909, on the v4 PoolManager; its events are not those of ERC-20."""
+    manager = devnet.chains["devnet"].contracts["PoolManager"]
+    steps = [
+        step(function("transfer(address receiver, uint256 id, uint256 amount)"), manager, NOBODY, 7, 0),
+        step(function("setOperator(address operator, bool approved)"), manager, SPENDER, True),
+        step(function("approve(address spender, uint256 id, uint256 amount)"), manager, SPENDER, 7, 9),
+    ]
+    run, _, trace = await run_of(chain, await chain.head(), RICH, steps)
+    assert run.status == "success"
+    assert trace.transfers == ()
+    assert [(item.step, item.token, item.sender, item.recipient) for item in trace.items] == [
+        (0, manager, RICH, NOBODY)
+    ]
+    assert [(grant.step, grant.token, grant.owner, grant.spender) for grant in trace.approvals] == [
+        (1, manager, RICH, SPENDER),
+        (2, manager, RICH, SPENDER),
+    ]
+    assert all(grant.amount for grant in trace.approvals)
+
+
+def test_items_of_erc1155_are_seen_to_move():
+    """Topics as EIP-1155 events have them on any chain."""
+    single = "0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62"
+    batch = "0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb"
+    parties = tuple("0x" + account[2:].lower().rjust(64, "0") for account in (SPENDER, RICH, NOBODY))
+    logs = [Log(SPENDER, (topic, *parties), bytes(64)) for topic in (single, batch)]
+    assert [(item.sender, item.recipient) for item in trace_of([logs]).items] == [(RICH, NOBODY)] * 2

@@ -479,3 +479,25 @@ async def test_a_symbol_that_rewrites_its_sentence_is_not_shown(ground, router):
     (step,) = await approval_steps(here.chain, wallet, spends, {usdc.address: usdc}, 0)
     assert "\u202e" not in step.intent
     assert usdc.address in step.intent
+
+
+class Greedy(RouterSwap):
+    """Sells three times as much, and says so only in the maximum of its input."""
+
+    async def quote(self, request):
+        quote = await super().quote(request)
+        (sold,) = quote.inputs
+        spends = tuple(replace(spend, amount=3 * spend.amount) for spend in quote.spends)
+        return replace(quote, inputs=(replace(sold, amount_max=3 * sold.amount),), spends=spends)
+
+    async def build(self, sealed):
+        (sold,) = sealed.inputs
+        more = await super().build(replace(sealed, inputs=(replace(sold, amount=3 * sold.amount),)))
+        return replace(more, inputs=sealed.inputs)
+
+
+async def test_no_more_is_sold_than_asked_whatever_the_quote_says_of_its_maximum(ground):
+    here = await ground(Greedy)
+    with pytest.raises(UpstreamError) as refusal:
+        await here.action()
+    assert refusal.value.reason is Reason.UNSAFE_ANSWER

@@ -80,16 +80,16 @@ class Wrapping:
 
     async def build(self, sealed):
         data = DEPOSIT.encode([])
-        (given,) = sealed.inputs
+        amount = sum(leg.amount for leg in sealed.inputs)
         step = Step(
             kind=sealed.capability.value,
             to=self.weth,
             data=data,
-            value=given.amount,
+            value=amount,
             chain_id=sealed.request.chain_id,
             decoded=DEPOSIT.describe([]),
             description="Wrap the native coin",
-            intent=f"Wrap {given.amount} wei",
+            intent=f"Wrap {amount} wei",
         )
         return Build(steps=(step,), spends=(), inputs=sealed.inputs, outputs=sealed.outputs)
 
@@ -233,9 +233,9 @@ class ToyVaults(Wrapping, VaultProvider):
         return (await self.vaults(None))[0] if vault_id == self.vault_id else None
 
     async def quote(self, request):
-        amount = getattr(request, "amount", None) or 1
-        recipient = getattr(request, "recipient", None) or request.owner
-        return await self.wrap(request, amount, recipient=recipient)
+        if getattr(request, "action", None) in self.actions:
+            return await self.wrap(request, request.amount, recipient=request.recipient)
+        return Quote((), (), await self.context.chain(request.chain_id).head(), {})
 
 
 class ToyTokens(TokenCatalog):
@@ -391,6 +391,11 @@ async def api(serve_app):
 @pytest.fixture
 def toy_plugin(devnet):
     return WrappingPlugin(devnet)
+
+
+@pytest.fixture
+def toy_classes():
+    return {"swap": ToySwaps, "bridge": ToyBridge, "pool": ToyPools, "vault": ToyVaults, "tokens": ToyTokens}
 
 
 @pytest.fixture

@@ -374,7 +374,7 @@ async def test_sources_that_fail_or_lie_are_named_and_cost_nobody_else(
     assert body["total"] == 3
     assert {row["provider"]: row["reason"] for row in body["partial"]} == {
         "raises": "provider_error",
-        "lies": "provider_error",
+        "lies": "unsafe_answer",
     }
 
 

@@ -9,7 +9,7 @@ from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import Reason
-from quoteway.models import Capability
+from quoteway.models import BridgeRoute, Capability
 from quoteway.networks import Network
 from quoteway.providers import BridgeProvider
 from quoteway.web import catalog, entries, movements, shapes
@@ -87,6 +87,7 @@ async def list_routes(call: Call) -> web.Response:
         found, left_out = await catalog.merge(
             call,
             Capability.BRIDGE,
+            BridgeRoute,
             lambda provider: cast(BridgeProvider, provider).routes(
                 origin.chain_id if origin else None, target.chain_id if target else None
             ),

@@ -12,10 +12,12 @@ from typing import Any, Protocol, TypeVar
 import orjson
 from aiohttp import web
 
+from quoteway import guard
 from quoteway.competition import Outcome
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.models import Capability, Token
 from quoteway.networks import Network
+from quoteway.plugins import networks_of
 from quoteway.providers import Provider
 from quoteway.web.cache import CACHE, keep
 from quoteway.web.envelope import json_response
@@ -99,17 +101,19 @@ def _rendered(call: Call, listing: Listing) -> bytes:
 async def merge(
     call: Call,
     capability: Capability,
+    kind: type[T],
     ask: Callable[[Provider], Awaitable[Sequence[T]]],
     *chain_ids: int,
 ) -> tuple[list[T], list[Row]]:
-    """Every enabled provider's rows in configured order, and the sources that failed or were late.
+    """Every enabled provider's rows in configured order, and the sources that failed, were late or have a row
+    that is no ``kind``.
 
     One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
     """
-    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= p.networks]
+    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= networks_of(p)]
     outcomes = await call.gateway.registry.competition.ask_all(
         providers,
-        ask,
+        lambda provider: rows_of(provider, kind, ask),
         verb="list",
     )
     left_out = failed_sources(outcomes)
@@ -120,9 +124,17 @@ async def merge(
     return [row for outcome in outcomes for row in outcome.value or ()], left_out
 
 
+async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
+    """What a provider lists, every row of it well formed. Raises ``UnsafeAnswer``."""
+    rows = tuple(await ask(provider) or ())
+    guard.check_form(provider, rows, tuple[kind, ...])  # type: ignore[valid-type]
+    return rows
+
+
 async def list_of_network(
     call: Call,
     capability: Capability,
+    kind: type[D],
     ask: Callable[[Any, int | None], Awaitable[Sequence[D]]],
     selected: Callable[[D, Mapping[str, Any]], bool],
     render: Callable[[Sequence[D]], Awaitable[Sequence[Row]]],
@@ -138,7 +150,7 @@ async def list_of_network(
     chain_id = network.chain_id if network else None
 
     async def collect() -> Listing:
-        found, left_out = await merge(call, capability, lambda p: ask(p, chain_id), *chain_ids)
+        found, left_out = await merge(call, capability, kind, lambda p: ask(p, chain_id), *chain_ids)
         first = {item.id: item for item in reversed(found)}
         chosen = [item for item in first.values() if selected(item, call.query)]
         updated_at = max((item.updated_at for item in chosen), default=None)
@@ -213,11 +225,13 @@ def mentions(text: str, *members: str) -> bool:
     return any(lowered in member.lower() for member in members)
 
 
-async def one_source(call: Call, provider: P, ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
+async def one_source(
+    call: Call, provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]
+) -> Sequence[T]:
     """One provider's rows. Raises its ``GatewayError``, or ``UpstreamError`` when it failed or was late."""
     (outcome,) = await call.gateway.registry.competition.ask_all(
         [provider],
-        ask,
+        lambda provider: rows_of(provider, kind, ask),
         verb="list",
     )
     if outcome.value is not None:

@@ -10,9 +10,10 @@ from typing import Any
 from aiohttp import web
 from marshmallow import fields
 
+from quoteway import guard
 from quoteway.models import Capability
 from quoteway.networks import Network
-from quoteway.plugins import PluginEntry, ProviderEntry
+from quoteway.plugins import PluginEntry, ProviderEntry, networks_of
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web import catalog, shapes
 from quoteway.web.operation import Call, Operation
@@ -99,12 +100,12 @@ async def list_providers(call: Call) -> web.Response:
 
 async def _provider_row(call: Call, entries: Sequence[ProviderEntry]) -> Wire:
     first, plugin = entries[0].provider, entries[0].plugin
-    chain_ids = sorted({chain_id for entry in entries for chain_id in entry.provider.networks})
+    chain_ids = sorted({chain_id for entry in entries for chain_id in networks_of(entry.provider)})
     enabled = any(entry.enabled for entry in entries)
     reason = next((entry.not_enabled for entry in entries if entry.not_enabled is not None), None)
     return {
         "id": first.id,
-        "name": first.title,
+        "name": _text(first, "title") or first.id,
         "version": plugin.version,
         "package": plugin.distribution,
         "plugin": plugin.name,
@@ -120,7 +121,7 @@ async def _provider_row(call: Call, entries: Sequence[ProviderEntry]) -> Wire:
         "healthy": await _healthy(first) if enabled else None,
         "reason": None if enabled or reason is None else reason.value,
         "spenders": _spenders(entries),
-        "docs": first.docs,
+        "docs": _text(first, "docs"),
     }
 
 
@@ -146,24 +147,37 @@ def _plugin_row(plugin: PluginEntry) -> Wire:
 
 
 def _actions(entries: Sequence[ProviderEntry], kind: type[Provider], member: str) -> list[str]:
-    return sorted({a for e in entries if isinstance(e.provider, kind) for a in getattr(e.provider, member)})
+    found: set[str] = set()
+    for entry in entries:
+        if isinstance(entry.provider, kind):
+            with contextlib.suppress(Exception):
+                found.update(action for action in getattr(entry.provider, member) if type(action) is str)
+    return sorted(found)
+
+
+def _text(provider: Provider, member: str) -> str | None:
+    with contextlib.suppress(Exception):
+        text = getattr(provider, member)
+        return text if type(text) is str and text.isprintable() else None
+    return None
 
 
 def _spenders(entries: Sequence[ProviderEntry]) -> list[Wire]:
     found: dict[tuple[int, str], Wire] = {}
     for entry in entries:
-        for chain_id in sorted(entry.provider.networks):
+        for chain_id in sorted(networks_of(entry.provider)):
             with contextlib.suppress(Exception):  # a provider's bug must not hide the others
-                for address in entry.provider.spenders(chain_id):
+                for address in filter(guard.is_address, entry.provider.spenders(chain_id)):
                     found[chain_id, address] = {"chainId": chain_id, "address": address}
     return list(found.values())
 
 
 async def _healthy(provider: Provider) -> bool | None:
     try:
-        return await asyncio.wait_for(provider.healthy(), HEALTH_TIMEOUT_S)
+        healthy = await asyncio.wait_for(provider.healthy(), HEALTH_TIMEOUT_S)
     except Exception:  # a provider's bug is shown as "not known"
         return None
+    return healthy if type(healthy) is bool else None
 
 
 async def list_networks(call: Call) -> web.Response:

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
 from quoteway.models import Capability
+from quoteway.plugins import networks_of
 from quoteway.web.body import read_object
 from quoteway.web.envelope import json_response
 from quoteway.web.schema import RequestSchema, ResponseSchema, invalid
@@ -45,7 +46,7 @@ class Call:
         Raises ``ProviderUnavailable``.
         """
         enabled = self.gateway.registry.enabled(capability)
-        if not any(set(chain_ids) <= provider.networks for provider in enabled):
+        if not any(set(chain_ids) <= networks_of(provider) for provider in enabled):
             raise ProviderUnavailable(
                 f"No enabled provider serves {capability.value} on the network(s) asked for.",
                 reason=Reason.CAPABILITY_DISABLED,

@@ -178,7 +178,7 @@ async def list_pools(call: Call) -> web.Response:
         return [entries.pool(valuation.pool(pool), call.networks) for pool in pools]
 
     return await catalog.list_of_network(
-        call, Capability.POOL, lambda provider, chain_id: provider.pools(chain_id), _selected, render
+        call, Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), _selected, render
     )
 
 
@@ -241,7 +241,9 @@ async def list_positions(call: Call) -> web.Response:
 
     async def collect() -> catalog.Listing:
         found: list[Position] = list(
-            await catalog.one_source(call, provider, lambda p: p.positions(call.query["wallet"], pool.id))
+            await catalog.one_source(
+                call, provider, Position, lambda p: p.positions(call.query["wallet"], pool.id)
+            )
         )
         valuation = await call.gateway.valuation(tokens_of_positions(found))
         rows = [entries.position(valuation.position(position), call.networks) for position in found]

@@ -11,12 +11,14 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
+from quoteway import guard
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.units import format_units
 from quoteway.holdings import Holding, Holdings, read_holdings
 from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
+from quoteway.plugins import networks_of
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.valuation import Valuation, tokens_of_positions
 from quoteway.web import catalog, entries, rendering, shapes
@@ -281,13 +283,15 @@ async def list_positions(call: Call) -> web.Response:
         raise ProviderUnavailable(
             "No enabled provider has positions.", reason=Reason.CAPABILITY_DISABLED, retryable=False
         )
-    sources = [p for p in every if network is None or network.chain_id in p.networks]
+    sources = [p for p in every if network is None or network.chain_id in networks_of(p)]
 
     async def ask(source: Provider) -> Sequence[Position]:
         if isinstance(source, PoolProvider):
             found = await source.positions(wallet, None)
         else:
             found = await cast(VaultProvider, source).positions(wallet)
+        found = tuple(found)
+        guard.check_form(source, found, tuple[Position, ...])
         for position in found:  # one that cannot be shown is its source's failure, not the request's
             _position(call, source, position)
         return found

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 
 from marshmallow import ValidationError, validates_schema
 
+from quoteway import guard
 from quoteway.competition import Outcome
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.models import Capability, Series
@@ -57,10 +58,15 @@ async def series_of(
             f"No enabled provider serves {capability.value} metrics.", reason=Reason.CAPABILITY_DISABLED
         )
 
+    async def series_from(source: Provider) -> Series | None:
+        found = await cast(HasSeries, source).series(resource.id, metric, start, end, interval)
+        guard.check_form(source, found, Series | None)
+        return found
+
     async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
         return await registry.competition.ask_all(
             providers,
-            lambda p: cast(HasSeries, p).series(resource.id, metric, start, end, interval),
+            series_from,
             verb="series",
         )
 

@@ -9,10 +9,11 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
+from quoteway import guard
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability, TokenProfile
-from quoteway.providers import TokenCatalog
+from quoteway.providers import Provider, TokenCatalog
 from quoteway.valuation import Valuation
 from quoteway.web import catalog, entries, shapes
 from quoteway.web.fields import Choice, NetworkField, Text, described
@@ -87,7 +88,12 @@ async def list_tokens(call: Call) -> web.Response:
         return [entries.listed_token(valuation.profile(profile), call.networks) for profile in profiles]
 
     return await catalog.list_of_network(
-        call, Capability.TOKENS, lambda source, chain_id: source.tokens(chain_id), _selected, render
+        call,
+        Capability.TOKENS,
+        TokenProfile,
+        lambda source, chain_id: source.tokens(chain_id),
+        _selected,
+        render,
     )
 
 
@@ -102,11 +108,13 @@ async def show_token(call: Call) -> dict[str, Any]:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])
     registry = call.gateway.registry
-    outcomes = await registry.competition.ask_all(
-        registry.enabled(Capability.TOKENS),
-        lambda p: cast(TokenCatalog, p).profile(token_id),
-        verb="profile",
-    )
+
+    async def ask(source: Provider) -> TokenProfile | None:
+        profile = await cast(TokenCatalog, source).profile(token_id)
+        guard.check_form(source, profile, TokenProfile | None)
+        return profile
+
+    outcomes = await registry.competition.ask_all(registry.enabled(Capability.TOKENS), ask, verb="profile")
     for outcome in outcomes:
         if outcome.value is not None:
             profile = outcome.value

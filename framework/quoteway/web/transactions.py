@@ -5,22 +5,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from marshmallow import fields
 
+from quoteway import guard
 from quoteway.commitments import TransactionCommitment
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
 from quoteway.models import Capability
-from quoteway.providers import BridgeProvider, Relay
+from quoteway.providers import BridgeProvider, Provider, Relay
 from quoteway.settlement import Settlement, settlement
 from quoteway.web import shapes
 from quoteway.web.fields import HexField, described
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import RequestSchema, ResponseSchema
 from quoteway.web.signed_transaction import SignedTransaction, decode_signed, recover_sender
+from quoteway.wellformed import flaw
+
+TransferStatus = Literal[
+    "origin_pending",
+    "origin_confirmed",
+    "fill_pending",
+    "filled",
+    "refund_pending",
+    "refunded",
+    "action_required",
+    "unknown",
+]
 
 
 class SubmitBody(RequestSchema):
@@ -81,10 +94,7 @@ class Tracked(ResponseSchema):
     hash = shapes.sure(fields.String)
     status = shapes.sure(
         fields.String,
-        enum=[
-            *("origin_pending", "origin_confirmed", "fill_pending", "filled"),
-            *("refund_pending", "refunded", "action_required", "unknown"),
-        ],
+        enum=list(get_args(TransferStatus)),
         description="unknown never means failed: the nodes do not know the transaction now",
     )
     origin_chain_id = shapes.maybe(fields.Integer)
@@ -97,10 +107,13 @@ class Tracked(ResponseSchema):
     reason = shapes.maybe(fields.String, description="what action_required is about")
 
 
-_TRACKED = (
-    *("originChainId", "destinationChainId", "depositId", "fillDeadline"),
-    *("fillHash", "refundHash", "refund", "reason"),
-)
+_TRACKED: Mapping[str, Any] = {
+    "status": TransferStatus,
+    **dict.fromkeys(("originChainId", "destinationChainId", "fillDeadline"), int | None),
+    **dict.fromkeys(("depositId", "fillHash", "refundHash", "reason"), str | None),
+    "refund": Mapping[str, str | int] | None,
+}
+"""What a bridge tells of a transfer, by type; nothing else of it is shown."""
 
 
 async def submit(call: Call) -> dict[str, Any]:
@@ -239,6 +252,16 @@ def _settled(settled: Settlement) -> dict[str, Any]:
     }
 
 
+def _tracked(bridge: Provider, found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a bridge tells of a transfer. Raises ``UnsafeAnswer``."""
+    told = {name: found.get(name) for name in _TRACKED}
+    for name, kind in _TRACKED.items():
+        flawed = flaw(told[name], kind)
+        if flawed is not None:
+            raise guard.UnsafeAnswer(bridge.id, f"in its answer {name}{flawed}")
+    return told
+
+
 async def track(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]
@@ -248,21 +271,22 @@ async def track(call: Call) -> dict[str, Any]:
     if not bridges:
         raise ProviderUnavailable("No enabled provider tracks transfers.", reason=Reason.CAPABILITY_DISABLED)
     tx_hash = "0x" + call.query["hash"].hex()
-    outcomes = await registry.competition.ask_all(
-        bridges,
-        lambda p: cast(BridgeProvider, p).track(commitment.chain_id, tx_hash),
-        verb="track",
-    )
+
+    async def ask(bridge: Provider) -> Mapping[str, Any] | None:
+        found = await cast(BridgeProvider, bridge).track(commitment.chain_id, tx_hash)
+        return None if found is None else _tracked(bridge, found)
+
+    outcomes = await registry.competition.ask_all(bridges, ask, verb="track")
     answers = [outcome.value for outcome in outcomes if outcome.value is not None]
     known = [answer for answer in answers if answer["status"] != "unknown"]
     if known:
-        return {**dict.fromkeys(_TRACKED), **known[0], "txId": tx_id, "hash": tx_hash}
+        return {**known[0], "txId": tx_id, "hash": tx_hash}
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError("The transfer could not be looked up.", reason=failed.reason, retryable=True)
     if answers:
         # Nobody's nodes have it: that says nothing about whose it is.
-        return {**dict.fromkeys(_TRACKED), **answers[0], "txId": tx_id, "hash": tx_hash}
+        return {**answers[0], "txId": tx_id, "hash": tx_hash}
     raise NotFound("No enabled bridge knows this transaction.")
 
 

@@ -27,6 +27,7 @@ from quoteway.web.operation import Call, Handler, Operation
 from quoteway.web.resources import ResourceId, VaultIdField, owner_of
 from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema, invalid
 from quoteway.web.series import SeriesQuery, series_of
+from quoteway.wellformed import flaw
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 MANAGE_ACTIONS = (
@@ -219,7 +220,7 @@ async def list_vaults(call: Call) -> web.Response:
         return [entries.vault(valuation.vault(vault), call.networks) for vault in vaults]
 
     return await catalog.list_of_network(
-        call, Capability.VAULT, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
+        call, Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
     )
 
 
@@ -322,8 +323,11 @@ def _metric(metric: str) -> Handler:
 
 async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
     """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
-    vault = await (await _provider(call, vault_id)).vault(vault_id.id)
-    if vault is None:
+    (outcome,) = await call.gateway.registry.competition.ask_all(
+        [await _provider(call, vault_id)], lambda provider: provider.vault(vault_id.id), verb="vault"
+    )
+    vault = outcome.value
+    if flaw(vault, Vault) is not None or vault is None:
         return None
     valuation = await call.gateway.valuation({(vault.chain_id, vault.asset.address)})
     return valuation.vault(vault).tvl_usd

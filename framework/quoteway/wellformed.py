@@ -1,0 +1,171 @@
+"""Whether what a provider hands over is what ``models`` says it is: every member of its declared type, every
+number one that JSON holds, every text one that shows what it says.
+
+Annotations are promises of the author, not of Python: without this, one ``None`` among a thousand pools is
+found when the answer of everybody is rendered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from quoteway.models import TokenProfile
+
+MAX_TEXT_CHARS = 4_096
+
+Check = Callable[[object], str]
+"""Where and what the flaw is; "" for none."""
+
+_EXACT_IN_JSON = 1 << 53
+_WIDE = 1 << 256
+_BOUNDS: Mapping[str, tuple[int, int]] = {
+    "decimals": (0, 255),
+    "updated_at": (0, 253_402_300_799),  # the last second of the year 9999
+    **dict.fromkeys(
+        (
+            *("amount", "amount_min", "amount_max", "amount_in", "amount_out", "net_output", "value"),
+            *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
+            *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),
+        ),
+        (-_WIDE, _WIDE),
+    ),
+}
+"""Members that are no plain JSON numbers: base units and wei are text on the wire."""
+
+
+def flaw(value: object, kind: Any) -> str | None:
+    """What keeps ``value`` from being of ``kind``, a type made of the classes of ``models``; None when it is.
+
+    Names the member, never its content.
+    """
+    return _check(kind, "")(value) or None
+
+
+@cache
+def _check(kind: Any, name: str) -> Check:
+    """``name`` is the member's, whose bounds hold for every number in it."""
+    origin, args = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return lambda value: ""
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _members(kind)
+    if origin in (Union, UnionType):
+        return _one_of([arg for arg in args if arg is not NoneType], name, optional=NoneType in args)
+    if origin is Literal:
+        return lambda value: "" if type(value) is str and value in args else " is not one of its values"
+    if origin is tuple:
+        return _items(args, name)
+    if origin is Mapping:
+        return _mapping(args[1], name)
+    if kind is int:
+        return _number(name)
+    if kind is float:
+        return _is_float
+    return _is_text if kind is str else _exactly(kind)
+
+
+def _members(kind: type) -> Check:
+    def check(value: object) -> str:
+        if type(value) is not kind:
+            return f" is not a {kind.__name__}"
+        of_class: Any = kind
+        for name, member in _checks_of(of_class):
+            found = member(getattr(value, name))
+            if found:
+                return f".{name}{found}"
+        return ""
+
+    return check
+
+
+@cache
+def _checks_of(kind: Any) -> tuple[tuple[str, Check], ...]:
+    """Not made before they are needed: a class may have members of itself."""
+    hints = get_type_hints(kind)
+    if kind is TokenProfile:  # prose of several paragraphs
+        return (("description", _is_prose), *_checks({**hints, "description": Any}))
+    return _checks(hints)
+
+
+def _checks(hints: Mapping[str, Any]) -> tuple[tuple[str, Check], ...]:
+    return tuple((name, _check(hint, name)) for name, hint in hints.items() if hint is not Any)
+
+
+def _one_of(kinds: list[Any], name: str, *, optional: bool) -> Check:
+    checks = [_check(kind, name) for kind in kinds]
+
+    def check(value: object) -> str:
+        if value is None and optional:
+            return ""
+        findings = [found(value) for found in checks]
+        return "" if "" in findings else findings[0]
+
+    return check
+
+
+def _items(kinds: tuple[Any, ...], name: str) -> Check:
+    """``tuple[X, ...]`` or ``tuple[X, Y]``; a list will do."""
+    each = None if kinds[-1] is ... else [_check(kind, name) for kind in kinds]
+    check_item = _check(kinds[0], name)
+
+    def check(value: object) -> str:
+        if not isinstance(value, (tuple, list)) or type(value) not in (tuple, list):
+            return " is not a tuple"
+        if each is not None and len(value) != len(each):
+            return f" has not {len(each)} members"
+        for index, item in enumerate(value):
+            found = check_item(item) if each is None else each[index](item)
+            if found:
+                return f"[{index}]{found}"
+        return ""
+
+    return check
+
+
+def _mapping(kind: Any, name: str) -> Check:
+    check_item = _check(kind, name)
+
+    def check(value: object) -> str:
+        if not isinstance(value, Mapping) or not all(type(key) is str for key in value):
+            return " is not a table"
+        return next((found for item in value.values() if (found := check_item(item))), "")
+
+    return check
+
+
+def _number(name: str) -> Check:
+    low, high = _BOUNDS.get(name, (-_EXACT_IN_JSON, _EXACT_IN_JSON))
+
+    def check(value: object) -> str:
+        return "" if type(value) is int and low <= value <= high else " is not a whole number in its range"
+
+    return check
+
+
+def _is_float(value: object) -> str:
+    if type(value) is int:
+        return "" if abs(value) <= _EXACT_IN_JSON else " is not a number in its range"
+    return "" if type(value) is float and math.isfinite(value) else " is not a number"
+
+
+def _is_text(value: object) -> str:
+    """One line. What is not printable (control characters, changes of direction) can hide or reverse what
+    stands beside it."""
+    if type(value) is not str or len(value) > MAX_TEXT_CHARS:
+        return f" is not text of at most {MAX_TEXT_CHARS} characters"
+    return "" if value.isprintable() else " holds characters that do not show"
+
+
+def _is_prose(value: object) -> str:
+    if value is None:
+        return ""
+    return _is_text(value.translate({9: " ", 10: " ", 13: " "}) if type(value) is str else value)
+
+
+def _exactly(kind: type) -> Check:
+    return lambda value: "" if type(value) is kind else f" is not {kind.__name__}"
