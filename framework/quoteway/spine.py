@@ -384,11 +384,15 @@ class Spine:
         """The name of a step's target: the provider's own label, Permit2, or the token's symbol."""
         target, (part, _) = action.steps[index].to, action.part_of(index)
         provider = self._registry.get(part.capability, part.provider)
-        label = provider.contracts(action.chain_id).get(target) if provider else None
+        label: object = None
+        try:
+            label = provider.contracts(action.chain_id).get(target) if provider else None
+        except Exception:
+            log.exception("provider %r raised", part.provider)
         if label is None and target == permit2.ADDRESS:
             label = "Permit2"
         symbols = {leg.token.address: leg.token.symbol for leg in part.inputs}
-        return label or symbols.get(target)
+        return label if isinstance(label, str) and label.isprintable() else symbols.get(target)
 
     async def _run(
         self,

@@ -401,6 +401,14 @@ async def test_a_number_that_is_none_is_an_upstream_error(make_chain, member, va
         await make_chain(node).head()
 
 
+@pytest.mark.parametrize("member", ["number", "timestamp"])
+async def test_a_block_of_the_year_10000_is_an_upstream_error(make_chain, member):
+    node = Node()
+    node.answers["eth_getBlockByNumber"] = block_answer(5) | {member: hex(253_402_300_800)}
+    with pytest.raises(UpstreamError):
+        await make_chain(node).head()
+
+
 async def test_blocks_by_number_and_tag(chain):
     head = await chain.head()
     assert await chain.block(head.number) == head

@@ -4,11 +4,13 @@ only.
 
 import asyncio
 
+import pytest
 from quoteway.errors import UpstreamError
 from quoteway.hookspecs import hookimpl
 from quoteway.models import Pool, Token
 from quoteway.plugins import NotEnabled
 from quoteway.providers import PoolProvider
+from quoteway.web import rendering
 
 
 async def test_pools_are_documented(toys, contract):
@@ -211,3 +213,19 @@ async def test_a_list_whose_every_source_fails_is_no_empty_list(
     config = replace(config, quotes=replace(config.quotes, competition_timeout_s=0.2))
     api = await serve_app({"toys": toy_plugin, "bad": Broken()}, config=config)
     refused(await api.get("/v2/pools"), 502, "upstream_error")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://example.org/a.png", True),
+        ("ipfs://bafy", True),
+        ("javascript:alert(1)", False),
+        ("data:text/html,x", False),
+        (" https://x", False),
+        ("//example.org", False),
+        (None, False),
+    ],
+)
+def test_only_addresses_that_nothing_runs_are_shown_as_links(text, shown):
+    assert rendering.link(text) == (text if shown else None)

@@ -49,6 +49,8 @@ _INVALID_PARAMS = (-32600, -32602)
 # EIP-1474 "method not supported" and JSON-RPC 2.0 "method not found".
 _METHOD_MISSING = (-32601, -32004)
 _RETRY_SIMULATION_S = 600.0
+_MOST = 253_402_300_800
+"""The year 10000 in Unix seconds: no block has such a time, nor such a number."""
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
@@ -216,10 +218,13 @@ class Chain:
         block_hash = header.get("hash")
         if not isinstance(block_hash, str) or len(block_hash) != 66:
             raise _unreadable()
+        number, timestamp = _quantity(header.get("number")), _quantity(header.get("timestamp"))
+        if number >= _MOST or timestamp >= _MOST:
+            raise _unreadable()
         return Block(
-            number=_quantity(header.get("number")),
+            number=number,
             hash=block_hash,
-            timestamp=_quantity(header.get("timestamp")),
+            timestamp=timestamp,
             base_fee_wei=None if base_fee is None else _quantity(base_fee),
         )
 

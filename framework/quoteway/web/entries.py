@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quoteway.models import BridgeRoute, Pool, Position, Series, Token, TokenProfile, Vault
-from quoteway.web.rendering import Wire, amount, block, legs, notice, slug, timestamp, token_ref
+from quoteway.web.rendering import Wire, amount, block, legs, link, notice, slug, timestamp, token_ref
 
 if TYPE_CHECKING:
     from quoteway.networks import Networks
@@ -17,7 +17,7 @@ def listed_token(profile: TokenProfile, networks: Networks) -> Wire:
         "ucid": profile.ucid,
         "name": profile.name,
         "symbol": profile.symbol,
-        "logoUri": profile.logo_uri,
+        "logoUri": link(profile.logo_uri),
         "priceUsd": profile.price_usd,
         "rank": profile.rank,
         "tags": list(profile.tags),
@@ -33,9 +33,9 @@ def token_profile(profile: TokenProfile, networks: Networks) -> Wire:
         "symbol": profile.symbol,
         "description": profile.description,
         "issuer": profile.issuer,
-        "logoUri": profile.logo_uri,
-        "website": profile.website,
-        "whitepaper": profile.whitepaper,
+        "logoUri": link(profile.logo_uri),
+        "website": link(profile.website),
+        "whitepaper": link(profile.whitepaper),
         "rank": profile.rank,
         "holders": profile.holders,
         "priceUsd": profile.price_usd,
@@ -50,7 +50,7 @@ def token_profile(profile: TokenProfile, networks: Networks) -> Wire:
         "updatedAt": timestamp(profile.updated_at),
         "tags": list(profile.tags),
         "contracts": [_contract(token, networks) for token in profile.contracts],
-        "socials": [{"type": kind, "url": url} for kind, url in profile.socials],
+        "socials": [{"type": kind, "url": url} for kind, url in profile.socials if link(url)],
         "listed": profile.listed,
     }
 

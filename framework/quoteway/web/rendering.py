@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Context, Decimal
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 Wire = dict[str, Any]
 
 _PRICE = Context(prec=18)
+_LINK = re.compile(r"(?:https?|ipfs|ipns|ar)://[\x21-\x7e]", re.IGNORECASE)
 
 
 def timestamp(unix_s: int) -> str:
@@ -60,6 +62,11 @@ def quantity(value: int) -> str:
 def amount(value: int | None) -> str | None:
     """Base units as a decimal string."""
     return None if value is None else str(value)
+
+
+def link(text: str | None) -> str | None:
+    """An address that a page may load or lead to; nothing that a browser would run."""
+    return text if text is not None and _LINK.match(text) else None
 
 
 def slug(networks: Networks, chain_id: int) -> str:
@@ -81,7 +88,7 @@ def token_ref(token: Token, networks: Networks) -> Wire:
         "name": token.name,
         "decimals": token.decimals,
         "isNative": token.is_native,
-        "logoUri": token.logo_uri,
+        "logoUri": link(token.logo_uri),
         "priceUsd": token.price_usd,
     }
 
