@@ -75,8 +75,7 @@ def answered_locally(network: Network, method: str, params: Sequence[Any]) -> An
     return None
 
 
-# --- checks
-# ---------------------------------------------------------------------------------------------------
+# --- checks -----------------------------------------------------------------------------------------------
 
 
 def _refused(path: str, reason: Reason, message: str) -> InvalidRequest:

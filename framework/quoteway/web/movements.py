@@ -9,7 +9,7 @@ from aiohttp import web
 
 from quoteway.models import Action, Capability, Request, SealedQuote
 from quoteway.valuation import tokens_of_quote, tokens_of_request
-from quoteway.web import rendering
+from quoteway.web import action_rendering, rendering
 from quoteway.web.envelope import json_response
 from quoteway.web.operation import NO_STORE, Call
 
@@ -67,7 +67,7 @@ async def direct(
 def rendered(call: Call, action: Action) -> web.Response:
     """201 with the Action object. It carries no USD values: the same token at one block gives the same
     bytes, whether or not a price has come meanwhile."""
-    wire = rendering.action(action, call.gateway.spine, call.networks)
+    wire = action_rendering.action(action, call.gateway.spine, call.networks)
     return json_response(orjson.dumps(wire), status=201, headers=NO_STORE)
 
 

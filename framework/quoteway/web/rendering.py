@@ -1,5 +1,6 @@
-"""Quotes and actions as wire shapes: one function per shape, and no other place that knows its member names
-(``rows`` has those of lists)."""
+"""Quotes, and what is in them, as wire shapes: one function per shape, and no other place that knows its
+member names (``action_rendering`` has those of actions, ``entries`` those of lists).
+"""
 
 from __future__ import annotations
 
@@ -9,15 +10,11 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from quoteway.commitments import action_id
 from quoteway.models import (
-    Action,
     Approval,
-    Argument,
     Attempt,
     Block,
     Capability,
-    DecodedCall,
     DeployRequest,
     Fee,
     Gas,
@@ -30,9 +27,6 @@ from quoteway.models import (
     Request,
     RoutePath,
     SealedQuote,
-    SignatureRequest,
-    Simulation,
-    Step,
     SwapRequest,
     Token,
     VaultRequest,
@@ -41,7 +35,6 @@ from quoteway.web.envelope import render_attempt
 
 if TYPE_CHECKING:
     from quoteway.networks import Networks
-    from quoteway.spine import Spine
 
 Wire = dict[str, Any]
 
@@ -52,11 +45,6 @@ _LINK = re.compile(r"(?:https?|ipfs|ipns|ar)://[\x21-\x7e]", re.IGNORECASE)
 def timestamp(unix_s: int) -> str:
     """RFC 3339 in UTC."""
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def quantity(value: int) -> str:
-    """A minimal 0x quantity (execution-apis)."""
-    return hex(value)
 
 
 def amount(value: int | None) -> str | None:
@@ -75,8 +63,7 @@ def slug(networks: Networks, chain_id: int) -> str:
     return network.slug if network else f"eip155:{chain_id}"
 
 
-# --- tokens, legs, fees
-# ---------------------------------------------------------------------------------------
+# --- tokens, legs, fees -----------------------------------------------------------------------------------
 
 
 def token_ref(token: Token, networks: Networks) -> Wire:
@@ -161,8 +148,7 @@ def block(item: Block) -> Wire:
     return {"number": item.number, "hash": item.hash, "timestamp": item.timestamp}
 
 
-# --- quotes
-# ---------------------------------------------------------------------------------------------------
+# --- quotes -----------------------------------------------------------------------------------------------
 
 
 def route(paths: Sequence[RoutePath] | None) -> Wire | None:
@@ -314,7 +300,7 @@ def quote(
         "warnings": [notice(item) for item in warnings],
         "attempts": [render_attempt(item) for item in attempts],
     }
-    return _beside(wire, quoted.details, networks)
+    return beside(wire, quoted.details, networks)
 
 
 def _flat_swap(inputs: Sequence[Leg], outputs: Sequence[Leg], networks: Networks) -> Wire:
@@ -341,71 +327,7 @@ def _price(sold: Leg, bought: Leg) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-# --- actions
-# --------------------------------------------------------------------------------------------------
-
-
-def transaction(step: Step) -> Wire:
-    """Exactly four members: more, or a decimal value, breaks wallets (docs: why a transaction has four
-    members).
-    """
-    return {
-        "to": step.to,
-        "data": "0x" + step.data.hex(),
-        "value": quantity(step.value),
-        "chainId": step.chain_id,
-    }
-
-
-def action(item: Action, spine: Spine, networks: Networks) -> Wire:
-    transactions = [transaction(step) for step in item.steps]
-    wire = {
-        "actionId": action_id(item),
-        "quoteId": item.quote_token,
-        "kind": item.capability.value,
-        "provider": item.provider,
-        "network": slug(networks, item.chain_id),
-        "chainId": item.chain_id,
-        "from": item.sender,
-        "createdAt": timestamp(item.created_at),
-        "expiresAt": timestamp(item.expires_at),
-        "deadline": item.deadline,
-        "transactions": transactions,
-        "steps": [_step(item, index, spine) for index in range(len(item.steps))],
-        "signatures": [_signature(request) for request in item.signatures],
-        # A wallet that sends the calls as they are would send calldata without its signature: none is offered
-        # then.
-        "walletSendCalls": None if item.signatures else _wallet_send_calls(item, transactions),
-        "inputs": legs(item.inputs, networks),
-        "outputs": legs(item.outputs, networks),
-        "parts": _action_parts(item, networks),
-        "simulation": simulation(item.simulation),
-        "issues": [issue(found) for found in item.issues],
-        "warnings": [notice(found) for found in item.warnings],
-    }
-    return _beside(wire, item.details, networks)
-
-
-def _action_parts(item: Action, networks: Networks) -> list[Wire] | None:
-    """The parts and the indices of their steps; None for one provider's action, which is all its own."""
-    if len(item.parts) == 1:
-        return None
-    parts, at = [], 0
-    for part in item.parts:
-        parts.append(
-            {
-                "kind": part.capability.value,
-                "provider": part.provider,
-                "inputs": legs(part.inputs, networks),
-                "outputs": legs(part.outputs, networks),
-                "steps": list(range(at, at + part.steps)),
-            }
-        )
-        at += part.steps
-    return parts
-
-
-def _beside(wire: Wire, members: Mapping[str, Any], networks: Networks) -> Wire:
+def beside(wire: Wire, members: Mapping[str, Any], networks: Networks) -> Wire:
     """The members that were checked, and a provider's own beside them: none takes the place of one that was
     checked (``transactions``, ``outputs``).
     """
@@ -427,97 +349,3 @@ def _detail(value: Any, networks: Networks) -> Any:
     if isinstance(value, list | tuple):
         return [_detail(item, networks) for item in value]
     return value
-
-
-def _step(item: Action, index: int, spine: Spine) -> Wire:
-    step = item.steps[index]
-    label = step.target_label or spine.target_label(item, index)
-    return {
-        "index": index,
-        "txId": spine.transaction_id(item, index),
-        "kind": step.kind,
-        "description": step.description,
-        "gasLimit": None if step.gas_limit is None else quantity(step.gas_limit),
-        "decoded": decoded_call(step.decoded),
-        "approval": approval(step.approval) if step.approval else None,
-        "target": {
-            "label": label,
-            "known": label is not None,
-            "codeHash": spine.code_hash(step.chain_id, step.to),
-        },
-        "clearSigning": {"intent": step.intent, "descriptor": None},
-    }
-
-
-def decoded_call(call: DecodedCall) -> Wire:
-    wire: Wire = {"signature": call.signature, "args": [_argument(argument) for argument in call.args]}
-    if call.inner:
-        wire["inner"] = [decoded_call(inner) for inner in call.inner]
-    if call.opaque:
-        wire["opaque"] = True
-    return wire
-
-
-def _argument(argument: Argument) -> Wire:
-    return {"name": argument.name, "type": argument.type, "value": _value(argument.value)}
-
-
-def _value(value: Any) -> Any:
-    """Integers as decimal strings (JSON readers lose them above 2^53), bytes as 0x hex."""
-    if isinstance(value, bool | str) or value is None:
-        return value
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, bytes):
-        return "0x" + value.hex()
-    if isinstance(value, Argument):
-        return _argument(value)
-    if isinstance(value, Mapping):
-        return {str(name): _value(member) for name, member in value.items()}
-    return [_value(member) for member in value]
-
-
-def _signature(request: SignatureRequest) -> Wire:
-    return {
-        "kind": request.kind,
-        "typedData": request.typed_data,
-        "appliesTo": {"transaction": request.step, "offset": request.offset, "length": request.length},
-    }
-
-
-def _wallet_send_calls(item: Action, transactions: Sequence[Wire]) -> Wire:
-    """The ``wallet_sendCalls`` parameter of EIP-5792, version 2.0.0."""
-    return {
-        "version": "2.0.0",
-        "from": item.sender,
-        "chainId": quantity(item.chain_id),
-        "atomicRequired": True,
-        "calls": [{name: tx[name] for name in ("to", "data", "value")} for tx in transactions],
-    }
-
-
-def simulation(item: Simulation) -> Wire:
-    return {
-        "status": item.status,
-        "block": block(item.block) if item.block else None,
-        "gasUsed": str(sum(item.gas_used)) if item.gas_used else None,
-        "gasUsedByTransaction": [str(used) for used in item.gas_used],
-        "assetChanges": [
-            {"account": change.account, "token": change.token, "delta": str(change.delta)}
-            for change in item.asset_changes
-        ],
-        "allowanceChanges": [
-            {
-                "owner": change.owner,
-                "token": change.token,
-                "spender": change.spender,
-                "before": str(change.before),
-                "after": str(change.after),
-            }
-            for change in item.allowance_changes
-        ],
-        "revertReason": item.revert_reason,
-        "revertedStep": item.reverted_step,
-        "skipReason": item.skip_reason,
-        "assumptions": list(item.assumptions),
-    }
