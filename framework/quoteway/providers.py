@@ -152,7 +152,10 @@ class VaultProvider(Provider):
 
     async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
         """Terms of a deposit, withdraw, mint, redeem, deploy, manage or rebalance; None when not this
-        provider's."""
+        provider's.
+
+        What is exchanged for shares, or they for it, has a minimum of at least one base unit.
+        """
         return None
 
     async def build(self, sealed: SealedQuote) -> Build:

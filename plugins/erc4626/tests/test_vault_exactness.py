@@ -1,6 +1,9 @@
 """A slice of the random vault operations; ``python vault_exactness.py`` runs hundreds."""
 
-from vault_exactness import execute_random_operations
+from quoteway import Capability, VaultRequest
+from quoteway.config import Config
+from quoteway.gateway import Gateway
+from vault_exactness import USERS, execute_random_operations, plugins
 
 
 async def test_random_operations_move_what_was_quoted(fresh_devnet):
@@ -10,3 +13,21 @@ async def test_random_operations_move_what_was_quoted(fresh_devnet):
     assert len(report.done) == 50
     assert {"deposit", "mint", "withdraw", "redeem"} == {each.operation for each in report.done}
     assert len({each.vault for each in report.done}) >= 4
+    assert "unsafe_answer" not in report.refused
+
+
+async def test_the_least_that_comes_out_is_its_own_minimum(fresh_devnet):
+    """One unit less some slippage is nothing, and a minimum of nothing would be none."""
+    row = next(vault for vault in fresh_devnet.chains["devnet"].vaults if vault.id == "bold-usdc")
+    usdc = fresh_devnet.chains["devnet"].token("USDC").address
+    gateway = Gateway(Config(), plugins=plugins(fresh_devnet), discover=False)
+    async with gateway.running():
+        for amount in (2, 3):
+            request = VaultRequest(
+                f"31337:{row.address}", 31337, "deposit", usdc, amount, USERS[0], USERS[0], 50
+            )
+            answer = await gateway.spine.quote(Capability.VAULT, request)
+            (got,) = answer.quote.outputs
+            assert got.amount_min == max(got.amount * 9950 // 10_000, 1)
+            assert (await gateway.spine.action(answer.sealed)).simulation.status == "success"
+        assert {got.amount, got.amount_min} <= {1, 2}

@@ -68,7 +68,8 @@ def legs_of(
     """What goes in and what comes out. The side that the call names is exact, and so its own bound; the other
     may move as far as the slippage says."""
     sender, recipient = request.sender, request.recipient
-    least = preview * (10_000 - request.slippage_bps) // 10_000
+    # Something at least: a minimum of nothing would be none.
+    least = max(preview * (10_000 - request.slippage_bps) // 10_000, 1)
     most = -(-preview * (10_000 + request.slippage_bps) // 10_000)
     match operation:
         case "deposit":
