@@ -7,7 +7,7 @@ from dataclasses import replace
 import aiohttp
 import orjson
 import pytest
-from quoteway.errors import RpcError
+from quoteway.errors import RpcError, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
@@ -345,6 +345,29 @@ async def test_a_node_without_simulation_is_skipped_and_not_asked_again(open_cha
         sent = chain.requests
     await run_of(chain, block, RICH, [payment(NOBODY, 1)])
     assert chain.requests == sent
+
+
+async def test_a_node_that_could_a_moment_ago_has_failed_and_nothing_goes_unrun(open_chain):
+    gone = []
+
+    def rewrite(method, answer):
+        missing = {"error": {"code": -32601, "message": "no"}}
+        return missing if gone and method == "eth_simulateV1" else answer
+
+    chain, now = open_chain(rewrite), [1000.0]
+    chain._clock = lambda: now[0]
+    block = await chain.head()
+    assert (await run_of(chain, block, RICH, [payment(NOBODY, 1)]))[0].status == "success"
+    gone.append(True)
+    for _ in range(2):
+        with pytest.raises(UpstreamError) as refusal:
+            await run_of(chain, block, RICH, [payment(NOBODY, 1)])
+        assert refusal.value.retryable
+    gone.clear()
+    assert (await run_of(chain, block, RICH, [payment(NOBODY, 1)]))[0].status == "success"
+    gone.append(True)
+    now[0] += 601  # so long without it, it has not got it
+    assert (await run_of(chain, block, RICH, [payment(NOBODY, 1)]))[0].status == "skipped"
 
 
 def word(value):

@@ -135,6 +135,7 @@ class Chain:
         self._verified = False
         self._hash_refused = False
         self._simulation_missing_until = float("-inf")
+        self._simulation_known_until = float("-inf")
 
     async def close(self) -> None:
         """Ends the polling and every read under way."""
@@ -329,7 +330,9 @@ class Chain:
         """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
 
         Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
-        ``SimulationUnsupported`` when the node does not offer the method.
+        ``SimulationUnsupported`` when the node does not offer the method; one that did within the last ten
+        minutes and now says that it does not has failed (``UpstreamError``): what is to be run must not go
+        unrun for the whim of a balancer.
         """
         if self._clock() < self._simulation_missing_until:
             raise SimulationUnsupported
@@ -345,6 +348,12 @@ class Chain:
         except RpcError as error:
             if error.rpc_code not in _METHOD_MISSING:
                 raise
+            if self._clock() < self._simulation_known_until:
+                raise UpstreamError(
+                    f"{self.network.name} does not run transactions at the moment.",
+                    reason=Reason.RPC_ERROR,
+                    retryable=True,
+                ) from error
             self._simulation_missing_until = self._clock() + _RETRY_SIMULATION_S
             raise SimulationUnsupported from error
         try:
@@ -353,6 +362,7 @@ class Chain:
             raise _unreadable() from error
         if len(results) != len(calls):
             raise _unreadable()
+        self._simulation_known_until = self._clock() + _RETRY_SIMULATION_S
         return results
 
 
