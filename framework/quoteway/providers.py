@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from quoteway.errors import ProviderUnavailable, Reason
 from quoteway.models import (
     Address,
     Block,
@@ -123,7 +124,7 @@ class PoolProvider(Provider):
 
     async def build(self, sealed: SealedQuote) -> Build:
         """The transactions for a quote of this provider."""
-        raise NotImplementedError
+        raise _builds_nothing(self)
 
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """``tvl``, ``volume``, ``fees`` or ``apr`` of a pool; None when the pool or metric is not this
@@ -160,7 +161,7 @@ class VaultProvider(Provider):
 
     async def build(self, sealed: SealedQuote) -> Build:
         """The transactions for a quote of this provider."""
-        raise NotImplementedError
+        raise _builds_nothing(self)
 
     async def series(self, vault_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """``tvl`` or ``apy`` of a vault; None when the vault or metric is not this provider's."""
@@ -245,3 +246,11 @@ class Relay(Provider):
     @abstractmethod
     async def submit(self, chain_id: int, signed_payload: bytes) -> str:
         """Broadcasts and returns the transaction hash. Raises ``UpstreamError`` when it was not accepted."""
+
+
+def _builds_nothing(provider: Provider) -> ProviderUnavailable:
+    """For a provider that quotes nothing, asked for what another version of it quoted."""
+    return ProviderUnavailable(
+        f"Provider {provider.id} builds no transactions: request a new quote.",
+        reason=Reason.CAPABILITY_DISABLED,
+    )

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
+from cachetools import LRUCache
+
 from quoteway import approvals, guard, run_guard
 from quoteway.approvals import GrantKey, Wallet, WalletReader
 from quoteway.commitments import TransactionCommitment, commitment_of
@@ -100,7 +102,7 @@ class Spine:
         self._sealer = sealer
         self._joiner = SwapThenBridge(config, runtime, registry, self._compete)
         self._wallets = WalletReader()
-        self._code_hashes: dict[tuple[int, Address], bytes] = {}
+        self._code_hashes: LRUCache[tuple[int, Address], bytes] = LRUCache(4096)
 
     async def close(self) -> None:
         """Ends what goes on in the background."""
@@ -210,9 +212,9 @@ class Spine:
             return
         token = request.token_in.address
         grants: list[GrantKey] = []
-        if self._joiner in candidates:
+        if any(candidate is self._joiner for candidate in candidates):
             candidates = [*candidates, *self._joiner.swappers(request.chain_id)]
-        for candidate in dict.fromkeys(candidates) if token != NATIVE else ():
+        for candidate in candidates if token != NATIVE else ():
             try:
                 spenders = [s for s in candidate.spenders(request.chain_id) if guard.is_address(s)]
             except Exception:
@@ -280,9 +282,8 @@ class Spine:
             deadline = part.build.deadline or created_at + self._config.quotes.action_deadline_s
             sold = [leg.token for leg in part.quote.inputs]
             tokens = {token.address: token for token in sold}
-            if not isinstance(
-                part.quote.request, SwapRequest
-            ):  # the provider's own word, which people will read
+            if not isinstance(part.quote.request, SwapRequest):
+                # The provider's own word, which people will read.
                 tokens |= await self._facts(chain.network.chain_id, sold)
             part.allow = await approvals.approval_steps(chain, wallet, part.build.spends, tokens, deadline)
         run = await self._run(chain, block, sender, parts, wallet, needs)

@@ -209,6 +209,22 @@ async def test_a_warm_quote_asks_the_node_for_nothing_of_the_wallet(ground):
 # --- attacks: valid transactions that do something else ---------------------------------------------------
 
 
+class NoKey(RouterSwap):
+    """As a dataclass is that says nothing of it, and worse."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        raise RuntimeError("not to be compared")
+
+
+async def test_providers_need_be_no_keys_of_anything(ground):
+    here = await ground(NoKey)
+    action = await here.action()
+    assert action.simulation.status == "success"
+    assert here.spine.transaction_id(action, 0)
+
+
 class Evil(RouterSwap):
     def rebuild(self, sealed, build, args):
         raise NotImplementedError

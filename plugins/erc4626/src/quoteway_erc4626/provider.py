@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -55,14 +56,14 @@ class TokenizedVaults(VaultProvider):
         self._histories: dict[int, History] = {}
         self._shown: LRUCache[tuple[str, str], Vault] = LRUCache(1024)
 
+    @abstractmethod
     async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
         """The vaults of the catalog on a chain."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
         """One vault, listed or not; None when it is not this provider's. ``NotFound`` says why it is no
         vault."""
-        raise NotImplementedError
 
     def warnings(self, facts: VaultFacts) -> tuple[Notice, ...]:
         """What to tell beside every quote and action about a vault."""
