@@ -1,22 +1,46 @@
-"""The guard's reading of quotes and bytes: an honest answer passes, every lie is named."""
+"""What a provider says and builds, read by the guard: honest answers pass, each lie is named."""
 
 from dataclasses import replace
 
 import pytest
-from quoteway import guard, run_guard
-from quoteway.errors import Reason, UpstreamError
-from quoteway.evm import erc20, permit2
+from guard_cases import (
+    BLOCK,
+    DAI,
+    ETHER,
+    GOT,
+    MINIMUM,
+    MORE,
+    NOW,
+    PERMIT,
+    POOL_REQUEST,
+    QUOTE,
+    REQUEST,
+    ROUTER,
+    SEALED,
+    SOLD,
+    THIEF,
+    USDC,
+    USER,
+    VAULT_REQUEST,
+    WETH,
+    Provider,
+    check,
+    message,
+    plain,
+    refused,
+    signature,
+    signed,
+    step,
+    typed,
+)
+from quoteway import guard
+from quoteway.errors import UpstreamError
+from quoteway.evm import permit2
 from quoteway.evm.abi import function
 from quoteway.models import (
     MAX_UINT256,
     NATIVE,
-    AllowanceChange,
     Approval,
-    Arrival,
-    AssetChange,
-    Block,
-    Build,
-    Capability,
     DeployRequest,
     Fee,
     Gas,
@@ -25,101 +49,11 @@ from quoteway.models import (
     Notice,
     PoolRequest,
     Preview,
-    Quote,
     RoutePath,
-    SealedQuote,
-    SignatureRequest,
-    Simulation,
     Spend,
-    SwapRequest,
-    Token,
     VaultRequest,
 )
-from quoteway.simulation import Granted, Trace, Transfer
 from quoteway.testing.toys import step_of
-
-NOW = 1_800_000_000
-USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-ROUTER = "0x4119bb540cCe363CF42a127597dc98c0F4fB958E"
-USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
-WETH = Token(1, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", 18, "WETH")
-DAI = Token(1, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
-ETHER = Token(1, NATIVE, 18, "ETH")
-SOLD, GOT, MINIMUM = 3_500_000_001, 10**18 + 12_345, 995_000_000_000_012_283
-BLOCK = Block(20_000_000, "0x" + "cd" * 32, NOW - 5)
-SWAP = function(
-    "swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline, bytes extra)"
-)
-
-
-class Provider:
-    id = "toy"
-
-    def contracts(self, chain_id):
-        return {ROUTER: "Router", USDC.address: "A provider may declare a token", permit2.ADDRESS: "Permit2"}
-
-    def spenders(self, chain_id):
-        return (ROUTER, permit2.ADDRESS)
-
-
-REQUEST = SwapRequest(1, 1, USDC, WETH, SOLD, USER, USER, 50, permit2_signature=True)
-QUOTE = Quote(
-    (Leg(USDC, SOLD, USER),),
-    (Leg(WETH, GOT, USER, amount_min=MINIMUM),),
-    BLOCK,
-    {"v": 1},
-    net_output=MINIMUM - 7,
-)
-SEALED = SealedQuote(
-    Capability.SWAP, "toy", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
-)
-
-
-def step(args=None, call=SWAP, to=ROUTER, **more):
-    args = args or [SOLD, MINIMUM, [USDC.address, WETH.address], USER, NOW + 1200, b"\0" * 96]
-    return replace(step_of(call, args, to=to, chain_id=1), **more)
-
-
-def plain(**changes):
-    build = Build((step(),), (Spend(USDC.address, SOLD, ROUTER),), SEALED.inputs, SEALED.outputs, NOW + 1200)
-    return replace(build, **changes)
-
-
-PERMIT = permit2.PermitSingle(USDC.address, SOLD, NOW + 1200, 0, ROUTER, NOW + 1200)
-PLACE = SWAP.encode([0, 0, [], USER, 0, b"\x01" + b"\0" * 95])
-OFFSET = len(step().data) - 96
-
-
-def signed(permit=PERMIT, **changes):
-    spends = (Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER, permit2_signed=True),)
-    request = SignatureRequest("permit2", permit.typed_data(1), 0, OFFSET)
-    return plain(**{"spends": spends, "signatures": (request,), **changes})
-
-
-def signature(**changes):
-    return (replace(signed().signatures[0], **changes),)
-
-
-def typed(**changes):
-    data = PERMIT.typed_data(1)
-    return signature(typed_data={**data, **changes})
-
-
-def message(**changes):
-    return typed(message={**PERMIT.typed_data(1)["message"], **changes})
-
-
-def check(build, sealed=SEALED, provider=None):
-    guard.check_build(provider or Provider(), sealed, build, now=NOW)
-
-
-def refused(build, finding, sealed=SEALED):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
-        check(build, sealed)
-    assert finding in refusal.value.finding
-    assert refusal.value.reason is Reason.UNSAFE_ANSWER
-    assert refusal.value.status == 502
 
 
 def test_honest_builds_pass():
@@ -305,130 +239,6 @@ def test_a_wrap_of_the_coin_needs_no_minimum_in_its_calldata():
     refused(replace(build, outputs=less), "minimum", replace(sealed, outputs=less))
 
 
-# --- what arrives on another chain ------------------------------------------------------------------------
-
-FAR_USDC = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
-FAR_COIN = Token(10, NATIVE, 18, "ETH")
-FAR_WRAPPED = "0x4200000000000000000000000000000000000006"
-SEND = function(
-    "send(uint256 toChain, address refund, (bytes32 recipient, address token, uint256 amount) order, bytes x)"
-)
-PLACES = Arrival(0, chain_id=(0,), recipient=(2, 0), token=(2, 1), amount_min=(2, 2))
-
-
-REFUNDING = replace(PLACES, refund=(1,))
-
-
-def transfer(
-    got=FAR_USDC, recipient=USER, order=None, to_chain=10, arrivals=(PLACES,), refunded=USER, refund_to=None
-):
-    sealed = replace(
-        SEALED,
-        capability=Capability.BRIDGE,
-        request=replace(REQUEST, to_chain_id=10, token_out=got, recipient=recipient, refund_to=refund_to),
-        outputs=(Leg(got, GOT, recipient, amount_min=MINIMUM),),
-    )
-    token = FAR_WRAPPED if got is FAR_COIN else got.address
-    account, paid, amount = order or (recipient, token, MINIMUM)
-    # The sender stands in it as who gets a refund, the minimum in what nobody reads.
-    args = [to_chain, refunded, (bytes(12) + bytes.fromhex(account[2:]), paid, amount), MINIMUM.to_bytes(32)]
-    return sealed, plain(steps=(step(args, SEND),), outputs=sealed.outputs, arrivals=arrivals)
-
-
-def arrives(sealed, build):
-    guard.check_build(Provider(), sealed, build, now=NOW, wrapped_native_out=FAR_WRAPPED)
-
-
-@pytest.mark.parametrize("got", [FAR_USDC, FAR_COIN])
-@pytest.mark.parametrize("recipient", [USER, ROUTER])
-def test_an_honest_transfer_to_another_chain_passes(got, recipient):
-    arrives(*transfer(got, recipient))
-    token = FAR_WRAPPED if got is FAR_COIN else got.address
-    arrives(*transfer(got, recipient, (recipient, token, MINIMUM + 1)))
-
-
-@pytest.mark.parametrize(
-    ("lie", "finding"),
-    [
-        ({"order": (THIEF, FAR_USDC.address, MINIMUM)}, "another account on chain 10"),
-        ({"order": (USER, FAR_USDC.address, MINIMUM), "recipient": ROUTER}, "another account on chain 10"),
-        ({"order": (USER, USDC.address, MINIMUM)}, "another token on chain 10"),
-        ({"order": (USER, NATIVE, MINIMUM)}, "another token on chain 10"),
-        ({"order": (USER, USDC.address, MINIMUM), "got": FAR_COIN}, "another token on chain 10"),
-        ({"order": (USER, FAR_USDC.address, MINIMUM - 1)}, "less than quoted on chain 10"),
-        ({"to_chain": 137}, "pays out on chain 137"),
-        ({"arrivals": ()}, "does not say where"),
-        ({"arrivals": (PLACES, PLACES)}, "does not say where"),
-        ({"arrivals": (replace(PLACES, step=1),)}, "no transaction"),
-        ({"arrivals": (replace(PLACES, recipient=(2,)),)}, "another account"),
-        ({"arrivals": (replace(PLACES, recipient=(9,)),)}, "another account"),
-        ({"arrivals": (replace(PLACES, token=(2, 1, 0)),)}, "another token"),
-        ({"arrivals": (replace(PLACES, amount_min=()),)}, "less than quoted"),
-    ],
-)
-def test_a_transfer_that_arrives_elsewhere_or_as_less_is_refused(lie, finding):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
-        arrives(*transfer(**lie))
-    assert finding in refusal.value.finding
-
-
-@pytest.mark.parametrize("asked", [None, USER, ROUTER])
-def test_the_refund_goes_to_who_was_asked_for(asked):
-    account = asked or USER
-    sealed, build = transfer(arrivals=(REFUNDING,), refunded=account, refund_to=asked)
-    arrives(sealed, build)
-    arrives(sealed, replace(build, details={"tracking": {"refundAddress": account}}))
-    if account == USER:  # a bridge that lets nobody name the account, and says of none
-        sealed, build = transfer(refunded=account)
-        arrives(sealed, build)
-        arrives(sealed, replace(build, details={"tracking": {"refundAddress": None}}))
-
-
-@pytest.mark.parametrize(
-    ("lie", "told", "finding"),
-    [
-        ({"refunded": THIEF}, None, "refunds another account"),
-        ({"refunded": ROUTER}, None, "refunds another account"),
-        ({"refund_to": ROUTER}, None, "refunds another account"),
-        ({"refunded": THIEF, "refund_to": ROUTER}, None, "refunds another account"),
-        ({"arrivals": (replace(PLACES, refund=()),)}, None, "refunds another account"),
-        ({"arrivals": (replace(PLACES, refund=(9,)),)}, None, "refunds another account"),
-        ({"arrivals": (PLACES,), "refunded": ROUTER, "refund_to": ROUTER}, None, "who is refunded"),
-        ({"arrivals": (PLACES,)}, USER, "who is refunded"),
-        ({"arrivals": (PLACES,), "refund_to": USER}, None, "who is refunded"),
-        ({}, THIEF, "tells of a refund to another"),
-        ({"refunded": ROUTER, "refund_to": ROUTER}, USER, "tells of a refund to another"),
-    ],
-)
-def test_a_transfer_that_refunds_somebody_else_is_refused(lie, told, finding):
-    sealed, build = transfer(**({"arrivals": (REFUNDING,)} | lie))
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
-        arrives(sealed, replace(build, details={"tracking": {"refundAddress": told}}))
-    assert finding in refusal.value.finding
-
-
-def test_a_quote_promises_the_refund_to_who_was_asked_for():
-    request = replace(REQUEST, to_chain_id=10, token_out=FAR_USDC)
-    quote = replace(QUOTE, outputs=(replace(QUOTE.outputs[0], token=FAR_USDC),))
-    for asked, promised, honest in (
-        (None, USER, True),
-        (None, THIEF, False),
-        (ROUTER, ROUTER, True),
-        (ROUTER, USER, False),
-    ):
-        told = replace(quote, details={"refund": {"chainId": 1, "address": promised}})
-        if honest:
-            guard.check_quote(Provider(), replace(request, refund_to=asked), told)
-            continue
-        with pytest.raises(guard.UnsafeAnswer, match="promises the refund"):
-            guard.check_quote(Provider(), replace(request, refund_to=asked), told)
-    guard.check_quote(Provider(), request, replace(quote, details={"refund": None}))
-
-
-def test_a_swap_on_one_chain_names_no_arrival():
-    refused(plain(arrivals=(PLACES,)), "another chain")
-
-
 # --- quotes -----------------------------------------------------------------------------------------------
 
 
@@ -556,11 +366,6 @@ def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_el
     guard.check_quote(Provider(), replace(request_, amount=None), quote)
 
 
-VAULT_REQUEST = VaultRequest("1:x", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
-POOL_REQUEST = PoolRequest("1:x", 1, "remove", WETH.address, MINIMUM, USER, USER, 50)
-MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
-
-
 @pytest.mark.parametrize(
     ("request_", "changes", "finding"),
     [
@@ -596,290 +401,6 @@ def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, chang
 
 def test_the_owner_signs_and_pays_for_a_deployment():
     assert guard.parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
-
-
-# --- what the run did -------------------------------------------------------------------------------------
-
-RUN = Simulation(
-    "success",
-    BLOCK,
-    (100_000,),
-    (
-        AssetChange(USER, NATIVE, 0),
-        AssetChange(USER, USDC.address, -SOLD),
-        AssetChange(USER, WETH.address, MINIMUM),
-    ),
-    (AllowanceChange(USER, USDC.address, ROUTER, 0, 0),),
-)
-TRACE = Trace(
-    (Transfer(1, USDC.address, USER, ROUTER, SOLD), Transfer(1, WETH.address, ROUTER, USER, MINIMUM)),
-    (Granted(0, USDC.address, USER, ROUTER, SOLD),),
-)
-
-
-def judge(run=RUN, trace=TRACE, build=None):
-    run_guard.check_run(Provider(), SEALED, build or plain(), USER, run, trace)
-
-
-def changed(index, delta):
-    changes = list(RUN.asset_changes)
-    changes[index] = replace(changes[index], delta=delta)
-    return replace(RUN, asset_changes=tuple(changes))
-
-
-def test_a_token_that_nobody_named_does_not_switch_the_run_off():
-    skipped = replace(RUN, status="skipped", asset_changes=(), skip_reason="balance_not_assumable")
-    judge(skipped, Trace())
-    adding = replace(SEALED, request=replace(POOL_REQUEST, action="add", asset=USDC.address), inputs=MORE)
-    for sealed, run in ((SEALED, skipped), (adding, replace(skipped, skip_reason="node_has_no_simulation"))):
-        run_guard.check_run(Provider(), sealed, plain(), USER, run, Trace())
-    with pytest.raises(guard.UnsafeAnswer, match="nobody asked to pay with"):
-        run_guard.check_run(Provider(), adding, plain(inputs=MORE), USER, skipped, Trace())
-
-
-def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
-    judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, THIEF, USER, 1),)))
-    with pytest.raises(guard.UnsafeAnswer, match="keeps for the wallet"):
-        judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, USER, THIEF, 1),)))
-
-
-def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
-    judge()
-    judge(replace(RUN, status="skipped", asset_changes=(), skip_reason="node_has_no_simulation"), Trace())
-    judge(changed(1, -SOLD + 5))
-    # The wallet had allowed more before: less of it is left.
-    spent = AllowanceChange(USER, USDC.address, ROUTER, 10**12, 10**12 - SOLD)
-    rest = Granted(1, USDC.address, USER, ROUTER, 10**12 - SOLD)
-    judge(replace(RUN, allowance_changes=(spent,)), replace(TRACE, approvals=(rest,)))
-    judge(
-        trace=replace(
-            TRACE,
-            approvals=(Granted(0, DAI.address, THIEF, ROUTER, 1), Granted(0, DAI.address, USER, THIEF, 0)),
-        )
-    )
-
-
-@pytest.mark.parametrize(
-    ("run", "trace", "finding"),
-    [
-        (changed(1, -SOLD - 1), TRACE, "more than quoted"),
-        (changed(0, -1), TRACE, "more than quoted"),
-        (changed(2, 0), TRACE, "pays no"),
-        (changed(2, -1), TRACE, "more than quoted"),
-        (replace(RUN, asset_changes=RUN.asset_changes[:2]), TRACE, "pays no"),
-        (replace(RUN, asset_changes=RUN.asset_changes[2:]), TRACE, "cannot be read"),
-        (RUN, replace(TRACE, transfers=(Transfer(1, DAI.address, USER, THIEF, 1),)), "not sold"),
-        (RUN, replace(TRACE, approvals=(Granted(1, USDC.address, USER, THIEF, 1),)), "approves"),
-        (RUN, replace(TRACE, approvals=(Granted(1, DAI.address, USER, ROUTER, 1),)), "approves"),
-        (
-            replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, 1),)),
-            TRACE,
-            "leaves an",
-        ),
-    ],
-)
-def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
-        judge(run, trace)
-    assert finding in refusal.value.finding
-
-
-def judge_sealed(sealed, run, trace=TRACE):
-    run_guard.check_run(Provider(), sealed, plain(), USER, run, trace)
-
-
-def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
-    sealed = replace(SEALED, inputs=(Leg(USDC, SOLD, USER, amount_min=SOLD - 100),))
-    for before, after in ((0, 0), (0, 100), (50, 100), (500, 500)):
-        rest = AllowanceChange(USER, USDC.address, ROUTER, before, after)
-        judge_sealed(sealed, replace(RUN, allowance_changes=(rest,)))
-    for before, after in ((0, 101), (50, 101), (500, 501)):
-        rest = AllowanceChange(USER, USDC.address, ROUTER, before, after)
-        with pytest.raises(guard.UnsafeAnswer, match="leaves an allowance"):
-            judge_sealed(sealed, replace(RUN, allowance_changes=(rest,)))
-
-
-def test_an_output_of_a_token_that_is_paid_in_too_counts_by_the_difference():
-    got = Leg(USDC, 40, USER, amount_min=40)
-    sealed = replace(SEALED, inputs=(Leg(USDC, SOLD, USER),), outputs=(got,))
-
-    def moved(delta):
-        return replace(RUN, asset_changes=(AssetChange(USER, USDC.address, delta),))
-
-    judge_sealed(sealed, moved(40 - SOLD))
-    judge_sealed(sealed, moved(41 - SOLD))
-    with pytest.raises(UpstreamError) as moved_price:
-        judge_sealed(sealed, moved(39 - SOLD))
-    assert moved_price.value.reason is Reason.PRICE_MOVED
-    with pytest.raises(guard.UnsafeAnswer, match="pays no"):
-        judge_sealed(sealed, moved(-SOLD))
-
-
-def test_a_permit2_grant_beyond_the_spend_is_refused():
-    build = plain(spends=(Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER),))
-    judge(trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD),)), build=build)
-    with pytest.raises(guard.UnsafeAnswer, match="approves"):
-        judge(
-            trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD + 1),)), build=build
-        )
-
-
-def test_a_moved_price_is_called_that_and_never_lowers_the_minimum():
-    for run in (
-        replace(RUN, status="reverted", revert_reason="Too little received"),
-        changed(2, MINIMUM - 1),
-    ):
-        with pytest.raises(UpstreamError) as refusal:
-            judge(run)
-        assert refusal.value.reason is Reason.PRICE_MOVED
-        assert not isinstance(refusal.value, guard.UnsafeAnswer)
-
-
-def test_needs_and_watched_pairs():
-    build = plain(steps=(step(value=3), step(value=4)))
-    assert run_guard.needs_of(build) == {USDC.address: SOLD, NATIVE: 7}
-    assert run_guard.watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
-    far = replace(SEALED, outputs=(replace(SEALED.outputs[0], token=replace(WETH, chain_id=10)),))
-    assert run_guard.watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
-
-
-def test_core_only_calls_are_those_of_the_standards():
-    assert erc20.APPROVE.selector in guard._CORE_ONLY
-    assert bytes.fromhex("095ea7b3") in guard._CORE_ONLY  # approve
-    assert bytes.fromhex("a22cb465") in guard._CORE_ONLY  # setApprovalForAll
-    assert bytes.fromhex("d505accf") in guard._CORE_ONLY  # permit, EIP-2612
-    assert bytes.fromhex("8fcbaf0c") in guard._CORE_ONLY  # permit of DAI
-
-
-def test_an_input_may_take_up_to_its_maximum_and_no_more():
-    leg_ = Leg(USDC, SOLD - 7, USER, amount_min=SOLD - 10, amount_max=SOLD)
-    sealed = replace(SEALED, inputs=(leg_,))
-    check(plain(inputs=sealed.inputs), sealed)
-    refused(
-        plain(inputs=sealed.inputs, spends=(Spend(USDC.address, SOLD + 1, ROUTER),)), "spends more", sealed
-    )
-    for after in (7, 10):
-        judge_sealed(
-            sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, after),))
-        )
-    with pytest.raises(guard.UnsafeAnswer, match="leaves an allowance"):
-        judge_sealed(
-            sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, 11),))
-        )
-    lying = replace(QUOTE, inputs=(replace(QUOTE.inputs[0], amount_max=SOLD - 1),))
-    with pytest.raises(guard.UnsafeAnswer, match="exceeds its maximum"):
-        guard.check_quote(Provider(), REQUEST, lying)
-
-
-VAULT = "0x83F20F44975D03b1b09e64809B757c47f942BEeA"
-SHARE = Token(1, VAULT, 18, "vUSDC")
-DEPOSIT = function("deposit(uint256 assets, address receiver)")
-ENTERING = SealedQuote(
-    Capability.VAULT,
-    "toy",
-    VaultRequest(f"1:{VAULT}", 1, "deposit", USDC.address, SOLD, USER, USER, 50),
-    QUOTE.inputs,
-    (Leg(SHARE, GOT, USER, amount_min=MINIMUM),),
-    50,
-    {},
-    BLOCK,
-    NOW,
-    NOW + 180,
-)
-LEAVING = replace(
-    ENTERING,
-    inputs=(Leg(SHARE, GOT, USER, amount_max=2 * GOT),),
-    outputs=(Leg(USDC, SOLD, USER, amount_min=SOLD),),
-)
-
-
-def entering(to=VAULT, spender=VAULT, **changes):
-    steps = (step_of(DEPOSIT, [SOLD, USER], to=to, chain_id=1),)
-    spends = (Spend(USDC.address, SOLD, spender),)
-    build = Build(
-        steps,
-        spends,
-        ENTERING.inputs,
-        ENTERING.outputs,
-        previews=(Preview(USER, VAULT, VAULT, b"previewDeposit"),),
-    )
-    return replace(build, **changes)
-
-
-def test_a_vault_is_a_target_for_the_caller_who_named_it_and_no_other():
-    check(entering(), ENTERING)
-    refused(entering(to=WETH.address), "does not declare", ENTERING)
-    refused(entering(spender=THIEF), "does not declare", ENTERING)
-    elsewhere = replace(ENTERING, request=replace(ENTERING.request, vault_id=f"1:{THIEF}"))
-    refused(entering(), "does not declare", elsewhere)
-    refused(entering(), "does not declare", replace(ENTERING, request=REQUEST))
-
-
-def moved(paid, paid_token, got, got_token):
-    changes = (
-        AssetChange(USER, NATIVE, 0),
-        AssetChange(USER, paid_token, -paid),
-        AssetChange(USER, got_token, got),
-    )
-    return Simulation("success", BLOCK, (1,), changes)
-
-
-@pytest.mark.parametrize(
-    ("said", "fair"),
-    [(GOT, True), (GOT - 1, True), (GOT + 1, False), (GOT - GOT // 1000, False), (None, False)],
-)
-def test_an_output_is_what_the_contract_previews(said, fair):
-    def judge_it():
-        run = moved(SOLD, USDC.address, GOT, VAULT)
-        run_guard.check_run(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
-
-    if fair:
-        judge_it()
-    else:
-        with pytest.raises(guard.UnsafeAnswer, match="preview"):
-            judge_it()
-
-
-@pytest.mark.parametrize(
-    ("said", "fair"), [(GOT, True), (GOT + 1, True), (GOT - 1, False), (GOT + GOT // 1000, False)]
-)
-def test_an_input_is_what_the_contract_previews(said, fair):
-    build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
-
-    def judge_it():
-        run = moved(GOT, VAULT, SOLD, USDC.address)
-        run_guard.check_run(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
-
-    if fair:
-        judge_it()
-    else:
-        with pytest.raises(guard.UnsafeAnswer, match="previews"):
-            judge_it()
-
-
-def test_a_run_without_amounts_that_reverts_has_no_moved_price():
-    sealed = SealedQuote(
-        Capability.VAULT,
-        "toy",
-        DeployRequest(1, USDC.address, USER, "x"),
-        (),
-        (),
-        0,
-        {},
-        BLOCK,
-        NOW,
-        NOW + 180,
-    )
-    run = Simulation("reverted", BLOCK, revert_reason="custom error 0x12345678")
-    with pytest.raises(UpstreamError) as error:
-        run_guard.check_run(Provider(), sealed, entering(), USER, run, Trace())
-    assert error.value.reason is Reason.REVERTED
-    assert "0x12345678" in error.value.message
-
-
-def test_shares_that_no_allowance_moves_are_needed_too():
-    build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
-    assert run_guard.needs_of(build) == {VAULT: GOT}
 
 
 # --- members that are not what they are declared to be ----------------------------------------------------

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from guard_cases import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH
 from quoteway import guard, run_guard
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
@@ -13,7 +14,6 @@ from quoteway.models import (
     Argument,
     Arrival,
     AssetChange,
-    Block,
     Build,
     Capability,
     DecodedCall,
@@ -30,17 +30,10 @@ from quoteway.models import (
 )
 from quoteway.simulation import Granted, Trace, Transfer
 
-NOW = 1_800_000_000
-USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 FRIEND = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
-THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
-USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
-WETH = Token(1, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", 18, "WETH")
 FAR = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
-ETHER = Token(1, NATIVE, 18, "ETH")
 SOLD, GOT, MINIMUM = 3_500_000_001, 10**18, 995 * 10**15
-BLOCK = Block(20_000_000, "0x" + "cd" * 32, NOW - 5)
 SWAP = function("swap(uint256 minimum, address receiver, bytes route)")
 BRIDGE = function(
     "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes rest)"

@@ -1,0 +1,113 @@
+"""An honest swap and what tests of the guard make of it: quotes, builds, and what is asked of both."""
+
+from dataclasses import replace
+
+import pytest
+from quoteway import guard
+from quoteway.errors import Reason
+from quoteway.evm import permit2
+from quoteway.evm.abi import function
+from quoteway.models import (
+    NATIVE,
+    Block,
+    Build,
+    Capability,
+    Leg,
+    PoolRequest,
+    Quote,
+    SealedQuote,
+    SignatureRequest,
+    Spend,
+    SwapRequest,
+    Token,
+    VaultRequest,
+)
+from quoteway.testing.toys import step_of
+
+NOW = 1_800_000_000
+USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+ROUTER = "0x4119bb540cCe363CF42a127597dc98c0F4fB958E"
+USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
+WETH = Token(1, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", 18, "WETH")
+DAI = Token(1, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
+ETHER = Token(1, NATIVE, 18, "ETH")
+SOLD, GOT, MINIMUM = 3_500_000_001, 10**18 + 12_345, 995_000_000_000_012_283
+BLOCK = Block(20_000_000, "0x" + "cd" * 32, NOW - 5)
+SWAP = function(
+    "swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline, bytes extra)"
+)
+
+
+class Provider:
+    id = "toy"
+
+    def contracts(self, chain_id):
+        return {ROUTER: "Router", USDC.address: "A provider may declare a token", permit2.ADDRESS: "Permit2"}
+
+    def spenders(self, chain_id):
+        return (ROUTER, permit2.ADDRESS)
+
+
+REQUEST = SwapRequest(1, 1, USDC, WETH, SOLD, USER, USER, 50, permit2_signature=True)
+QUOTE = Quote(
+    (Leg(USDC, SOLD, USER),),
+    (Leg(WETH, GOT, USER, amount_min=MINIMUM),),
+    BLOCK,
+    {"v": 1},
+    net_output=MINIMUM - 7,
+)
+SEALED = SealedQuote(
+    Capability.SWAP, "toy", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
+)
+
+
+def step(args=None, call=SWAP, to=ROUTER, **more):
+    args = args or [SOLD, MINIMUM, [USDC.address, WETH.address], USER, NOW + 1200, b"\0" * 96]
+    return replace(step_of(call, args, to=to, chain_id=1), **more)
+
+
+def plain(**changes):
+    build = Build((step(),), (Spend(USDC.address, SOLD, ROUTER),), SEALED.inputs, SEALED.outputs, NOW + 1200)
+    return replace(build, **changes)
+
+
+PERMIT = permit2.PermitSingle(USDC.address, SOLD, NOW + 1200, 0, ROUTER, NOW + 1200)
+PLACE = SWAP.encode([0, 0, [], USER, 0, b"\x01" + b"\0" * 95])
+OFFSET = len(step().data) - 96
+
+
+def signed(permit=PERMIT, **changes):
+    spends = (Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER, permit2_signed=True),)
+    request = SignatureRequest("permit2", permit.typed_data(1), 0, OFFSET)
+    return plain(**{"spends": spends, "signatures": (request,), **changes})
+
+
+def signature(**changes):
+    return (replace(signed().signatures[0], **changes),)
+
+
+def typed(**changes):
+    data = PERMIT.typed_data(1)
+    return signature(typed_data={**data, **changes})
+
+
+def message(**changes):
+    return typed(message={**PERMIT.typed_data(1)["message"], **changes})
+
+
+def check(build, sealed=SEALED, provider=None):
+    guard.check_build(provider or Provider(), sealed, build, now=NOW)
+
+
+def refused(build, finding, sealed=SEALED):
+    with pytest.raises(guard.UnsafeAnswer) as refusal:
+        check(build, sealed)
+    assert finding in refusal.value.finding
+    assert refusal.value.reason is Reason.UNSAFE_ANSWER
+    assert refusal.value.status == 502
+
+
+VAULT_REQUEST = VaultRequest("1:x", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
+POOL_REQUEST = PoolRequest("1:x", 1, "remove", WETH.address, MINIMUM, USER, USER, 50)
+MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
