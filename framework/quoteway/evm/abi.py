@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from quoteway.evm.address import checksum, keccak256, parse_address
@@ -29,14 +29,38 @@ def event_topic(signature: str) -> str:
     return "0x" + keccak256(signature.encode()).hex()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Function:
-    """A contract function: canonical ``signature``, argument ``names`` and ``types``, what it ``returns``."""
+    """A contract function by its Solidity-like declaration, which is parsed at first use.
 
-    signature: str
-    names: tuple[str, ...]
-    types: tuple[str, ...]
-    returns: tuple[str, ...] = ()
+    Every member raises ``ValueError`` when the declaration is not one.
+    """
+
+    declaration: str
+
+    @property
+    def signature(self) -> str:
+        """The canonical signature, such as ``transfer(address,uint256)``."""
+        return self._parsed.signature
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The arguments' names; ``arg0``, ``arg1``... where the declaration gives none."""
+        return self._parsed.names
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The arguments' canonical types."""
+        return self._parsed.types
+
+    @property
+    def returns(self) -> tuple[str, ...]:
+        """The canonical types of what the function returns."""
+        return self._parsed.returns
+
+    @cached_property
+    def _parsed(self) -> _Declaration:
+        return _parse_declaration(self.declaration)
 
     @property
     def selector(self) -> bytes:
@@ -58,7 +82,7 @@ class Function:
         return decode(self.returns, data)
 
     def describe(self, args: Sequence[Any]) -> DecodedCall:
-        """The call in words, for the guard and for people; ``reencode`` makes the same calldata of it."""
+        """The call with named arguments; ``reencode`` makes the same calldata of it."""
         return DecodedCall(
             signature=self.signature,
             args=tuple(
@@ -68,29 +92,14 @@ class Function:
         )
 
 
-@lru_cache(maxsize=1024)
 def function(declaration: str) -> Function:
     """A ``Function`` from a Solidity-like declaration.
 
     ``function("approve(address spender, uint256 amount) returns (bool)")``. Structs are parenthesised
-    lists: ``"mint((address token0, uint24 fee) params, uint256 deadline)"``; names are optional. Raises
-    ``ValueError`` for what is not such a declaration.
+    lists: ``"mint((address token0, uint24 fee) params, uint256 deadline)"``; names are optional. Nothing is
+    parsed before the first use, so that declarations at import cost nothing.
     """
-    head = re.match(r"\s*(?:function\s+)?([A-Za-z_$][\w$]*)\s*(?=\()", declaration, re.ASCII)
-    if head is None:
-        raise ValueError(f"{declaration!r} is no declaration such as 'transfer(address to, uint256 amount)'")
-    arguments, tail = _balanced(declaration[head.end() :])
-    returns = re.fullmatch(r"(?:\s|external|public|view|pure|payable)*(?:returns\s*(\(.*\)))?\s*", tail, re.S)
-    if returns is None:
-        raise ValueError(f"{declaration!r}: 'returns (...)' was expected after the arguments")
-    fields = _fields(arguments)
-    types = tuple(type_ for type_, _ in fields)
-    return Function(
-        signature=f"{head[1]}({','.join(types)})",
-        names=tuple(field or f"arg{index}" for index, (_, field) in enumerate(fields)),
-        types=types,
-        returns=tuple(type_ for type_, _ in _fields(returns[1])) if returns[1] else (),
-    )
+    return Function(declaration)
 
 
 def encode(types: Sequence[str], args: Sequence[Any]) -> bytes:
@@ -191,28 +200,40 @@ def _reencode_opaque(call: DecodedCall) -> bytes:
 Leaf = Callable[[str, Any], Any]
 
 
-@lru_cache(maxsize=4096)
-def _shape(type_: str) -> tuple[str, tuple[str, ...]]:
-    """What a canonical type is made of: ("array", (element,)), ("tuple", members) or ("leaf", ())."""
-    if type_.endswith("]"):
-        return "array", (type_[: type_.rindex("[")],)
-    if type_.startswith("("):
-        return "tuple", tuple(member for member, _ in _fields(type_))
-    return "leaf", ()
-
-
 def _convert(type_: str, value: Any, leaf: Leaf) -> Any:
     """``value`` with every leaf replaced by ``leaf(type, value)``; lists and structs become tuples."""
-    kind, members = _shape(type_)
-    if kind == "leaf":
+    item, members = _shape(type_)
+    if item is None and members is None:
         return leaf(type_, value)
     if not isinstance(value, (list, tuple)):
-        raise ValueError(f"a value of type {type_} is a sequence, {type(value).__name__} came")
-    if kind == "array":
-        return tuple(_convert(members[0], item, leaf) for item in value)
-    if len(value) != len(members):
-        raise ValueError(f"a value of type {type_} has {len(members)} members, {len(value)} came")
-    return tuple(_convert(member, item, leaf) for member, item in zip(members, value, strict=True))
+        raise ValueError(f"a value of type {type_} is a sequence, not {type(value).__name__}")
+    if item is not None:
+        return tuple(_convert(item, each, leaf) for each in value)
+    if members is None or len(value) != len(members):
+        raise ValueError(f"a value of type {type_} has {len(members or ())} members, {len(value)} came")
+    return tuple(_convert(member, each, leaf) for member, each in zip(members, value, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def _shape(type_: str) -> tuple[str | None, tuple[str, ...] | None]:
+    """The type of an array's items and the types of a struct's members, by eth_abi's grammar; None for what
+    has none. Raises ``ValueError`` for what is no type of a function's argument."""
+    from eth_abi import grammar, registry
+    from eth_abi.exceptions import ParseError
+
+    try:
+        parsed: Any = grammar.parse(grammar.normalize(type_))  # type: ignore[no-untyped-call]
+        parsed.validate()
+        known = registry.registry.has_encoder(parsed.to_type_str())
+    except (ValueError, ParseError):
+        known = False
+    if not known:
+        raise ValueError(f"{type_[:200]!r} is no ABI type")
+    if parsed.is_array:
+        return parsed.item_type.to_type_str(), None
+    if isinstance(parsed, grammar.TupleType):
+        return None, tuple(member.to_type_str() for member in parsed.components)
+    return None, None
 
 
 def _check_leaf(type_: str, value: Any) -> Any:
@@ -248,55 +269,57 @@ def _to_plain(type_: str, value: Any) -> Any:
     return "0x" + checked.hex() if isinstance(checked, bytes) else checked
 
 
-def _balanced(text: str) -> tuple[str, str]:
-    """Splits ``(...)rest`` after the parenthesis that closes the first one."""
-    depth = 0
-    for index, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if depth == 0:
-            return text[: index + 1], text[index + 1 :]
-    raise ValueError("a parenthesis is not closed")
+# --- declarations ------------------------------------------------------------------------------------------
+
+MAX_DECLARATION_CHARS = 4_096
+
+_FUNCTION = re.compile(
+    r"\s*(?:function\s+)?([A-Za-z_$][\w$]*)\s*(\(.*?\))(?:\s|external|public|view|pure|payable)*"
+    r"(?:returns\s*(\(.*\)))?\s*",
+    re.ASCII | re.DOTALL,
+)
+_MEMBER_NAME = re.compile(
+    r"(?<=[\w\])])\s+(?:(?:calldata|memory|indexed|payable)\b\s*)?([A-Za-z_$][\w$]*)?\s*(?=[,)])", re.ASCII
+)
+_KEYWORDS = frozenset({"calldata", "memory", "indexed", "payable"})
 
 
-def _fields(group: str) -> list[tuple[str, str]]:
-    """The (canonical type, name) pairs in a parenthesised list; the name is empty where none is given."""
-    inner = group.strip()[1:-1].strip()
-    if not inner:
-        return []
-    parts, depth, start = [], 0, 0
-    for index, char in enumerate(inner + ","):
-        depth += (char == "(") - (char == ")")
-        if char == "," and depth == 0:
-            parts.append(inner[start:index].strip())
-            start = index + 1
-    return [_field(part) for part in parts]
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    signature: str
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    returns: tuple[str, ...]
 
 
-def _field(part: str) -> tuple[str, str]:
-    body = part.removeprefix("tuple").strip() if part.startswith("tuple") else part
-    if body.startswith("("):
-        members, tail = _balanced(body)
-        base = f"({','.join(type_ for type_, _ in _fields(members))})"
-    else:
-        match = re.match(r"[a-z]+[0-9]*", body, re.ASCII)
-        if match is None:
-            raise ValueError(f"{part!r} is no argument such as 'address to'")
-        base, tail = match[0], body[match.end() :]
-        # The short forms are not canonical: a selector made from them is of another function.
-        base = {"uint": "uint256", "int": "int256"}.get(base, base)
-        _require_known(base)
-    rest = re.fullmatch(
-        r"((?:\[\d*\])*)(?:\s+(?:calldata|memory|indexed|payable))?(?:\s+([A-Za-z_$][\w$]*))?", tail, re.ASCII
+@lru_cache(maxsize=1024)
+def _parse_declaration(declaration: str) -> _Declaration:
+    parts = _FUNCTION.fullmatch(declaration) if len(declaration) <= MAX_DECLARATION_CHARS else None
+    if parts is None:
+        raise ValueError(
+            f"{declaration[:200]!r} is no declaration such as 'transfer(address to, uint256 amount)'"
+        )
+    types = _types(parts[2])
+    return _Declaration(
+        signature=f"{parts[1]}({','.join(types)})",
+        names=tuple(name or f"arg{index}" for index, name in enumerate(_names(parts[2]))),
+        types=types,
+        returns=_types(parts[3]) if parts[3] else (),
     )
-    if rest is None:
-        raise ValueError(f"{part!r} is no argument such as 'address to'")
-    return base + rest[1], rest[2] or ""
 
 
-def _require_known(base: str) -> None:
-    if base in ("address", "bool", "string", "bytes"):
-        return
-    match = re.fullmatch(r"(uint|int|bytes)([1-9][0-9]{0,2})", base)
-    size = int(match[2]) if match else 0
-    if match is None or not (1 <= size <= 32 if match[1] == "bytes" else size % 8 == 0 and 8 <= size <= 256):
-        raise ValueError(f"{base!r} is no ABI type")
+def _types(members: str) -> tuple[str, ...]:
+    """The canonical types in a parenthesised list of members with or without names."""
+    bare = re.sub(r"\s+|\btuple\b", "", _MEMBER_NAME.sub("", members))
+    if bare == "()":  # eth_abi's grammar has no empty struct
+        return ()
+    return _shape(bare)[1] or ()
+
+
+def _names(members: str) -> list[str]:
+    """The names of the members of a list that ``_types`` accepted; empty where none is given."""
+    flat = members[1:-1]
+    while "(" in flat:
+        flat = re.sub(r"\([^()]*\)", "", flat)
+    words = [part.split() for part in flat.split(",")] if members[1:-1].strip() else []
+    return [member[-1] if len(member) > 1 and member[-1] not in _KEYWORDS else "" for member in words]
