@@ -39,10 +39,12 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 test: $(TOOLS)  ## every test
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests plugins
 
-check: $(TOOLS)  ## lint, types, import contracts, generated documents
+check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/deptry .
+	@for plugin in $(PLUGINS); do (cd $$plugin && $(CURDIR)/$(BIN)/deptry src) || exit 1; done
 	@$(BIN)/python docs/generate.py --check
 
 docs: $(TOOLS)  ## write the generated reference pages anew

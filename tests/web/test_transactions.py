@@ -5,11 +5,12 @@ import contextlib
 from dataclasses import replace
 
 import pytest
+import rlp
 from eth_account import Account
 from hypothesis import given
 from hypothesis import strategies as st
 from quoteway.errors import InvalidRequest, UpstreamError
-from quoteway.evm import erc20, rlp
+from quoteway.evm import erc20
 from quoteway.evm.abi import function
 from quoteway.models import NATIVE, Build, Leg, Quote, SignatureRequest, Token
 from quoteway.networks import Endpoint, Network
@@ -518,9 +519,7 @@ def test_every_signed_transaction_is_read_as_it_was_signed(kind, value, data, ch
     assert recovered == SIGNER.address
     # The signature of the other half of the curve is one that no chain takes (EIP-2).
     order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-    high = raw.replace(
-        rlp.encode(rlp.encode_integer(signed.s)), rlp.encode(rlp.encode_integer(order - signed.s))
-    )
+    high = raw.replace(rlp.encode(signed.s), rlp.encode(order - signed.s))
     if len(high) == len(raw):
         with pytest.raises(InvalidRequest):
             decode_signed(high)
@@ -528,7 +527,5 @@ def test_every_signed_transaction_is_read_as_it_was_signed(kind, value, data, ch
 
 @given(st.binary(max_size=120))
 def test_no_bytes_break_the_reader(raw):
-    with contextlib.suppress(ValueError):
-        assert rlp.encode(rlp.decode(raw)) == raw
     with contextlib.suppress(InvalidRequest):
         decode_signed(raw)

@@ -78,8 +78,6 @@ def create_address(deployer: Address, nonce: int) -> Address:
     """Where ``deployer`` puts a contract with CREATE at this nonce (Yellow Paper, section 7)."""
     if not 0 <= nonce < 1 << 64:
         raise ValueError("a nonce is between 0 and 2^64 - 1")
-    encoded_nonce = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
-    # RLP of [20 bytes, integer]: single bytes below 0x80 stand for themselves, zero is the empty string.
-    item = encoded_nonce if 0 < nonce < 0x80 else bytes([0x80 + len(encoded_nonce)]) + encoded_nonce
-    payload = b"\x94" + address_bytes(deployer) + item
-    return checksum("0x" + keccak256(bytes([0xC0 + len(payload)]) + payload)[12:].hex())
+    import rlp
+
+    return checksum("0x" + keccak256(rlp.encode([address_bytes(deployer), nonce]))[12:].hex())

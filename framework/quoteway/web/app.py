@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import orjson
 from aiohttp import web
+from importlib_metadata import PackageNotFoundError, version
 
 from quoteway.logs import Redactor
 from quoteway.web import (

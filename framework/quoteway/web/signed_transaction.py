@@ -1,4 +1,7 @@
-"""Reading a signed transaction far enough to compare it with what was built. Nothing here can sign."""
+"""Reading a signed transaction far enough to compare it with what was built. Nothing here can sign.
+
+The RLP codec is ``rlp``, imported at first use because it brings in pydantic.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from typing import Any
 
 from quoteway.commitments import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
-from quoteway.evm import rlp
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
 from quoteway.web.schema import invalid
@@ -77,14 +79,18 @@ class SignedTransaction:
 
 def decode_signed(raw: bytes) -> SignedTransaction:
     """A raw signed transaction, legacy with EIP-155 or of type 1 or 2. Raises ``InvalidRequest``."""
+    from rlp.exceptions import RLPException
+
     try:
         return _typed(raw) if raw[0] in _TYPED else _legacy(raw)
-    except (ValueError, IndexError, TypeError, AttributeError):
+    except (ValueError, IndexError, TypeError, AttributeError, RecursionError, RLPException):
         raise _refused("is no signed transaction of type 0 (EIP-155), 1 or 2") from None
 
 
 def _typed(raw: bytes) -> SignedTransaction:
     chain, to, value, data, count = _TYPED[raw[0]]
+    import rlp
+
     members = _members(raw[1:], count)
     *unsigned, y_parity, r, s = members
     signed_hash = keccak256(raw[:1] + rlp.encode(unsigned))
@@ -100,12 +106,14 @@ def _typed(raw: bytes) -> SignedTransaction:
 
 def _legacy(raw: bytes) -> SignedTransaction:
     to, value, data, count = _LEGACY
+    import rlp
+
     members = _members(raw, count)
     *unsigned, v, r, s = members
     chain_id, y_parity = divmod(_integer(v) - 35, 2)
     if chain_id < 0:
         raise ValueError("without a chain id it can be sent on every chain")
-    signed_hash = keccak256(rlp.encode([*unsigned, rlp.encode_integer(chain_id), b"", b""]))
+    signed_hash = keccak256(rlp.encode([*unsigned, chain_id, b"", b""]))
     return SignedTransaction(
         chain_id,
         _target(members[to]),
@@ -131,6 +139,8 @@ async def recover_sender(chain: Chain, transaction: SignedTransaction) -> str:
 
 
 def _members(raw: bytes, count: int) -> list[Any]:
+    import rlp
+
     members = rlp.decode(raw)
     if not isinstance(members, list) or len(members) != count:
         raise ValueError("wrong number of members")
