@@ -50,7 +50,7 @@ def section(devnet, relayer_port):
 async def read_lists(gateway):
     """Waits for the token lists, which a gateway that has just started may still be reading."""
     deadline = time.monotonic() + 10
-    while not all([await gateway.known_tokens(chain_id) for chain_id in CHAIN_IDS.values()]):
+    while not all([await gateway.tokens.listed(chain_id) for chain_id in CHAIN_IDS.values()]):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
 

@@ -580,7 +580,7 @@ async def test_a_bridge_does_not_choose_what_the_money_is_turned_into(desk, monk
     """The caller names what is sold and what is bought: a token between them that no catalog of the
     deployment lists could be anybody's, its only pool too, and its refund worth nothing."""
     bridge = desk.gateway.registry.get(Capability.BRIDGE, "across")
-    list_tokens = desk.gateway.runtime.list_tokens
+    list_tokens = desk.gateway.runtime.tokens.listed
     odd, far = desk.token("PEPE"), desk.token("USDC", "devnet-l2")
     honest_routes, honest_quote = bridge.routes, bridge.quote
 
@@ -607,7 +607,7 @@ async def test_a_bridge_does_not_choose_what_the_money_is_turned_into(desk, monk
     monkeypatch.setattr(bridge, "quote", quote)
     tempted = await desk.quote(desk.request())
     assert tempted.sealed.parts[1].request.token_in.symbol == "PEPE", "it wins wherever it is listed"
-    monkeypatch.setattr(desk.gateway.runtime, "list_tokens", listed)
+    monkeypatch.setattr(desk.gateway.tokens, "listed", listed)
     quoted = await desk.quote(desk.request())
     assert quoted.sealed.parts[1].request.token_in.symbol == "USDC"
 

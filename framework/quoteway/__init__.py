@@ -1,6 +1,6 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
-from quoteway.context import Context
+from quoteway.context import Chain, Context
 from quoteway.credentials import Secret, SecretField
 from quoteway.errors import (
     ConfigError,
@@ -75,6 +75,7 @@ __all__ = [
     "BridgeRoute",
     "Build",
     "Capability",
+    "Chain",
     "ConfigError",
     "Context",
     "DecodedCall",

@@ -20,7 +20,6 @@ from quoteway import guard, run_guard
 from quoteway.approvals import named
 from quoteway.competition import rank
 from quoteway.config import Config
-from quoteway.context import Runtime
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.evm.units import readable_units
 from quoteway.models import (
@@ -35,10 +34,10 @@ from quoteway.models import (
     Quote,
     Request,
     SwapRequest,
-    Token,
 )
 from quoteway.plugins import Registry, networks_of
 from quoteway.providers import BridgeProvider, Provider
+from quoteway.runtime import Runtime
 from quoteway.sealing import plain_plan
 
 MAX_MIDDLES = 3
@@ -153,8 +152,7 @@ class SwapThenBridge(Provider):
         network = self._runtime.networks.by_chain_id(request.chain_id)
         if NATIVE in sources and network is not None and network.wrapped_native is not None:
             sources.pop(network.wrapped_native, None)
-        find = self._runtime.list_tokens
-        known = await find(request.chain_id) if find is not None else {}
+        known = await self._runtime.tokens.listed(request.chain_id)
         return [token for token in sources if token == NATIVE or token in known][:MAX_MIDDLES]
 
     async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
@@ -194,8 +192,7 @@ class SwapThenBridge(Provider):
             await asyncio.wait(self._reading.values(), timeout=1.0)
 
     async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
-        find = self._runtime.find_token
-        token: Token | None = await find(request.chain_id, middle) if find is not None else None
+        token = await self._runtime.tokens.find(request.chain_id, middle)
         if token is None:
             return None
         first = replace(

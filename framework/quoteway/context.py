@@ -1,38 +1,203 @@
-"""What a plugin is handed: the HTTP session, its settings, the networks, the chains, a clock and a log."""
+"""What a plugin is handed: its settings, the networks, the chains, tokens, prices, an HTTP session, a clock.
+
+Plugins see the running gateway through the protocols of this file alone.
+"""
 
 from __future__ import annotations
 
-import time
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from quoteway.errors import ProviderUnavailable, Reason
+from quoteway.models import (
+    Address,
+    At,
+    Block,
+    Call,
+    CallFailed,
+    NativeBalance,
+    Overrides,
+    Price,
+    SimulatedCall,
+    SimulatedResult,
+    Token,
+)
 from quoteway.networks import Network, Networks
 
 if TYPE_CHECKING:
-    import logging
-
     import aiohttp
 
-    from quoteway.config import Config
-    from quoteway.evm.chain import Chain
-    from quoteway.models import Price, Token
+
+PRICE_WAIT_S = 0.25
+"""How long ``Context.prices`` waits for prices that are not known yet."""
 
 
-class Runtime:
-    """What all contexts of one running gateway share. Owned by ``quoteway.gateway.Gateway``; filled as it
-    starts."""
+class Chain(Protocol):
+    """Reads of one chain through the deployment's RPC upstreams: pinned to a block, batched, coalesced.
 
-    def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
-        self.config = config
-        self.clock = clock
-        self.networks = Networks()
-        self.session: aiohttp.ClientSession | None = None
-        self.chains: dict[int, Chain] = {}
-        self.find_token: Callable[[int, str], Any] | None = None
-        self.list_tokens: Callable[[int], Any] | None = None
-        self.find_prices: Callable[[int, Sequence[str]], Any] | None = None
+    Results may be shared between callers: do not change them. Every method raises ``UpstreamError`` when no
+    node gave a usable answer in time and ``RpcError`` when a node answered with an error.
+    """
+
+    network: Network
+
+    @property
+    def known_head(self) -> Block | None:
+        """The newest block read so far, without a request and without starting to follow the chain."""
+
+    async def head(self, *, fresh: bool = False) -> Block:
+        """The newest block, known without a request while the chain is in use."""
+
+    async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
+        """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+
+    async def request(
+        self,
+        method: str,
+        params: Sequence[Any] = (),
+        *,
+        timeout_s: float | None = None,
+        shared: bool = True,
+    ) -> Any:
+        """The ``result`` of a JSON-RPC read.
+
+        Identical concurrent reads share one request, which may have begun before this call; without
+        ``shared`` the node is asked anew.
+        """
+
+    async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
+        """A request at a block (None: the head), given by hash (EIP-1898) or to older nodes by number."""
+
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        block: Block | None = None,
+        sender: Address | None = None,
+        value: int = 0,
+        gas: int | None = None,
+        overrides: Overrides | None = None,
+    ) -> bytes:
+        """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
+
+    async def deployless(
+        self,
+        creation_code: bytes,
+        *,
+        block: At | None = None,
+        gas: int | None = None,
+        overrides: Overrides | None = None,
+    ) -> bytes:
+        """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
+
+    async def call_many(
+        self, reads: Sequence[Call | NativeBalance], *, block: At | None = None
+    ) -> list[bytes | CallFailed]:
+        """The outputs of many reads at one block (None: the head; ``latest``: the node's), in their order.
+
+        One round trip. A read that fails gives a ``CallFailed`` and costs the others nothing.
+        """
+
+    async def code(self, address: Address, *, block: Block | None = None) -> bytes:
+        """The code at an address; empty for an account without."""
+
+    async def simulate(
+        self, calls: Sequence[SimulatedCall], *, block: Block, overrides: Overrides | None = None
+    ) -> list[SimulatedResult]:
+        """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+
+        Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
+        ``SimulationUnsupported`` when the node does not offer the method.
+        """
+
+
+class QuoteSettings(Protocol):
+    """What plugins see of ``[quotes]``."""
+
+    @property
+    def action_deadline_s(self) -> int:
+        """How long the transactions of an action may be executed, in seconds."""
+
+
+class ServerSettings(Protocol):
+    """What plugins see of ``[server]``."""
+
+    @property
+    def workers(self) -> int:
+        """The number of worker processes."""
+
+
+class Deployment(Protocol):
+    """What plugins see of the deployment's configuration."""
+
+    @property
+    def quotes(self) -> QuoteSettings: ...
+
+    @property
+    def server(self) -> ServerSettings: ...
+
+    @property
+    def embedded(self) -> bool:
+        """Whether nothing is configured, so that the devnet runs."""
+
+    @property
+    def path(self) -> Path | None:
+        """The configuration file."""
+
+    @property
+    def worker(self) -> int:
+        """This process's index among the workers."""
+
+
+class TokenReader(Protocol):
+    """Token facts of the deployment's catalogs and of the chain."""
+
+    async def find(self, chain_id: int, address: Address) -> Token | None:
+        """A token's facts; None when the address is no ERC-20 token."""
+
+    async def listed(self, chain_id: int) -> Mapping[Address, Token]:
+        """Every token of a network that the catalogs list, by address; from memory."""
+
+
+class PriceReader(Protocol):
+    """USD prices of the deployment's price sources."""
+
+    async def get(
+        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = ...
+    ) -> Mapping[Address, Price]:
+        """Prices that are known within ``wait_s`` seconds; an absent token has none."""
+
+
+class Services(Protocol):
+    """What all contexts of one running gateway share."""
+
+    @property
+    def config(self) -> Deployment: ...
+
+    @property
+    def clock(self) -> Callable[[], float]: ...
+
+    @property
+    def networks(self) -> Networks: ...
+
+    @property
+    def session(self) -> aiohttp.ClientSession | None: ...
+
+    @property
+    def chains(self) -> Mapping[int, Chain]: ...
+
+    @property
+    def tokens(self) -> TokenReader: ...
+
+    @property
+    def prices(self) -> PriceReader: ...
+
+    def web3(self, chain: Chain) -> Any:
+        """An ``AsyncWeb3`` over a chain."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +213,11 @@ class Context:
     plugin: str
     settings: Mapping[str, Any]
     log: logging.Logger
-    runtime: Runtime = field(repr=False)
+    runtime: Services = field(repr=False)
     state: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
-    def config(self) -> Config:
+    def config(self) -> Deployment:
         """The deployment's configuration (secrets stay references)."""
         return self.runtime.config
 
@@ -85,30 +250,19 @@ class Context:
 
     async def token(self, chain_id: int, address: str) -> Token | None:
         """A token's facts (symbol, decimals) from the catalogs or the chain; None when it is no token."""
-        if self.runtime.find_token is None:
-            return None
-        found: Token | None = await self.runtime.find_token(chain_id, address)
-        return found
+        return await self.runtime.tokens.find(chain_id, address)
 
     async def listed_tokens(self, chain_id: int) -> Mapping[str, Token]:
         """Every token of a network that the deployment's catalogs list, by address; from memory."""
-        if self.runtime.list_tokens is None:
-            return {}
-        found: Mapping[str, Token] = await self.runtime.list_tokens(chain_id)
-        return found
+        return await self.runtime.tokens.listed(chain_id)
 
     async def prices(self, chain_id: int, addresses: Sequence[str]) -> Mapping[str, Price]:
         """USD prices of those of the tokens (``NATIVE`` too) that a price source of the deployment knows.
 
         Answers in a fraction of a second with what is there by then; absent means not known, never zero.
         """
-        if self.runtime.find_prices is None:
-            return {}
-        found: Mapping[str, Price] = await self.runtime.find_prices(chain_id, addresses)
-        return found
+        return await self.runtime.prices.get(chain_id, addresses, wait_s=PRICE_WAIT_S)
 
     def web3(self, network: Network | int) -> Any:
         """An ``AsyncWeb3`` on the same dispatch path, imported on first use (extra ``quoteway[web3]``)."""
-        from quoteway.evm.web3_bridge import async_web3
-
-        return async_web3(self.chain(network))
+        return self.runtime.web3(self.chain(network))

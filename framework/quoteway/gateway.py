@@ -10,30 +10,25 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from cachetools import TTLCache
-
-from quoteway import guard
 from quoteway.config import Config
-from quoteway.context import Runtime
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
-from quoteway.evm.chain import Chain
-from quoteway.evm.erc20 import token_facts
+from quoteway.evm.chain import RpcChain
 from quoteway.known_networks import known_networks
 from quoteway.lifespan import Lifespan
-from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
+from quoteway.models import Address, Capability
 from quoteway.networks import Network, Networks
 from quoteway.plugins import PluginEntry, Registry, State, networks_of
 from quoteway.prices import WAIT_S, PriceBook
-from quoteway.providers import Provider, RpcUpstream, TokenCatalog
+from quoteway.providers import RpcUpstream
+from quoteway.runtime import Runtime
 from quoteway.sealing import KeyRing, Sealer
 from quoteway.spine import Spine
+from quoteway.token_directory import TokenDirectory
 from quoteway.valuation import Valuation
 
 log = logging.getLogger("quoteway.gateway")
 
-TOKEN_CACHE_S = 300
 LOOK_AHEAD_S = 1.0
-PLUGIN_PRICE_WAIT_S = 0.25
 
 
 class Gateway:
@@ -57,17 +52,14 @@ class Gateway:
             self.registry.discover()
         for name, plugin in (plugins or {}).items():
             self.registry.add(name, plugin)
+        self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.prices = PriceBook(config, self.runtime, self.registry)
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
-        self._tokens: TTLCache[tuple[int, Address], Token] = TTLCache(10_000, TOKEN_CACHE_S)
-        self._listed: dict[tuple[str, int], tuple[str, Mapping[Address, Token]]] = {}
-        self.runtime.find_token = self.find_token
-        self.runtime.list_tokens = self.known_tokens
-        self.runtime.find_prices = partial(self.prices.get, wait_s=PLUGIN_PRICE_WAIT_S)
+        self.runtime.prices = self.prices
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -81,7 +73,7 @@ class Gateway:
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
-            self.runtime.chains[network.chain_id] = Chain(network, partial(self._forward, network))
+            self.runtime.chains[network.chain_id] = RpcChain(network, partial(self._forward, network))
         for capability in Capability:
             if capability is not Capability.RPC:
                 self.registry.collect(capability)
@@ -234,63 +226,6 @@ class Gateway:
             with contextlib.suppress(GatewayError):
                 await chain.head()
 
-    async def find_token(self, chain_id: int, address: Address) -> Token | None:
-        """A token's facts from the catalogs, else from the chain; None when the address is no ERC-20 token.
-
-        ``address`` must be EIP-55. Raises ``UpstreamError`` when nobody could be asked.
-        """
-        key = (chain_id, address)
-        known = self._tokens.get(key)  # asked once: between two looks it may expire
-        if known is not None:
-            return known
-        token = await self._look_up_token(chain_id, address)
-        if (
-            token is not None
-        ):  # an absence may end with the next block: catalogs remember it as long as they dare
-            self._tokens[key] = token
-        return token
-
-    async def known_tokens(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
-        """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""
-        listed: dict[Address, Token] = {}
-        asked = {address: self._tokens.get((chain_id, address)) for address in addresses}
-        met = {address: token for address, token in asked.items() if token is not None}
-        outcomes = await self.registry.competition.ask_all(
-            self.registry.enabled(Capability.TOKENS, chain_id),
-            lambda catalog: self._listed_by(cast(TokenCatalog, catalog), chain_id),
-            verb="list",
-        )
-        for outcome in outcomes:
-            for address, token in (outcome.value or {}).items():
-                listed.setdefault(address, token)
-        return {**met, **listed}
-
-    async def _listed_by(self, catalog: TokenCatalog, chain_id: int) -> Mapping[Address, Token]:
-        """One catalog's tokens by address, made again when it says that they have changed."""
-        key, revision = (catalog.id, chain_id), catalog.revision()
-        kept = self._listed.get(key)
-        if kept is not None and kept[0] == revision:
-            return kept[1]
-        listed: dict[Address, Token] = {}
-        profiles = tuple(await catalog.tokens(chain_id))
-        guard.check_form(catalog, profiles, tuple[TokenProfile, ...])
-        for profile in profiles:
-            for token in profile.contracts:
-                if token.chain_id == chain_id:
-                    listed.setdefault(token.address, token)
-        self._listed[key] = revision, listed
-        return listed
-
-    def remember_token(self, token: Token) -> None:
-        """Keeps facts read from the chain for those who ask for the token next."""
-        self._tokens.setdefault((token.chain_id, token.address), token)
-
-    def coin(self, chain_id: int) -> Token:
-        """The native coin of a network of this deployment."""
-        network = self.runtime.networks.by_chain_id(chain_id)
-        assert network is not None, f"chain {chain_id} is not served"
-        return Token(chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name)
-
     async def valuation(self, tokens: Iterable[tuple[int, Address]], *, wait_s: float = WAIT_S) -> Valuation:
         """The USD prices known of tokens (chain id, address) within ``wait_s`` seconds."""
         by_chain = _by_chain(tokens)
@@ -309,27 +244,6 @@ class Gateway:
         """Has prices looked up while something else is waited for."""
         for chain_id, addresses in _by_chain(tokens).items():
             self.prices.begin(chain_id, addresses)
-
-    async def _look_up_token(self, chain_id: int, address: Address) -> Token | None:
-        key = (chain_id, address)
-        network = self.runtime.networks.by_chain_id(chain_id)
-        if network is None:
-            return None
-        if address == NATIVE:
-            return self.coin(chain_id)
-
-        async def ask(catalog: Provider) -> Token | None:
-            token = await cast(TokenCatalog, catalog).token(chain_id, address)
-            guard.check_form(catalog, token, Token | None)
-            return token
-
-        catalogs = self.registry.enabled(Capability.TOKENS, chain_id)
-        for outcome in await self.registry.competition.ask_all(catalogs, ask, verb="token"):
-            found = outcome.value
-            if isinstance(found, Token) and (found.chain_id, found.address) == key:
-                return found
-        chain = self.runtime.chains[chain_id]
-        return await token_facts(chain, address)
 
 
 def _by_chain(tokens: Iterable[tuple[int, Address]]) -> dict[int, list[Address]]:

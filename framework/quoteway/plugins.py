@@ -22,7 +22,7 @@ import pluggy
 from quoteway import hookspecs
 from quoteway.competition import Competition
 from quoteway.config import Config
-from quoteway.context import Context, Runtime
+from quoteway.context import Context
 from quoteway.credentials import SecretField, missing_credentials
 from quoteway.errors import ConfigError
 from quoteway.models import Capability
@@ -38,6 +38,7 @@ from quoteway.providers import (
     TokenCatalog,
     VaultProvider,
 )
+from quoteway.runtime import Runtime
 
 if TYPE_CHECKING:
     from marshmallow import Schema

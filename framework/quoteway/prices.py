@@ -12,11 +12,11 @@ from typing import cast
 from cachetools import LRUCache
 
 from quoteway.config import Config
-from quoteway.context import Runtime
 from quoteway.errors import GatewayError
 from quoteway.models import NATIVE, Address, Block, Capability, Price
 from quoteway.plugins import Registry
 from quoteway.providers import PriceSource, Provider
+from quoteway.runtime import Runtime
 from quoteway.wellformed import flaw
 
 log = logging.getLogger("quoteway.prices")

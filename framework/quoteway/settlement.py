@@ -9,7 +9,7 @@ from typing import Any, Literal
 from quoteway.commitments import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
-from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulationUnsupported
+from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
 from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation import Transfer, trace_of
 
@@ -33,7 +33,7 @@ class Settlement:
 
 
 async def settlement(
-    chain: Chain,
+    chain: RpcChain,
     commitment: TransactionCommitment,
     transaction: Mapping[str, Any],
     receipt: Mapping[str, Any],
@@ -105,7 +105,7 @@ def _vs_quote(
 
 
 async def _native_transfers(
-    chain: Chain, transaction: Mapping[str, Any], number: int, index: int, logs: Sequence[Log]
+    chain: RpcChain, transaction: Mapping[str, Any], number: int, index: int, logs: Sequence[Log]
 ) -> list[Transfer] | None:
     """The native coins a transaction moved, from its replay; None when that is not the same run.
 

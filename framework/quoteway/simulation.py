@@ -17,8 +17,8 @@ from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import event_topic
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.assumed_balance import assume_balance
-from quoteway.evm.batch import Call, NativeBalance, Read, outputs, program
-from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulatedResult, SimulationUnsupported
+from quoteway.evm.batch import outputs, program
+from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
 from quoteway.models import (
     MAX_UINT256,
@@ -27,7 +27,10 @@ from quoteway.models import (
     AllowanceChange,
     AssetChange,
     Block,
+    Call,
+    NativeBalance,
     Preview,
+    Read,
     Simulation,
     Step,
 )
@@ -121,7 +124,7 @@ class Run:
 
 
 async def simulate(
-    chain: Chain,
+    chain: RpcChain,
     block: Block,
     sender: Address,
     stretches: Sequence[Stretch],
@@ -301,7 +304,7 @@ def _allowance_changes(
 
 
 async def _assume(
-    chain: Chain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
+    chain: RpcChain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
 ) -> tuple[dict[Address, dict[str, Any]], tuple[str, ...]] | None:
     """The overrides and their names; None when a balance cannot be assumed."""
     overrides: dict[Address, dict[str, Any]] = {}

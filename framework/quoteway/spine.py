@@ -19,7 +19,6 @@ from quoteway.commitments import TransactionCommitment, commitment_of
 from quoteway.competition import Outcome, attempts_of, best
 from quoteway.composition import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
 from quoteway.config import Config
-from quoteway.context import Runtime
 from quoteway.errors import (
     GatewayError,
     InvalidRequest,
@@ -29,7 +28,7 @@ from quoteway.errors import (
 )
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.models import (
     NATIVE,
     Action,
@@ -51,6 +50,7 @@ from quoteway.models import (
 )
 from quoteway.plugins import Registry, networks_of
 from quoteway.providers import Provider, SwapProvider
+from quoteway.runtime import Runtime
 from quoteway.sealing import Sealer, same_request
 from quoteway.simulation import Run, Stretch, simulate
 
@@ -204,7 +204,7 @@ class Spine:
         return best(await self._ask(candidates, request, timeout_s))
 
     async def _look_at_wallet_ahead(
-        self, chain: Chain, request: Request, candidates: Sequence[Provider]
+        self, chain: RpcChain, request: Request, candidates: Sequence[Provider]
     ) -> None:
         """Reads what quotes will show of the wallet while providers work, so that it costs no round of its
         own."""
@@ -229,7 +229,7 @@ class Spine:
         except (GatewayError, TimeoutError):
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
-    async def _wallet(self, chain: Chain, block: Block, sender: Address, quote: Quote) -> Wallet | None:
+    async def _wallet(self, chain: RpcChain, block: Block, sender: Address, quote: Quote) -> Wallet | None:
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == chain.network.chain_id]
         try:
             async with asyncio.timeout(self._config.quotes.competition_timeout_s):
@@ -365,7 +365,7 @@ class Spine:
             "The quote's provider could not build its transactions.", reason=outcome.reason, retryable=True
         )
 
-    async def _require_code(self, chain: Chain, parts: Iterable[_Part]) -> None:
+    async def _require_code(self, chain: RpcChain, parts: Iterable[_Part]) -> None:
         """A transaction to an address without code succeeds and does nothing with the caller's money: refuse
         it."""
         targets = {step.to: part.provider for part in parts for step in part.build.steps}
@@ -397,7 +397,7 @@ class Spine:
 
     async def _run(
         self,
-        chain: Chain,
+        chain: RpcChain,
         block: Block,
         sender: Address,
         parts: Sequence[_Part],
@@ -419,9 +419,7 @@ class Spine:
     async def _facts(self, chain_id: int, tokens: Iterable[Token]) -> dict[Address, Token]:
         """What the catalogs or the chain say of tokens, by address; absent where nobody does, as of a
         position, which is no ERC-20 token."""
-        find = self._runtime.find_token
-        if find is None:
-            return {}
+        find = self._runtime.tokens.find
         addresses = {token.address for token in tokens}
         found = await asyncio.gather(*(find(chain_id, one) for one in addresses), return_exceptions=True)
         return {fact.address: fact for fact in found if isinstance(fact, Token)}
@@ -438,7 +436,7 @@ class Spine:
 
     # --- small things -------------------------------------------------------------------------------------
 
-    def _chain(self, chain_id: int) -> Chain:
+    def _chain(self, chain_id: int) -> RpcChain:
         chain = self._runtime.chains.get(chain_id)
         if chain is None:
             raise ProviderUnavailable(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch, erc20, reverts
-from quoteway.evm.chain import Call, CallFailed, Chain, NativeBalance
+from quoteway.evm.chain import Call, CallFailed, NativeBalance, RpcChain
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import NATIVE
 from quoteway.networks import Network
@@ -70,7 +70,7 @@ async def make_chain():
     chains = []
 
     def make(node, **options):
-        chains.append(Chain(options.pop("network", DEVNET), node, **options))
+        chains.append(RpcChain(options.pop("network", DEVNET), node, **options))
         return chains[-1]
 
     yield make

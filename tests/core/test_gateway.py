@@ -109,16 +109,16 @@ class Lying(ListedTokens):
 async def test_a_catalog_that_fails_or_answers_for_another_token_leaves_it_to_the_next(make_gateway, answer):
     plugin = ToyPlugin([MemoryRpc({7}), Lying(answer), ListedTokens([USD])], networks=[SEVEN])
     gateway = await make_gateway({"toy": plugin}, quotes=QuotesConfig(competition_timeout_s=0.2))
-    assert await gateway.find_token(7, USD.address) == USD
+    assert await gateway.tokens.find(7, USD.address) == USD
 
 
 async def test_tokens_of_unknown_networks_are_none_and_the_coin_is_the_network_s(make_gateway):
     gateway = await make_gateway({"toy": ToyPlugin([MemoryRpc({7})], networks=[SEVEN])})
-    assert await gateway.find_token(8, USD.address) is None
-    coin = await gateway.find_token(7, NATIVE)
+    assert await gateway.tokens.find(8, USD.address) is None
+    coin = await gateway.tokens.find(7, NATIVE)
     assert (coin.symbol, coin.decimals, coin.is_native) == ("ETH", 18, True)
     with pytest.raises(UpstreamError):  # nobody lists it and the chain cannot be asked
-        await gateway.find_token(7, USD.address)
+        await gateway.tokens.find(7, USD.address)
 
 
 # --- networks -------------------------------------------------------------------------------------------
@@ -286,5 +286,5 @@ async def test_a_token_that_expires_while_it_is_looked_for_is_looked_up_again(ma
     gateway = await make_gateway({"toy": plugin})
     gateway._tokens = TTLCache(10, 10, timer=HurriedTimer())
     for _ in range(300):
-        assert await gateway.find_token(7, USD.address) == USD
-        assert await gateway.known_tokens(7, [USD.address]) == {USD.address: USD}
+        assert await gateway.tokens.find(7, USD.address) == USD
+        assert await gateway.tokens.listed(7, [USD.address]) == {USD.address: USD}

@@ -13,7 +13,7 @@ from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.chain import Chain, Log, SimulatedResult
+from quoteway.evm.chain import Log, RpcChain, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Preview, Step
 from quoteway.networks import Network
 from quoteway.simulation import Granted, Stretch, Transfer, gas_limit, simulate, trace_of
@@ -55,7 +55,7 @@ async def open_chain(devnet):
                 raise RpcError(error["code"], error["message"], error.get("data"))
             return answer["result"]
 
-        chains.append(Chain(Network("devnet", 31337, "Devnet"), forward))
+        chains.append(RpcChain(Network("devnet", 31337, "Devnet"), forward))
         return chains[-1]
 
     yield make

@@ -127,7 +127,7 @@ async def test_a_request_over_its_deadline_is_502(serve_app, make_config, toy_pl
     async def hang(*args):
         await asyncio.sleep(60)
 
-    api.gateway.find_token = hang
+    api.gateway.tokens.find = hang
     body = {"network": "devnet", "fromToken": "native", "toToken": toy_plugin.weth, "amount": "1"}
     answer = await api.post(PATH, {**body, "address": toy_plugin.weth})
     details = refused(answer, 502, "upstream_error", "provider_timeout")

@@ -9,14 +9,14 @@ from quoteway.errors import RpcError
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import layouts
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.models import Address, Block
 
 _MAX_CANDIDATES = 16
 
 
 async def assume_balance(
-    chain: Chain, token: Address, account: Address, amount: int, block: Block
+    chain: RpcChain, token: Address, account: Address, amount: int, block: Block
 ) -> dict[Address, dict[str, Any]] | None:
     """A state override that gives ``account`` at least ``amount`` of ``token``; None when none was found.
 
@@ -41,7 +41,7 @@ async def assume_balance(
 
 
 async def _candidates(
-    chain: Chain, token: Address, account: Address, block: Block
+    chain: RpcChain, token: Address, account: Address, block: Block
 ) -> list[tuple[Address, str]]:
     call = {"from": account, "to": token, "data": "0x" + erc20.BALANCE_OF.encode([account]).hex()}
     try:
@@ -56,7 +56,7 @@ async def _candidates(
 
 
 async def _balance(
-    chain: Chain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
+    chain: RpcChain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
 ) -> int | None:
     try:
         data = erc20.BALANCE_OF.encode([account])
@@ -69,7 +69,7 @@ def _override(contract: Address, slot: str, amount: int) -> dict[Address, dict[s
     return {contract: {"stateDiff": {slot: "0x" + amount.to_bytes(32, "big").hex()}}}
 
 
-def _remember(chain: Chain, token: Address, account: Address, contract: Address, slot: str) -> None:
+def _remember(chain: RpcChain, token: Address, account: Address, contract: Address, slot: str) -> None:
     """Keeps the layout when it is a common one; others are looked for again for each account."""
     for layout in layouts(contract):
         if layout.of(account) == slot.lower():

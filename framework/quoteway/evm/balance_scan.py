@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from quoteway.context import Chain
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm.address import address_bytes
-from quoteway.evm.chain import Chain
 from quoteway.models import Address, Block
 
 TOKENS_PER_CALL = 700

@@ -10,43 +10,14 @@ that returns a megabyte makes the whole call fail.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from quoteway.evm.address import address_bytes
-from quoteway.models import Address
+from quoteway.models import Address, Call, CallFailed, NativeBalance, Read
 
 # A deployed program is what a call without `to` returns: EIP-170 limits it, EIP-3860 the code that makes it.
 _MAX_OUTPUT_BYTES = 24_576
 _MAX_CODE_BYTES = 49_152
 _OK = 1 << 255
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A read-only call. At most ``gas`` is spent on it and at most ``max_output`` bytes come back."""
-
-    to: Address
-    data: bytes
-    gas: int = 500_000
-    max_output: int = 352
-
-
-@dataclass(frozen=True, slots=True)
-class NativeBalance:
-    """A read of an account's native balance, whose output is one 32-byte word."""
-
-    account: Address
-
-
-Read = Call | NativeBalance
-
-
-@dataclass(frozen=True, slots=True)
-class CallFailed:
-    """One call of a batch that reverted, ran out of its gas, or returned more than ``max_output`` bytes."""
-
-    output: bytes
-    too_long: bool = False
 
 
 def split(reads: Sequence[Read]) -> Iterator[Sequence[Read]]:

@@ -7,7 +7,6 @@ import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from cachetools import LRUCache
@@ -16,19 +15,31 @@ from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.batch import Call, CallFailed, NativeBalance, Read
 from quoteway.evm.head import HeadTracker
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import Address, Block
+from quoteway.models import (
+    Address,
+    At,
+    Block,
+    Call,
+    CallFailed,
+    Log,
+    NativeBalance,
+    Overrides,
+    Read,
+    SimulatedCall,
+    SimulatedResult,
+    SimulationUnsupported,
+)
 from quoteway.networks import Network
 
 __all__ = [
     "Call",
     "CallFailed",
-    "Chain",
     "Log",
     "NativeBalance",
     "Overrides",
+    "RpcChain",
     "SimulatedCall",
     "SimulatedResult",
     "SimulationUnsupported",
@@ -36,12 +47,6 @@ __all__ = [
 
 Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 """``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
-
-Overrides: TypeAlias = Mapping[Address, Mapping[str, Any]]
-"""A JSON-RPC state override set: address -> ``balance``, ``code``, ``stateDiff``..., all in hex."""
-
-At: TypeAlias = Block | Literal["latest"]
-"""Where to read: pinned to a block, or wherever the node's newest one is."""
 
 # What nodes answer to a parameter they do not understand: a block given by hash, to those that predate
 # EIP-1898.
@@ -54,52 +59,7 @@ _MOST = 253_402_300_800
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedCall:
-    """One transaction of a simulation. ``gas`` None: as much as the block has left."""
-
-    sender: Address
-    to: Address
-    data: bytes = b""
-    value: int = 0
-    gas: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """An event. ``topics`` are 0x hex; the first is the event's signature hash."""
-
-    address: Address
-    topics: tuple[str, ...]
-    data: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedResult:
-    """What one transaction of a simulation did.
-
-    ``gas_used`` is after refunds, as in a receipt; ``peak_gas`` is before them where the node tells.
-    ``output`` is what the call returned, or its revert data. ``error`` is the node's error code when
-    ``ok`` is False.
-    """
-
-    ok: bool
-    gas_used: int
-    output: bytes
-    logs: tuple[Log, ...] = ()
-    error: int | None = None
-    peak_gas: int | None = None
-
-
-class SimulationUnsupported(Exception):  # noqa: N818 - a fact about the node, not a failure
-    """The node does not offer ``eth_simulateV1``. ``reason`` is a word for ``Simulation.skip_reason``."""
-
-    def __init__(self, reason: str = "node_has_no_simulation") -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class Chain:
+class RpcChain:
     """One chain, read through ``forward``.
 
     ``requests`` counts the JSON-RPC requests sent. Results may be shared between callers: do not change

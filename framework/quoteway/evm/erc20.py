@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quoteway.context import Chain
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
-from quoteway.evm.chain import At, Call, Chain, NativeBalance, SimulatedCall, SimulationUnsupported
-from quoteway.models import NATIVE, Address, Block, Token
+from quoteway.models import (
+    NATIVE,
+    Address,
+    At,
+    Block,
+    Call,
+    NativeBalance,
+    SimulatedCall,
+    SimulationUnsupported,
+    Token,
+)
 
 APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")

@@ -29,7 +29,7 @@ async def quote(
     valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
     return rendering.quote(
         answer.sealed,
-        valuation.quote(answer.quote, gateway.coin(request.chain_id)),
+        valuation.quote(answer.quote, gateway.tokens.coin(request.chain_id)),
         answer.approvals,
         answer.issues,
         answer.attempts,

@@ -134,7 +134,7 @@ async def list_balances(call: Call) -> dict[str, Any]:
         text = f"times {len(networks)} networks is over {MAX_TOKENS}: name a network or fewer tokens"
         raise invalid([FieldError("tokens", Reason.OUT_OF_RANGE, text)])
     chain_ids = [network.chain_id for network in networks]
-    known = (call.gateway.known_tokens(chain_id, asked or ()) for chain_id in chain_ids)
+    known = (call.gateway.tokens.listed(chain_id, asked or ()) for chain_id in chain_ids)
     facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
     shares = fair_shares(
         {chain_id: len(facts[chain_id]) if asked is None else len(asked) for chain_id in facts}
@@ -189,7 +189,7 @@ async def _of_network(
     tokens = [token for token in (facts if asked is None else asked) if token != NATIVE]
     holdings = await read_holdings(chain, wallet, tokens[:share], facts)
     for token in holdings.found:
-        gateway.remember_token(token)
+        gateway.tokens.remember(token)
     return _OfNetwork(holdings, len(tokens) > share)
 
 
@@ -227,7 +227,7 @@ async def _rendered(
     shown: list[Holding] = []
     for chain_id, found in held.items():
         if with_native:
-            shown.append(Holding(call.gateway.coin(chain_id), found.holdings.native))
+            shown.append(Holding(call.gateway.tokens.coin(chain_id), found.holdings.native))
         shown += [row for row in found.holdings.tokens if explicit is not None or row.amount]
     valuable = {(row.token.chain_id, row.token.address) for row in shown if row.amount}
     valuation = await call.gateway.valuation(valuable, wait_s=VALUES_WAIT_S)

@@ -11,7 +11,7 @@ from typing import Any
 from quoteway.commitments import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm.address import checksum, keccak256
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.web.schema import invalid
 
 _MEMBER = "signedPayload"
@@ -123,7 +123,7 @@ def _legacy(raw: bytes) -> SignedTransaction:
     )
 
 
-async def recover_sender(chain: Chain, transaction: SignedTransaction) -> str:
+async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str:
     """Who signed, by the chain's own ``ecrecover`` (precompile 1).
 
     Raises ``InvalidRequest`` when nobody can have, and ``UpstreamError`` when no node answers.

@@ -126,8 +126,8 @@ async def transfer_request(call: Call, origin: Network, target: Network) -> Swap
     """The request with its tokens' facts. Raises ``InvalidRequest`` naming every address that is no token."""
     body = call.body
     sold, bought, _ = await asyncio.gather(
-        call.gateway.find_token(origin.chain_id, body["from_token"]),
-        call.gateway.find_token(target.chain_id, body["to_token"]),
+        call.gateway.tokens.find(origin.chain_id, body["from_token"]),
+        call.gateway.tokens.find(target.chain_id, body["to_token"]),
         call.gateway.look_ahead(origin.chain_id),
     )
     refused = [

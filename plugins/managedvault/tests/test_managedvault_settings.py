@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from quoteway import ConfigError, Context, Network, Networks
 from quoteway.config import Config
-from quoteway.context import Runtime
+from quoteway.runtime import Runtime
 from quoteway_managedvault.deployments import deployments_of
 from quoteway_managedvault.settings import ManagedVaultSettings
 

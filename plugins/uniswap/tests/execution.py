@@ -11,11 +11,11 @@ from typing import Any
 import aiohttp
 from quoteway import NATIVE, Build, Capability, Context, Quote, SealedQuote, SwapRequest, Token
 from quoteway.config import Config
-from quoteway.context import Runtime
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.networks import Networks
+from quoteway.runtime import NoTokens, Runtime
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.networks import devnet_networks
@@ -69,11 +69,11 @@ class Desk:
 
     async def __aenter__(self) -> Desk:
         self.session = aiohttp.ClientSession()
-        self.chain = Chain(self.network, self._forward)
+        self.chain = RpcChain(self.network, self._forward)
         runtime = Runtime(Config())
         runtime.networks = Networks([self.network])
         runtime.chains = {self.network.chain_id: self.chain}
-        runtime.find_token = self._find_token
+        runtime.tokens = DeskTokens(self)
         self.context = Context("uniswap", self.settings, logging.getLogger("uniswap"), runtime)
         self.provider = UniswapProvider(self.context)
         self.rpc("evm_setAutomine", False)
@@ -93,9 +93,6 @@ class Desk:
             error = answer["error"]
             raise RpcError(error["code"], error["message"], error.get("data"))
         return answer["result"]
-
-    async def _find_token(self, chain_id: int, address: str) -> Token | None:
-        return next((token for token in self.tokens.values() if token.address == address), None)
 
     def request(self, token_in: str, token_out: str, amount_in: int, **changes: Any) -> SwapRequest:
         """A request by token symbols; ``ETH`` is the native coin."""
@@ -213,3 +210,13 @@ class Desk:
         if token == NATIVE:
             return "eth_getBalance", [owner, "latest"]
         return "eth_call", [{"to": token, "data": "0x" + BALANCE_OF.encode([owner]).hex()}, "latest"]
+
+
+class DeskTokens(NoTokens):
+    """The token reader over the tokens of a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def find(self, chain_id: int, address: str) -> Token | None:
+        return next((token for token in self._desk.tokens.values() if token.address == address), None)

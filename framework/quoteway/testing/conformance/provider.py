@@ -14,7 +14,7 @@ from quoteway.evm.address import checksum
 from quoteway.plugins import PROVIDER_ID
 
 if TYPE_CHECKING:
-    from quoteway.evm.chain import Chain
+    from quoteway.evm.chain import RpcChain
     from quoteway.gateway import Gateway
 
 MAX_BLOCK_S = 0.05
@@ -146,7 +146,7 @@ class _forwarding:  # noqa: N801 - reads as the context manager that it is
     """Every chain of the gateway dispatches through ``forward`` inside; heads are read anew."""
 
     def __init__(self, gateway: Gateway, forward: Any) -> None:
-        self._chains: list[Chain] = list(gateway.runtime.chains.values())
+        self._chains: list[RpcChain] = list(gateway.runtime.chains.values())
         self._forward = forward
         self._honest: list[Any] = []
 

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from quoteway import Context, GatewayError, Reason, UpstreamError
-from quoteway.evm.chain import Chain
+from quoteway import Chain, Context, GatewayError, Reason, UpstreamError
 
 from quoteway_across.deployments import Deployment
 from quoteway_across.spoke_pool import (

@@ -14,6 +14,7 @@ from quoteway import (
     Block,
     BridgeRoute,
     Build,
+    Chain,
     Context,
     Fee,
     FieldError,
@@ -30,7 +31,6 @@ from quoteway import (
     Token,
     UpstreamError,
 )
-from quoteway.evm.chain import Chain
 from quoteway.evm.units import readable_units
 from yarl import URL
 

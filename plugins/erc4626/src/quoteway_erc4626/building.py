@@ -8,6 +8,7 @@ from typing import Any
 
 from quoteway import (
     Build,
+    Chain,
     Leg,
     Notice,
     Preview,
@@ -18,7 +19,6 @@ from quoteway import (
     UpstreamError,
     VaultRequest,
 )
-from quoteway.evm.chain import Chain
 from quoteway.evm.units import format_units
 
 from quoteway_erc4626.facts import VaultFacts

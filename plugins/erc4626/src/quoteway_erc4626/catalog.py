@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from cachetools import LRUCache
-from quoteway import MAX_UINT256, Address, Context, GatewayError, Leg, Notice, Position, Vault
+from quoteway import MAX_UINT256, Address, Chain, Context, GatewayError, Leg, Notice, Position, Vault
 from quoteway.evm import erc20
-from quoteway.evm.chain import Chain
 
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.history import History

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 
 from cachetools import LRUCache
-from quoteway import Block, RpcError, UpstreamError
+from quoteway import Block, Chain, RpcError, UpstreamError
 from quoteway.evm import erc20
-from quoteway.evm.chain import Call, Chain
+from quoteway.evm.chain import Call
 
 _BLOCKS_KEPT = 16_384
 _AT_ONCE = 8

@@ -8,6 +8,7 @@ from typing import Any
 from quoteway import (
     MAX_UINT256,
     Block,
+    Chain,
     Fee,
     InvalidRequest,
     Issue,
@@ -19,7 +20,6 @@ from quoteway import (
     VaultRequest,
 )
 from quoteway.evm import erc20
-from quoteway.evm.chain import Chain
 
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.interface import Operation

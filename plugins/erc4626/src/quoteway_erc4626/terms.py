@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quoteway import MAX_UINT256, Address, Block, Reason, UpstreamError
+from quoteway import MAX_UINT256, Address, Block, Chain, Reason, UpstreamError
 from quoteway.evm import erc20
-from quoteway.evm.chain import Call, CallFailed, Chain
+from quoteway.evm.chain import Call, CallFailed
 from quoteway.evm.reverts import revert_reason
 from quoteway.evm.units import format_units
 

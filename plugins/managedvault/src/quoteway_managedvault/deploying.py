@@ -10,6 +10,7 @@ from quoteway import (
     Address,
     Block,
     Build,
+    Chain,
     DeployRequest,
     Quote,
     Reason,
@@ -19,7 +20,6 @@ from quoteway import (
     UpstreamError,
 )
 from quoteway.evm.address import address_bytes, create2_address, keccak256
-from quoteway.evm.chain import Chain
 from quoteway.evm.reverts import revert_data, revert_reason
 from quoteway_erc4626.facts import VaultBook
 from quoteway_erc4626.orders import refused

@@ -14,6 +14,7 @@ from quoteway import (
     Address,
     Block,
     Build,
+    Chain,
     FieldError,
     InvalidRequest,
     Quote,
@@ -26,7 +27,7 @@ from quoteway import (
 )
 from quoteway.evm.abi import Function, function
 from quoteway.evm.address import checksum, parse_address
-from quoteway.evm.chain import Call, Chain
+from quoteway.evm.chain import Call
 from quoteway.evm.erc20 import word
 from quoteway.evm.reverts import revert_data, revert_reason
 from quoteway.evm.units import format_units

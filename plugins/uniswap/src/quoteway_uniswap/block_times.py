@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cachetools import LRUCache
-from quoteway import Block
-from quoteway.evm.chain import Chain
+from quoteway import Block, Chain
 
 _REMEMBERED = 4_096
 

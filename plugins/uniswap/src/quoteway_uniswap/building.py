@@ -13,6 +13,7 @@ from quoteway import (
     NATIVE,
     Block,
     Build,
+    Chain,
     Context,
     Leg,
     SealedQuote,
@@ -22,7 +23,6 @@ from quoteway import (
     Token,
 )
 from quoteway.evm import permit2
-from quoteway.evm.chain import Chain
 from quoteway.evm.units import readable_units
 
 from quoteway_uniswap.deployments import Deployment

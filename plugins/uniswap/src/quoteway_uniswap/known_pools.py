@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from quoteway import NATIVE, Address, Context, Token
+from quoteway import NATIVE, Address, Chain, Context, Token
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
-from quoteway.evm.chain import Call, Chain
+from quoteway.evm.chain import Call
 
 from quoteway_uniswap.candidates import (
     PoolRef,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from quoteway import NATIVE, Address, Block, Reason, UpstreamError
+from quoteway import NATIVE, Address, Block, Chain, Reason, UpstreamError
 from quoteway.evm.abi import Function, function
 from quoteway.evm.address import address_bytes, checksum, keccak256
-from quoteway.evm.chain import Call, CallFailed, Chain
+from quoteway.evm.chain import Call, CallFailed
 from quoteway.evm.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from quoteway_amm import (
     amounts_for_liquidity,

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quoteway import Address, Reason, UpstreamError
+from quoteway import Address, Chain, Reason, UpstreamError
 from quoteway.evm.address import checksum
-from quoteway.evm.chain import Chain
 
 MOST_REQUESTS = 256
 SPAN_BLOCKS = 10_000

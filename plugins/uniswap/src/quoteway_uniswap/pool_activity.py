@@ -10,9 +10,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from quoteway import Block, GatewayError, Reason, UpstreamError
+from quoteway import Block, Chain, GatewayError, Reason, UpstreamError
 from quoteway.evm.abi import event_topic, function
-from quoteway.evm.chain import Chain
 from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fees_of_swap, tick_at_sqrt_ratio
 
 from quoteway_uniswap.known_pools import KnownPool

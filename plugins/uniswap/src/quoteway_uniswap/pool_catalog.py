@@ -7,8 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from cachetools import TTLCache
-from quoteway import Address, Block, Context, GatewayError, Pool
-from quoteway.evm.chain import Chain
+from quoteway import Address, Block, Chain, Context, GatewayError, Pool
 from quoteway.evm.single_flight import SingleFlight
 
 from quoteway_uniswap.candidates import sorted_pair

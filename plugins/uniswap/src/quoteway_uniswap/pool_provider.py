@@ -12,6 +12,7 @@ from quoteway import (
     Address,
     Block,
     Build,
+    Chain,
     Context,
     GatewayError,
     InvalidRequest,
@@ -29,7 +30,6 @@ from quoteway import (
     UpstreamError,
 )
 from quoteway.evm import permit2
-from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import BALANCE_OF
 from quoteway.evm.units import format_units
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway import Block, Context, GatewayError, Series
-from quoteway.evm.chain import Chain
+from quoteway import Block, Chain, Context, GatewayError, Series
 
 from quoteway_uniswap.block_times import BlockTimes
 from quoteway_uniswap.known_pools import KnownPool

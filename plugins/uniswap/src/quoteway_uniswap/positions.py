@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
-from quoteway import Address, Block, Context, Leg, Position
+from quoteway import Address, Block, Chain, Context, Leg, Position
 from quoteway.evm.abi import event_topic, function
-from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import BALANCE_OF
 from quoteway_amm import v2_amounts_burned
 

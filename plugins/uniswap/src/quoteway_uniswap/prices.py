@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
-from quoteway import NATIVE, Address, Block, Context, GatewayError, Price, PriceSource
-from quoteway.evm.chain import Chain
+from quoteway import NATIVE, Address, Block, Chain, Context, GatewayError, Price, PriceSource
 from quoteway.evm.single_flight import SingleFlight
 from quoteway_amm import BandExceeded, ConcentratedPool, Pool, V2Pool, swap_exact_in
 

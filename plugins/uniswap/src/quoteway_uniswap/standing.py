@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from cachetools import TTLCache
+from quoteway import Chain
 from quoteway.evm.abi import function
-from quoteway.evm.chain import Call, Chain
+from quoteway.evm.chain import Call
 
 from quoteway_uniswap.candidates import PoolRef, v4_pool_slot
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
-from quoteway import Block, Reason, UpstreamError
-from quoteway.evm.chain import Chain
+from quoteway import Block, Chain, Reason, UpstreamError
 from quoteway.evm.single_flight import SingleFlight
 from quoteway_amm import BandExceeded, ConcentratedPool, Pool
 

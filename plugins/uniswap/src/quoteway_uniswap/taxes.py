@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cachetools import TTLCache
-from quoteway import NATIVE, Address, Block, GatewayError, InvalidRequest, Reason, Token
+from quoteway import NATIVE, Address, Block, Chain, GatewayError, InvalidRequest, Reason, Token
 from quoteway.evm.abi import event_topic
 from quoteway.evm.address import checksum
-from quoteway.evm.chain import Chain, SimulatedCall, SimulatedResult, SimulationUnsupported
+from quoteway.evm.chain import SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.erc20 import BALANCE_OF, TRANSFER
 
 from quoteway_uniswap.candidates import pools_of_pair, sorted_pair

@@ -1,0 +1,214 @@
+"""What providers build from a quote, and the action that the core makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from quoteway.models.allowances import Approval, Spend
+from quoteway.models.capability import Capability
+from quoteway.models.legs import Leg
+from quoteway.models.notices import Issue, Notice
+from quoteway.models.tokens import Address, Block, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One decoded argument. ``value`` is int, str (0x hex for bytes), bool, or nested lists of these."""
+
+    name: str
+    type: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedCall:
+    """A call in words: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
+
+    ``inner`` lists calls packed inside (router commands), for display. ``opaque``: calldata that an upstream
+    made and nobody here vouches for. Its signature is the bare selector in 0x hex and its one argument the
+    bytes that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole,
+    which must encode to the same bytes. The guard lets such a call pass only on what its run does.
+    """
+
+    signature: str
+    args: tuple[Argument, ...]
+    inner: tuple[DecodedCall, ...] = ()
+    opaque: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One unsigned transaction with what a person and a program need to check it.
+
+    ``decoded`` must re-encode to ``data`` byte for byte (the guard compares). ``intent`` is one sentence for
+    the signer.
+    """
+
+    kind: str
+    to: Address
+    data: bytes
+    value: int
+    chain_id: int
+    decoded: DecodedCall
+    description: str
+    intent: str
+    target_label: str | None = None
+    approval: Approval | None = None
+    gas_limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureRequest:
+    """EIP-712 data to sign. The signature (65 bytes, r ‖ s ‖ v) replaces ``length`` bytes at ``offset`` in
+    the calldata of the provider's step ``step`` (index among the provider's own steps; the core moves it past
+    the approvals)."""
+
+    kind: str
+    typed_data: Mapping[str, Json]
+    step: int
+    offset: int
+    length: int = 65
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A call whose answer (one word) is what ``account`` will pay or get of ``token``, as the contract says.
+
+    It is made in the simulated run just before the transactions, on the same state and at the same time; the
+    guard refuses a run that does worse (ERC-4626 ``previewDeposit`` and its kin).
+    """
+
+    account: Address
+    token: Address
+    to: Address
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where the calldata of the provider's step ``step`` says what arrives on another chain.
+
+    Each member is a path into the step's decoded arguments: the argument's index, then the index of each
+    struct member or array item below it; of an opaque call, into its reading. The paths are the provider's
+    own knowledge of the function, never an upstream's word; the guard compares what stands there with the
+    sealed quote. ``refund`` is where the account stands that is paid back if nothing arrives; None: the
+    function names none.
+    """
+
+    step: int
+    chain_id: tuple[int, ...]
+    recipient: tuple[int, ...]
+    token: tuple[int, ...]
+    amount_min: tuple[int, ...]
+    refund: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a provider answers to a sealed quote: its own transactions in order, without approvals.
+
+    ``inputs`` and ``outputs`` restate the quote; the minimum of an output may not be below the sealed one.
+    ``previews`` let the guard hold the run against the contract's own word; ``arrivals``, one for each output
+    on another chain in their order, let it hold the calldata against what no run can show.
+    """
+
+    steps: tuple[Step, ...]
+    spends: tuple[Spend, ...]
+    inputs: tuple[Leg, ...]
+    outputs: tuple[Leg, ...]
+    deadline: int | None = None
+    signatures: tuple[SignatureRequest, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+    details: Mapping[str, Json] = field(default_factory=dict)
+    previews: tuple[Preview, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AssetChange:
+    """What an account gained (positive) or lost (negative) of a token in a simulation, base units."""
+
+    account: Address
+    token: Address
+    delta: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllowanceChange:
+    """An ERC-20 allowance before and after a simulation, base units."""
+
+    owner: Address
+    token: Address
+    spender: Address
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """The ordered run of an action on the chain's state at ``block``.
+
+    ``gas_used`` has one entry per transaction. ``assumptions`` name what was overridden to run it at all
+    (``balance:<token>``, ``native_balance``, ``permit2_signature``). ``skip_reason`` says why status is
+    ``skipped``.
+    """
+
+    status: Literal["success", "reverted", "skipped"]
+    block: Block | None
+    gas_used: tuple[int, ...] = ()
+    asset_changes: tuple[AssetChange, ...] = ()
+    allowance_changes: tuple[AllowanceChange, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    revert_reason: str | None = None
+    reverted_step: int | None = None
+    skip_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPart:
+    """One provider's part of an action: its next ``steps`` transactions, approvals included."""
+
+    capability: Capability
+    provider: str
+    inputs: tuple[Leg, ...]
+    outputs: tuple[Leg, ...]
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A built, guarded and simulated quote: what the caller signs, in order.
+
+    ``parts`` has one entry for each provider that took part, and together they have every step.
+    """
+
+    capability: Capability
+    provider: str
+    chain_id: int
+    sender: Address
+    steps: tuple[Step, ...]
+    signatures: tuple[SignatureRequest, ...]
+    inputs: tuple[Leg, ...]
+    outputs: tuple[Leg, ...]
+    parts: tuple[ActionPart, ...]
+    simulation: Simulation
+    created_at: int
+    expires_at: int
+    block: Block
+    deadline: int | None = None
+    quote_token: str | None = None
+    issues: tuple[Issue, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+    details: Mapping[str, Json] = field(default_factory=dict)
+
+    def part_of(self, index: int) -> tuple[ActionPart, bool]:
+        """The part that a step belongs to, and whether the step is the last of it."""
+        left = index
+        for part in self.parts:
+            if left < part.steps:
+                return part, left == part.steps - 1
+            left -= part.steps
+        raise IndexError(index)

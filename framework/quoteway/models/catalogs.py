@@ -1,0 +1,99 @@
+"""What providers list: pools, vaults, a wallet's positions in them, bridge routes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from quoteway.models.legs import Leg
+from quoteway.models.notices import Notice
+from quoteway.models.tokens import Address, Block, Token
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One pool of the catalog. ``id`` is ``{chainId}:{address}`` or, for v4, ``{chainId}:{bytes32}``."""
+
+    id: str
+    network: str
+    chain_id: int
+    protocol: str
+    kind: str
+    address: str
+    tokens: tuple[Token, ...]
+    actions: tuple[str, ...]
+    source: str
+    updated_at: int
+    fee_bps: float | None = None
+    tvl_usd: float | None = None
+    apr: float | None = None
+    volume_24h_usd: float | None = None
+    fees_24h_usd: float | None = None
+    hooks: Address | None = None
+    preview: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """One vault; ``total_assets`` in base units of its asset.
+
+    ``listed`` False: not of the provider's catalog, found on the chain when asked for by id.
+    """
+
+    id: str
+    network: str
+    chain_id: int
+    address: Address
+    name: str
+    protocol: str
+    strategy: str
+    asset: Token
+    share: Token
+    actions: tuple[str, ...]
+    source: str
+    updated_at: int
+    status: Literal["active", "paused", "retired"] = "active"
+    apy: float | None = None
+    total_assets: int | None = None
+    tvl_usd: float | None = None
+    risk_score: float | None = None
+    fees_bps: Mapping[str, int | None] = field(default_factory=dict)
+    caps: Mapping[str, int | None] | None = None
+    is_transactional: bool = True
+    preview: bool = False
+    listed: bool = True
+    warnings: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What a wallet holds in a pool: fungible shares or an NFT."""
+
+    position_id: str
+    pool_id: str
+    owner: Address
+    kind: Literal["fungible", "nft"]
+    liquidity: int
+    amounts: tuple[Leg, ...]
+    uncollected_fees: tuple[Leg, ...]
+    block: Block
+    share: float | None = None
+    tick_range: tuple[int, int] | None = None
+    in_range: bool | None = None
+    value_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeRoute:
+    """A pair of tokens on two chains that a bridge serves."""
+
+    from_chain_id: int
+    to_chain_id: int
+    from_token: Token
+    to_token: Token
+    bridge: str
+    enabled: bool
+    min_amount: int | None = None
+    max_amount: int | None = None
+    estimated_seconds: int | None = None

@@ -1,0 +1,88 @@
+"""What is read from a chain, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from quoteway.models.tokens import Address, Block
+
+At: TypeAlias = Block | Literal["latest"]
+"""Where to read: pinned to a block, or wherever the node's newest one is."""
+
+Overrides: TypeAlias = Mapping[Address, Mapping[str, Any]]
+"""A JSON-RPC state override set: address -> ``balance``, ``code``, ``stateDiff``..., all in hex."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A read-only call. At most ``gas`` is spent on it and at most ``max_output`` bytes come back."""
+
+    to: Address
+    data: bytes
+    gas: int = 500_000
+    max_output: int = 352
+
+
+@dataclass(frozen=True, slots=True)
+class NativeBalance:
+    """A read of an account's native balance, whose output is one 32-byte word."""
+
+    account: Address
+
+
+Read = Call | NativeBalance
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailed:
+    """One call of a batch that reverted, ran out of its gas, or returned more than ``max_output`` bytes."""
+
+    output: bytes
+    too_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCall:
+    """One transaction of a simulation. ``gas`` None: as much as the block has left."""
+
+    sender: Address
+    to: Address
+    data: bytes = b""
+    value: int = 0
+    gas: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """An event. ``topics`` are 0x hex; the first is the event's signature hash."""
+
+    address: Address
+    topics: tuple[str, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedResult:
+    """What one transaction of a simulation did.
+
+    ``gas_used`` is after refunds, as in a receipt; ``peak_gas`` is before them where the node tells.
+    ``output`` is what the call returned, or its revert data. ``error`` is the node's error code when
+    ``ok`` is False.
+    """
+
+    ok: bool
+    gas_used: int
+    output: bytes
+    logs: tuple[Log, ...] = ()
+    error: int | None = None
+    peak_gas: int | None = None
+
+
+class SimulationUnsupported(Exception):  # noqa: N818 - a fact about the node, not a failure
+    """The node does not offer ``eth_simulateV1``. ``reason`` is a word for ``Simulation.skip_reason``."""
+
+    def __init__(self, reason: str = "node_has_no_simulation") -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -1,0 +1,89 @@
+"""Tokens: what they are, what they are worth, and the amounts of them that move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+NATIVE = "0x0000000000000000000000000000000000000000"
+
+
+MAX_UINT256 = (1 << 256) - 1
+
+
+Address: TypeAlias = str
+
+
+Json: TypeAlias = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The block every number of one answer was read at."""
+
+    number: int
+    hash: str
+    timestamp: int
+    base_fee_wei: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An ERC-20 token or, at ``NATIVE``, the chain's own coin. Unknown facts are None, never guessed."""
+
+    chain_id: int
+    address: Address
+    decimals: int
+    symbol: str | None = None
+    name: str | None = None
+    logo_uri: str | None = None
+    price_usd: float | None = None
+
+    @property
+    def is_native(self) -> bool:
+        return self.address == NATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one whole token is worth in US dollars, read at ``block``.
+
+    ``usd`` None: the source knows the token and gives no price (too little depth). ``confidence`` is between
+    0 and 1, by the source's own measure; None when it has none.
+    """
+
+    usd: float | None
+    source: str
+    block: Block
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenProfile:
+    """The token-by-id profile of the contract. ``id`` is a short slug; unknown members are None."""
+
+    id: str
+    name: str
+    symbol: str
+    updated_at: int
+    contracts: tuple[Token, ...]
+    ucid: str | None = None
+    description: str | None = None
+    issuer: str | None = None
+    logo_uri: str | None = None
+    website: str | None = None
+    whitepaper: str | None = None
+    rank: int | None = None
+    holders: int | None = None
+    price_usd: float | None = None
+    price_change_24h_pct: float | None = None
+    market_cap_usd: float | None = None
+    fdv_usd: float | None = None
+    volume_24h_usd: float | None = None
+    circulating_supply: str | None = None
+    total_supply: str | None = None
+    max_supply: str | None = None
+    audit_score: float | None = None
+    tags: tuple[str, ...] = ()
+    socials: tuple[tuple[str, str], ...] = ()
+    listed: bool = True

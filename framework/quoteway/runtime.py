@@ -1,0 +1,54 @@
+"""What the parts of one running gateway share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from quoteway.config import Config
+from quoteway.context import Chain, PriceReader, TokenReader
+from quoteway.evm.chain import RpcChain
+from quoteway.models import Address, Price, Token
+from quoteway.networks import Networks
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+class NoTokens:
+    """The token reader before the catalogs are collected."""
+
+    async def find(self, chain_id: int, address: Address) -> Token | None:
+        return None
+
+    async def listed(self, chain_id: int) -> Mapping[Address, Token]:
+        return {}
+
+
+class NoPrices:
+    """The price reader before the price sources are collected."""
+
+    async def get(
+        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = 0
+    ) -> Mapping[Address, Price]:
+        return {}
+
+
+class Runtime:
+    """Owned by ``quoteway.gateway.Gateway``, which fills it as it starts; plugins see it as ``Services``."""
+
+    def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
+        self.config = config
+        self.clock = clock
+        self.networks = Networks()
+        self.session: aiohttp.ClientSession | None = None
+        self.chains: dict[int, RpcChain] = {}
+        self.tokens: TokenReader = NoTokens()
+        self.prices: PriceReader = NoPrices()
+
+    def web3(self, chain: Chain) -> Any:
+        """An ``AsyncWeb3`` over a chain; web3 is imported at the first call."""
+        from quoteway.evm.web3_bridge import async_web3
+
+        return async_web3(chain)
