@@ -1,0 +1,1 @@
+"""Quotes and actions: one engine for every capability."""

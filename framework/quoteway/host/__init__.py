@@ -1,0 +1,1 @@
+"""Plugins and providers: registry, lifespans, calls, and what they share."""

@@ -1,0 +1,1 @@
+"""USD prices and what amounts are worth."""

@@ -1,0 +1,1 @@
+"""The ordered run of an action on the chain's state."""

@@ -1,0 +1,1 @@
+"""HTTP as such: operations, schemas, limits, caching, errors."""
