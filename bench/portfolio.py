@@ -30,7 +30,7 @@ LONG_LINES = 65_536
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
-    from quoteway.config import ServerConfig
+    from quoteway.config.model import ServerConfig
     from quoteway_devnet.chains import Devnet
 
     server = ServerConfig(max_line_bytes=LONG_LINES)

@@ -22,7 +22,7 @@ from bench.server import free_port
 from bench.speed import WALLET
 
 if TYPE_CHECKING:
-    from quoteway.config import ServerConfig
+    from quoteway.config.model import ServerConfig
 
 DELAY_S = 0.25
 COLD_RUNS = 5
@@ -112,10 +112,10 @@ async def gateway_over(
     ports: dict[str, int], rpc_url: str, server: ServerConfig | None = None
 ) -> AsyncIterator[str]:
     """The URL of a gateway in this process that reads the first chain of a running devnet at ``rpc_url``."""
-    from quoteway.config import Config, LimitsConfig, NetworkConfig, ServerConfig
-    from quoteway.gateway import Gateway
+    from quoteway.config.model import Config, LimitsConfig, NetworkConfig, ServerConfig
+    from quoteway.engine.gateway import Gateway
     from quoteway.networks import Endpoint
-    from quoteway.serve import make_runner
+    from quoteway.server.serve import make_runner
     from quoteway.web.app import make_app
 
     config = Config(

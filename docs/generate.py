@@ -38,7 +38,7 @@ def hooks() -> str:
 def errors() -> str:
     """Codes with their status, reasons, and the reasons for a plugin not being enabled."""
     from quoteway import errors as module
-    from quoteway.plugins import NotEnabled, State
+    from quoteway.host.registry import NotEnabled, State
 
     lines = [
         "# Errors\n",
@@ -62,7 +62,8 @@ def errors() -> str:
 
 def settings() -> str:
     """Every section of the configuration with types and defaults."""
-    from quoteway import config, config_loading
+    from quoteway.config import loading as config_loading
+    from quoteway.config import model as config
 
     lines = ["# Settings\n", _markdown(inspect.getdoc(config_loading) or "") + "\n"]
     for section in dataclasses.fields(config.Config):
@@ -90,7 +91,7 @@ def settings() -> str:
 def cli() -> str:
     """The help text of every command."""
     import click
-    from quoteway.cli import main
+    from quoteway.server.cli import main
 
     lines = ["# Command line\n"]
 

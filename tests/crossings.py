@@ -203,8 +203,8 @@ async def cross_at_random(desk, count, seed):
 
 async def run_crossings(count, seed):
     """On chains of its own; the report."""
-    from quoteway.config import Config
-    from quoteway.gateway import Gateway
+    from quoteway.config.model import Config
+    from quoteway.engine.gateway import Gateway
 
     async with Devnet.start() as devnet, Relayer.start(devnet) as relayer:
         config = Config(plugin_sections={"devnet": section(devnet, relayer.port)})

@@ -8,11 +8,12 @@ from dataclasses import replace
 
 import pytest
 from eth_account import Account
-from quoteway import NATIVE, BridgeRoute, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError, guard
-from quoteway.config import Config, LimitsConfig, ProviderConfig, QuotesConfig
+from quoteway import NATIVE, BridgeRoute, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError
+from quoteway.config.model import Config, LimitsConfig, ProviderConfig, QuotesConfig
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
+from quoteway.guard import calldata as guard
 from quoteway.testing.execution import catch_up, execute
 from quoteway.testing.serving import served
 from quoteway.testing.toys import ListedRoutes, ToyPlugin

@@ -13,7 +13,7 @@ ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 async def gateway(devnet, make_gateway):
     import quoteway_rpc
     import wrap_provider
-    from quoteway.config import NetworkConfig
+    from quoteway.config.model import NetworkConfig
     from quoteway.networks import Endpoint
 
     weth = devnet.chains["devnet"].token("WETH").address

@@ -1,7 +1,6 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
 from quoteway.context import Chain, Context
-from quoteway.credentials import Secret, SecretField
 from quoteway.errors import (
     ConfigError,
     FieldError,
@@ -63,6 +62,7 @@ from quoteway.providers import (
     TokenCatalog,
     VaultProvider,
 )
+from quoteway.secrets import Secret, SecretField
 
 __all__ = [
     "MAX_UINT256",

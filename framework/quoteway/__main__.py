@@ -1,5 +1,5 @@
 """``python -m quoteway``."""
 
-from quoteway.cli import main
+from quoteway.server.cli import main
 
 main()

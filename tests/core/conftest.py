@@ -3,8 +3,8 @@ import sys
 
 import pytest
 from distributions import install
-from quoteway.config import Config, PluginsConfig
-from quoteway.gateway import Gateway
+from quoteway.config.model import Config, PluginsConfig
+from quoteway.engine.gateway import Gateway
 
 
 @pytest.fixture

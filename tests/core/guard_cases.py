@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from quoteway import guard
 from quoteway.errors import Reason
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
+from quoteway.guard import calldata as guard
 from quoteway.models import (
     NATIVE,
     Block,

@@ -19,8 +19,8 @@ from guard_cases import (
     refused,
     step,
 )
-from quoteway import guard
 from quoteway.evm.abi import function
+from quoteway.guard import calldata as guard
 from quoteway.models import (
     NATIVE,
     Arrival,

@@ -5,8 +5,9 @@ import contextlib
 import time
 
 import pytest
-from quoteway.competition import Competition, attempts_of, best
+from quoteway.engine.ranking import attempts_of, best
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
+from quoteway.host.provider_calls import ProviderCalls
 from quoteway.models import NATIVE, Block, SwapRequest, Token
 from quoteway.providers import SwapProvider
 from quoteway.testing.toys import swap_quote
@@ -78,7 +79,7 @@ async def cancels_itself():
 
 
 def compete(players, timeout_s=0.3, observe=None):
-    competition = Competition(timeout_s, observe or (lambda event: None))
+    competition = ProviderCalls(timeout_s, observe or (lambda event: None))
     return competition.ask_all(players, lambda p: p.quote(REQUEST), verb="quote")
 
 
@@ -229,7 +230,7 @@ async def test_nobody_to_ask_is_no_outcome():
 
 
 async def test_who_never_lets_go_is_asked_no_more_until_it_has(caplog):
-    class Impatient(Competition):
+    class Impatient(ProviderCalls):
         MAX_RUNNING_ON = 3
 
     asked, events = [], []

@@ -6,12 +6,12 @@ import time
 
 import pytest
 from cachetools import TTLCache
-from quoteway.config import Config, NetworkConfig, ProviderConfig, QuotesConfig, SigningKey
-from quoteway.credentials import Secret
+from quoteway.config.model import Config, NetworkConfig, ProviderConfig, QuotesConfig, SigningKey
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError, ProviderUnavailable, RpcError, UpstreamError
-from quoteway.gateway import Gateway
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
+from quoteway.secrets import Secret
 from quoteway.testing.toys import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"

@@ -33,10 +33,10 @@ from guard_cases import (
     step,
     typed,
 )
-from quoteway import guard
 from quoteway.errors import UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
+from quoteway.guard import calldata as guard
 from quoteway.models import (
     MAX_UINT256,
     NATIVE,

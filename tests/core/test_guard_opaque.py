@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from guard_cases import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH
-from quoteway import guard, run_guard
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
 from quoteway.evm.abi import function
+from quoteway.guard import calldata as guard
+from quoteway.guard import outcome as run_guard
 from quoteway.models import (
     NATIVE,
     AllowanceChange,
@@ -28,7 +29,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.simulation import Granted, Trace, Transfer
+from quoteway.simulation.run import Granted, Trace, Transfer
 
 FRIEND = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"

@@ -6,13 +6,13 @@ import time
 
 import pytest
 from distributions import CATALOG, UNIMPORTABLE, install_bad_four
-from quoteway.config import Config, PluginsConfig, ProviderConfig, QuotesConfig
-from quoteway.credentials import Unresolved
+from quoteway.config.model import Config, PluginsConfig, ProviderConfig, QuotesConfig
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError
-from quoteway.gateway import Gateway
+from quoteway.host.registry import NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
-from quoteway.plugins import NotEnabled, State
+from quoteway.secrets import Unresolved
 from quoteway.testing.toys import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -350,7 +350,7 @@ async def test_a_start_that_fails_or_hangs_costs_only_its_plugin(installed, no_u
 
 @pytest.mark.parametrize("stop", ["raise RuntimeError('canary')", "await asyncio.sleep(60)", SWALLOW])
 async def test_an_end_that_fails_or_hangs_holds_nobody(installed, stop):
-    from quoteway.config import ServerConfig
+    from quoteway.config.model import ServerConfig
 
     installed("bad", works("bad") + LIFESPAN.format(start="pass", stop=stop))
     installed(

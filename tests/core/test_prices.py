@@ -7,9 +7,9 @@ import time
 import pytest
 from quoteway.models import NATIVE, Block, Fee, Gas, Leg, Position, Price, Quote, Token
 from quoteway.networks import Network
-from quoteway.prices import MAX_AGE_S, RETRY_S, PriceBook
+from quoteway.pricing.price_book import MAX_AGE_S, RETRY_S, PriceBook
+from quoteway.pricing.valuation import Valuation, total, value_of
 from quoteway.testing.toys import ListedPrices, MemoryRpc, ToyPlugin
-from quoteway.valuation import Valuation, total, value_of
 
 WETH = "0x" + "1" * 40
 USDC = "0x" + "2" * 40

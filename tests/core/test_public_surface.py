@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 import pytest
 import quoteway
 from quoteway import hookimpl, hookspecs
-from quoteway.config import Config
-from quoteway.gateway import Gateway
+from quoteway.config.model import Config
+from quoteway.engine.gateway import Gateway
+from quoteway.host.registry import CAPABILITY_HOOKS, NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
-from quoteway.plugins import CAPABILITY_HOOKS, NotEnabled, State
 from quoteway.testing.toys import FixedRateSwap, MemoryRpc, ToyPlugin
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -179,8 +179,8 @@ def test_no_plugin_of_this_repository_brings_signing_code_into_the_server():
     """Every installed plugin is loaded and asked for its providers; nothing is started."""
     done = run(
         "import sys\n"
-        "from quoteway.config import Config\n"
-        "from quoteway.gateway import Gateway\n"
+        "from quoteway.config.model import Config\n"
+        "from quoteway.engine.gateway import Gateway\n"
         "import quoteway.web.app\n"
         "gateway = Gateway(Config())\n"
         "gateway.load()\n"
@@ -195,7 +195,7 @@ def test_no_plugin_of_this_repository_brings_signing_code_into_the_server():
 def test_pytest_starts_without_the_heavy_parts():
     done = run(
         "import sys, quoteway.testing.pytest_plugin\n"
-        "print(sorted({'aiohttp', 'web3', 'eth_account', 'eth_abi', 'quoteway.gateway', 'quoteway_devnet'}"
+        "print(sorted({'aiohttp', 'web3', 'eth_account', 'eth_abi', 'quoteway.engine', 'quoteway_devnet'}"
         " & set(sys.modules)))"
     )
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
@@ -218,23 +218,28 @@ def test_the_static_checks_know_every_plugin():
     """A plugin left out of these lists would be checked by nobody."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
     contracts = {c["name"].split(":")[0]: c for c in settings["importlinter"]["contracts"]}
-    public = contracts["Plugins know the framework by its public surface"]["source_modules"]
+    (public,) = [c for name, c in contracts.items() if name.startswith("Plugins know")]
+    assert public["type"] == "protected"
+    assert public["allowed_importers"] == ["quoteway"], "no plugin is excepted"
     for source in (ROOT / "plugins").glob("*/src/*/__init__.py"):
         package = source.parent.name
         assert package in settings["importlinter"]["root_packages"], package
         assert package in contracts["The framework never imports a plugin"]["forbidden_modules"], package
         assert package in contracts["Nothing a server imports can sign"]["source_modules"], package
-        assert package in public or package == "quoteway_amm", package
         tree = source.parents[1].relative_to(ROOT).as_posix()
         assert f"$MYPY_CONFIG_FILE_DIR/{tree}" in settings["mypy"]["mypy_path"], tree
 
 
-def test_every_part_of_the_core_is_public_or_closed_to_plugins():
+def test_every_stage_of_the_core_is_closed_to_plugins_and_in_the_layers():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (contract,) = [c for c in settings["contracts"] if c["name"].startswith("Plugins know")]
-    parts = {path.stem for path in (ROOT / "framework/quoteway").iterdir() if not path.name.startswith("_")}
-    parts -= {"py", "scaffold", "evm", "testing"}
-    assert {f"quoteway.{part}" for part in parts} == set(contract["forbidden_modules"])
+    contracts = {contract["type"]: contract for contract in reversed(settings["contracts"])}
+    parts = {path for path in (ROOT / "framework/quoteway").iterdir() if not path.name.startswith("_")}
+    folders = {path.name for path in parts if path.is_dir()} - {"models", "scaffold"}
+    stages = {f"quoteway.{name}" for name in folders - {"evm", "testing"}}
+    assert set(contracts["protected"]["protected_modules"]) == stages
+    layers = {name.strip() for layer in contracts["layers"]["layers"] for name in layer.split("|")}
+    files = {f"quoteway.{path.stem}" for path in parts if path.suffix == ".py"}
+    assert layers - {"quoteway.__main__"} == files | {f"quoteway.{name}" for name in folders | {"models"}}
 
 
 def test_nothing_happens_at_import_of_the_core():
@@ -242,7 +247,7 @@ def test_nothing_happens_at_import_of_the_core():
     done = run(
         "import os, threading\n"
         "os.environ['QUOTEWAY_CONFIG'] = '/nonexistent'\n"
-        "import quoteway.gateway, quoteway.spine, quoteway.guard\n"
+        "import quoteway.engine.gateway, quoteway.engine.building, quoteway.guard.calldata\n"
         "print(threading.active_count())"
     )
     assert done.stdout.strip() == "1", done.stderr

@@ -26,10 +26,11 @@ from guard_cases import (
     refused,
     step,
 )
-from quoteway import guard, run_guard
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import function
+from quoteway.guard import calldata as guard
+from quoteway.guard import outcome as run_guard
 from quoteway.models import (
     NATIVE,
     AllowanceChange,
@@ -45,7 +46,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.simulation import Granted, Trace, Transfer
+from quoteway.simulation.run import Granted, Trace, Transfer
 from quoteway.testing.toys import step_of
 
 RUN = Simulation(

@@ -12,8 +12,15 @@ import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from quoteway.commitments import TransactionCommitment
+from quoteway.engine.quote_tokens import (
+    MAX_TOKEN_CHARS,
+    KeyRing,
+    Sealer,
+    same_request,
+)
+from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
+from quoteway.guard.plans import MAX_PLAN_CHARS
 from quoteway.models import (
     MAX_UINT256,
     NATIVE,
@@ -26,13 +33,6 @@ from quoteway.models import (
     SwapRequest,
     Token,
     VaultRequest,
-)
-from quoteway.sealing import (
-    MAX_PLAN_CHARS,
-    MAX_TOKEN_CHARS,
-    KeyRing,
-    Sealer,
-    same_request,
 )
 
 NOW = 1_800_000_000
@@ -214,7 +214,7 @@ def test_a_realistic_route_of_three_hops_fits_with_room_to_spare():
 
 
 def test_the_longest_plans_of_two_parts_fit():
-    """As long as both may be together (``quoteway.composition``), of nothing but addresses and ids in hex."""
+    """As long as both may be together (``engine.joining``), of nothing but addresses and ids in hex."""
     rng = random.Random(7)
 
     def token(chain_id):

@@ -16,7 +16,7 @@ from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.chain import Log, RpcChain, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Preview, Step
 from quoteway.networks import Network
-from quoteway.simulation import Granted, Stretch, Transfer, gas_limit, simulate, trace_of
+from quoteway.simulation.run import Granted, Stretch, Transfer, gas_limit, simulate, trace_of
 
 RICH = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # anvil's first account
 NOBODY = "0x00000000000000000000000000000000000000A1"

@@ -5,12 +5,12 @@ import time
 from dataclasses import replace
 
 import pytest
-from quoteway import guard
-from quoteway.approvals import WalletReader, approval_steps
-from quoteway.commitments import action_id
-from quoteway.config import QuotesConfig
+from quoteway.config.model import QuotesConfig
+from quoteway.engine.approvals import WalletReader, approval_steps
+from quoteway.engine.transaction_ids import action_id
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
+from quoteway.guard import calldata as guard
 from quoteway.models import NATIVE, Capability, Spend, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.toys import HttpRpc, RouterSwap, ToyPlugin, step_of

@@ -2,7 +2,7 @@
 
 import aiohttp
 from aiohttp import web
-from quoteway.tracing import continue_trace, outgoing_traces, traceparent
+from quoteway.telemetry.tracing import continue_trace, outgoing_traces, traceparent
 
 SENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import aiohttp
 import jsonschema
 import pytest
-import quoteway.config as configuration
+import quoteway.config.model as configuration
 from aiohttp import web
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import UpstreamError
 from quoteway.evm.abi import function
-from quoteway.gateway import Gateway
 from quoteway.hookspecs import hookimpl
 from quoteway.models import (
     NATIVE,
@@ -38,7 +38,7 @@ from quoteway.providers import (
     TokenCatalog,
     VaultProvider,
 )
-from quoteway.serve import make_runner
+from quoteway.server.serve import make_runner
 from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway.web.app import make_app, openapi_document
 from quoteway_devnet.manifest import chain_manifests

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from quoteway.errors import UpstreamError
 from quoteway.hookspecs import hookimpl
+from quoteway.host.registry import NotEnabled
 from quoteway.models import Pool, Token
-from quoteway.plugins import NotEnabled
 from quoteway.providers import PoolProvider
 from quoteway.web import rendering
 

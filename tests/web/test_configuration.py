@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from quoteway.config_loading import load_config, redacted
-from quoteway.credentials import Secret, SecretField
+from quoteway.config.loading import load_config, redacted
 from quoteway.errors import ConfigError
+from quoteway.secrets import Secret, SecretField
 
 KEYS = '[quotes]\nkeys = [{id = "k1", secret = {env = "KEY"}}]\n'
 ENV = {"KEY": "k" * 40}

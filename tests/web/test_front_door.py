@@ -9,11 +9,11 @@ import time
 from dataclasses import replace
 
 import pytest
-from quoteway.config import AuthConfig, LimitsConfig
-from quoteway.credentials import Secret
+from quoteway.config.model import AuthConfig, LimitsConfig
 from quoteway.errors import RateLimited
-from quoteway.logs import JsonFormatter, Redactor
-from quoteway.web.limiting import Callers, Counters, Limiter
+from quoteway.secrets import Secret
+from quoteway.telemetry.logs import JsonFormatter, Redactor
+from quoteway.web.http.limits import Callers, Counters, Limiter
 
 CANARY = "canary-key-0123456789abcdef"
 
@@ -274,7 +274,7 @@ def log_line(config, message, *args, **kwargs):
 
 
 def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
-    from quoteway.config_loading import load_config
+    from quoteway.config.loading import load_config
 
     file = tmp_path / "quoteway.toml"
     file.write_text(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway import NATIVE, Block, Leg, Position, Price, PriceSource, Series, Token, hookimpl
-from quoteway.valuation import Valuation
+from quoteway.pricing.valuation import Valuation
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 NOT_TEXT = object()

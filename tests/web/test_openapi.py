@@ -7,7 +7,7 @@ import re
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from quoteway.web.app import openapi_document, operations
-from quoteway.web.cache import CACHE
+from quoteway.web.http.cache import CACHE
 
 CONTRACT = """
 POST /v2/swaps/quote

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from aiohttp import web
-from quoteway.config import AuthConfig
-from quoteway.credentials import Secret
+from quoteway.config.model import AuthConfig
 from quoteway.hookspecs import hookimpl
+from quoteway.secrets import Secret
 
 
 class Pages:

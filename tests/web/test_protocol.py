@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web_server
 from aiohttp.web_protocol import RequestHandler
 from quoteway.web.app import openapi_document
-from quoteway.web.protocol import EnvelopeHandler, EnvelopeRunner, EnvelopeServer
+from quoteway.web.http.protocol import EnvelopeHandler, EnvelopeRunner, EnvelopeServer
 
 HOST = b"Host: x\r\n"
 JSON = b"Content-Type: application/json\r\n"
@@ -158,7 +158,7 @@ async def test_a_misspelt_handler_option_is_an_error(api):
 
 
 def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
-    """Fails when aiohttp renames what ``quoteway.web.protocol`` overrides, which would silently undo it."""
+    """Fails when aiohttp renames what ``web.http.protocol`` overrides, which would silently undo it."""
     for name in ("data_received", "handle_error", "log_exception", "finish_response", "pause_writing"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
     assert web_server.Server.__call__ is not EnvelopeServer.__call__

@@ -175,9 +175,9 @@ def test_the_server_path_stays_light(tmp_path):
     (tmp_path / "quoteway.toml").write_text(CONFIG.replace("load = []", ""))
     script = """
 import asyncio, sys
-from quoteway.config_loading import load_config
-from quoteway.gateway import Gateway
-from quoteway.serve import make_runner
+from quoteway.config.loading import load_config
+from quoteway.engine.gateway import Gateway
+from quoteway.server.serve import make_runner
 from quoteway.web.app import make_app
 async def main():
     config = load_config()

@@ -16,7 +16,7 @@ from quoteway.models import NATIVE, Build, Leg, Quote, SignatureRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.providers import SwapProvider
 from quoteway.testing.toys import HttpRpc, ListedTokens, NodeRelay, RouterSwap, ToyPlugin, step_of
-from quoteway.web.signed_transaction import decode_signed
+from quoteway.web.resources.signed_transaction import decode_signed
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -317,7 +317,7 @@ async def test_a_reorganised_transaction_is_no_longer_confirmed(bench, contract)
 async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench):
     """The commitment leaves the signature's bytes open and no others."""
     from quoteway.models import Action, ActionPart, Argument, Block, Capability, DecodedCall, Simulation, Step
-    from quoteway.web.signed_transaction import SignedTransaction
+    from quoteway.web.resources.signed_transaction import SignedTransaction
 
     gateway = (await bench()).api.gateway
     data = bytes(range(100)) + b"\xee" * 65 + bytes(31)
@@ -354,7 +354,7 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench
 async def test_a_swap_with_a_real_permit2_signature_in_it_matches(fresh_devnet, serve_app, contract):
     """The wallet signs typed data and puts the signature into the calldata, as the action says."""
     import quoteway_devnet.plugin
-    from quoteway.config import Config, LimitsConfig
+    from quoteway.config.model import Config, LimitsConfig
 
     rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
     uniswap = pytest.importorskip("quoteway_uniswap", reason="needs the quoteway-uniswap distribution")

@@ -3,7 +3,7 @@
 Every section has one schema; an unknown key is an error that names the nearest valid one.
 ``QUOTEWAY_SERVER__PORT=9000`` overrides ``port`` of ``[server]``: values are read as TOML where they are TOML
 and as text otherwise, and a list may be given as comma-separated text. Secrets come by reference only
-(``quoteway.credentials``).
+(``quoteway.secrets``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from marshmallow import ValidationError
 
-from quoteway.config import (
+from quoteway.config.model import (
     AuthConfig,
     Config,
     LimitsConfig,
@@ -30,7 +30,7 @@ from quoteway.config import (
     QuotesConfig,
     ServerConfig,
 )
-from quoteway.config_schema import (
+from quoteway.config.schema import (
     AuthSection,
     LimitsSection,
     NetworkSection,
@@ -41,9 +41,9 @@ from quoteway.config_schema import (
     ServerSection,
     nearest,
 )
-from quoteway.credentials import REDACTED, Secret, Unresolved, resolve_all
 from quoteway.errors import ConfigError
 from quoteway.networks import Endpoint
+from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
 EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 

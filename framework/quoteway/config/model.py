@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from quoteway.credentials import Secret
 from quoteway.networks import Endpoint
+from quoteway.secrets import Secret
 
 MIN_KEY_BYTES = 32
 """HS256 wants a key of at least the hash's size (RFC 7518, section 3.2); PyJWT only warns."""

@@ -11,9 +11,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, pre_load, validate
 
-from quoteway.config import MIN_KEY_BYTES, SigningKey
-from quoteway.credentials import Secret, SecretField, Unresolved
+from quoteway.config.model import MIN_KEY_BYTES, SigningKey
 from quoteway.networks import Endpoint
+from quoteway.secrets import Secret, SecretField, Unresolved
 
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
 

@@ -20,9 +20,6 @@ from quoteway.evm.chain import Call, NativeBalance, RpcChain
 from quoteway.evm.units import readable_units
 from quoteway.models import NATIVE, Address, Approval, Block, Issue, Spend, Step, Token
 
-APPROVAL_KINDS = ("approval", "approval_reset", "permit2_approval")
-"""The kinds of the core's own steps."""
-
 _Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]
 
 GrantKey = tuple[Address, Address, Address | None]

@@ -13,12 +13,13 @@ from typing import Any, Protocol, cast
 
 from cachetools import LRUCache
 
-from quoteway import approvals, guard, run_guard
-from quoteway.approvals import GrantKey, Wallet, WalletReader
-from quoteway.commitments import TransactionCommitment, commitment_of
-from quoteway.competition import Outcome, attempts_of, best
-from quoteway.composition import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
-from quoteway.config import Config
+from quoteway.config.model import Config
+from quoteway.engine import approvals
+from quoteway.engine.approvals import GrantKey, Wallet, WalletReader
+from quoteway.engine.joining import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
+from quoteway.engine.quote_tokens import Sealer, same_request
+from quoteway.engine.ranking import attempts_of, best
+from quoteway.engine.transaction_ids import TransactionCommitment, commitment_of
 from quoteway.errors import (
     GatewayError,
     InvalidRequest,
@@ -29,6 +30,11 @@ from quoteway.errors import (
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
+from quoteway.guard import calldata as guard
+from quoteway.guard import outcome as run_guard
+from quoteway.host.provider_calls import Outcome
+from quoteway.host.registry import Registry, networks_of
+from quoteway.host.runtime import Runtime
 from quoteway.models import (
     NATIVE,
     Action,
@@ -48,13 +54,10 @@ from quoteway.models import (
     SwapRequest,
     Token,
 )
-from quoteway.plugins import Registry, networks_of
 from quoteway.providers import Provider, SwapProvider
-from quoteway.runtime import Runtime
-from quoteway.sealing import Sealer, same_request
-from quoteway.simulation import Run, Stretch, simulate
+from quoteway.simulation.run import Run, Stretch, simulate
 
-log = logging.getLogger("quoteway.spine")
+log = logging.getLogger("quoteway.engine.building")
 
 
 class Builder(Protocol):
@@ -195,7 +198,7 @@ class Spine:
                     guard.check_units(candidate, legs, known)
             return quote
 
-        competition = self._registry.competition
+        competition = self._registry.calls
         return await competition.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
 
     async def _compete(
@@ -356,7 +359,7 @@ class Spine:
             )
             return answer
 
-        (outcome,) = await self._registry.competition.ask_all([provider], build, verb="build")
+        (outcome,) = await self._registry.calls.ask_all([provider], build, verb="build")
         if outcome.value is not None:
             return outcome.value
         if outcome.error is not None:

@@ -10,23 +10,23 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
-from quoteway.config import Config
+from quoteway.config.model import Config
+from quoteway.engine.building import Spine
+from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import RpcChain
-from quoteway.known_networks import known_networks
-from quoteway.lifespan import Lifespan
+from quoteway.host.known_networks import known_networks
+from quoteway.host.lifespan import Lifespan
+from quoteway.host.registry import PluginEntry, Registry, State, networks_of
+from quoteway.host.runtime import Runtime
+from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import Address, Capability
 from quoteway.networks import Network, Networks
-from quoteway.plugins import PluginEntry, Registry, State, networks_of
-from quoteway.prices import WAIT_S, PriceBook
+from quoteway.pricing.price_book import WAIT_S, PriceBook
+from quoteway.pricing.valuation import Valuation
 from quoteway.providers import RpcUpstream
-from quoteway.runtime import Runtime
-from quoteway.sealing import KeyRing, Sealer
-from quoteway.spine import Spine
-from quoteway.token_directory import TokenDirectory
-from quoteway.valuation import Valuation
 
-log = logging.getLogger("quoteway.gateway")
+log = logging.getLogger("quoteway.engine.gateway")
 
 LOOK_AHEAD_S = 1.0
 
@@ -83,7 +83,7 @@ class Gateway:
         are up."""
         import aiohttp
 
-        from quoteway.tracing import outgoing_traces
+        from quoteway.telemetry.tracing import outgoing_traces
 
         self.runtime.session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=30),

@@ -16,12 +16,16 @@ from typing import TypeAlias, cast
 
 from cachetools import TTLCache
 
-from quoteway import guard, run_guard
-from quoteway.approvals import named
-from quoteway.competition import rank
-from quoteway.config import Config
+from quoteway.config.model import Config
+from quoteway.engine.approvals import named
+from quoteway.engine.ranking import rank
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.evm.units import readable_units
+from quoteway.guard import calldata as guard
+from quoteway.guard import outcome as run_guard
+from quoteway.guard.plans import plain_plan
+from quoteway.host.registry import Registry, networks_of
+from quoteway.host.runtime import Runtime
 from quoteway.models import (
     NATIVE,
     Address,
@@ -35,10 +39,7 @@ from quoteway.models import (
     Request,
     SwapRequest,
 )
-from quoteway.plugins import Registry, networks_of
 from quoteway.providers import BridgeProvider, Provider
-from quoteway.runtime import Runtime
-from quoteway.sealing import plain_plan
 
 MAX_MIDDLES = 3
 """So many tokens between the swap and the transfer are tried at once."""
@@ -172,7 +173,7 @@ class SwapThenBridge(Provider):
         return await asyncio.shield(reading)
 
     async def _read(self, key: tuple[int, int]) -> _Routes:
-        outcomes = await self._registry.competition.ask_all(
+        outcomes = await self._registry.calls.ask_all(
             self._bridges(*key),
             lambda bridge: _routes_of(cast(BridgeProvider, bridge), *key),
             verb="routes",

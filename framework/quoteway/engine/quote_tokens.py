@@ -20,9 +20,10 @@ from typing import Any
 
 import jwt
 
-from quoteway.commitments import TransactionCommitment
-from quoteway.config import MIN_KEY_BYTES
+from quoteway.config.model import MIN_KEY_BYTES
+from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
+from quoteway.guard.plans import plain_plan
 from quoteway.models import (
     Block,
     Capability,
@@ -37,7 +38,6 @@ from quoteway.models import (
 )
 
 MAX_TOKEN_CHARS = 4096
-MAX_PLAN_CHARS = 2048
 
 _ALGORITHM = "HS256"
 _QUOTE_TYPE = "qw-quote+jwt"
@@ -165,21 +165,6 @@ class Sealer:
         if commitment.expires_at <= self._clock():
             raise NotFound("The transaction id has expired.", reason=Reason.QUOTE_EXPIRED)
         return commitment
-
-
-def plain_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan as a token gives it back: tuples as lists, keys as text. Raises ``UpstreamError`` when it does
-    not fit, or is not plain JSON."""
-    try:
-        text = json.dumps(plan, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        raise UpstreamError("The provider's plan is not plain JSON.", reason=Reason.PROVIDER_ERROR) from None
-    if len(text) > MAX_PLAN_CHARS:
-        raise UpstreamError(
-            "The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR
-        )
-    plain: Mapping[str, Any] = json.loads(text)
-    return plain
 
 
 def same_request(one: Request, other: Request) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from quoteway.commitments import TransactionCommitment
+from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
 from quoteway.models import NATIVE, Address, AssetChange
-from quoteway.simulation import Transfer, trace_of
+from quoteway.simulation.run import Transfer, trace_of
 
 MAX_REPLAYED = 32
 """So many transactions before it in its block are replayed to see native coins move; more is too much."""

@@ -13,13 +13,16 @@ from typing import Any
 
 import orjson
 
-from quoteway import opaque
-from quoteway.approvals import APPROVAL_KINDS
-from quoteway.arrivals import check_arrivals, check_refund
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
 from quoteway.evm.address import checksum
+from quoteway.guard import opaque
+from quoteway.guard.cross_chain import check_arrivals, check_refund
+from quoteway.guard.model_types import flaw
+from quoteway.guard.permits import check_signatures
+from quoteway.guard.plans import plain_plan
 from quoteway.models import (
+    APPROVAL_KINDS,
     MAX_UINT256,
     NATIVE,
     Address,
@@ -38,10 +41,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.permits import check_signatures
 from quoteway.providers import Provider
-from quoteway.sealing import plain_plan
-from quoteway.wellformed import flaw
 
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024

@@ -25,8 +25,8 @@ def check_words(sealed: SealedQuote, build: Build, wrapped_native: Address | Non
     where the other end is another chain the recipient, the token and the chain's id.
 
     That the words stand there does not prove what they are for. Where the provider tells the places in a
-    known form of the calldata (``Build.arrivals``), those are compared instead (``quoteway.arrivals``).
-    ``wrapped_native`` is the other chain's: how bridges write that chain's own coin.
+    known form of the calldata (``Build.arrivals``), those are compared instead
+    (``guard.cross_chain``). ``wrapped_native`` is the other chain's: how bridges write that chain's own coin.
     """
     if not is_opaque(build):
         return

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from quoteway import opaque
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard import UnsafeAnswer, most_of
+from quoteway.guard import opaque
+from quoteway.guard.calldata import UnsafeAnswer, most_of
 from quoteway.models import (
     NATIVE,
     Address,
@@ -24,7 +24,7 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.providers import Provider
-from quoteway.simulation import BALANCE_NOT_ASSUMABLE, Trace
+from quoteway.simulation.run import BALANCE_NOT_ASSUMABLE, Trace
 
 
 def check_run(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from quoteway.config import Config, NetworkConfig
+from quoteway.config.model import Config, NetworkConfig
 from quoteway.errors import ConfigError
+from quoteway.host.registry import NotEnabled, PluginEntry, Registry
 from quoteway.networks import Network, Networks
-from quoteway.plugins import NotEnabled, PluginEntry, Registry
 
 
 def known_networks(registry: Registry, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:

@@ -8,9 +8,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from quoteway.errors import ConfigError
-from quoteway.plugins import NotEnabled, PluginEntry, State
+from quoteway.host.registry import NotEnabled, PluginEntry, State
 
-log = logging.getLogger("quoteway.gateway")
+log = logging.getLogger("quoteway.engine.gateway")
 
 
 class Lifespan:

@@ -1,4 +1,4 @@
-"""Ask many providers under one deadline; outcomes with names; pick the best.
+"""Calls of providers: many at once under one deadline, each with an outcome of its own.
 
 ``asyncio.wait`` and then cancel *without awaiting*: a provider that swallows cancellation would hold
 ``gather`` or a ``TaskGroup`` past the deadline, and its late answer could still be taken (measured).
@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError
-from quoteway.models import Attempt, Capability, Quote
+from quoteway.errors import GatewayError, Reason
+from quoteway.models import Capability
 from quoteway.providers import Provider
 
-log = logging.getLogger("quoteway.competition")
+log = logging.getLogger("quoteway.host.provider_calls")
 
 P = TypeVar("P", bound=Provider)
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Outcome(Generic[P, T]):
         return Reason.NO_ROUTE if self.kind == "no_route" else Reason.PROVIDER_ERROR
 
 
-class Competition:
+class ProviderCalls:
     """Asks the providers of one gateway. ``timeout_s`` is for calls that name no other.
 
     A provider that takes no notice of its cancellation keeps its task running for as long as it likes. When
@@ -146,59 +146,3 @@ async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome
     if value is None:
         return ended("no_route")
     return ended("quoted", value=value)
-
-
-def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
-    """The quote with the highest minimum output after fees and gas; ties go to the provider asked first.
-
-    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` or ``NotFound`` when
-    every provider that had anything to say refused the parameters, else ``UpstreamError``. ``attempts`` name
-    every outcome.
-    """
-    quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
-    if quoted:
-        return max(quoted, key=lambda pair: rank(pair[1]))
-    attempts = attempts_of(outcomes)
-    refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
-    silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
-    if refusals and len(refusals) + len(silent) == len(outcomes):
-        raise refusals[0]
-    spoken = [o for o in outcomes if o.error is not None and o.kind == "no_route"]
-    if spoken:
-        error = spoken[0].error
-        assert error is not None
-        raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
-    if all(o.kind == "no_route" for o in outcomes):
-        raise UpstreamError(
-            "No provider has a route for this pair.",
-            reason=Reason.NO_ROUTE,
-            attempts=attempts,
-            retryable=False,
-        )
-    failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
-    raise UpstreamError(
-        "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
-    )
-
-
-def rank(quote: Quote) -> int:
-    """What quotes are compared by: the minimum output after fees and gas, in base units of the output."""
-    if quote.net_output is not None:
-        return quote.net_output
-    if not quote.outputs:
-        return 0
-    first = quote.outputs[0]
-    return first.amount_min if first.amount_min is not None else first.amount
-
-
-def attempts_of(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[Attempt, ...]:
-    """The outcomes as the ``attempts`` members of an answer."""
-    return tuple(
-        Attempt(
-            o.provider.id,
-            o.kind,
-            o.value.outputs[0].amount if o.value is not None and o.value.outputs else None,
-            o.reason.value if o.reason is not None else None,
-        )
-        for o in outcomes
-    )

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from quoteway import hookspecs
-from quoteway.competition import Competition
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.context import Context
-from quoteway.credentials import SecretField, missing_credentials
 from quoteway.errors import ConfigError
+from quoteway.host.provider_calls import ProviderCalls
+from quoteway.host.runtime import Runtime
 from quoteway.models import Capability
 from quoteway.providers import (
     BridgeProvider,
@@ -38,12 +38,12 @@ from quoteway.providers import (
     TokenCatalog,
     VaultProvider,
 )
-from quoteway.runtime import Runtime
+from quoteway.secrets import SecretField, missing_credentials
 
 if TYPE_CHECKING:
     from marshmallow import Schema
 
-log = logging.getLogger("quoteway.plugins")
+log = logging.getLogger("quoteway.host.registry")
 
 BROKEN = (Exception, SystemExit, asyncio.CancelledError)
 """What a plugin's synchronous code may raise without costing anyone else: ``sys.exit()`` in it must not end
@@ -163,7 +163,7 @@ class Registry:
         self.loaded = False
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
         self.revision = 0
-        self.competition = Competition(config.quotes.competition_timeout_s, self.observe)
+        self.calls = ProviderCalls(config.quotes.competition_timeout_s, self.observe)
 
     # --- what is known ------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.context import Chain, PriceReader, TokenReader
 from quoteway.evm.chain import RpcChain
 from quoteway.models import Address, Price, Token
@@ -36,7 +36,7 @@ class NoPrices:
 
 
 class Runtime:
-    """Owned by ``quoteway.gateway.Gateway``, which fills it as it starts; plugins see it as ``Services``."""
+    """Owned by the gateway, which fills it as it starts; plugins see it as ``Services``."""
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
         self.config = config

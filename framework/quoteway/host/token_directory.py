@@ -7,12 +7,12 @@ from typing import cast
 
 from cachetools import TTLCache
 
-from quoteway import guard
 from quoteway.evm.erc20 import token_facts
+from quoteway.guard import calldata as guard
+from quoteway.host.registry import Registry
+from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
-from quoteway.plugins import Registry
 from quoteway.providers import Provider, TokenCatalog
-from quoteway.runtime import Runtime
 
 TOKEN_CACHE_S = 300
 
@@ -45,7 +45,7 @@ class TokenDirectory:
         listed: dict[Address, Token] = {}
         asked = {address: self._tokens.get((chain_id, address)) for address in addresses}
         met = {address: token for address, token in asked.items() if token is not None}
-        outcomes = await self._registry.competition.ask_all(
+        outcomes = await self._registry.calls.ask_all(
             self._registry.enabled(Capability.TOKENS, chain_id),
             lambda catalog: self._listed_by(cast(TokenCatalog, catalog), chain_id),
             verb="list",
@@ -93,7 +93,7 @@ class TokenDirectory:
             return token
 
         catalogs = self._registry.enabled(Capability.TOKENS, chain_id)
-        for outcome in await self._registry.competition.ask_all(catalogs, ask, verb="token"):
+        for outcome in await self._registry.calls.ask_all(catalogs, ask, verb="token"):
             found = outcome.value
             if isinstance(found, Token) and (found.chain_id, found.address) == (chain_id, address):
                 return found

@@ -11,15 +11,15 @@ from typing import cast
 
 from cachetools import LRUCache
 
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.errors import GatewayError
+from quoteway.guard.model_types import flaw
+from quoteway.host.registry import Registry
+from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Block, Capability, Price
-from quoteway.plugins import Registry
 from quoteway.providers import PriceSource, Provider
-from quoteway.runtime import Runtime
-from quoteway.wellformed import flaw
 
-log = logging.getLogger("quoteway.prices")
+log = logging.getLogger("quoteway.pricing.price_book")
 
 WAIT_S = 0.05
 """How long a quote that is ready waits for prices that are not."""
@@ -208,7 +208,7 @@ class PriceBook:
             # Read here, where what an odd one raises is its source's failure alone.
             return {name: price for name in addresses if (price := _usable(answer.get(name))) is not None}
 
-        outcomes = await self._registry.competition.ask_all(
+        outcomes = await self._registry.calls.ask_all(
             self._registry.enabled(Capability.PRICES, chain_id),
             ask,
             verb="prices",

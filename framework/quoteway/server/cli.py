@@ -15,8 +15,8 @@ import click
 from quoteway.errors import ConfigError
 
 if TYPE_CHECKING:
-    from quoteway.config import Config
-    from quoteway.gateway import Gateway
+    from quoteway.config.model import Config
+    from quoteway.engine.gateway import Gateway
 
 CONFIG_OPTION = click.option(
     "--config",
@@ -78,8 +78,8 @@ def serve(
     config_path: Path | None, host: str | None, port: int | None, workers: int | None, no_devnet: bool
 ) -> None:
     """Serve the API."""
-    from quoteway.logs import configure_logging
-    from quoteway.serve import Supervisor, is_worker, run, worker_command
+    from quoteway.server.serve import Supervisor, is_worker, run, worker_command
+    from quoteway.telemetry.logs import configure_logging
 
     config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
     configure_logging(config)
@@ -109,7 +109,7 @@ def _config(
     workers: int | None = None,
     no_devnet: bool = False,
 ) -> Config:
-    from quoteway.config_loading import load_config
+    from quoteway.config.loading import load_config
 
     config = load_config(path)
     given = {"host": host, "port": port, "workers": workers}
@@ -188,7 +188,7 @@ def _loaded(config_path: Path | None) -> Gateway:
     """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
     import logging
 
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
     logging.getLogger("quoteway").setLevel(logging.CRITICAL)
     gateway = Gateway(_config(config_path))
@@ -202,7 +202,7 @@ def show_config(config_path: Path | None) -> None:
     """The configuration in force, secrets hidden."""
     import orjson
 
-    from quoteway.config_loading import redacted
+    from quoteway.config.loading import redacted
 
     shown = redacted(_config(config_path))
     click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=str).decode())
@@ -222,7 +222,7 @@ def doctor(config_path: Path | None) -> None:
     """Check what a deployment needs; exit 1 when something is wrong."""
     import asyncio
 
-    from quoteway.doctor import examine
+    from quoteway.server.doctor import examine
 
     click.echo(f"python {platform.python_version()} on {platform.platform()}")
     sound = True

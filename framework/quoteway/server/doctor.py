@@ -19,7 +19,7 @@ from quoteway.errors import ConfigError
 if TYPE_CHECKING:
     import aiohttp
 
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
     from quoteway.networks import Endpoint
 
 
@@ -67,8 +67,8 @@ def _tools() -> Iterator[Finding]:
 
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
-    from quoteway.config_loading import load_config
-    from quoteway.gateway import Gateway
+    from quoteway.config.loading import load_config
+    from quoteway.engine.gateway import Gateway
 
     config = load_config(config_path)
     findings = [Finding("ok", "config", str(config.path) if config.path else "embedded default (the devnet)")]

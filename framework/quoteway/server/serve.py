@@ -19,16 +19,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.errors import ConfigError
-from quoteway.plugins import NotEnabled
+from quoteway.host.registry import NotEnabled
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
-log = logging.getLogger("quoteway.serve")
+log = logging.getLogger("quoteway.server.serve")
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 MAX_BACKOFF_S = 30.0
@@ -50,7 +50,7 @@ def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = Non
 
 
 async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None) -> None:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
     from quoteway.web.app import make_app
 
     stop = asyncio.Event()
@@ -80,7 +80,7 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
 
 def make_runner(app: web.Application, config: Config) -> web.AppRunner:
     """The runner with this deployment's limits and the envelope for what aiohttp answers by itself."""
-    from quoteway.web.protocol import EnvelopeRunner
+    from quoteway.web.http.protocol import EnvelopeRunner
 
     server = config.server
     return EnvelopeRunner(

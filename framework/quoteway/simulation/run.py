@@ -233,7 +233,7 @@ def gas_limit(result: SimulatedResult) -> int:
 
 def _reader() -> Address:
     """Where the code of the reads is put: an address that nobody has."""
-    return checksum("0x" + event_topic("quoteway.simulation.reader")[-40:])
+    return checksum("0x" + event_topic("quoteway.simulation.run.reader")[-40:])
 
 
 # --- reads -------------------------------------------------------------------------------------------------

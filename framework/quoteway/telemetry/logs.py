@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
-from quoteway.config import Config
-from quoteway.credentials import REDACTED, Secret
+from quoteway.config.model import Config
+from quoteway.secrets import REDACTED, Secret
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _SEALED = r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}"

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quoteway import NATIVE, Address
 from quoteway.evm.erc20 import BALANCE_OF
 
 if TYPE_CHECKING:
-    from quoteway_devnet.chains import Devnet
-
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
     from quoteway.models import Action
+
+
+class LocalChains(Protocol):
+    """The running chains of ``quoteway-devnet``: what its ``Devnet`` gives to tests."""
+
+    chains: Mapping[str, Any]
+
+    def rpc(self, slug: str) -> AbstractContextManager[Any]:
+        """JSON-RPC of one chain: ``rpc(method, *params)`` and ``rpc.batch(requests)``."""
+
+    def snapshot(self) -> Any:
+        """The state of the chains, for ``revert``."""
+
+    def revert(self, snapshot: Any) -> None:
+        """Puts the chains back to a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +45,7 @@ class Executed:
         return any(receipt["status"] != "0x1" for receipt in self.receipts)
 
 
-async def execute(devnet: Devnet, gateway: Gateway, action: Action) -> Executed:
+async def execute(devnet: LocalChains, gateway: Gateway, action: Action) -> Executed:
     """Sends every transaction of an action from its sender, in order, and measures each leg's account and
     token.
 
@@ -43,7 +57,7 @@ async def execute(devnet: Devnet, gateway: Gateway, action: Action) -> Executed:
     return executed
 
 
-async def catch_up(devnet: Devnet, gateway: Gateway, chain_id: int) -> None:
+async def catch_up(devnet: LocalChains, gateway: Gateway, chain_id: int) -> None:
     """Returns once the gateway's head is the chain's newest block."""
     newest = await asyncio.to_thread(_newest, devnet, chain_id)
     # A read of the head that began before the last block was mined answers with the one before it.
@@ -51,16 +65,16 @@ async def catch_up(devnet: Devnet, gateway: Gateway, chain_id: int) -> None:
         pass
 
 
-def _slug(devnet: Devnet, chain_id: int) -> str:
+def _slug(devnet: LocalChains, chain_id: int) -> str:
     return next(slug for slug, chain in devnet.chains.items() if chain.chain_id == chain_id)
 
 
-def _newest(devnet: Devnet, chain_id: int) -> str:
+def _newest(devnet: LocalChains, chain_id: int) -> str:
     with devnet.rpc(_slug(devnet, chain_id)) as rpc:
         return str(rpc("eth_getBlockByNumber", "latest", False)["hash"])
 
 
-def _execute(devnet: Devnet, action: Action) -> Executed:
+def _execute(devnet: LocalChains, action: Action) -> Executed:
     watched = [(leg.account, leg.token.address) for leg in (*action.inputs, *action.outputs)]
     watched = list(dict.fromkeys(watched))
     with devnet.rpc(_slug(devnet, action.chain_id)) as rpc:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from quoteway_devnet.chains import Devnet
-
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
+    from quoteway.testing.execution import LocalChains
 
     MakeGateway = Callable[..., Awaitable[Gateway]]
 
@@ -29,7 +28,7 @@ pytest.register_assert_rewrite("quoteway.testing.conformance")
 
 
 @pytest.fixture(scope="session")
-def devnet() -> Iterator[Devnet]:
+def devnet() -> Iterator[LocalChains]:
     """The running devnet. Tests that change its state use ``fresh_devnet``."""
     chains = pytest.importorskip("quoteway_devnet.chains", reason="needs the quoteway-devnet distribution")
     with chains.Devnet.running() as running:
@@ -37,7 +36,7 @@ def devnet() -> Iterator[Devnet]:
 
 
 @pytest.fixture
-def fresh_devnet(devnet: Devnet) -> Iterator[Devnet]:
+def fresh_devnet(devnet: LocalChains) -> Iterator[LocalChains]:
     """The devnet in its state at the test's start, to which it is put back afterwards."""
     snapshot = devnet.snapshot()
     yield devnet
@@ -49,8 +48,8 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
     """``await make_gateway({"name": plugin}, **sections)`` gives a started gateway.
 
     ``plugins`` are modules or objects with hooks, by name. ``sections`` are members of
-    ``quoteway.config.Config`` (``quotes=QuotesConfig(...)``), or ``config`` a whole one; ``discover=True``
-    adds the installed plugins.
+    ``quoteway.config.model.Config`` (``quotes=QuotesConfig(...)``), or ``config`` a whole one;
+    ``discover=True`` adds the installed plugins.
     """
     async with contextlib.AsyncExitStack() as stack:
 
@@ -62,8 +61,8 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
             clock: Any = None,
             **sections: Any,
         ) -> Gateway:
-            from quoteway.config import Config
-            from quoteway.gateway import Gateway
+            from quoteway.config.model import Config
+            from quoteway.engine.gateway import Gateway
 
             options = {"clock": clock} if clock is not None else {}
             gateway = Gateway(config or Config(**sections), plugins=plugins, discover=discover, **options)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 if TYPE_CHECKING:
-    from quoteway.config import Config
-    from quoteway.gateway import Gateway
+    from quoteway.config.model import Config
+    from quoteway.engine.gateway import Gateway
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ async def served(plugins: Mapping[str, Any], config: Config | None = None) -> As
     """
     from aiohttp import web
 
-    from quoteway.config import Config, LimitsConfig, ServerConfig
-    from quoteway.gateway import Gateway
-    from quoteway.serve import make_runner
+    from quoteway.config.model import Config, LimitsConfig, ServerConfig
+    from quoteway.engine.gateway import Gateway
+    from quoteway.server.serve import make_runner
     from quoteway.web.app import make_app
 
     if config is None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from quoteway.commitments import action_id
+from quoteway.engine.transaction_ids import action_id
 from quoteway.models import Action, Argument, DecodedCall, SignatureRequest, Simulation, Step
 from quoteway.web.rendering import Wire, approval, beside, block, issue, legs, notice, slug, timestamp
 
 if TYPE_CHECKING:
+    from quoteway.engine.building import Spine
     from quoteway.networks import Networks
-    from quoteway.spine import Spine
 
 
 def quantity(value: int) -> str:

@@ -10,8 +10,15 @@ import orjson
 from aiohttp import web
 from importlib_metadata import PackageNotFoundError, version
 
-from quoteway.logs import Redactor
-from quoteway.web import (
+from quoteway.telemetry.logs import Redactor
+from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
+from quoteway.web.http.health import health_routes, metrics_handler
+from quoteway.web.http.metrics import METRICS, Metrics
+from quoteway.web.http.middleware import FRONT_DOOR, FrontDoor
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.plugin_routes import PATH, plugin_routes
+from quoteway.web.http.schema import ResponseSchema
+from quoteway.web.resources import (
     bridges,
     listings,
     pools,
@@ -22,16 +29,9 @@ from quoteway.web import (
     transactions,
     vaults,
 )
-from quoteway.web.cache import CACHE, OPERATIONS, CatalogCache, keep
-from quoteway.web.front_door import FRONT_DOOR, FrontDoor
-from quoteway.web.health import health_routes, metrics_handler
-from quoteway.web.metrics import METRICS, Metrics
-from quoteway.web.operation import Call, Operation
-from quoteway.web.plugin_routes import PATH, plugin_routes
-from quoteway.web.schema import ResponseSchema
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 GATEWAY: web.AppKey[Gateway] = web.AppKey("gateway")
 
@@ -89,7 +89,7 @@ def api_version() -> str:
 @functools.cache
 def openapi_document() -> bytes:
     """The OpenAPI document of the core's routes, as JSON. Making it takes 45 ms, so it is made once."""
-    from quoteway.web.openapi import document
+    from quoteway.web.http.openapi import document
 
     return orjson.dumps(document(operations(), version=api_version()), option=orjson.OPT_INDENT_2)
 

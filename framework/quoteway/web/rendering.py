@@ -31,7 +31,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.web.envelope import render_attempt
+from quoteway.web.http.envelope import render_attempt
 
 if TYPE_CHECKING:
     from quoteway.networks import Networks

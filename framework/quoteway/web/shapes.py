@@ -1,6 +1,6 @@
 """The response shapes as schemas: what OpenAPI documents and what tests check answers against.
 
-Members are written in snake_case here and are camelCase on the wire (``quoteway.web.schema``).
+Members are written in snake_case here and are camelCase on the wire (``quoteway.web.http.schema``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from quoteway.web.schema import ResponseSchema
+from quoteway.web.http.schema import ResponseSchema
 
 
 def maybe(field: type[fields.Field[Any]], **metadata: Any) -> fields.Field[Any]:

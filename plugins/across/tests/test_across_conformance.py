@@ -1,8 +1,9 @@
 """The suites that ship with the framework, over the devnet's SpokePools and its honest relayer."""
 
 import pytest
-from quoteway import Capability, guard
-from quoteway.testing.bridge_conformance import BridgeConformance
+from quoteway import Capability
+from quoteway.guard import calldata as guard
+from quoteway.testing.conformance.bridges import BridgeConformance
 from transfers import KEEPER
 
 pytestmark = pytest.mark.xdist_group("devnet")

@@ -3,8 +3,8 @@
 import aiohttp
 import pytest
 from aiohttp import web
-from quoteway.config import LimitsConfig
-from quoteway.serve import make_runner
+from quoteway.config.model import LimitsConfig
+from quoteway.server.serve import make_runner
 from quoteway.web.app import make_app
 from transfers import KEEPER, RECIPIENT, SENDER
 

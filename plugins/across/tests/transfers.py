@@ -192,8 +192,8 @@ async def run_transfers(count, seed):
     import quoteway_across
     import quoteway_devnet.plugin
     import quoteway_rpc
-    from quoteway.config import Config
-    from quoteway.gateway import Gateway
+    from quoteway.config.model import Config
+    from quoteway.engine.gateway import Gateway
 
     plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "across": quoteway_across}
     async with Devnet.start() as devnet, Relayer.start(devnet) as relayer:

@@ -199,7 +199,7 @@ def assert_refused(done, *fragments):
 def test_serving_imports_no_signing_code():
     """The command is there, the signing code is not."""
     code = (
-        "import sys, quoteway.cli as c, quoteway_devnet.plugin as p;"
+        "import sys, quoteway.server.cli as c, quoteway_devnet.plugin as p;"
         "list(p.quoteway_commands()); c.main.list_commands(None);"
         "import quoteway_devnet.command, quoteway_devnet.chains;"
         "print([m for m in sys.modules if m.startswith(('eth_account', 'web3', 'quoteway_devnet.demo'))])"

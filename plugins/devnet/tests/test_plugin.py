@@ -6,9 +6,9 @@ import sys
 
 import pytest
 from ports import answers
-from quoteway.config import Config, PluginsConfig, ServerConfig
-from quoteway.gateway import Gateway
-from quoteway.plugins import NotEnabled
+from quoteway.config.model import Config, PluginsConfig, ServerConfig
+from quoteway.engine.gateway import Gateway
+from quoteway.host.registry import NotEnabled
 from quoteway_devnet import plugin
 from quoteway_devnet.anvil import free_port
 from quoteway_devnet.manifest import chain_manifests

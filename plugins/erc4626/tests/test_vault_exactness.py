@@ -1,8 +1,8 @@
 """A slice of the random vault operations; ``python vault_exactness.py`` runs hundreds."""
 
 from quoteway import Capability, VaultRequest
-from quoteway.config import Config
-from quoteway.gateway import Gateway
+from quoteway.config.model import Config
+from quoteway.engine.gateway import Gateway
 from vault_exactness import USERS, execute_random_operations, plugins
 
 

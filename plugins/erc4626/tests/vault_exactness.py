@@ -16,8 +16,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from quoteway import Capability, GatewayError, VaultRequest
-from quoteway.config import Config
-from quoteway.gateway import Gateway
+from quoteway.config.model import Config
+from quoteway.engine.gateway import Gateway
 from quoteway.testing.execution import catch_up, execute
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet

@@ -8,8 +8,9 @@ import pytest
 import quoteway_lifi
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi
-from quoteway import NATIVE, Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest, Token, guard
-from quoteway.testing.bridge_conformance import BridgeConformance
+from quoteway import NATIVE, Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest, Token
+from quoteway.guard import calldata as guard
+from quoteway.testing.conformance.bridges import BridgeConformance
 from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
 

@@ -10,11 +10,11 @@ from aiohttp import web
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi, cases, logged
 from quoteway import Endpoint, Network, Secret
-from quoteway.config import LimitsConfig
-from quoteway.config_loading import redacted
+from quoteway.config.loading import redacted
+from quoteway.config.model import LimitsConfig
 from quoteway.evm.abi import opaque_call, reencode
 from quoteway.models import Argument, DecodedCall
-from quoteway.serve import make_runner
+from quoteway.server.serve import make_runner
 from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway.web.app import make_app
 from quoteway_devnet.accounts import ACCOUNTS

@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 from fake_node import FakeNode, error, healthy, ok, raw, send
 from quoteway import ConfigError, Context, Endpoint, Network, Networks, Reason, RpcError, UpstreamError
-from quoteway.config import Config
-from quoteway.runtime import Runtime
+from quoteway.config.model import Config
+from quoteway.host.runtime import Runtime
 from quoteway_rpc.dispatch import Dispatcher
 from quoteway_rpc.settings import RpcSettings
 

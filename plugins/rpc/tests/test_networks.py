@@ -1,7 +1,7 @@
 import pytest
 import quoteway_rpc
 from quoteway import Endpoint, Networks
-from quoteway.config import Config, NetworkConfig
+from quoteway.config.model import Config, NetworkConfig
 from quoteway.evm.address import parse_address
 from quoteway_rpc.default_networks import DEFAULT_NETWORKS
 

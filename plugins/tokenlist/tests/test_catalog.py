@@ -12,7 +12,7 @@ import pytest
 import quoteway_tokenlist
 from odd_tokens import contract, erc20, text, word
 from quoteway import NATIVE, Network, RpcError, RpcUpstream, UpstreamError, hookimpl
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.evm.address import checksum
 
 manifest = pytest.importorskip("quoteway_devnet.manifest", reason="needs the quoteway-devnet distribution")

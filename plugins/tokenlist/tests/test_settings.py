@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import quoteway_tokenlist
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway_tokenlist.settings import TokenListSettings
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import aiohttp
 from quoteway import NATIVE, Build, Capability, Context, Quote, SealedQuote, SwapRequest, Token
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
 from quoteway.evm.chain import RpcChain
+from quoteway.host.runtime import NoTokens, Runtime
 from quoteway.networks import Networks
-from quoteway.runtime import NoTokens, Runtime
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.networks import devnet_networks

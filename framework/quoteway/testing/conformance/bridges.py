@@ -30,14 +30,14 @@ from quoteway import (
     Spend,
     SwapRequest,
     UpstreamError,
-    guard,
 )
-from quoteway.competition import NO_ROUTE_REASONS
 from quoteway.evm import abi
 from quoteway.evm.address import checksum
+from quoteway.guard import calldata as guard
+from quoteway.host.provider_calls import NO_ROUTE_REASONS
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 THIEF = checksum("0x" + "7e" * 20)
 """Where every stolen coin goes. Nobody's account, and no contract."""

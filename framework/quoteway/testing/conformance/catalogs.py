@@ -21,7 +21,7 @@ from quoteway.testing.conformance.provider import (
 )
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 _SAMPLE = 25
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

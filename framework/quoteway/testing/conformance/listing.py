@@ -10,7 +10,7 @@ from quoteway import MAX_UINT256, Pool, PoolProvider, Position, Series, Token, V
 from quoteway.evm.address import checksum
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 _POOL_ID = re.compile(r"([1-9][0-9]*):(0x[0-9a-fA-F]{40}|0x[0-9a-f]{64})")
 _VAULT_ID = re.compile(r"([1-9][0-9]*):(0x[0-9a-fA-F]{40})")

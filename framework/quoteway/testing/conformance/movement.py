@@ -11,17 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from quoteway import (
-    Build,
-    DeployRequest,
-    GatewayError,
-    InvalidRequest,
-    NotFound,
-    Quote,
-    SealedQuote,
-    guard,
-)
+from quoteway import Build, DeployRequest, GatewayError, InvalidRequest, NotFound, Quote, SealedQuote
 from quoteway.evm import erc20, permit2
+from quoteway.guard import calldata as guard
 from quoteway.models import Action, Request
 from quoteway.testing.conformance.provider import (
     MAX_BLOCK_S,
@@ -31,12 +23,10 @@ from quoteway.testing.conformance.provider import (
     assert_silent,
     longest_block,
 )
-from quoteway.testing.execution import execute
+from quoteway.testing.execution import LocalChains, execute
 
 if TYPE_CHECKING:
-    from quoteway_devnet.chains import Devnet
-
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 
 class MovementConformance(ProviderConformance):
@@ -63,7 +53,7 @@ class MovementConformance(ProviderConformance):
         return answer.quote, gateway.spine.open(self.capability, answer.sealed.token)
 
     async def test_every_case_is_quoted_within_the_deadline(
-        self, fresh_devnet: Devnet, gateway: Gateway, provider: Any, cases: Sequence[Any]
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[Any]
     ) -> None:
         for request in cases:
             started = time.perf_counter()
@@ -142,7 +132,7 @@ class MovementConformance(ProviderConformance):
                 )
 
     async def test_actions_pay_what_their_quotes_say(
-        self, fresh_devnet: Devnet, gateway: Gateway, provider: Any, cases: Sequence[Any]
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[Any]
     ) -> None:
         """Each case is quoted, simulated and sent, in order; allowances are exact and used up."""
         for request in cases:
@@ -153,7 +143,7 @@ class MovementConformance(ProviderConformance):
             await self._executed(fresh_devnet, gateway, quote, action, request)
 
     async def test_another_recipient_is_paid(
-        self, fresh_devnet: Devnet, gateway: Gateway, provider: Any, cases: Sequence[Any]
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[Any]
     ) -> None:
         request = cases[0]
         if isinstance(request, DeployRequest):
@@ -183,7 +173,7 @@ class MovementConformance(ProviderConformance):
             self._meets(got, leg.amount, leg.amount_min, f"simulation of {request}")
 
     async def _executed(
-        self, devnet: Devnet, gateway: Gateway, quote: Quote, action: Action, request: Request
+        self, devnet: LocalChains, gateway: Gateway, quote: Quote, action: Action, request: Request
     ) -> None:
         before = await self._allowances(gateway, quote, action)
         executed = await execute(devnet, gateway, action)

@@ -13,7 +13,7 @@ from quoteway.testing.conformance.movement import MovementConformance
 from quoteway.testing.conformance.provider import MAX_BLOCK_S, STRANGER, longest_block
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 
 class PoolConformance(MovementConformance):

@@ -11,11 +11,11 @@ import pytest
 
 from quoteway import Capability, GatewayError, Provider, UpstreamError
 from quoteway.evm.address import checksum
-from quoteway.plugins import PROVIDER_ID
+from quoteway.host.registry import PROVIDER_ID
 
 if TYPE_CHECKING:
+    from quoteway.engine.gateway import Gateway
     from quoteway.evm.chain import RpcChain
-    from quoteway.gateway import Gateway
 
 MAX_BLOCK_S = 0.05
 """How long a provider may keep the event loop from everybody else's requests."""

@@ -14,7 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
 from quoteway.errors import MalformedRequest, Reason
-from quoteway.web.envelope import BodyTimeout, BodyTooLarge, UnsupportedMediaType
+from quoteway.web.http.envelope import BodyTimeout, BodyTooLarge, UnsupportedMediaType
 
 
 async def read_object(request: web.Request, *, limit_bytes: int, timeout_s: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from quoteway.evm.single_flight import SingleFlight
 
 if TYPE_CHECKING:
-    from quoteway.web.operation import Operation
+    from quoteway.web.http.operation import Operation
 
 ALWAYS: Mapping[str, str] = {"Server": "quoteway", "X-Content-Type-Options": "nosniff"}
 """The headers of every answer."""

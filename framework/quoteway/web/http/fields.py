@@ -11,7 +11,7 @@ from quoteway.errors import Reason
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.models import MAX_UINT256, NATIVE
 from quoteway.networks import Network
-from quoteway.web.schema import RequestSchema, refuse
+from quoteway.web.http.schema import RequestSchema, refuse
 
 AMOUNT_PATTERN = r"^(0|[1-9][0-9]{0,77})$"
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"

@@ -11,12 +11,12 @@ import orjson
 from aiohttp import web
 
 from quoteway.errors import ProviderUnavailable
-from quoteway.web.envelope import json_response
-from quoteway.web.metrics import CONTENT_TYPE, Metrics
-from quoteway.web.operation import NO_STORE
+from quoteway.web.http.envelope import json_response
+from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
+from quoteway.web.http.operation import NO_STORE
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from limits import parse
 from limits.aio.storage import MemoryStorage, Storage
 
-from quoteway.config import LimitsConfig
-from quoteway.credentials import Secret
+from quoteway.config.model import LimitsConfig
 from quoteway.errors import ConfigError, RateLimited
+from quoteway.secrets import Secret
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from quoteway.config import Config
+from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
-from quoteway.tracing import continue_trace, traceparent
-from quoteway.web.cache import ALWAYS, CatalogCache, Rendered, respond
-from quoteway.web.envelope import RequestTimeout, error_response, from_http_exception
-from quoteway.web.limiting import Callers, Limiter
-from quoteway.web.metrics import Metrics
-from quoteway.web.request_id import request_id_of
+from quoteway.telemetry.tracing import continue_trace, traceparent
+from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
+from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
+from quoteway.web.http.limits import Callers, Limiter
+from quoteway.web.http.metrics import Metrics
+from quoteway.web.http.request_id import request_id_of
 
 if TYPE_CHECKING:
-    from quoteway.web.operation import Operation
+    from quoteway.web.http.operation import Operation
 
 log = logging.getLogger("quoteway.web")
 

@@ -11,8 +11,8 @@ from marshmallow import Schema
 
 from quoteway.networks import Networks
 from quoteway.web import shapes
-from quoteway.web.operation import Operation
-from quoteway.web.schema import RequestSchema, ResponseSchema
+from quoteway.web.http.operation import Operation
+from quoteway.web.http.schema import RequestSchema, ResponseSchema
 
 _ERRORS: Mapping[int, str] = {
     400: "Malformed request (`invalid_request`); also 405, 408, 413 and 415",

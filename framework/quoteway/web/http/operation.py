@@ -10,15 +10,15 @@ import orjson
 from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.host.registry import networks_of
 from quoteway.models import Capability
-from quoteway.plugins import networks_of
-from quoteway.web.body import read_object
-from quoteway.web.envelope import json_response
-from quoteway.web.schema import RequestSchema, ResponseSchema, invalid
+from quoteway.web.http.body import read_object
+from quoteway.web.http.envelope import json_response
+from quoteway.web.http.schema import RequestSchema, ResponseSchema, invalid
 
 if TYPE_CHECKING:
-    from quoteway.config import Config
-    from quoteway.gateway import Gateway
+    from quoteway.config.model import Config
+    from quoteway.engine.gateway import Gateway
     from quoteway.networks import Networks
 
 Group = Literal["quotes", "catalog", "rpc"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from quoteway.errors import ProviderUnavailable
-from quoteway.web.protocol import match_anew
+from quoteway.web.http.protocol import match_anew
 
 if TYPE_CHECKING:
-    from quoteway.gateway import Gateway
+    from quoteway.engine.gateway import Gateway
 
 log = logging.getLogger("quoteway.web")
 

@@ -18,9 +18,9 @@ from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 from aiohttp.web_request import BaseRequest
 
 from quoteway.errors import MalformedRequest, Reason
-from quoteway.web.envelope import error_response, from_http_exception
-from quoteway.web.front_door import FRONT_DOOR
-from quoteway.web.request_id import new_request_id
+from quoteway.web.http.envelope import error_response, from_http_exception
+from quoteway.web.http.middleware import FRONT_DOOR
+from quoteway.web.http.request_id import new_request_id
 
 log = logging.getLogger("quoteway.web")
 

@@ -12,11 +12,13 @@ from quoteway.errors import Reason
 from quoteway.models import BridgeRoute, Capability
 from quoteway.networks import Network
 from quoteway.providers import BridgeProvider
-from quoteway.web import catalog, entries, movements, shapes
-from quoteway.web.fields import NetworkField, described
-from quoteway.web.operation import Call, Operation
-from quoteway.web.schema import Refusal, ResponseSchema
-from quoteway.web.swaps import Transfer, transfer_request
+from quoteway.web import entries, shapes
+from quoteway.web.http.fields import NetworkField, described
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import Refusal, ResponseSchema
+from quoteway.web.resources import catalog
+from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources.swaps import Transfer, transfer_request
 
 
 class BridgeQuoteBody(Transfer):

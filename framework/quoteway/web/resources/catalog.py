@@ -12,19 +12,19 @@ from typing import Any, Protocol, TypeVar
 import orjson
 from aiohttp import web
 
-from quoteway import guard
-from quoteway.competition import Outcome
 from quoteway.errors import FieldError, Reason, UpstreamError
+from quoteway.guard import calldata as guard
+from quoteway.host.provider_calls import Outcome
+from quoteway.host.registry import networks_of
 from quoteway.models import Capability, Token
 from quoteway.networks import Network
-from quoteway.plugins import networks_of
 from quoteway.providers import Provider
-from quoteway.web.cache import CACHE, keep
-from quoteway.web.envelope import json_response
-from quoteway.web.fields import QueryInteger, Text, described
-from quoteway.web.operation import NO_STORE, Call
+from quoteway.web.http.cache import CACHE, keep
+from quoteway.web.http.envelope import json_response
+from quoteway.web.http.fields import QueryInteger, Text, described
+from quoteway.web.http.operation import NO_STORE, Call
+from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.rendering import timestamp
-from quoteway.web.schema import RequestSchema, invalid
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Provider)
@@ -111,7 +111,7 @@ async def merge(
     One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
     """
     providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= networks_of(p)]
-    outcomes = await call.gateway.registry.competition.ask_all(
+    outcomes = await call.gateway.registry.calls.ask_all(
         providers,
         lambda provider: rows_of(provider, kind, ask),
         verb="list",
@@ -229,7 +229,7 @@ async def one_source(
     call: Call, provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]
 ) -> Sequence[T]:
     """One provider's rows. Raises its ``GatewayError``, or ``UpstreamError`` when it failed or was late."""
-    (outcome,) = await call.gateway.registry.competition.ask_all(
+    (outcome,) = await call.gateway.registry.calls.ask_all(
         [provider],
         lambda provider: rows_of(provider, kind, ask),
         verb="list",

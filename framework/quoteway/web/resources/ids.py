@@ -13,8 +13,8 @@ from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability
 from quoteway.providers import Provider
-from quoteway.web.operation import Call
-from quoteway.web.schema import refuse
+from quoteway.web.http.operation import Call
+from quoteway.web.http.schema import refuse
 
 _ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40}|0x[0-9a-fA-F]{64})")
 
@@ -73,7 +73,7 @@ async def owner_of(
     registry = call.gateway.registry
     if not registry.enabled(capability):
         raise ProviderUnavailable(f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED)
-    outcomes = await registry.competition.ask_all(
+    outcomes = await registry.calls.ask_all(
         registry.enabled(capability, resource.chain_id),
         look_up,
         verb=noun,

@@ -10,15 +10,16 @@ from typing import Any
 from aiohttp import web
 from marshmallow import fields
 
-from quoteway import guard
+from quoteway.guard import calldata as guard
+from quoteway.host.registry import PluginEntry, ProviderEntry, networks_of
 from quoteway.models import Capability
 from quoteway.networks import Network
-from quoteway.plugins import PluginEntry, ProviderEntry, networks_of
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web import catalog, shapes
-from quoteway.web.operation import Call, Operation
+from quoteway.web import shapes
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import ResponseSchema
 from quoteway.web.rendering import Wire, slug
-from quoteway.web.schema import ResponseSchema
+from quoteway.web.resources import catalog
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; one that does not is shown as unknown."""

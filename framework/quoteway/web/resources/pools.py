@@ -10,10 +10,10 @@ from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import Reason
 from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
+from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
-from quoteway.valuation import tokens_of_positions
-from quoteway.web import catalog, entries, movements, shapes
-from quoteway.web.fields import (
+from quoteway.web import entries, shapes
+from quoteway.web.http.fields import (
     MAX,
     AddressField,
     AmountOrMax,
@@ -26,10 +26,12 @@ from quoteway.web.fields import (
     Text,
     described,
 )
-from quoteway.web.operation import Call, Handler, Operation
-from quoteway.web.resources import PoolIdField, ResourceId, owner_of
-from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema
-from quoteway.web.series import SeriesQuery, series_of
+from quoteway.web.http.operation import Call, Handler, Operation
+from quoteway.web.http.schema import Refusal, RequestSchema, ResponseSchema
+from quoteway.web.resources import catalog
+from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources.ids import PoolIdField, ResourceId, owner_of
+from quoteway.web.resources.series import SeriesQuery, series_of
 
 ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272

@@ -11,22 +11,23 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
-from quoteway import guard
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
+from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.evm.units import format_units
-from quoteway.holdings import Holding, Holdings, read_holdings
+from quoteway.guard import calldata as guard
+from quoteway.host.registry import networks_of
 from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
-from quoteway.plugins import networks_of
+from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.valuation import Valuation, tokens_of_positions
-from quoteway.web import catalog, entries, rendering, shapes
-from quoteway.web.fields import AddressField, NetworkField, QueryBoolean, described
-from quoteway.web.operation import Call, Operation
-from quoteway.web.pools import PositionEntry
+from quoteway.web import entries, rendering, shapes
+from quoteway.web.http.fields import AddressField, NetworkField, QueryBoolean, described
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import RequestSchema, ResponseSchema, invalid, refuse
 from quoteway.web.rendering import Wire
-from quoteway.web.schema import RequestSchema, ResponseSchema, invalid, refuse
+from quoteway.web.resources import catalog
+from quoteway.web.resources.pools import PositionEntry
 
 log = logging.getLogger("quoteway.portfolio")
 
@@ -296,7 +297,7 @@ async def list_positions(call: Call) -> web.Response:
             _position(call, source, position)
         return found
 
-    outcomes = await registry.competition.ask_all(
+    outcomes = await registry.calls.ask_all(
         sources,
         ask,
         verb="positions",

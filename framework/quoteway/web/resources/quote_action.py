@@ -8,10 +8,10 @@ import orjson
 from aiohttp import web
 
 from quoteway.models import Action, Capability, Request, SealedQuote
-from quoteway.valuation import tokens_of_quote, tokens_of_request
+from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
 from quoteway.web import action_rendering, rendering
-from quoteway.web.envelope import json_response
-from quoteway.web.operation import NO_STORE, Call
+from quoteway.web.http.envelope import json_response
+from quoteway.web.http.operation import NO_STORE, Call
 
 
 async def quote(

@@ -11,13 +11,13 @@ from marshmallow import fields
 
 from quoteway.errors import ProviderUnavailable, Reason, RpcError
 from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
-from quoteway.logs import Redactor
 from quoteway.models import Capability
 from quoteway.networks import Network
+from quoteway.telemetry.logs import Redactor
 from quoteway.web import shapes
-from quoteway.web.fields import Choice, Text, described
-from quoteway.web.operation import Call, Operation
-from quoteway.web.schema import RequestSchema, ResponseSchema, refuse
+from quoteway.web.http.fields import Choice, Text, described
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import RequestSchema, ResponseSchema, refuse
 
 REDACTOR: web.AppKey[Redactor] = web.AppKey("redactor", Redactor)
 

@@ -7,16 +7,16 @@ from typing import Any, Protocol, cast
 
 from marshmallow import ValidationError, validates_schema
 
-from quoteway import guard
-from quoteway.competition import Outcome
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
+from quoteway.guard import calldata as guard
+from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
 from quoteway.web import entries
-from quoteway.web.fields import Choice, QueryInteger, described
-from quoteway.web.operation import Call
-from quoteway.web.resources import ResourceId
-from quoteway.web.schema import Refusal, RequestSchema, invalid
+from quoteway.web.http.fields import Choice, QueryInteger, described
+from quoteway.web.http.operation import Call
+from quoteway.web.http.schema import Refusal, RequestSchema, invalid
+from quoteway.web.resources.ids import ResourceId
 
 MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
@@ -64,7 +64,7 @@ async def series_of(
         return found
 
     async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
-        return await registry.competition.ask_all(
+        return await registry.calls.ask_all(
             providers,
             series_from,
             verb="series",

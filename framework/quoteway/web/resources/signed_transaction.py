@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from quoteway.commitments import TransactionCommitment, calldata_hash
+from quoteway.engine.transaction_ids import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
-from quoteway.web.schema import invalid
+from quoteway.web.http.schema import invalid
 
 _MEMBER = "signedPayload"
 

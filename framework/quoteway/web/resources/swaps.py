@@ -12,8 +12,8 @@ from marshmallow import ValidationError, validates_schema
 from quoteway.errors import FieldError, Reason
 from quoteway.models import Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
-from quoteway.web import movements, shapes
-from quoteway.web.fields import (
+from quoteway.web import shapes
+from quoteway.web.http.fields import (
     AddressField,
     Amount,
     Choice,
@@ -23,8 +23,9 @@ from quoteway.web.fields import (
     Text,
     described,
 )
-from quoteway.web.operation import Call, Operation
-from quoteway.web.schema import Refusal, RequestSchema, invalid
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import Refusal, RequestSchema, invalid
+from quoteway.web.resources import quote_action as movements
 
 APPROVAL_MODES = ("transactions", "permit2-signature")
 

@@ -9,16 +9,17 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import fields
 
-from quoteway import guard
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
+from quoteway.guard import calldata as guard
 from quoteway.models import Capability, TokenProfile
+from quoteway.pricing.valuation import Valuation
 from quoteway.providers import Provider, TokenCatalog
-from quoteway.valuation import Valuation
-from quoteway.web import catalog, entries, shapes
-from quoteway.web.fields import Choice, NetworkField, Text, described
-from quoteway.web.operation import Call, Operation
-from quoteway.web.schema import ResponseSchema
+from quoteway.web import entries, shapes
+from quoteway.web.http.fields import Choice, NetworkField, Text, described
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import ResponseSchema
+from quoteway.web.resources import catalog
 
 _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
@@ -114,7 +115,7 @@ async def show_token(call: Call) -> dict[str, Any]:
         guard.check_form(source, profile, TokenProfile | None)
         return profile
 
-    outcomes = await registry.competition.ask_all(registry.enabled(Capability.TOKENS), ask, verb="profile")
+    outcomes = await registry.calls.ask_all(registry.enabled(Capability.TOKENS), ask, verb="profile")
     for outcome in outcomes:
         if outcome.value is not None:
             profile = outcome.value

@@ -9,20 +9,20 @@ from typing import Any, Literal, cast, get_args
 
 from marshmallow import fields
 
-from quoteway import guard
-from quoteway.commitments import TransactionCommitment
+from quoteway.engine.settlement import Settlement, settlement
+from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
+from quoteway.guard import calldata as guard
+from quoteway.guard.model_types import flaw
 from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Provider, Relay
-from quoteway.settlement import Settlement, settlement
 from quoteway.web import shapes
-from quoteway.web.fields import HexField, described
-from quoteway.web.operation import Call, Operation
-from quoteway.web.schema import RequestSchema, ResponseSchema
-from quoteway.web.signed_transaction import SignedTransaction, decode_signed, recover_sender
-from quoteway.wellformed import flaw
+from quoteway.web.http.fields import HexField, described
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import RequestSchema, ResponseSchema
+from quoteway.web.resources.signed_transaction import SignedTransaction, decode_signed, recover_sender
 
 TransferStatus = Literal[
     "origin_pending",
@@ -137,7 +137,7 @@ async def submit(call: Call) -> dict[str, Any]:
             reason=Reason.RELAY_UNSUPPORTED,
             retryable=False,
         )
-    (outcome,) = await registry.competition.ask_all(
+    (outcome,) = await registry.calls.ask_all(
         relays[:1],
         lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw),
         verb="submit",
@@ -276,7 +276,7 @@ async def track(call: Call) -> dict[str, Any]:
         found = await cast(BridgeProvider, bridge).track(commitment.chain_id, tx_hash)
         return None if found is None else _tracked(bridge, found)
 
-    outcomes = await registry.competition.ask_all(bridges, ask, verb="track")
+    outcomes = await registry.calls.ask_all(bridges, ask, verb="track")
     answers = [outcome.value for outcome in outcomes if outcome.value is not None]
     known = [answer for answer in answers if answer["status"] != "unknown"]
     if known:

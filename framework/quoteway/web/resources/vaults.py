@@ -9,11 +9,12 @@ from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import FieldError, Reason
+from quoteway.guard.model_types import flaw
 from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
-from quoteway.web import catalog, entries, movements, shapes
-from quoteway.web.fields import (
+from quoteway.web import entries, shapes
+from quoteway.web.http.fields import (
     MAX,
     AddressField,
     AmountOrMax,
@@ -23,11 +24,12 @@ from quoteway.web.fields import (
     Text,
     described,
 )
-from quoteway.web.operation import Call, Handler, Operation
-from quoteway.web.resources import ResourceId, VaultIdField, owner_of
-from quoteway.web.schema import Refusal, RequestSchema, ResponseSchema, invalid
-from quoteway.web.series import SeriesQuery, series_of
-from quoteway.wellformed import flaw
+from quoteway.web.http.operation import Call, Handler, Operation
+from quoteway.web.http.schema import Refusal, RequestSchema, ResponseSchema, invalid
+from quoteway.web.resources import catalog
+from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
+from quoteway.web.resources.series import SeriesQuery, series_of
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 MANAGE_ACTIONS = (
@@ -323,7 +325,7 @@ def _metric(metric: str) -> Handler:
 
 async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
     """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
-    (outcome,) = await call.gateway.registry.competition.ask_all(
+    (outcome,) = await call.gateway.registry.calls.ask_all(
         [await _provider(call, vault_id)], lambda provider: provider.vault(vault_id.id), verb="vault"
     )
     vault = outcome.value
