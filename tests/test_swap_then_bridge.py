@@ -13,7 +13,7 @@ from quoteway.config import Config, LimitsConfig, ProviderConfig, QuotesConfig
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
-from quoteway.testing.execution import catch_up, execute
+from quoteway.testing.execution import execute
 from quoteway.testing.serving import served
 from quoteway.testing.toys import ListedRoutes, ToyPlugin
 
@@ -390,7 +390,7 @@ async def test_a_price_that_moves_between_quote_and_action_is_called_that(desk):
     quoted = await desk.quote(request)
     against = replace(request, to_chain_id=31337, token_out=desk.token("USDC"), recipient=SENDER)
     moved = await desk.spine.quote(Capability.SWAP, against)
-    executed = await execute(desk.devnet, desk.gateway, await desk.action(moved))
+    executed = await execute(desk.devnet, await desk.action(moved))
     assert not executed.reverted
     with pytest.raises(UpstreamError) as refusal:
         await desk.action(quoted)
@@ -492,7 +492,6 @@ async def test_a_transfer_cannot_help_itself_to_what_is_sold(desk, monkeypatch):
 
 async def allow(desk, token, spender, amount):
     await desk.send({"to": token.address, "data": "0x" + erc20.APPROVE.encode([spender, amount]).hex()})
-    await catch_up(desk.devnet, desk.gateway, 31337)
 
 
 async def test_a_slow_provider_of_swaps_leaves_time_for_the_transfer(make_desk):
