@@ -140,7 +140,7 @@ class Desk:
         timing = 1000 * (quoted_at - began), 1000 * (time.perf_counter() - quoted_at)
         arrives, *surplus = quoted.quote.outputs
         had = await self.balance(arrives.token, arrives.account)
-        executed = await execute(self.devnet, self.gateway, action)
+        executed = await execute(self.devnet, action)
         assert not executed.reverted
         await self.until(request.chain_id, executed.receipts[-1]["transactionHash"], "filled")
         wrong = {}

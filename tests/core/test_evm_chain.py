@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import time
+from functools import partial
 
 import aiohttp
 import orjson
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch, erc20, reverts
 from quoteway.evm.chain import Call, CallFailed, NativeBalance, RpcChain
+from quoteway.evm.head import request_arrival
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import NATIVE
 from quoteway.networks import Network
@@ -195,6 +197,109 @@ async def test_a_fresh_head_is_no_older_than_the_call(make_chain):
     node.gate.set()
     await under_way
     assert (await fresh).number == 3  # not 2, which was asked for before
+
+
+async def test_in_a_request_the_head_is_read_once_and_after_its_arrival(make_chain):
+    node = Node()
+    heads = iter(range(1, 100))
+    node.answers["eth_getBlockByNumber"] = lambda params: block_answer(next(heads))
+    chain = make_chain(node)
+    assert (await chain.head()).number == 1
+    for number in (2, 3):
+        with request_arrival():
+            assert (await chain.head()).number == number
+            with request_arrival():  # a quote inside of a request that is marked already
+                assert (await asyncio.gather(*(chain.head() for _ in range(10))))[0].number == number
+    assert (await chain.head()).number == 3
+
+
+@pytest.mark.parametrize("under_way", ["head", "block"])
+async def test_a_request_does_not_join_a_read_that_was_under_way(make_chain, under_way):
+    """The node may have answered it before the block of the request's own transaction."""
+    node = Node()
+    heads = iter(range(1, 100))
+
+    async def answer(method, params, timeout_s):
+        read = block_answer(next(heads)) if method == "eth_getBlockByNumber" else "0x7a69"
+        if node.gate is not None:  # the node has read its state, and its answer takes a while
+            await node.gate.wait()
+        return read
+
+    chain = make_chain(answer)
+    await chain.head()
+    node.gate = asyncio.Event()
+    read = {"head": partial(chain.head, fresh=True), "block": partial(chain.block, "latest")}[under_way]
+    before = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+    async def request():
+        with request_arrival():
+            return await chain.head()
+
+    later = [asyncio.create_task(request()) for _ in range(50)]
+    await asyncio.sleep(0.01)
+    after = asyncio.create_task(request())
+    await asyncio.sleep(0.01)
+    node.gate.set()
+    assert (await before).number == 2
+    assert {block.number for block in await asyncio.gather(*later)} == {3}, (
+        "one read for all that came together"
+    )
+    assert (await after).number == 4
+
+
+async def test_a_request_is_not_answered_with_a_head_from_before_it_when_the_node_fails(make_chain):
+    node = Node()
+    node.answers["eth_getBlockByNumber"] = block_answer(5)
+    chain = make_chain(node)
+    await chain.head()
+    node.broken = UpstreamError("down", reason=Reason.RPC_ERROR)
+    with request_arrival(), pytest.raises(UpstreamError):
+        await chain.head()
+    node.broken = None
+    with request_arrival():
+        assert (await chain.head()).number == 5
+
+
+async def test_a_request_that_is_cancelled_takes_no_head_from_those_who_share_its_read(make_chain):
+    node = Node()
+    node.answers["eth_getBlockByNumber"] = block_answer(5)
+    chain = make_chain(node)
+    await chain.head()
+    node.gate = asyncio.Event()
+
+    async def request():
+        with request_arrival():
+            return await chain.head()
+
+    alone = asyncio.create_task(request())
+    await asyncio.sleep(0)
+    alone.cancel()  # before its read has begun
+    one, two = asyncio.create_task(request()), asyncio.create_task(request())
+    await asyncio.sleep(0.01)
+    one.cancel()
+    node.gate.set()
+    assert (await two).number == 5
+    assert one.cancelled()
+    assert alone.cancelled()
+
+
+async def test_reads_at_latest_are_shared_within_one_request_only(make_chain):
+    node = Node()
+    codes = iter(range(1, 100))
+    node.answers["eth_getCode"] = lambda params: hex(next(codes))
+    chain = make_chain(node)
+    node.gate = asyncio.Event()
+
+    async def request():
+        with request_arrival():
+            return await asyncio.gather(*(chain.request("eth_getCode", [NOBODY, "latest"]) for _ in range(3)))
+
+    one, two = asyncio.create_task(request()), asyncio.create_task(request())
+    await asyncio.sleep(0.01)
+    node.gate.set()
+    assert sorted(await one) + sorted(await two) == ["0x1"] * 3 + ["0x2"] * 3
 
 
 async def test_different_reads_are_not_mixed_up(make_chain):

@@ -30,6 +30,7 @@ from quoteway.errors import (
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
+from quoteway.evm.head import on_arrival
 from quoteway.guard import calldata as guard
 from quoteway.guard import outcome as run_guard
 from quoteway.host.provider_calls import Outcome
@@ -113,6 +114,7 @@ class Spine:
 
     # --- quote -> seal ------------------------------------------------------------------------------------
 
+    @on_arrival
     async def quote(
         self,
         capability: Capability,
@@ -121,7 +123,7 @@ class Spine:
         provider: str | None = None,
         in_parts: bool = True,
     ) -> QuoteAnswer:
-        """The best quote of the enabled providers, sealed.
+        """The best quote of the enabled providers, sealed; at a head that is read after this call.
 
         ``in_parts`` False leaves out what takes the transactions of several providers.
 
@@ -266,9 +268,11 @@ class Spine:
             raise InvalidRequest("quoteId is a quote for another request.", reason=Reason.CONFLICT)
         return await self.action(pin)
 
+    @on_arrival
     async def action(self, sealed: SealedQuote) -> Action:
         """The transactions of a sealed quote: built by its provider, preceded by exact approvals, guarded,
-        simulated. Of a quote in parts, every part so, and all of it in one run.
+        simulated. Of a quote in parts, every part so, and all of it in one run. All of it at a head that is
+        read after this call.
 
         The same token at the same block gives the same bytes. Raises ``ProviderUnavailable``,
         ``UpstreamError`` (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``).

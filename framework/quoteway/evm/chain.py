@@ -15,7 +15,7 @@ from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.head import HeadTracker
+from quoteway.evm.head import HeadTracker, arrival
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import (
     Address,
@@ -115,7 +115,8 @@ class RpcChain:
         """The ``result`` of a JSON-RPC read.
 
         Identical concurrent reads share one request, which may have begun before this call; without
-        ``shared`` the node is asked anew.
+        ``shared`` the node is asked anew. Reads at ``latest`` are shared within one quote or action only:
+        what another request asked before may be older than this request's own transaction.
         """
         if self._verified:
             return await self._send(method, params, timeout_s, shared)
@@ -132,7 +133,8 @@ class RpcChain:
         self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool = True
     ) -> Any:
         limit_s = self._timeout_s if timeout_s is None else timeout_s
-        key = (method, json.dumps(params, separators=(",", ":")), None if shared else object())
+        among: object = arrival() if "latest" in params else None
+        key = (method, json.dumps(params, separators=(",", ":")), among if shared else object())
 
         async def forward() -> Any:
             self.requests += 1
@@ -161,7 +163,8 @@ class RpcChain:
     # --- blocks ---------------------------------------------------------------------------------------------
 
     async def head(self, *, fresh: bool = False) -> Block:
-        """The newest block, known without a request while the chain is in use."""
+        """The newest block: inside a quote or an action one that was read after the request arrived, else
+        known without a request while the chain is in use. ``fresh`` reads it in any case."""
         return await self._head.get(fresh=fresh)
 
     @property
@@ -189,8 +192,8 @@ class RpcChain:
             base_fee_wei=None if base_fee is None else _quantity(base_fee),
         )
 
-    async def _read_head(self, shared: bool) -> Block:
-        return await self.block("latest", shared=shared)
+    async def _read_head(self) -> Block:
+        return await self.block("latest", shared=False)
 
     # --- calls ----------------------------------------------------------------------------------------------
 

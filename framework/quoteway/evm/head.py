@@ -1,29 +1,87 @@
-"""The newest block of a chain, known without asking while the chain is in use."""
+"""The newest block of a chain: followed in the background, and read anew for every quote and action."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import functools
+import itertools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
 
+from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Block
 
 log = logging.getLogger("quoteway.evm")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_moments = itertools.count(1)
+"""Numbers the arrivals of requests and the starts of reads, in their order. A clock may give two the same."""
+_arrived: contextvars.ContextVar[int] = contextvars.ContextVar("quoteway_request_arrived", default=0)
+
+
+@contextlib.contextmanager
+def request_arrival() -> Iterator[None]:
+    """Marks the arrival of a request for the code inside and the tasks that it starts.
+
+    There, ``Chain.head`` gives no block that was read before the arrival: a client sees the block of its own
+    transaction as soon as it has the receipt. An arrival that is marked already is kept.
+    """
+    if _arrived.get():
+        yield
+        return
+    mark = _arrived.set(next(_moments))
+    try:
+        yield
+    finally:
+        _arrived.reset(mark)
+
+
+def on_arrival(call: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Runs an async function inside ``request_arrival``."""
+
+    @functools.wraps(call)
+    async def arrived(*args: P.args, **kwargs: P.kwargs) -> T:
+        with request_arrival():
+            return await call(*args, **kwargs)
+
+    return arrived
+
+
+def arrival() -> int:
+    """The moment at which the current request arrived; 0 outside of a request."""
+    return _arrived.get()
+
+
+@dataclass(slots=True, eq=False)
+class _Reading:
+    """One read of the head. ``began`` is 0 until it starts."""
+
+    began: int = 0
 
 
 class HeadTracker:
     """Polls the head in the background from its first use until ``idle_s`` seconds after its last.
 
-    ``read`` asks the node; its argument tells whether a read already under way will do. A known head is
-    served for at most ``stale_s`` seconds; after that it is read again, and when that fails the error is
-    raised: an old block is never passed off as the newest.
+    Outside of a request, a known head is served for at most ``stale_s`` seconds; after that it is read again,
+    and when that fails the error is raised: an old block is never passed off as the newest.
+
+    Inside ``request_arrival``, a head counts as known only when its read began after the arrival. The first
+    use then reads the head, and the rest of the request gets it from memory. Requests share a read when they
+    arrived before it began: it begins in the event loop's next turn, after all that arrived in this one. A
+    read that was under way when a request arrived is not shared with it, since the node may have answered
+    before the request's own transaction was mined.
     """
 
     def __init__(
         self,
         slug: str,
-        read: Callable[[bool], Awaitable[Block]],
+        read: Callable[[], Awaitable[Block]],
         *,
         poll_s: float,
         idle_s: float,
@@ -37,8 +95,11 @@ class HeadTracker:
         self._stale_s = stale_s
         self._clock = clock
         self._block: Block | None = None
+        self._began = 0
         self._read_at = 0.0
         self._used_at = 0.0
+        self._reading = _Reading()
+        self._flights = SingleFlight()
         self._poller: asyncio.Task[None] | None = None
         self._failing = False
 
@@ -48,30 +109,46 @@ class HeadTracker:
         return self._block
 
     async def get(self, *, fresh: bool = False) -> Block:
-        """The newest block. ``fresh`` asks the node in any case, and for no older state than at this call."""
+        """The newest block. ``fresh`` reads it in any case, after this call."""
         self._used_at = self._clock()
         if self._poller is None or self._poller.done():
             # A context of its own: it outlives the request that happens to start it.
             self._poller = asyncio.create_task(
                 self._poll(), name=f"head of {self._slug}", context=contextvars.Context()
             )
-        if self._block is None or fresh or not 0 <= self._used_at - self._read_at <= self._stale_s:
-            return await self._refresh(shared=not fresh)
-        return self._block
+        after = next(_moments) if fresh else arrival()
+        in_time = 0 <= self._used_at - self._read_at <= self._stale_s
+        if self._block is not None and in_time and self._began > after:
+            return self._block
+        return await self._read_after(after)
 
     async def close(self) -> None:
-        """Stops polling."""
+        """Stops polling and reading."""
         if self._poller is not None:
             self._poller.cancel()
             await asyncio.wait([self._poller], timeout=1.0)
             self._poller = None
+        await self._flights.close()
 
-    async def _refresh(self, *, shared: bool = True) -> Block:
-        asked_at = self._clock()
-        block = await self._read(shared)
-        # Answers can overtake each other: the one asked for last is the newest knowledge.
-        if self._block is None or asked_at >= self._read_at:
-            self._block, self._read_at = block, asked_at
+    async def _read_after(self, moment: int) -> Block:
+        """The head by a read that begins after ``moment``: the newest one when it does, else another."""
+        if 0 < self._reading.began <= moment:
+            self._reading = _Reading()
+        reading = self._reading
+        block: Block = await self._flights.run(reading, functools.partial(self._read_once, reading))
+        return block
+
+    async def _read_once(self, reading: _Reading) -> Block:
+        began = reading.began = next(_moments)
+        read_at = self._clock()
+        try:
+            block = await self._read()
+        finally:
+            if self._reading is reading:  # it is over: nobody may join it any more
+                self._reading = _Reading()
+        # Answers can overtake each other: the read that began last is the newest knowledge.
+        if began > self._began:
+            self._block, self._began, self._read_at = block, began, read_at
         return block
 
     async def _poll(self) -> None:
@@ -80,7 +157,7 @@ class HeadTracker:
             if self._clock() - self._used_at > self._idle_s:
                 return
             try:
-                await self._refresh()
+                await self._read_after(0)
             except Exception as error:  # isolation border: a failing node must not end the polling
                 if not self._failing:
                     log.warning("the head of %s cannot be read: %s", self._slug, error)

@@ -20,7 +20,8 @@ class SingleFlight:
     async def run(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """The outcome of the running task of this key, or of a new one made by ``start``."""
         flight = self._flights.get(key)
-        if flight is None:
+        # One that is done gives its outcome to those who wait already, and to nobody who comes later.
+        if flight is None or flight.task.done():
             flight = self._flights[key] = _Flight(asyncio.ensure_future(start()))
         flight.waiters += 1
         try:

@@ -12,7 +12,6 @@ from quoteway import NATIVE, Address
 from quoteway.evm.erc20 import BALANCE_OF
 
 if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
     from quoteway.models import Action
 
 
@@ -45,33 +44,18 @@ class Executed:
         return any(receipt["status"] != "0x1" for receipt in self.receipts)
 
 
-async def execute(devnet: LocalChains, gateway: Gateway, action: Action) -> Executed:
+async def execute(devnet: LocalChains, action: Action) -> Executed:
     """Sends every transaction of an action from its sender, in order, and measures each leg's account and
     token.
 
-    The sender is impersonated, so any account will do that has the native coin for gas. The gateway knows the
-    new head afterwards.
+    The sender is impersonated, so any account will do that has the native coin for gas. Sent to the node
+    itself: no gateway is told, as none is when a wallet sends.
     """
-    executed = await asyncio.to_thread(_execute, devnet, action)
-    await catch_up(devnet, gateway, action.chain_id)
-    return executed
-
-
-async def catch_up(devnet: LocalChains, gateway: Gateway, chain_id: int) -> None:
-    """Returns once the gateway's head is the chain's newest block."""
-    newest = await asyncio.to_thread(_newest, devnet, chain_id)
-    # A read of the head that began before the last block was mined answers with the one before it.
-    while (await gateway.runtime.chains[chain_id].head(fresh=True)).hash != newest:
-        pass
+    return await asyncio.to_thread(_execute, devnet, action)
 
 
 def _slug(devnet: LocalChains, chain_id: int) -> str:
     return next(slug for slug, chain in devnet.chains.items() if chain.chain_id == chain_id)
-
-
-def _newest(devnet: LocalChains, chain_id: int) -> str:
-    with devnet.rpc(_slug(devnet, chain_id)) as rpc:
-        return str(rpc("eth_getBlockByNumber", "latest", False)["hash"])
 
 
 def _execute(devnet: LocalChains, action: Action) -> Executed:

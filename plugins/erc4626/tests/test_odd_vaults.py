@@ -20,21 +20,13 @@ def vault(desk):
     return odd_vault(desk.devnet, desk.manifest.token("USDC").address)
 
 
-async def change(desk, vault, **oddity):
-    become(desk.devnet, vault, **oddity)
-    await desk.fresh()
-
-
 async def hold(desk, vault, amount=10**8):
-    await desk.fresh()
     action = await desk.action(vault, amount=amount)
     assert action.status == 201, action.body
     desk.send_steps(action.body)
-    await desk.fresh()
 
 
 async def test_an_unlisted_vault_is_served_with_a_word_of_care(desk, vault):
-    await desk.fresh()
     action = await desk.action(vault, amount=10**6)
     assert {"code": "unverified_target", "token": vault, "actual": None, "required": None} in action.body[
         "issues"
@@ -50,7 +42,7 @@ async def test_an_unlisted_vault_is_served_with_a_word_of_care(desk, vault):
 
 async def test_paused(desk, vault):
     await hold(desk, vault)
-    await change(desk, vault, paused=True)
+    become(desk.devnet, vault, paused=True)
     for order in ({}, {"action": "withdraw"}, {"action": "withdraw", "amount": "max"}, {"asset": "share"}):
         error = refused(
             await desk.quote(vault, **order), 422, "validation_error", "amount_too_high", "amount"
@@ -60,7 +52,7 @@ async def test_paused(desk, vault):
 
 
 async def test_cap_reached(desk, vault):
-    await change(desk, vault, cap=10**9 + 5)
+    become(desk.devnet, vault, cap=10**9 + 5)
     quote = await desk.quote(vault, amount=5)
     assert quote.status == 200
     assert quote.body["limit"] == "5"
@@ -69,7 +61,7 @@ async def test_cap_reached(desk, vault):
 
 async def test_short_of_liquid_assets(desk, vault):
     await hold(desk, vault)
-    await change(desk, vault, liquid=10**7)
+    become(desk.devnet, vault, liquid=10**7)
     assert (await desk.quote(vault, action="withdraw", amount=10**7)).body["limit"] == str(10**7)
     refused(
         await desk.quote(vault, action="withdraw", amount=10**7 + 1),
@@ -85,7 +77,7 @@ async def test_short_of_liquid_assets(desk, vault):
 
 async def test_fees_are_told_and_the_outcome_is_exact(desk, vault):
     await hold(desk, vault)
-    await change(desk, vault, entry_fee_bps=100, exit_fee_bps=50)
+    become(desk.devnet, vault, entry_fee_bps=100, exit_fee_bps=50)
     quote = (await desk.quote(vault, amount=10**8)).body
     assert quote["feesBps"] == {"entry": 99, "exit": 50}  # 1 on top of 100 is 1/101 of the whole
     (fee,) = quote["fees"]
@@ -102,7 +94,6 @@ async def test_fees_are_told_and_the_outcome_is_exact(desk, vault):
         action = await desk.action(vault, **order)
         assert action.status == 201, action.body
         desk.send_steps(action.body)
-        await desk.fresh()
         paid, got = only(action.body["inputs"]), only(action.body["outputs"])
         for leg, sign in ((paid, -1), (got, 1)):
             token = leg["token"]["address"]
@@ -111,7 +102,7 @@ async def test_fees_are_told_and_the_outcome_is_exact(desk, vault):
 
 async def test_no_conversion(desk, vault):
     """convertToAssets reverts: no share price, no fees told, no APY; what the previews say still holds."""
-    await change(desk, vault, convert_reverts=True)
+    become(desk.devnet, vault, convert_reverts=True)
     quote = await desk.quote(vault, amount=10**6)
     assert quote.status == 200, quote.body
     assert quote.body["vault"]["sharePrice"] is None
@@ -123,7 +114,7 @@ async def test_no_conversion(desk, vault):
 
 
 async def test_no_preview(desk, vault):
-    await change(desk, vault, preview_reverts=True)
+    become(desk.devnet, vault, preview_reverts=True)
     error = refused(await desk.quote(vault, amount=10**6), 502, "upstream_error", "no_route")
     assert "no preview" in error["message"]
 
@@ -141,7 +132,7 @@ async def test_no_preview(desk, vault):
 async def test_a_preview_that_is_not_the_outcome_is_refused(desk, vault, oddity, order):
     """Also within the slippage allowed: what was promised is what must come."""
     await hold(desk, vault)
-    await change(desk, vault, **oddity)
+    become(desk.devnet, vault, **oddity)
     assert (await desk.quote(vault, **order)).status == 200  # nothing can be seen yet
     error = refused(await desk.action(vault, **order), 502, "upstream_error", "unsafe_answer")
     assert f"yet {vault} previews " in error["message"]
@@ -156,7 +147,7 @@ async def test_a_preview_that_is_not_the_outcome_is_refused(desk, vault, oddity,
 )
 async def test_an_exact_side_that_falls_short_is_refused(desk, vault, oddity, order):
     await hold(desk, vault)
-    await change(desk, vault, **oddity)
+    become(desk.devnet, vault, **oddity)
     answer = await desk.action(vault, **order)
     refused(answer, 502, "upstream_error", "price_moved")
 
@@ -164,7 +155,7 @@ async def test_an_exact_side_that_falls_short_is_refused(desk, vault, oddity, or
 async def test_interest_by_the_second(desk, vault):
     """As at most lending vaults: the next block has another price. Within the slippage all goes through."""
     await hold(desk, vault)
-    await change(desk, vault, per_second=500)
+    become(desk.devnet, vault, per_second=500)
     usdc = desk.manifest.token("USDC").address
     for order in (
         {"amount": 10**8},
@@ -176,11 +167,9 @@ async def test_interest_by_the_second(desk, vault):
         quote = await desk.quote(vault, **order)
         with desk.devnet.rpc() as rpc:
             rpc("anvil_mine", "0x5", "0x3")  # five blocks of three seconds
-        await desk.fresh()
         action = await desk.action(vault, **order, quoteId=quote.body["quoteId"])
         assert action.status == 201, action.body
         desk.send_steps(action.body)
-        await desk.fresh()
         paid, got = only(action.body["inputs"]), only(action.body["outputs"])
         spent = before[paid["token"]["address"]] - desk.balance(paid["token"]["address"], USER)
         gained = desk.balance(got["token"]["address"], USER) - before[got["token"]["address"]]
@@ -190,7 +179,6 @@ async def test_interest_by_the_second(desk, vault):
     quote = await desk.quote(vault, **strict)
     with desk.devnet.rpc() as rpc:
         rpc("anvil_mine", "0x5", "0x3")
-    await desk.fresh()
     late = await desk.action(vault, **strict, quoteId=quote.body["quoteId"])
     refused(late, 502, "upstream_error", "price_moved")
 
@@ -198,7 +186,6 @@ async def test_interest_by_the_second(desk, vault):
 async def test_a_vault_of_a_taxed_token_takes_no_deposit(desk):
     tax = desk.manifest.token("TAX").address
     vault = desk.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
-    await desk.fresh()
     answer = await desk.quote(vault, asset=tax, amount=10**18)
     refused(answer, 422, "validation_error", "unsupported_token")
 
@@ -207,7 +194,6 @@ async def test_odd_numbers_of_decimals_and_names(desk):
     for decimals, name in ((0, "Bare"), (77, "N" * 10_000)):
         asset = desk.devnet.deploy("MintableToken", "(string,string,uint8)", name, "ODD", decimals)
         vault = desk.devnet.deploy("YieldVault", "(address,string,string)", asset, name, "vODD")
-        await desk.fresh()
         quote = await desk.quote(vault, asset=asset, amount=10**9)
         assert quote.status == 200, quote.body
         assert only(quote.body["outputs"])["amount"] == str(10**9)

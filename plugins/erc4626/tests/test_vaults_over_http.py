@@ -78,7 +78,6 @@ async def test_deposit_then_redeem_everything(desk, vault):
     desk.send_steps(action.body)
     assert desk.balance(share, USER) == promised
 
-    await desk.fresh()
     before = desk.balance(usdc, USER)
     action = await desk.action(vault, action="withdraw", amount="max")
     assert action.status == 201, action.body
@@ -108,7 +107,6 @@ async def test_the_unit_is_the_assets(desk):
     exact = await desk.action("steady-usdc", asset="share", amount=5_000_000, slippageBps=0)
     assert exact.body["steps"][0]["approval"]["required"] == only(exact.body["inputs"])["amount"]
     desk.send_steps(minted.body)
-    await desk.fresh()
     redeemed = await desk.quote("steady-usdc", action="withdraw", asset="share", amount=1_000_000)
     assert only(redeemed.body["inputs"])["token"]["address"] == share
     assert only(redeemed.body["inputs"])["amount"] == "1000000"
@@ -186,7 +184,6 @@ async def test_a_pinned_quote_keeps_its_minimum(desk):
     minimum = int(only(quote["outputs"])["amountMin"])
     held = desk.vaults["steady-usdc"].address
     desk.devnet.faucet("USDC", held, 10**9)  # a little yield: fewer shares, within the slippage
-    await desk.fresh()
     order = {"amount": 10**9, "slippageBps": 10, "quoteId": quote["quoteId"]}
     action = await desk.action("steady-usdc", **order)
     assert action.status == 201, action.body
@@ -194,7 +191,6 @@ async def test_a_pinned_quote_keeps_its_minimum(desk):
     assert minimum <= int(out["amount"]) < int(only(quote["outputs"])["amount"])
     assert int(out["amountMin"]) == minimum
     desk.devnet.faucet("USDC", held, 10**13)  # and more than that
-    await desk.fresh()
     refused(await desk.action("steady-usdc", **order), 502, "upstream_error", "price_moved")
     other = {**order, "amount": 10**9 + 1}
     refused(await desk.action("steady-usdc", **other), 422, "validation_error", "conflict")
@@ -205,7 +201,6 @@ async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(de
     order = {"action": "mint", "asset": "share", "amount": 10**9}
     quote = (await desk.quote("bold-usdc", **order)).body
     desk.devnet.faucet("USDC", desk.vaults["bold-usdc"].address, 10**9)
-    await desk.fresh()
     action = await desk.action("bold-usdc", **order, quoteId=quote["quoteId"])
     assert action.status == 201, action.body
     quoted, paid = only(quote["inputs"]), only(action.body["inputs"])
@@ -217,7 +212,6 @@ async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(de
     strict = {**order, "slippageBps": 0}
     quote = (await desk.quote("bold-usdc", **strict)).body
     desk.devnet.faucet("USDC", desk.vaults["bold-usdc"].address, 10**9)
-    await desk.fresh()
     late = await desk.action("bold-usdc", **strict, quoteId=quote["quoteId"])
     refused(late, 502, "upstream_error", "price_moved")
 
@@ -226,12 +220,10 @@ async def test_a_fallen_share_price_asks_for_a_new_quote(desk):
     """Withdraw burns more shares than quoted after a loss: the quote's number is the caller's consent."""
     vault, usdc = desk.vaults["bold-usdc"].address, desk.manifest.token("USDC").address
     desk.send_steps((await desk.action("bold-usdc", amount=10**9)).body)
-    await desk.fresh()
     quote = (await desk.quote("bold-usdc", action="withdraw", amount=10**8)).body
     with desk.devnet.rpc() as rpc:
         rpc("anvil_setBalance", vault, hex(10**18))
     send(desk.devnet, vault, usdc, "transfer(address,uint256)", NOBODY, 10**12)
-    await desk.fresh()
     order = {"action": "withdraw", "amount": 10**8, "quoteId": quote["quoteId"]}
     error = refused(await desk.action("bold-usdc", **order), 502, "upstream_error", "price_moved")
     assert "takes more than quoted" in error["message"]

@@ -128,10 +128,8 @@ class Desk:
             return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
     async def fresh(self):
-        """The gateway sees the newest block."""
-        from quoteway.testing.execution import catch_up
-
-        await catch_up(self.devnet, self.api.gateway, 31337)
+        """Lists and series see the newest block; quotes and actions do by themselves."""
+        await self.api.gateway.runtime.chains[31337].head(fresh=True)
 
 
 @contextlib.asynccontextmanager

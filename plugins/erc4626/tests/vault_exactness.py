@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from quoteway import Capability, GatewayError, VaultRequest
 from quoteway.config.model import Config
 from quoteway.engine.gateway import Gateway
-from quoteway.testing.execution import catch_up, execute
+from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from vault_desk import HAS_MANAGED, odd_vault, plugins
@@ -85,7 +85,6 @@ async def execute_random_operations(n: int, seed: int, devnet: Devnet | None = N
                 amount = int(10 ** chance.uniform(0, 9 if assets[name] == usdc else 18))
                 target = vaults["steady-usdc"] if name == "managed-usdc" else vaults[name]
                 await asyncio.to_thread(devnet.faucet, "WETH" if name == "weth" else "USDC", target, amount)
-                await catch_up(devnet, gateway, 31337)
             name = chance.choice(list(vaults))
             await _one(devnet, gateway, chance, name, vaults[name], assets[name], report)
     report.seconds = time.perf_counter() - started_at
@@ -130,7 +129,7 @@ async def _one(
     if any(issue.code == "insufficient_balance" for issue in action.issues):
         report.refused["insufficient_balance"] += 1
         return
-    done = await execute(devnet, gateway, action)
+    done = await execute(devnet, action)
     if done.reverted:
         report.reverted.append(str(request))
         return

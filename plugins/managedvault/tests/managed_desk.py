@@ -7,7 +7,6 @@ import contextlib
 import quoteway_erc4626
 import quoteway_managedvault
 from eth_utils import keccak
-from quoteway.testing.execution import catch_up
 from quoteway.testing.serving import served
 from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet import abi
@@ -89,15 +88,11 @@ class Ground:
 
 @contextlib.asynccontextmanager
 async def desk_on(devnet):
-    """A served gateway with both vault plugins: (client, see the newest block)."""
+    """A served gateway with both vault plugins."""
     plugins = {
         "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
         "managedvault": quoteway_managedvault,
     }
     async with served(plugins) as api:
-
-        async def fresh():
-            await catch_up(devnet, api.gateway, 31337)
-
-        yield api, fresh
+        yield api

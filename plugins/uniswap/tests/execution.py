@@ -112,9 +112,7 @@ class Desk:
     async def quote(self, request: SwapRequest) -> Quote | None:
         """The provider's quote at the newest block."""
         newest = self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
-        # A read of the head that began before the last block was mined answers with the one before it.
-        while (await self.chain.head(fresh=True)).hash != newest:
-            pass
+        await self.chain.head(fresh=True)  # as the core does for each request
         quote = await self.provider.quote(request)
         assert quote is None or quote.block.hash == newest
         return quote

@@ -66,7 +66,6 @@ def ask(pool, action, asset=NATIVE, amount=None, **more):
 
 async def act(gateway, devnet, request):
     """Quote and action through the spine, guarded and simulated, then sent as they are."""
-    await gateway.runtime.chains[31337].head(fresh=True)
     answer = await gateway.spine.quote(Capability.POOL, request)
     sealed = gateway.spine.open(Capability.POOL, answer.sealed.token)
     action = await gateway.spine.action(sealed)
@@ -152,7 +151,6 @@ async def test_an_action_after_a_small_move_passes_with_what_it_may_leave(gatewa
     answer = await gateway.spine.quote(Capability.POOL, request)
     async with LiquidityDesk(fresh_devnet) as desk:
         await desk.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
-    await gateway.runtime.chains[31337].head(fresh=True)
     action = await gateway.spine.action(answer.sealed)
     changes = {(c.account, c.token): -c.delta for c in action.simulation.asset_changes}
     taken = {leg.token.address: changes[USER, leg.token.address] for leg in answer.quote.inputs}
@@ -161,7 +159,6 @@ async def test_an_action_after_a_small_move_passes_with_what_it_may_leave(gatewa
     assert any(change.after for change in action.simulation.allowance_changes)
     async with LiquidityDesk(fresh_devnet) as desk:
         await desk.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
-    await gateway.runtime.chains[31337].head(fresh=True)
     with pytest.raises(UpstreamError) as moved:
         await gateway.spine.action(answer.sealed)
     assert moved.value.reason is Reason.PRICE_MOVED

@@ -157,7 +157,7 @@ class MovementConformance(ProviderConformance):
             pytest.skip("it pays nobody but the sender, and says so")
         quote, sealed = await self.sealed(gateway, request)
         action = await gateway.spine.action(sealed)
-        executed = await execute(fresh_devnet, gateway, action)
+        executed = await execute(fresh_devnet, action)
         assert not executed.reverted
         for leg in quote.outputs:
             if leg.account == STRANGER:
@@ -176,7 +176,7 @@ class MovementConformance(ProviderConformance):
         self, devnet: LocalChains, gateway: Gateway, quote: Quote, action: Action, request: Request
     ) -> None:
         before = await self._allowances(gateway, quote, action)
-        executed = await execute(devnet, gateway, action)
+        executed = await execute(devnet, action)
         assert not executed.reverted, f"reverted: {request}"
         outputs = {(leg.account, leg.token.address) for leg in quote.outputs}
         for leg in quote.inputs:
@@ -204,8 +204,9 @@ class MovementConformance(ProviderConformance):
 
     async def _allowances(self, gateway: Gateway, quote: Quote, action: Action) -> list[int]:
         chain = gateway.runtime.chains[action.chain_id]
+        block = await chain.head(fresh=True)
         found = []
         for spend in quote.spends:
             data = erc20.ALLOWANCE.encode([action.sender, spend.spender])
-            found.append(int.from_bytes(await chain.call(spend.token, data)))
+            found.append(int.from_bytes(await chain.call(spend.token, data, block=block)))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.evm.head import request_arrival
 from quoteway.host.registry import networks_of
 from quoteway.models import Capability
 from quoteway.web.http.body import read_object
@@ -97,6 +99,7 @@ class Operation:
         server = config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
         status, handler, needs_ready = self.status, self.handler, self.needs_ready
+        quotes = self.group == "quotes"
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if needs_ready and not gateway.ready:
@@ -111,7 +114,10 @@ class Operation:
                 (query, _single(request) if query is not None else {}),
                 (body, raw),
             )
-            answer = await handler(Call(gateway, request, *loaded))
+            # Only here has all of the request come: what it reads of a chain before its quote or action
+            # begins is as new as what they read.
+            with request_arrival() if quotes else contextlib.nullcontext():
+                answer = await handler(Call(gateway, request, *loaded))
             if isinstance(answer, web.Response):
                 return answer
             return json_response(orjson.dumps(answer), status=status, headers=NO_STORE)
