@@ -12,7 +12,7 @@ from marshmallow import ValidationError, validates_schema
 from quoteway.errors import FieldError, Reason
 from quoteway.models import Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
-from quoteway.web import movements, shapes
+from quoteway.web import movements
 from quoteway.web.fields import (
     AddressField,
     Amount,
@@ -25,6 +25,8 @@ from quoteway.web.fields import (
 )
 from quoteway.web.operation import Call, Operation
 from quoteway.web.schema import Refusal, RequestSchema, invalid
+from quoteway.web.wire.actions import Action
+from quoteway.web.wire.quotes import SwapQuote
 
 APPROVAL_MODES = ("transactions", "permit2-signature")
 
@@ -187,7 +189,7 @@ OPERATIONS = (
         "swaps",
         "Quote a swap",
         create_quote,
-        shapes.SwapQuote,
+        SwapQuote,
         group="quotes",
         body=SwapQuoteBody,
         errors=(400, 422, 429, 502, 503),
@@ -199,7 +201,7 @@ OPERATIONS = (
         "swaps",
         "Read a quote back from its token",
         show_quote,
-        shapes.SwapQuote,
+        SwapQuote,
         group="quotes",
         errors=(404, 429, 503),
     ),
@@ -210,7 +212,7 @@ OPERATIONS = (
         "swaps",
         "Unsigned transactions for a quote",
         create_action,
-        shapes.Action,
+        Action,
         status=201,
         group="quotes",
         errors=(404, 429, 502, 503),
