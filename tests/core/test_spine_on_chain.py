@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from quoteway.config.model import QuotesConfig
 from quoteway.engine.approvals import WalletReader, approval_steps
-from quoteway.engine.transaction_ids import action_id
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.guard import calldata as guard
@@ -137,9 +136,9 @@ async def test_the_same_token_at_the_same_block_gives_the_same_bytes_and_ids(gro
     sealed = here.spine.open(Capability.SWAP, answer.sealed.token)
     one, two = await here.spine.action(sealed), await here.spine.action(sealed)
     assert one == two
-    assert action_id(one) == action_id(two)
-    ids = [here.spine.transaction_id(one, index) for index in range(len(one.steps))]
-    assert ids == [here.spine.transaction_id(two, index) for index in range(len(two.steps))]
+    assert one.action_id == two.action_id
+    ids = [step.tx_id for step in one.steps]
+    assert ids == [step.tx_id for step in two.steps]
     commitment = here.spine.open_transaction(ids[0])
     assert (commitment.to, commitment.sender, commitment.index) == (one.steps[0].to, USER, 0)
     with pytest.raises(NotFound):
@@ -223,7 +222,7 @@ async def test_providers_need_be_no_keys_of_anything(ground):
     here = await ground(NoKey)
     action = await here.action()
     assert action.simulation.status == "success"
-    assert here.spine.transaction_id(action, 0)
+    assert here.spine.open_transaction(action.steps[0].tx_id)
 
 
 class Evil(RouterSwap):

@@ -8,9 +8,10 @@ import pytest
 from quoteway.errors import UpstreamError
 from quoteway.hookspecs import hookimpl
 from quoteway.host.registry import NotEnabled
-from quoteway.models import Pool, Token
+from quoteway.models import NATIVE, Pool, Token
+from quoteway.networks import Networks
 from quoteway.providers import PoolProvider
-from quoteway.web import rendering
+from quoteway.web.wire.tokens import TokenRef
 
 
 async def test_pools_are_documented(toys, contract):
@@ -228,4 +229,5 @@ async def test_a_list_whose_every_source_fails_is_no_empty_list(
     ],
 )
 def test_only_addresses_that_nothing_runs_are_shown_as_links(text, shown):
-    assert rendering.link(text) == (text if shown else None)
+    token = Token(1, NATIVE, 18, logo_uri=text)
+    assert TokenRef.render(token, Networks())["logoUri"] == (text if shown else None)

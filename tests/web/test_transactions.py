@@ -313,31 +313,26 @@ async def test_a_reorganised_transaction_is_no_longer_confirmed(bench, contract)
 
 async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench):
     """The commitment leaves the signature's bytes open and no others."""
-    from quoteway.models import Action, ActionPart, Argument, Block, Capability, DecodedCall, Simulation, Step
+    from quoteway.engine.transaction_ids import commitment_of
+    from quoteway.models import ActionPart, Argument, Capability, DecodedCall, Step
     from quoteway.web.resources.signed_transaction import SignedTransaction
 
     gateway = (await bench()).api.gateway
     data = bytes(range(100)) + b"\xee" * 65 + bytes(31)
     decoded = DecodedCall("f(bytes)", (Argument("x", "bytes", b""),))
-    block = Block(1, "0x" + "11" * 32, 1)
     now = int(gateway.runtime.clock())
     step = Step("call", FRIEND, data, 0, 31337, decoded, "", "")
-    action = Action(
-        Capability.SWAP,
-        "x",
-        31337,
-        SIGNER.address,
-        (step,),
-        (SignatureRequest("permit2", {}, 0, 100),),
-        (),
-        (),
-        (ActionPart(Capability.SWAP, "x", (), (), 1),),
-        Simulation("skipped", None),
-        now,
-        now + 60,
-        block,
+    made = commitment_of(
+        step,
+        0,
+        part=ActionPart(Capability.SWAP, "x", (), (), 1),
+        action_id="0x" + "22" * 32,
+        sender=SIGNER.address,
+        signatures=(SignatureRequest("permit2", {}, 0, 100),),
+        created_at=now,
     )
-    commitment = gateway.spine.open_transaction(gateway.spine.transaction_id(action, 0))
+    sealed = gateway.spine._sealer.seal_transaction(made, issued_at=now)
+    commitment = gateway.spine.open_transaction(sealed)
     assert commitment.blanks == ((100, 65),)
     filled = data[:100] + bytes(range(65)) + data[165:]
     assert SignedTransaction(31337, FRIEND, 0, filled, SIGNER.address).differences(commitment) == []
@@ -345,7 +340,7 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench
         wrong = bytearray(filled)
         wrong[at] ^= 1
         (found,) = SignedTransaction(31337, FRIEND, 0, bytes(wrong)).differences(commitment)
-        assert found["member"] == "data"
+        assert found.member == "data"
 
 
 async def test_a_swap_with_a_real_permit2_signature_in_it_matches(fresh_devnet, serve_app, contract):

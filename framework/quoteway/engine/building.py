@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol, cast
 
 from cachetools import LRUCache
@@ -19,7 +20,7 @@ from quoteway.engine.approvals import GrantKey, Wallet, WalletReader
 from quoteway.engine.joining import JoinedQuote, SwapThenBridge, handover_warnings, joined_legs, needs_of
 from quoteway.engine.quote_tokens import Sealer, same_request
 from quoteway.engine.ranking import attempts_of, best
-from quoteway.engine.transaction_ids import TransactionCommitment, commitment_of
+from quoteway.engine.transaction_ids import TransactionCommitment, action_id, commitment_of
 from quoteway.errors import (
     GatewayError,
     InvalidRequest,
@@ -40,6 +41,7 @@ from quoteway.models import (
     NATIVE,
     Action,
     ActionPart,
+    ActionStep,
     Address,
     Approval,
     Attempt,
@@ -300,25 +302,35 @@ class Spine:
         inputs, outputs = joined_legs((part.build.inputs, part.build.outputs) for part in parts)
         granted = [step.approval for step in steps if step.approval and step.kind == "approval"]
         builds = [part.build for part in parts]
+        signatures = _signatures(parts)
+        made = _action_parts(parts)
+        chain_id = sealed.request.chain_id
+        identity = action_id(chain_id, sender, steps)
+        commit = partial(
+            commitment_of, action_id=identity, sender=sender, signatures=signatures, created_at=created_at
+        )
         return Action(
+            action_id=identity,
             capability=sealed.capability,
             provider=sealed.provider,
-            chain_id=sealed.request.chain_id,
+            chain_id=chain_id,
             sender=sender,
-            steps=tuple(replace(s, gas_limit=limit) for s, limit in zip(steps, run.gas_limits, strict=True)),
-            signatures=_signatures(parts),
+            steps=tuple(
+                ActionStep.of(
+                    step,
+                    index=index,
+                    tx_id=self._sealer.seal_transaction(commit(step, index, part=own), issued_at=created_at),
+                    target_label=_target_label(part, step),
+                    code_hash=self._code_hash(step),
+                    gas_limit=run.gas_limits[index],
+                )
+                for part, own in zip(parts, made, strict=True)
+                for index, step in zip(own.indices, part.steps, strict=True)
+            ),
+            signatures=signatures,
             inputs=inputs,
             outputs=outputs,
-            parts=tuple(
-                ActionPart(
-                    part.quote.capability,
-                    part.provider.id,
-                    part.build.inputs,
-                    part.build.outputs,
-                    len(part.steps),
-                )
-                for part in parts
-            ),
+            parts=made,
             simulation=run.whole,
             created_at=created_at,
             expires_at=sealed.expires_at,
@@ -383,24 +395,10 @@ class Spine:
                 raise guard.UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
             self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
 
-    def code_hash(self, chain_id: int, address: Address) -> str | None:
+    def _code_hash(self, step: Step) -> str | None:
         """keccak-256 of the code at a target that passed the guard, as 0x hex; None when not looked at."""
-        found = self._code_hashes.get((chain_id, address))
+        found = self._code_hashes.get((step.chain_id, step.to))
         return "0x" + found.hex() if found else None
-
-    def target_label(self, action: Action, index: int) -> str | None:
-        """The name of a step's target: the provider's own label, Permit2, or the token's symbol."""
-        target, (part, _) = action.steps[index].to, action.part_of(index)
-        provider = self._registry.get(part.capability, part.provider)
-        label: object = None
-        try:
-            label = provider.contracts(action.chain_id).get(target) if provider else None
-        except Exception:
-            log.exception("provider %r raised", part.provider)
-        if label is None and target == permit2.ADDRESS:
-            label = "Permit2"
-        symbols = {leg.token.address: leg.token.symbol for leg in part.inputs}
-        return label if isinstance(label, str) and label.isprintable() else symbols.get(target)
 
     async def _run(
         self,
@@ -432,10 +430,6 @@ class Spine:
         return {fact.address: fact for fact in found if isinstance(fact, Token)}
 
     # --- transaction ids ----------------------------------------------------------------------------------
-
-    def transaction_id(self, action: Action, index: int) -> str:
-        """The ``txId`` of one step: a signed commitment to chain, sender, target, value and calldata."""
-        return self._sealer.seal_transaction(commitment_of(action, index), issued_at=action.created_at)
 
     def open_transaction(self, tx_id: str) -> TransactionCommitment:
         """What a ``txId`` commits to. Raises ``NotFound``."""
@@ -484,3 +478,31 @@ def _signatures(parts: Iterable[_Part]) -> tuple[SignatureRequest, ...]:
         moved += [replace(signature, step=signature.step + at) for signature in part.build.signatures]
         at += len(part.build.steps)
     return tuple(moved)
+
+
+def _action_parts(parts: Iterable[_Part]) -> tuple[ActionPart, ...]:
+    """What each part has of the action, in order."""
+    made: list[ActionPart] = []
+    first = 0
+    for part in parts:
+        build, steps = part.build, len(part.steps)
+        made.append(
+            ActionPart(part.quote.capability, part.provider.id, build.inputs, build.outputs, steps, first)
+        )
+        first += steps
+    return tuple(made)
+
+
+def _target_label(part: _Part, step: Step) -> str | None:
+    """The name of a step's target: the provider's own label, Permit2, or the token's symbol."""
+    if step.target_label:
+        return step.target_label
+    label: object = None
+    try:
+        label = part.provider.contracts(step.chain_id).get(step.to)
+    except Exception:
+        log.exception("provider %r raised", part.provider.id)
+    if label is None and step.to == permit2.ADDRESS:
+        label = "Permit2"
+    symbols = {leg.token.address: leg.token.symbol for leg in part.build.inputs}
+    return label if isinstance(label, str) and label.isprintable() else symbols.get(step.to)

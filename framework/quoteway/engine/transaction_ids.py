@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from quoteway.evm.address import keccak256
-from quoteway.models import Action
+from quoteway.models import ActionPart, Address, SignatureRequest, Step
 
 TRANSACTION_LIFETIME_S = 7 * 24 * 3600
 
@@ -41,19 +41,30 @@ def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
     return "0x" + keccak256(bytes(blanked)).hex()
 
 
-def action_id(action: Action) -> str:
+def action_id(chain_id: int, sender: Address, steps: Iterable[Step]) -> str:
     """keccak-256 over chain, sender and every transaction in order: the same action has the same id."""
-    parts = [action.chain_id.to_bytes(32), bytes.fromhex(action.sender[2:])]
-    for step in action.steps:
+    parts = [chain_id.to_bytes(32), bytes.fromhex(sender[2:])]
+    for step in steps:
         parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
     return "0x" + keccak256(b"".join(parts)).hex()
 
 
-def commitment_of(action: Action, index: int) -> TransactionCommitment:
-    """What the ``txId`` of one step stands for. The last step of each part says what the part pays."""
-    step = action.steps[index]
-    blanks = tuple((s.offset, s.length) for s in action.signatures if s.step == index)
-    part, is_last = action.part_of(index)
+def commitment_of(
+    step: Step,
+    index: int,
+    *,
+    part: ActionPart,
+    action_id: str,
+    sender: Address,
+    signatures: Iterable[SignatureRequest],
+    created_at: int,
+) -> TransactionCommitment:
+    """What the ``txId`` of one step stands for.
+
+    ``index`` and ``signatures`` are of the whole action, ``part`` is the one that the step belongs to. The
+    last step of each part says what the part pays.
+    """
+    blanks = tuple((s.offset, s.length) for s in signatures if s.step == index)
     # A token that is paid in too shows only the difference on the chain: no quote to compare with.
     paid_in = {leg.token.address for leg in part.inputs}
     outputs = tuple(
@@ -63,13 +74,13 @@ def commitment_of(action: Action, index: int) -> TransactionCommitment:
     )
     return TransactionCommitment(
         step.chain_id,
-        action.sender,
+        sender,
         step.to,
         step.value,
         calldata_hash(step.data, blanks),
-        action_id(action),
+        action_id,
         index,
-        action.created_at + TRANSACTION_LIFETIME_S,
-        outputs if is_last else (),
+        created_at + TRANSACTION_LIFETIME_S,
+        outputs if index == part.indices[-1] else (),
         blanks,
     )

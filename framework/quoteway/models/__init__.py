@@ -7,6 +7,7 @@ Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is
 from quoteway.models.actions import (
     Action,
     ActionPart,
+    ActionStep,
     AllowanceChange,
     Argument,
     Arrival,
@@ -46,6 +47,7 @@ __all__ = [
     "NATIVE",
     "Action",
     "ActionPart",
+    "ActionStep",
     "Address",
     "AllowanceChange",
     "Approval",

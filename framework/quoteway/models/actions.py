@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from quoteway.models.allowances import Approval, Spend
@@ -56,7 +56,6 @@ class Step:
     intent: str
     target_label: str | None = None
     approval: Approval | None = None
-    gas_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,29 +166,68 @@ class Simulation:
     skip_reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionStep(Step):
+    """A step with what the gateway adds to it.
+
+    ``tx_id`` is the signed commitment to the transaction. ``target_label`` is the provider's name of the
+    target, or else the gateway's. ``code_hash`` is keccak-256 of the target's code as 0x hex; None when the
+    code was not read. ``gas_limit`` is None when it is not known.
+    """
+
+    index: int
+    tx_id: str
+    code_hash: str | None
+    gas_limit: int | None
+
+    @classmethod
+    def of(
+        cls,
+        step: Step,
+        *,
+        index: int,
+        tx_id: str,
+        target_label: str | None,
+        code_hash: str | None,
+        gas_limit: int | None,
+    ) -> ActionStep:
+        """The step at ``index`` of an action, completed."""
+        given = {member.name: getattr(step, member.name) for member in fields(Step)}
+        given["target_label"] = target_label
+        return cls(**given, index=index, tx_id=tx_id, code_hash=code_hash, gas_limit=gas_limit)
+
+
 @dataclass(frozen=True, slots=True)
 class ActionPart:
-    """One provider's part of an action: its next ``steps`` transactions, approvals included."""
+    """One provider's part of an action: ``steps`` transactions from ``first_step`` on, approvals included."""
 
     capability: Capability
     provider: str
     inputs: tuple[Leg, ...]
     outputs: tuple[Leg, ...]
     steps: int
+    first_step: int = 0
+
+    @property
+    def indices(self) -> range:
+        """The indices of its steps among all steps of the action."""
+        return range(self.first_step, self.first_step + self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """A built, guarded and simulated quote: what the caller signs, in order.
 
-    ``parts`` has one entry for each provider that took part, and together they have every step.
+    ``parts`` has one entry for each provider that took part, and together they have every step. ``action_id``
+    is a hash of the chain, the sender and every transaction in order.
     """
 
+    action_id: str
     capability: Capability
     provider: str
     chain_id: int
     sender: Address
-    steps: tuple[Step, ...]
+    steps: tuple[ActionStep, ...]
     signatures: tuple[SignatureRequest, ...]
     inputs: tuple[Leg, ...]
     outputs: tuple[Leg, ...]
@@ -203,12 +241,3 @@ class Action:
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
-
-    def part_of(self, index: int) -> tuple[ActionPart, bool]:
-        """The part that a step belongs to, and whether the step is the last of it."""
-        left = index
-        for part in self.parts:
-            if left < part.steps:
-                return part, left == part.steps - 1
-            left -= part.steps
-        raise IndexError(index)

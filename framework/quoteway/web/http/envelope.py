@@ -1,16 +1,16 @@
-"""JSON answers and the one error envelope: ``{"error": {code, message, requestId, details?}}``."""
+"""JSON answers, errors among them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
 from quoteway.errors import GatewayError, MalformedRequest, NotFound, Reason, UpstreamError
-from quoteway.models import Attempt
+from quoteway.web.wire.errors import error_wire
 
 JSON = "application/json"
 
@@ -62,43 +62,7 @@ def json_response(
 
 def error_body(error: GatewayError, request_id: str) -> bytes:
     """The envelope of an error."""
-    envelope: dict[str, Any] = {
-        "code": error.code.value,
-        "message": error.message,
-        "requestId": request_id,
-    }
-    details = error_details(error)
-    if details:
-        envelope["details"] = details
-    return orjson.dumps({"error": envelope})
-
-
-def error_details(error: GatewayError) -> dict[str, Any]:
-    """``error.details``: reason, refused members, attempts of providers, whether to try again."""
-    details: dict[str, Any] = dict(error.extra)
-    if error.reason is not None:
-        details["reason"] = Reason(error.reason).value
-    if error.fields:
-        details["fields"] = [
-            {"path": field.path, "reason": field.reason.value, "message": field.message}
-            for field in error.fields
-        ]
-    if error.attempts:
-        details["attempts"] = [render_attempt(attempt) for attempt in error.attempts]
-    retryable = error.retryable if error.retryable is not None else isinstance(error, UpstreamError)
-    if error.retryable is not None or error.status in (429, 502, 503):
-        details["retryable"] = retryable or error.status == 429
-    return details
-
-
-def render_attempt(attempt: Attempt) -> dict[str, Any]:
-    """How one provider did: ``{provider, outcome, amountOut?, reason?}``."""
-    return {
-        "provider": attempt.provider,
-        "outcome": attempt.outcome,
-        "amountOut": None if attempt.amount_out is None else str(attempt.amount_out),
-        "reason": attempt.reason,
-    }
+    return orjson.dumps(error_wire(error, request_id))
 
 
 def error_response(error: GatewayError, request_id: str) -> web.Response:

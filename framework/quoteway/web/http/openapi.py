@@ -10,9 +10,9 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema
 
 from quoteway.networks import Networks
-from quoteway.web import shapes
 from quoteway.web.http.operation import Operation
 from quoteway.web.http.schema import RequestSchema, ResponseSchema
+from quoteway.web.wire.errors import Error
 
 _ERRORS: Mapping[int, str] = {
     400: "Malformed request (`invalid_request`); also 405, 408, 413 and 415",
@@ -41,7 +41,7 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
         info={"description": _DESCRIPTION, "license": {"name": "MIT", "identifier": "MIT"}},
         servers=[{"url": "/"}],
     )
-    spec.components.schema("Error", schema=shapes.Error)
+    spec.components.schema("Error", schema=Error)
     for operation in operations:
         spec.path(path=operation.path, operations={operation.method.lower(): _operation(operation)})
     made: dict[str, Any] = _plain(spec.to_dict())

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import Reason
 from quoteway.models import BridgeRoute, Capability
 from quoteway.networks import Network
 from quoteway.providers import BridgeProvider
-from quoteway.web import entries, shapes
 from quoteway.web.http.fields import NetworkField, described
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import Refusal, ResponseSchema
+from quoteway.web.http.schema import Refusal
 from quoteway.web.resources import catalog
 from quoteway.web.resources import quote_action as movements
 from quoteway.web.resources.swaps import Transfer, transfer_request
+from quoteway.web.wire.bridges import BridgeAction, BridgeQuote, BridgeRouteEntry, RoutePage
 
 
 class BridgeQuoteBody(Transfer):
@@ -38,47 +38,6 @@ class RoutesQuery(catalog.PageQuery):
     to_chain = described(NetworkField(), "Routes that end here")
 
 
-class Refund(ResponseSchema):
-    chain_id = shapes.sure(fields.Integer)
-    token = shapes.sure(shapes.AddressText)
-    address = shapes.sure(shapes.AddressText)
-    on_expiry = fields.Raw(required=True, allow_none=True)
-
-
-class BridgeQuote(shapes.Quote):
-    estimated_seconds = fields.Integer(allow_none=True)
-    fill_deadline = fields.Integer(allow_none=True)
-    refund = fields.Nested(Refund, allow_none=True)
-
-
-class Tracking(ResponseSchema):
-    bridge = shapes.sure(fields.String)
-    origin_chain_id = shapes.sure(fields.Integer)
-    destination_chain_id = shapes.sure(fields.Integer)
-    expected_seconds = shapes.maybe(fields.Integer)
-    refund_address = shapes.maybe(shapes.AddressText)
-
-
-class BridgeAction(shapes.Action):
-    tracking = fields.Nested(Tracking)
-
-
-class BridgeRouteEntry(ResponseSchema):
-    from_chain = shapes.sure(fields.String)
-    to_chain = shapes.sure(fields.String)
-    from_token = shapes.one(shapes.TokenRef)
-    to_token = shapes.one(shapes.TokenRef)
-    bridge = shapes.sure(fields.String)
-    min_amount = shapes.maybe(shapes.AmountText)
-    max_amount = shapes.maybe(shapes.AmountText)
-    estimated_seconds = shapes.maybe(fields.Integer)
-    enabled = shapes.sure(fields.Boolean)
-
-
-class RoutePage(shapes.PageMembers):
-    data = shapes.some(BridgeRouteEntry)
-
-
 async def list_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")
@@ -95,7 +54,7 @@ async def list_routes(call: Call) -> web.Response:
             ),
             *chain_ids,
         )
-        rows = [entries.bridge_route(route, call.networks) for route in found]
+        rows = BridgeRouteEntry.render_all(found, call.networks)
         return catalog.Listing(rows, key=_route_key, left_out=left_out)
 
     return await catalog.answer(call, collect)

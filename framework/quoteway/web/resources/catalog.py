@@ -24,7 +24,7 @@ from quoteway.web.http.envelope import json_response
 from quoteway.web.http.fields import QueryInteger, Text, described
 from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
-from quoteway.web.rendering import timestamp
+from quoteway.web.wire.pages import Page
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Provider)
@@ -52,6 +52,14 @@ class PageQuery(RequestSchema):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A provider whose rows are missing, and why."""
+
+    provider: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     """All rows a request selects, before paging. ``key`` names a row uniquely; ``updated_at`` in Unix
     seconds. ``left_out`` names the sources whose rows are missing.
@@ -60,7 +68,7 @@ class Listing:
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
     updated_at: int | None = None
-    left_out: Sequence[Row] = ()
+    left_out: Sequence[LeftOut] = ()
 
 
 async def answer(
@@ -86,16 +94,15 @@ def _rendered(call: Call, listing: Listing) -> bytes:
     rows = _sorted(listing, call.query.get("sort"))
     page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
     now = int(call.gateway.runtime.clock())
-    return orjson.dumps(
-        {
-            "data": page,
-            "nextCursor": next_cursor,
-            "total": len(rows),
-            "preview": any(row.get("preview", False) for row in page),
-            "updatedAt": timestamp(listing.updated_at or now),
-            "partial": listing.left_out,
-        }
+    members = Page.of(
+        call.networks,
+        next_cursor=next_cursor,
+        total=len(rows),
+        preview=any(row.get("preview", False) for row in page),
+        updated_at=listing.updated_at or now,
+        left_out=listing.left_out,
     )
+    return orjson.dumps({"data": page, **members})
 
 
 async def merge(
@@ -104,7 +111,7 @@ async def merge(
     kind: type[T],
     ask: Callable[[Provider], Awaitable[Sequence[T]]],
     *chain_ids: int,
-) -> tuple[list[T], list[Row]]:
+) -> tuple[list[T], list[LeftOut]]:
     """Every enabled provider's rows in configured order, and the sources that failed, were late or have a row
     that is no ``kind``.
 
@@ -118,9 +125,7 @@ async def merge(
     )
     left_out = failed_sources(outcomes)
     if outcomes and len(left_out) == len(outcomes):
-        raise UpstreamError(
-            "The list could not be read.", reason=Reason(left_out[0]["reason"]), retryable=True
-        )
+        raise UpstreamError("The list could not be read.", reason=left_out[0].reason, retryable=True)
     return [row for outcome in outcomes for row in outcome.value or ()], left_out
 
 
@@ -159,10 +164,10 @@ async def list_of_network(
     return await answer(call, collect)
 
 
-def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[Row]:
+def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[LeftOut]:
     """The ``partial`` rows of a page: who failed or was late, and why."""
     return [
-        {"provider": outcome.provider.id, "reason": (outcome.reason or Reason.PROVIDER_ERROR).value}
+        LeftOut(outcome.provider.id, outcome.reason or Reason.PROVIDER_ERROR)
         for outcome in outcomes
         if outcome.kind in ("failed", "timeout")
     ]

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import Reason
 from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
-from quoteway.web import entries, shapes
 from quoteway.web.http.fields import (
     MAX,
     AddressField,
@@ -27,11 +26,14 @@ from quoteway.web.http.fields import (
     described,
 )
 from quoteway.web.http.operation import Call, Handler, Operation
-from quoteway.web.http.schema import Refusal, RequestSchema, ResponseSchema
+from quoteway.web.http.schema import Refusal, RequestSchema
 from quoteway.web.resources import catalog
 from quoteway.web.resources import quote_action as movements
 from quoteway.web.resources.ids import PoolIdField, ResourceId, owner_of
 from quoteway.web.resources.series import SeriesQuery, series_of
+from quoteway.web.wire.actions import Action
+from quoteway.web.wire.pools import PoolEntry, PoolPage, PoolQuote, PositionEntry, PositionPage
+from quoteway.web.wire.series import Series
 
 ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272
@@ -107,77 +109,11 @@ class PositionsQuery(catalog.PageQuery):
     wallet = described(AddressField(required=True), "Whose positions")
 
 
-class Range(ResponseSchema):
-    tick_lower = shapes.sure(fields.Integer)
-    tick_upper = shapes.sure(fields.Integer)
-
-
-class PoolState(ResponseSchema):
-    kind = shapes.sure(fields.String)
-    fee_bps = fields.Float(allow_none=True)
-    reserves = fields.Raw(allow_none=True)
-    sqrt_price_x96 = fields.String(data_key="sqrtPriceX96", allow_none=True)
-    tick = fields.Integer(allow_none=True)
-    liquidity = fields.String(allow_none=True)
-
-
-class PoolQuote(shapes.Quote):
-    pool_state = fields.Nested(PoolState, allow_none=True)
-    dependent = fields.Nested(shapes.Leg, allow_none=True)
-    liquidity_delta = fields.String(allow_none=True)
-    range = fields.Nested(Range, allow_none=True)
-    share_of_pool = fields.Float(allow_none=True)
-
-
-class PoolEntry(ResponseSchema):
-    id = shapes.sure(fields.String)
-    network = shapes.sure(fields.String)
-    chain_id = shapes.sure(fields.Integer)
-    protocol = shapes.sure(fields.String)
-    kind = shapes.sure(fields.String)
-    address = shapes.sure(fields.String)
-    pair = shapes.sure(fields.String)
-    tokens = shapes.some(shapes.TokenRef)
-    fee_bps = shapes.maybe(fields.Float)
-    tvl_usd = shapes.maybe(fields.Float)
-    apr = shapes.maybe(fields.Float)
-    volume_24h_usd = shapes.maybe(fields.Float)
-    fees_24h_usd = shapes.maybe(fields.Float)
-    hooks = shapes.maybe(shapes.AddressText)
-    actions = shapes.texts()
-    preview = shapes.sure(fields.Boolean)
-    source = shapes.sure(fields.String)
-    updated_at = shapes.sure(shapes.TimeText)
-
-
-class PoolPage(shapes.PageMembers):
-    data = shapes.some(PoolEntry)
-
-
-class PositionEntry(ResponseSchema):
-    position_id = shapes.sure(fields.String)
-    pool_id = shapes.sure(fields.String)
-    owner = shapes.sure(shapes.AddressText)
-    kind = shapes.sure(fields.String, enum=["fungible", "nft"])
-    liquidity = shapes.sure(shapes.AmountText)
-    share = shapes.maybe(fields.Float)
-    amounts = shapes.some(shapes.Leg)
-    uncollected_fees = shapes.some(shapes.Leg)
-    range = shapes.one_or_null(Range)
-    in_range = shapes.maybe(fields.Boolean)
-    value_usd = shapes.maybe(fields.Float)
-    as_of_block = shapes.one(shapes.BlockRef)
-
-
-class PositionPage(shapes.PageMembers):
-    data = shapes.some(PositionEntry)
-
-
 async def list_pools(call: Call) -> web.Response:
     async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
         tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
         valuation = await call.gateway.valuation(tokens)
-        return [entries.pool(valuation.pool(pool), call.networks) for pool in pools]
+        return PoolEntry.render_all(map(valuation.pool, pools), call.networks)
 
     return await catalog.list_of_network(
         call, Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), _selected, render
@@ -248,7 +184,7 @@ async def list_positions(call: Call) -> web.Response:
             )
         )
         valuation = await call.gateway.valuation(tokens_of_positions(found))
-        rows = [entries.position(valuation.position(position), call.networks) for position in found]
+        rows = PositionEntry.render_all(map(valuation.position, found), call.networks)
         return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
 
     return await catalog.answer(call, collect, keep_it=False)
@@ -292,7 +228,7 @@ OPERATIONS = (
         "pools",
         "Unsigned transactions for a liquidity operation",
         create_action,
-        shapes.Action,
+        Action,
         status=201,
         group="quotes",
         path_schema=PoolPath,
@@ -307,7 +243,7 @@ OPERATIONS = (
             "pools",
             f"{title} of a pool over time",
             _metric(metric),
-            shapes.Series,
+            Series,
             path_schema=PoolPath,
             query=SeriesQuery,
             errors=(404, 422, 429, 502, 503),

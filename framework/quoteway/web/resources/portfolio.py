@@ -14,20 +14,18 @@ from marshmallow import fields
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
-from quoteway.evm.units import format_units
 from quoteway.guard import calldata as guard
 from quoteway.host.registry import networks_of
 from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web import entries, rendering, shapes
 from quoteway.web.http.fields import AddressField, NetworkField, QueryBoolean, described
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import RequestSchema, ResponseSchema, invalid, refuse
-from quoteway.web.rendering import Wire
+from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
-from quoteway.web.resources.pools import PositionEntry
+from quoteway.web.wire.portfolio import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
+from quoteway.web.wire.view import Wire
 
 log = logging.getLogger("quoteway.portfolio")
 
@@ -77,50 +75,6 @@ class PositionsQuery(catalog.PageQuery):
     network = described(NetworkField(), "On this network; on all when left out")
 
 
-class Balance(ResponseSchema):
-    network = shapes.sure(fields.String)
-    chain_id = shapes.sure(fields.Integer)
-    token = shapes.one(shapes.TokenRef)
-    amount = shapes.sure(shapes.AmountText)
-    amount_formatted = shapes.sure(fields.String)
-    value_usd = shapes.maybe(fields.Float)
-
-
-class AsOf(ResponseSchema):
-    chain_id = shapes.sure(fields.Integer)
-    block = shapes.sure(fields.Integer)
-
-
-class Partial(ResponseSchema):
-    """What is missing from ``data``: a token; with ``token`` null, a network or the rest of its list."""
-
-    chain_id = shapes.sure(fields.Integer)
-    token = shapes.maybe(shapes.AddressText)
-    reason = shapes.sure(fields.String)
-
-
-class Balances(ResponseSchema):
-    wallet = shapes.sure(shapes.AddressText)
-    data = shapes.some(Balance)
-    total_usd = shapes.maybe(fields.Float, description="The sum of the values that are known")
-    as_of = shapes.some(AsOf)
-    left_out = fields.List(fields.Nested(Partial), required=True, data_key="partial")
-
-
-class PortfolioPosition(PositionEntry):
-    """``poolId`` of a position in a vault is null, and ``vaultId`` of one in a pool."""
-
-    pool_id = shapes.maybe(fields.String)
-    vault_id = shapes.maybe(fields.String)
-    provider = shapes.sure(fields.String)
-    network = shapes.sure(fields.String)
-    chain_id = shapes.sure(fields.Integer)
-
-
-class Positions(shapes.PageMembers):
-    data = shapes.some(PortfolioPosition)
-
-
 # --- balances ---------------------------------------------------------------------------------------------
 
 
@@ -153,20 +107,29 @@ async def list_balances(call: Call) -> dict[str, Any]:
         for task in reads.values():
             task.cancel()
     held: dict[int, _OfNetwork] = {}
-    partial: list[Wire] = []
+    missing: list[_Missing] = []
     for chain_id, task in reads.items():
         outcome = _failure(task, late=task in late)
         if outcome is not None:
-            partial.append({"chainId": chain_id, "token": None, "reason": outcome.value})
+            missing.append(_Missing(chain_id, None, outcome.value))
         else:
             held[chain_id] = task.result()
     if not held:
         raise UpstreamError(
             "The balances could not be read on any of the networks.",
-            reason=Reason(partial[0]["reason"]),
+            reason=Reason(missing[0].reason),
             retryable=True,
         )
-    return await _rendered(call, wallet, held, partial, explicit=asked)
+    return await _rendered(call, wallet, held, missing, explicit=asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """A token that could not be read, or without ``token`` a network, and why."""
+
+    chain_id: int
+    token: Address | None
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +183,7 @@ async def _rendered(
     call: Call,
     wallet: Address,
     held: Mapping[int, _OfNetwork],
-    partial: list[Wire],
+    missing: list[_Missing],
     *,
     explicit: Sequence[Address] | None,
 ) -> dict[str, Any]:
@@ -232,33 +195,24 @@ async def _rendered(
         shown += [row for row in found.holdings.tokens if explicit is not None or row.amount]
     valuable = {(row.token.chain_id, row.token.address) for row in shown if row.amount}
     valuation = await call.gateway.valuation(valuable, wait_s=VALUES_WAIT_S)
-    rows = [_balance(call, row.token, row.amount, valuation) for row in shown]
-    values = [row["valueUsd"] for row in rows if row["valueUsd"] is not None]
-    return {
-        "wallet": wallet,
-        "data": rows,
-        "totalUsd": sum(values) if values else None,
-        "asOf": [
-            {"chainId": chain_id, "block": found.holdings.block.number} for chain_id, found in held.items()
-        ],
-        "partial": [*partial, *_unreadable(held, explicit=explicit is not None)],
-    }
+    rows = [_valued(row, valuation) for row in shown]
+    values = [row.value_usd for row in rows if row.value_usd is not None]
+    return Balances.of(
+        call.networks,
+        wallet=wallet,
+        data=rows,
+        total_usd=sum(values) if values else None,
+        as_of=[(chain_id, found.holdings.block.number) for chain_id, found in held.items()],
+        left_out=[*missing, *_unreadable(held, explicit=explicit is not None)],
+    )
 
 
-def _balance(call: Call, token: Token, amount: int, valuation: Valuation) -> Wire:
-    priced = valuation.token(token)
-    ref = rendering.token_ref(priced, call.networks)
-    return {
-        "network": ref["network"],
-        "chainId": token.chain_id,
-        "token": ref,
-        "amount": str(amount),
-        "amountFormatted": format_units(amount, token.decimals),
-        "valueUsd": valuation.usd(priced, amount),
-    }
+def _valued(held: Holding, valuation: Valuation) -> ValuedHolding:
+    token = valuation.token(held.token)
+    return ValuedHolding(token, held.amount, valuation.usd(token, held.amount))
 
 
-def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[Wire]:
+def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[_Missing]:
     """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
     elsewhere: it is named only when it is a token nowhere."""
     tokens = {row.token.address for found in held.values() for row in found.holdings.tokens}
@@ -266,9 +220,9 @@ def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[Wire]
     for chain_id, found in held.items():
         for address, reason in found.holdings.unreadable:
             if not (explicit and reason == NO_TOKEN and address in tokens):
-                rows.append({"chainId": chain_id, "token": address, "reason": reason})
+                rows.append(_Missing(chain_id, address, reason))
         if found.over_limit:
-            rows.append({"chainId": chain_id, "token": None, "reason": TOKEN_LIMIT})
+            rows.append(_Missing(chain_id, None, TOKEN_LIMIT))
     return rows
 
 
@@ -294,7 +248,7 @@ async def list_positions(call: Call) -> web.Response:
         found = tuple(found)
         guard.check_form(source, found, tuple[Position, ...])
         for position in found:  # one that cannot be shown is its source's failure, not the request's
-            _position(call, source, position)
+            PortfolioPosition.render(_held(source, position), call.networks)
         return found
 
     outcomes = await registry.calls.ask_all(
@@ -308,7 +262,7 @@ async def list_positions(call: Call) -> web.Response:
     )
     once: dict[tuple[object, ...], Wire] = {}
     for source, position in found:
-        row = _position(call, source, valuation.position(position))
+        row = PortfolioPosition.render(_held(source, valuation.position(position)), call.networks)
         # Two sources may know one vault or pool: what a wallet has there is not counted twice.
         once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
     rows = list(once.values())
@@ -325,17 +279,8 @@ async def list_positions(call: Call) -> web.Response:
     return await catalog.answer(call, collect, keep_it=False)
 
 
-def _position(call: Call, source: Provider, position: Position) -> Wire:
-    in_pool = isinstance(source, PoolProvider)
-    chain_id = int(position.pool_id.partition(":")[0])
-    return {
-        **entries.position(position, call.networks),
-        "poolId": position.pool_id if in_pool else None,
-        "vaultId": None if in_pool else position.pool_id,
-        "provider": source.id,
-        "network": rendering.slug(call.networks, chain_id),
-        "chainId": chain_id,
-    }
+def _held(source: Provider, position: Position) -> HeldPosition:
+    return HeldPosition(source.id, position, in_pool=isinstance(source, PoolProvider))
 
 
 OPERATIONS = (

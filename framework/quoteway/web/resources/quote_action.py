@@ -9,9 +9,10 @@ from aiohttp import web
 
 from quoteway.models import Action, Capability, Request, SealedQuote
 from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
-from quoteway.web import action_rendering, rendering
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.operation import NO_STORE, Call
+from quoteway.web.wire.actions import Action as ActionView
+from quoteway.web.wire.quotes import Measured, Quote, ShownQuote, SwapQuote
 
 
 async def quote(
@@ -27,22 +28,25 @@ async def quote(
     gateway.begin_valuation(tokens_of_request(request))
     answer = await gateway.spine.quote(capability, request, provider=provider, in_parts=in_parts)
     valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
-    return rendering.quote(
-        answer.sealed,
+    measured = Measured(
         valuation.quote(answer.quote, gateway.tokens.coin(request.chain_id)),
         answer.approvals,
         answer.issues,
         answer.attempts,
-        call.networks,
-        now=int(gateway.runtime.clock()),
-        deadline_s=gateway.config.quotes.action_deadline_s,
+        deadline=answer.sealed.created_at + gateway.config.quotes.action_deadline_s,
     )
+    return _rendered_quote(call, ShownQuote(answer.sealed, int(gateway.runtime.clock()), measured))
 
 
 def shown_quote(call: Call, capability: Capability, token: str) -> dict[str, Any]:
     """A quote read back from its token alone, also when it has expired."""
     sealed = call.gateway.spine.open(capability, token, allow_expired=True)
-    return rendering.sealed_quote(sealed, call.networks, now=int(call.gateway.runtime.clock()))
+    return _rendered_quote(call, ShownQuote(sealed, int(call.gateway.runtime.clock())))
+
+
+def _rendered_quote(call: Call, shown: ShownQuote) -> dict[str, Any]:
+    view = SwapQuote if shown.sealed.capability is Capability.SWAP else Quote
+    return view.render(shown, call.networks)
 
 
 async def exchange(call: Call, capability: Capability, token: str) -> web.Response:
@@ -67,7 +71,7 @@ async def direct(
 def rendered(call: Call, action: Action) -> web.Response:
     """201 with the Action object. It carries no USD values: the same token at one block gives the same
     bytes, whether or not a price has come meanwhile."""
-    wire = action_rendering.action(action, call.gateway.spine, call.networks)
+    wire = ActionView.render(action, call.networks)
     return json_response(orjson.dumps(wire), status=201, headers=NO_STORE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -14,10 +15,11 @@ from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.telemetry.logs import Redactor
-from quoteway.web import shapes
 from quoteway.web.http.fields import Choice, Text, described
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import RequestSchema, ResponseSchema, refuse
+from quoteway.web.http.schema import RequestSchema, refuse
+from quoteway.web.wire.rpc import RpcAnswer
+from quoteway.web.wire.view import ABSENT
 
 REDACTOR: web.AppKey[Redactor] = web.AppKey("redactor", Redactor)
 
@@ -74,17 +76,13 @@ class RpcBody(RequestSchema):
     params = described(ParamsField(load_default=list), "As the method takes them")
 
 
-class RpcErrorObject(ResponseSchema):
-    code = shapes.sure(fields.Integer)
-    message = shapes.sure(fields.String)
-    data = fields.Raw(allow_none=True)
+@dataclass(frozen=True, slots=True)
+class NodeError:
+    """A node's own error, scrubbed. ``data`` is ``ABSENT`` where it gave none."""
 
-
-class RpcAnswer(ResponseSchema):
-    jsonrpc = shapes.sure(fields.String)
-    id = fields.Raw(required=True)
-    result = fields.Raw(allow_none=True)
-    error = fields.Nested(RpcErrorObject)
+    code: int
+    message: str
+    data: Any
 
 
 async def forward(call: Call) -> dict[str, Any]:
@@ -99,18 +97,18 @@ async def forward(call: Call) -> dict[str, Any]:
         raise ProviderUnavailable(
             f"No RPC upstream is enabled for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
         )
-    answer: dict[str, Any] = {"jsonrpc": "2.0", "id": body["id"]}
     local = answered_locally(network, method, params)
     if local is not None:
-        return answer | {"result": local}
+        return RpcAnswer.of(call.networks, id=body["id"], result=local)
     try:
-        return answer | {"result": await chain.request(method, params)}
+        return RpcAnswer.of(call.networks, id=body["id"], result=await chain.request(method, params))
     except RpcError as error:
-        redact = call.request.app[REDACTOR]
-        told = {"code": error.rpc_code, "message": _scrubbed(error.rpc_message, redact)}
-        return answer | {
-            "error": told if error.data is None else {**told, "data": _scrubbed(error.data, redact)}
-        }
+        return RpcAnswer.of(call.networks, id=body["id"], error=_told(error, call.request.app[REDACTOR]))
+
+
+def _told(error: RpcError, redact: Redactor) -> NodeError:
+    data = ABSENT if error.data is None else _scrubbed(error.data, redact)
+    return NodeError(error.rpc_code, _scrubbed(error.rpc_message, redact), data)
 
 
 def _scrubbed(value: Any, redact: Redactor) -> Any:

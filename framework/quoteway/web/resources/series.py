@@ -12,11 +12,11 @@ from quoteway.guard import calldata as guard
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
-from quoteway.web import entries
 from quoteway.web.http.fields import Choice, QueryInteger, described
 from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import Refusal, RequestSchema, invalid
 from quoteway.web.resources.ids import ResourceId
+from quoteway.web.wire.series import Series as SeriesView
 
 MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
@@ -75,7 +75,7 @@ async def series_of(
         outcomes += await ask([await owner(call, resource)])
     for outcome in outcomes:
         if outcome.value is not None:
-            return entries.series(outcome.value)
+            return SeriesView.render(outcome.value, call.networks)
     last = outcomes[-1]
     if last.error is not None:
         raise last.error

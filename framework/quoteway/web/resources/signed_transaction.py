@@ -12,7 +12,9 @@ from quoteway.engine.transaction_ids import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
+from quoteway.networks import Networks
 from quoteway.web.http.schema import invalid
+from quoteway.web.wire.transactions import Difference as DifferenceView
 
 _MEMBER = "signedPayload"
 
@@ -36,6 +38,15 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """A member of a transaction that differs from what was built; ``member`` is its name on the wire."""
+
+    member: str
+    expected: str
+    actual: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SignedTransaction:
     """What matters of a transaction that was signed or broadcast. ``sender`` None: not recovered."""
 
@@ -46,8 +57,8 @@ class SignedTransaction:
     sender: str | None = None
     signature: Signature | None = None
 
-    def differences(self, commitment: TransactionCommitment) -> list[dict[str, Any]]:
-        """Every member that is otherwise than committed to: ``{member, expected, actual}``."""
+    def differences(self, commitment: TransactionCommitment) -> list[Difference]:
+        """Every member that differs from what was committed to."""
         pairs = [
             ("chainId", commitment.chain_id, self.chain_id),
             ("to", commitment.to, self.to),
@@ -57,7 +68,7 @@ class SignedTransaction:
         if self.sender is not None:
             pairs.append(("from", commitment.sender, self.sender))
         return [
-            {"member": name, "expected": str(expected), "actual": None if actual is None else str(actual)}
+            Difference(name, str(expected), None if actual is None else str(actual))
             for name, expected, actual in pairs
             if expected != actual
         ]
@@ -67,13 +78,13 @@ class SignedTransaction:
         wrong = self.differences(commitment)
         if not wrong:
             return
-        names = ", ".join(difference["member"] for difference in wrong)
+        names = ", ".join(difference.member for difference in wrong)
         text = f"is not the transaction that was built: {names} differ"
         raise InvalidRequest(
             f"Refused: {_MEMBER}. {text}",
             reason=Reason.CONFLICT,
             fields=[FieldError(_MEMBER, Reason.CONFLICT, text)],
-            extra={"differences": wrong},
+            extra={"differences": DifferenceView.render_all(wrong, Networks())},
         )
 
 

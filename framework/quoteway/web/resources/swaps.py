@@ -12,7 +12,6 @@ from marshmallow import ValidationError, validates_schema
 from quoteway.errors import FieldError, Reason
 from quoteway.models import Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
-from quoteway.web import shapes
 from quoteway.web.http.fields import (
     AddressField,
     Amount,
@@ -26,6 +25,8 @@ from quoteway.web.http.fields import (
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema, invalid
 from quoteway.web.resources import quote_action as movements
+from quoteway.web.wire.actions import Action
+from quoteway.web.wire.quotes import SwapQuote
 
 APPROVAL_MODES = ("transactions", "permit2-signature")
 
@@ -188,7 +189,7 @@ OPERATIONS = (
         "swaps",
         "Quote a swap",
         create_quote,
-        shapes.SwapQuote,
+        SwapQuote,
         group="quotes",
         body=SwapQuoteBody,
         errors=(400, 422, 429, 502, 503),
@@ -200,7 +201,7 @@ OPERATIONS = (
         "swaps",
         "Read a quote back from its token",
         show_quote,
-        shapes.SwapQuote,
+        SwapQuote,
         group="quotes",
         errors=(404, 429, 503),
     ),
@@ -211,7 +212,7 @@ OPERATIONS = (
         "swaps",
         "Unsigned transactions for a quote",
         create_action,
-        shapes.Action,
+        Action,
         status=201,
         group="quotes",
         errors=(404, 429, 502, 503),

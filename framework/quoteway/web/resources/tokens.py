@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import fields
 
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
@@ -15,11 +14,10 @@ from quoteway.guard import calldata as guard
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
 from quoteway.providers import Provider, TokenCatalog
-from quoteway.web import entries, shapes
 from quoteway.web.http.fields import Choice, NetworkField, Text, described
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import ResponseSchema
 from quoteway.web.resources import catalog
+from quoteway.web.wire.tokens import Profile, TokenEntry, TokenPage
 
 _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
@@ -33,60 +31,12 @@ class TokensQuery(catalog.PageQuery):
     )
 
 
-class Contract(ResponseSchema):
-    address = shapes.sure(shapes.AddressText)
-    chain_id = shapes.sure(fields.Integer)
-    explorer_url = shapes.maybe(fields.String)
-    network = shapes.sure(fields.String)
-    decimals = shapes.sure(fields.Integer)
-
-
-class Social(ResponseSchema):
-    type = shapes.sure(fields.String)
-    url = shapes.sure(fields.String)
-
-
-class TokenEntry(ResponseSchema):
-    id = shapes.sure(fields.String)
-    ucid = shapes.maybe(fields.String)
-    name = shapes.sure(fields.String)
-    symbol = shapes.sure(fields.String)
-    logo_uri = shapes.maybe(fields.String)
-    price_usd = shapes.maybe(fields.Float)
-    rank = shapes.maybe(fields.Integer)
-    tags = shapes.texts()
-    contracts = shapes.some(Contract)
-
-
-class TokenPage(shapes.PageMembers):
-    data = shapes.some(TokenEntry)
-
-
-class Profile(TokenEntry):
-    description = shapes.maybe(fields.String)
-    issuer = shapes.maybe(fields.String)
-    website = shapes.maybe(fields.String)
-    whitepaper = shapes.maybe(fields.String)
-    holders = shapes.maybe(fields.Integer)
-    price_change_24h_pct = shapes.maybe(fields.Float)
-    market_cap_usd = shapes.maybe(fields.Float)
-    fdv_usd = shapes.maybe(fields.Float)
-    volume_24h_usd = shapes.maybe(fields.Float)
-    circulating_supply = shapes.maybe(fields.String)
-    total_supply = shapes.maybe(fields.String)
-    max_supply = shapes.maybe(fields.String)
-    audit_score = shapes.maybe(fields.Float)
-    updated_at = shapes.sure(shapes.TimeText)
-    socials = shapes.some(Social)
-    listed = shapes.sure(fields.Boolean, description="Whether a token list of this deployment has it")
-
-
 async def list_tokens(call: Call) -> web.Response:
     async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
         # A list of thousands has nothing looked up: it shows the prices that are known anyway.
         contracts = ((t.chain_id, t.address) for profile in profiles for t in profile.contracts)
         valuation = Valuation(call.gateway.prices.known(contracts))
-        return [entries.listed_token(valuation.profile(profile), call.networks) for profile in profiles]
+        return TokenEntry.render_all(map(valuation.profile, profiles), call.networks)
 
     return await catalog.list_of_network(
         call,
@@ -120,7 +70,7 @@ async def show_token(call: Call) -> dict[str, Any]:
         if outcome.value is not None:
             profile = outcome.value
             valuation = await call.gateway.valuation((t.chain_id, t.address) for t in profile.contracts)
-            return entries.token_profile(valuation.profile(profile), call.networks)
+            return Profile.render(valuation.profile(profile), call.networks)
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError(

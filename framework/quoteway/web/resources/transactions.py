@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Literal, cast, get_args
-
-from marshmallow import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 from quoteway.engine.settlement import Settlement, settlement
 from quoteway.engine.transaction_ids import TransactionCommitment
@@ -18,22 +16,16 @@ from quoteway.guard import calldata as guard
 from quoteway.guard.model_types import flaw
 from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Provider, Relay
-from quoteway.web import shapes
 from quoteway.web.http.fields import HexField, described
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import RequestSchema, ResponseSchema
-from quoteway.web.resources.signed_transaction import SignedTransaction, decode_signed, recover_sender
-
-TransferStatus = Literal[
-    "origin_pending",
-    "origin_confirmed",
-    "fill_pending",
-    "filled",
-    "refund_pending",
-    "refunded",
-    "action_required",
-    "unknown",
-]
+from quoteway.web.http.schema import RequestSchema
+from quoteway.web.resources.signed_transaction import (
+    Difference,
+    SignedTransaction,
+    decode_signed,
+    recover_sender,
+)
+from quoteway.web.wire.transactions import HashReport, Submitted, Tracked, TransferStatus
 
 
 class SubmitBody(RequestSchema):
@@ -44,67 +36,6 @@ class SubmitBody(RequestSchema):
 
 class HashBody(RequestSchema):
     hash = described(HexField(32, 32, required=True), "The hash of the broadcast transaction")
-
-
-class Submitted(ResponseSchema):
-    tx_id = shapes.sure(fields.String)
-    hash = shapes.sure(fields.String)
-    broadcast = shapes.sure(fields.Boolean)
-    verified = shapes.sure(fields.Boolean)
-
-
-class Difference(ResponseSchema):
-    member = shapes.sure(fields.String)
-    expected = shapes.maybe(fields.String)
-    actual = shapes.maybe(fields.String)
-
-
-class Realized(ResponseSchema):
-    asset_changes = shapes.some(shapes.AssetChange)
-    native_known = shapes.sure(
-        fields.Boolean, description="Whether movements of the native coin are in assetChanges; gas never is"
-    )
-    gas_used = shapes.sure(fields.String)
-    vs_quote_bps = shapes.maybe(
-        fields.Integer, description="Outcome against the quoted output; 0 is as quoted, below 0 is less"
-    )
-
-
-class HashReport(ResponseSchema):
-    tx_id = shapes.sure(fields.String)
-    hash = shapes.sure(fields.String)
-    chain_id = shapes.sure(fields.Integer)
-    match = shapes.sure(fields.String, enum=["match", "mismatch", "not_found"])
-    differences = shapes.some(Difference)
-    status = shapes.sure(fields.String, enum=["pending", "confirmed", "reverted", "unknown"])
-    block_number = shapes.maybe(fields.Integer)
-    confirmations = shapes.maybe(fields.Integer)
-    realized = shapes.one_or_null(Realized)
-
-
-class TrackedRefund(ResponseSchema):
-    chain_id = shapes.sure(fields.Integer)
-    token = shapes.sure(shapes.AddressText)
-    address = shapes.sure(shapes.AddressText)
-    amount = shapes.sure(shapes.AmountText)
-
-
-class Tracked(ResponseSchema):
-    tx_id = shapes.sure(fields.String)
-    hash = shapes.sure(fields.String)
-    status = shapes.sure(
-        fields.String,
-        enum=list(get_args(TransferStatus)),
-        description="unknown never means failed: the nodes do not know the transaction now",
-    )
-    origin_chain_id = shapes.maybe(fields.Integer)
-    destination_chain_id = shapes.maybe(fields.Integer)
-    deposit_id = shapes.maybe(fields.String)
-    fill_deadline = shapes.maybe(fields.Integer)
-    fill_hash = shapes.maybe(fields.String)
-    refund_hash = shapes.maybe(fields.String)
-    refund = shapes.one_or_null(TrackedRefund)
-    reason = shapes.maybe(fields.String, description="what action_required is about")
 
 
 _TRACKED: Mapping[str, Any] = {
@@ -152,7 +83,7 @@ async def submit(call: Call) -> dict[str, Any]:
             reason=outcome.reason or Reason.PROVIDER_ERROR,
             retryable=False,
         )
-    return {"txId": tx_id, "hash": tx_hash, "broadcast": True, "verified": True}
+    return Submitted.of(call.networks, tx_id=tx_id, hash=tx_hash, broadcast=True, verified=True)
 
 
 def _chain(call: Call, chain_id: int) -> RpcChain:
@@ -162,40 +93,44 @@ def _chain(call: Call, chain_id: int) -> RpcChain:
     return chain
 
 
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What is known of a broadcast transaction; ``settled`` once it is in a block of the chain."""
+
+    tx_id: str
+    hash: str
+    chain_id: int
+    match: Literal["match", "mismatch", "not_found"] = "not_found"
+    differences: Sequence[Difference] = ()
+    status: Literal["pending", "confirmed", "reverted", "unknown"] = "unknown"
+    settled: Settlement | None = None
+
+
 async def submit_hash(call: Call) -> dict[str, Any]:
     tx_id = call.path["txId"]
     commitment = call.gateway.spine.open_transaction(tx_id)
     chain = _chain(call, commitment.chain_id)
     tx_hash = "0x" + call.body["hash"].hex()
-    report: dict[str, Any] = {
-        "txId": tx_id,
-        "hash": tx_hash,
-        "chainId": commitment.chain_id,
-        "match": "not_found",
-        "differences": [],
-        "status": "unknown",
-        "blockNumber": None,
-        "confirmations": None,
-        "realized": None,
-    }
+    report = _Report(tx_id, tx_hash, commitment.chain_id)
     found, receipt = await _look_up(chain, tx_hash)
     if not isinstance(found, Mapping):
         elsewhere = await _on_another_chain(call, commitment.chain_id, tx_hash)
         if elsewhere is None:
-            return report
+            return HashReport.render(report, call.networks)
         chain, (found, receipt) = elsewhere
     try:
         differences = _differences(commitment, found, chain)
-        report |= {"match": "mismatch" if differences else "match", "differences": differences}
-        report["status"] = "pending"
+        match: Literal["match", "mismatch"] = "mismatch" if differences else "match"
+        report = replace(report, match=match, differences=differences, status="pending")
         if isinstance(receipt, Mapping):
             settled = await settlement(chain, commitment, found, receipt, matches=not differences)
-            report |= _settled(settled)
+            known = None if settled.status == "unknown" else settled
+            report = replace(report, status=settled.status, settled=known)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise UpstreamError(
             "The chain's node answered with a transaction that cannot be read.", reason=Reason.RPC_ERROR
         ) from error
-    return report
+    return HashReport.render(report, call.networks)
 
 
 async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
@@ -221,7 +156,7 @@ async def _on_another_chain(
 
 def _differences(
     commitment: TransactionCommitment, found: Mapping[str, Any], chain: RpcChain
-) -> list[dict[str, Any]]:
+) -> list[Difference]:
     """What the broadcast transaction has otherwise than the one that was built."""
     sent = SignedTransaction(
         chain_id=int(found["chainId"], 16) if found.get("chainId") else chain.network.chain_id,
@@ -231,25 +166,6 @@ def _differences(
         sender=checksum(found["from"]),
     )
     return sent.differences(commitment)
-
-
-def _settled(settled: Settlement) -> dict[str, Any]:
-    if settled.status == "unknown":
-        return {"status": "unknown"}
-    return {
-        "status": settled.status,
-        "blockNumber": settled.block_number,
-        "confirmations": settled.confirmations,
-        "realized": {
-            "assetChanges": [
-                {"account": change.account, "token": change.token, "delta": str(change.delta)}
-                for change in settled.changes
-            ],
-            "nativeKnown": settled.native_known,
-            "gasUsed": str(settled.gas_used),
-            "vsQuoteBps": settled.vs_quote_bps,
-        },
-    }
 
 
 def _tracked(bridge: Provider, found: Mapping[str, Any]) -> Mapping[str, Any]:

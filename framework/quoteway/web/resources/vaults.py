@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import ValidationError, fields, validates_schema
+from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import FieldError, Reason
 from quoteway.guard.model_types import flaw
 from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
-from quoteway.web import entries, shapes
 from quoteway.web.http.fields import (
     MAX,
     AddressField,
@@ -25,11 +24,21 @@ from quoteway.web.http.fields import (
     described,
 )
 from quoteway.web.http.operation import Call, Handler, Operation
-from quoteway.web.http.schema import Refusal, RequestSchema, ResponseSchema, invalid
+from quoteway.web.http.schema import Refusal, RequestSchema, invalid
 from quoteway.web.resources import catalog
 from quoteway.web.resources import quote_action as movements
 from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
 from quoteway.web.resources.series import SeriesQuery, series_of
+from quoteway.web.wire.actions import Action
+from quoteway.web.wire.series import Series
+from quoteway.web.wire.vaults import (
+    DeployAction,
+    DeployQuote,
+    ManageAction,
+    VaultEntry,
+    VaultPage,
+    VaultQuote,
+)
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 MANAGE_ACTIONS = (
@@ -152,74 +161,11 @@ class VaultsQuery(catalog.PageQuery):
     )
 
 
-class VaultFees(ResponseSchema):
-    performance_bps = shapes.maybe(fields.Integer)
-    management_bps = shapes.maybe(fields.Integer)
-    entry_bps = shapes.maybe(fields.Integer)
-    exit_bps = shapes.maybe(fields.Integer)
-
-
-class VaultEntry(ResponseSchema):
-    id = shapes.sure(fields.String)
-    network = shapes.sure(fields.String)
-    chain_id = shapes.sure(fields.Integer)
-    address = shapes.sure(shapes.AddressText)
-    name = shapes.sure(fields.String)
-    protocol = shapes.sure(fields.String)
-    strategy = shapes.sure(fields.String)
-    asset = shapes.one(shapes.TokenRef)
-    share = shapes.one(shapes.TokenRef)
-    apy = shapes.maybe(fields.Float)
-    total_assets = shapes.maybe(shapes.AmountText, description="base units of the asset")
-    tvl_usd = shapes.maybe(fields.Float)
-    risk_score = shapes.maybe(fields.Float, description="0 to 100, lower is safer")
-    fees = shapes.one(VaultFees)
-    caps = shapes.maybe(fields.Dict)
-    status = shapes.sure(fields.String, enum=["active", "paused", "retired"])
-    actions = shapes.texts()
-    is_transactional = shapes.sure(fields.Boolean)
-    warnings = shapes.some(shapes.Notice)
-    preview = shapes.sure(fields.Boolean)
-    source = shapes.sure(fields.String)
-    updated_at = shapes.sure(shapes.TimeText)
-
-
-class VaultPage(shapes.PageMembers):
-    data = shapes.some(VaultEntry)
-
-
-class VaultQuote(shapes.Quote):
-    vault = fields.Dict(allow_none=True)
-    limit = fields.String(allow_none=True)
-    lock_seconds = fields.Integer(allow_none=True)
-    fees_bps = fields.Dict(allow_none=True)
-
-
-class ManageAction(shapes.Action):
-    required_role = fields.Nested(shapes.RequiredRole, allow_none=True)
-
-
-class DeployQuote(shapes.Quote):
-    factory = fields.String()
-    predicted_address = fields.String()
-    salt = fields.String()
-    init_code_hash = fields.String()
-    params = fields.Dict()
-
-
-class DeployAction(shapes.Action):
-    factory = fields.String()
-    predicted_address = fields.String()
-    salt = fields.String()
-    init_code_hash = fields.String()
-    params = fields.Dict()
-
-
 async def list_vaults(call: Call) -> web.Response:
     async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
         tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
         valuation = await call.gateway.valuation(tokens)
-        return [entries.vault(valuation.vault(vault), call.networks) for vault in vaults]
+        return VaultEntry.render_all(map(valuation.vault, vaults), call.networks)
 
     return await catalog.list_of_network(
         call, Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
@@ -393,7 +339,7 @@ OPERATIONS = (
         "vaults",
         "Unsigned transactions for a deposit or withdrawal",
         create_action,
-        shapes.Action,
+        Action,
         status=201,
         group="quotes",
         path_schema=VaultPath,
@@ -436,7 +382,7 @@ OPERATIONS = (
             "vaults",
             f"{metric.upper()} of a vault over time",
             _metric(metric),
-            shapes.Series,
+            Series,
             path_schema=VaultPath,
             query=SeriesQuery,
             errors=(404, 422, 429, 502, 503),

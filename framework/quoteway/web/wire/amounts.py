@@ -1,0 +1,114 @@
+"""What quotes and actions are made of: legs, fees, gas, approvals, issues, routes and the block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from marshmallow import fields
+
+from quoteway import models
+from quoteway.networks import Networks
+from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText
+from quoteway.web.wire.tokens import TokenRef
+from quoteway.web.wire.view import View, Wire, list_of, nested, nullable, required
+
+
+class BlockRef(View):
+    number = required(fields.Integer)
+    hash = required(fields.String)
+    timestamp = required(fields.Integer, description="Unix seconds")
+
+
+class Leg(View):
+    token = nested(TokenRef)
+    amount = required(AmountText)
+    amount_min = nullable(AmountText)
+    amount_max = nullable(AmountText)
+    amount_usd = nullable(fields.Float)
+    account = required(AddressText)
+
+
+class Fee(View):
+    name = required(fields.String)
+    kind = required(fields.String, enum=["protocol", "integrator", "bridge", "lp", "gas"])
+    token = nested(TokenRef)
+    amount = required(AmountText)
+    amount_usd = nullable(fields.Float)
+    bps = nullable(fields.Float)
+    included = required(fields.Boolean)
+
+
+class Gas(View):
+    units = required(IntegerText)
+    limit = required(IntegerText)
+    max_fee_per_gas = nullable(AmountText, "max_fee_per_gas_wei")
+    l1_fee = nullable(AmountText, "l1_fee_wei")
+    cost = nullable(AmountText, "cost_wei")
+    cost_usd = nullable(fields.Float)
+
+
+class Approval(View):
+    token = required(AddressText)
+    spender = required(AddressText)
+    required = required(AmountText)
+    current = nullable(AmountText)
+    needed = nullable(fields.Boolean)
+    needs_reset = nullable(fields.Boolean)
+
+
+class Issue(View):
+    code = required(fields.String)
+    token = nullable(AddressText)
+    actual = nullable(AmountText)
+    required = nullable(AmountText)
+
+
+class Notice(View):
+    code = required(fields.String)
+    message = required(fields.String)
+
+
+class Hop(View):
+    provider = required(fields.String)
+    protocol = required(fields.String)
+    pool = required(fields.String)
+    token_in = required(AddressText)
+    token_out = required(AddressText)
+    amount_in = required(AmountText)
+    amount_out = required(AmountText)
+    fee_bps = nullable(fields.Float)
+
+
+class RoutePath(View):
+    bps = required(fields.Integer)
+    hops = list_of(Hop)
+
+
+class QuotePart(View):
+    """One provider's part of a quote that several carry out, in order: its own legs and minimums."""
+
+    kind = required(CodeText, "capability", enum=["swap", "bridge"])
+    provider = required(fields.String)
+    inputs = list_of(Leg)
+    outputs = list_of(Leg)
+
+
+def beside(wire: Wire, members: Mapping[str, Any], networks: Networks) -> Wire:
+    """The wire object with a provider's own members. They never replace one that was checked
+    (``transactions``, ``outputs``).
+    """
+    return wire | {name: _detail(value, networks) for name, value in members.items() if name not in wire}
+
+
+def _detail(value: Any, networks: Networks) -> Any:
+    """A provider's own member: in wire form already, but for the tokens and legs in it."""
+    if isinstance(value, models.Token):
+        return TokenRef.render(value, networks)
+    if isinstance(value, models.Leg):
+        return Leg.render(value, networks)
+    if isinstance(value, Mapping):
+        return {name: _detail(each, networks) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_detail(each, networks) for each in value]
+    return value

@@ -1,0 +1,124 @@
+"""The kinds of members that are text on the wire and something else in a model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any, ClassVar
+
+from marshmallow import fields
+
+from quoteway.networks import Networks
+from quoteway.web.wire.view import ConvertedField, NetworkField
+
+_LINK = re.compile(r"(?:https?|ipfs|ipns|ar)://[\x21-\x7e]", re.IGNORECASE)
+
+
+class PatternText(fields.String):
+    """Text whose form the OpenAPI document states."""
+
+    form: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{**kwargs, "metadata": {**self.form, **kwargs.get("metadata", {})}})
+
+
+class AddressText(PatternText):
+    """EIP-55."""
+
+    form = {"pattern": "^0x[0-9a-fA-F]{40}$"}
+
+
+class AmountText(PatternText, ConvertedField):
+    """Base units as a decimal string."""
+
+    form = {"pattern": "^(0|[1-9][0-9]{0,77})$"}
+
+    convert = staticmethod(str)
+
+
+class DeltaText(AmountText):
+    """A gain or a loss in base units as a decimal string."""
+
+    form = {"pattern": "^(0|-?[1-9][0-9]{0,77})$"}
+
+
+class IntegerText(fields.String, ConvertedField):
+    """An integer as a decimal string, as gas is."""
+
+    convert = staticmethod(str)
+
+
+class QuantityText(PatternText, ConvertedField):
+    """A minimal 0x quantity (execution-apis)."""
+
+    form = {"pattern": "^0x(0|[1-9a-f][0-9a-f]*)$"}
+
+    convert = staticmethod(hex)
+
+
+class HexText(PatternText, ConvertedField):
+    """Bytes as 0x hex."""
+
+    form = {"pattern": "^0x([0-9a-f]{2})*$"}
+
+    @staticmethod
+    def convert(value: bytes) -> str:
+        return "0x" + value.hex()
+
+
+class AmountTable(fields.Dict, ConvertedField):
+    """Amounts by name; null where one is not known."""
+
+    @staticmethod
+    def convert(value: Mapping[str, int | None]) -> dict[str, str | None]:
+        return {name: None if amount is None else str(amount) for name, amount in value.items()}
+
+
+class Table(fields.Dict, ConvertedField):
+    """A mapping as an object of its own."""
+
+    @staticmethod
+    def convert(value: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(value)
+
+
+class TimeText(PatternText, ConvertedField):
+    """Unix seconds as RFC 3339 in UTC."""
+
+    form = {"format": "date-time"}
+
+    @staticmethod
+    def convert(value: int) -> str:
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class LinkText(fields.String, ConvertedField):
+    """An address that a page may load or lead to; null for what a browser would run."""
+
+    @staticmethod
+    def convert(value: str) -> str | None:
+        return value if _LINK.match(value) else None
+
+
+class NetworkText(fields.String, NetworkField):
+    """A chain id as the network's name; as CAIP-2 id for a chain that this deployment does not name."""
+
+    def convert(self, value: int, networks: Networks) -> str:
+        network = networks.by_chain_id(value)
+        return network.slug if network else f"eip155:{value}"
+
+
+class CodeText(fields.String, ConvertedField):
+    """A member of an enumeration as its value."""
+
+    @staticmethod
+    def convert(value: Enum) -> str:
+        return str(value.value)
+
+
+def is_link(text: str) -> bool:
+    """Whether a page may load this address or lead to it; False for what a browser would run."""
+    return _LINK.match(text) is not None
