@@ -17,7 +17,6 @@ from quoteway.web.http.metrics import METRICS, Metrics
 from quoteway.web.http.middleware import FRONT_DOOR, FrontDoor
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.plugin_routes import PATH, plugin_routes
-from quoteway.web.http.schema import ResponseSchema
 from quoteway.web.resources import (
     bridges,
     listings,
@@ -29,6 +28,7 @@ from quoteway.web.resources import (
     transactions,
     vaults,
 )
+from quoteway.web.wire.view import ResponseSchema
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway

@@ -11,8 +11,9 @@ from marshmallow import Schema
 
 from quoteway.networks import Networks
 from quoteway.web.http.operation import Operation
-from quoteway.web.http.schema import RequestSchema, ResponseSchema
+from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.errors import Error
+from quoteway.web.wire.view import ResponseSchema
 
 _ERRORS: Mapping[int, str] = {
     400: "Malformed request (`invalid_request`); also 405, 408, 413 and 415",

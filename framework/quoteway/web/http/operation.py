@@ -16,7 +16,8 @@ from quoteway.host.registry import networks_of
 from quoteway.models import Capability
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
-from quoteway.web.http.schema import RequestSchema, ResponseSchema, invalid
+from quoteway.web.http.schema import RequestSchema, invalid
+from quoteway.web.wire.view import ResponseSchema
 
 if TYPE_CHECKING:
     from quoteway.config.model import Config

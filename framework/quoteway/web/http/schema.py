@@ -8,11 +8,12 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, pre_load
+from marshmallow import RAISE, ValidationError, fields, pre_load
 from marshmallow.exceptions import SCHEMA
 
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.networks import Networks
+from quoteway.web.wire.view import WireSchema
 
 _MISSING = fields.Field.default_error_messages["required"]
 
@@ -32,20 +33,6 @@ def refuse(reason: Reason, message: str, field_name: str = SCHEMA) -> Validation
     """The exception that a field or a schema raises to refuse a member."""
     refusals = [Refusal(reason, message)]
     return ValidationError(refusals if field_name == SCHEMA else {field_name: refusals})
-
-
-def camel_case(name: str) -> str:
-    """``slippage_bps`` as it is on the wire: ``slippageBps``."""
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
-
-
-class WireSchema(Schema):
-    """A schema whose members are snake_case in Python and camelCase on the wire."""
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        if field_obj.data_key is None:
-            field_obj.data_key = camel_case(field_name)
 
 
 class RequestSchema(WireSchema):
@@ -134,10 +121,3 @@ def _near(name: Any, known: Iterable[str]) -> str:
 def _printable(text: str) -> str:
     """A client's own member name, cut and without control characters: it goes into an answer and a log."""
     return "".join(char if char.isprintable() and char.isascii() else "?" for char in text[:64])
-
-
-class ResponseSchema(WireSchema):
-    """An open response: members may be added within v2, so clients ignore what they do not know."""
-
-    class Meta:
-        unknown = EXCLUDE

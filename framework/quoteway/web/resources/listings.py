@@ -16,9 +16,9 @@ from quoteway.models import Address, Capability
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import ResponseSchema
 from quoteway.web.resources import catalog
 from quoteway.web.wire.deployment import NetworkPage, NetworkRow, ProviderPage, ProviderRow
+from quoteway.web.wire.view import ResponseSchema
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; one that does not is shown as unknown."""

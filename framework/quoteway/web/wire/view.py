@@ -19,10 +19,9 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
-from marshmallow import fields
+from marshmallow import EXCLUDE, Schema, fields
 
 from quoteway.networks import Networks
-from quoteway.web.http.schema import ResponseSchema, camel_case
 
 Wire = dict[str, Any]
 Source = str | Callable[[Any], Any] | None
@@ -35,6 +34,27 @@ ABSENT: Final = object()
 
 _SOURCE = "source"
 _IN_DETAILS = "in_details"
+
+
+def camel_case(name: str) -> str:
+    """``slippage_bps`` as it is on the wire: ``slippageBps``."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class WireSchema(Schema):
+    """A schema whose members are snake_case in Python and camelCase on the wire."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        if field_obj.data_key is None:
+            field_obj.data_key = camel_case(field_name)
+
+
+class ResponseSchema(WireSchema):
+    """An open response: members may be added within v2, so clients ignore what they do not know."""
+
+    class Meta:
+        unknown = EXCLUDE
 
 
 class View(ResponseSchema):
