@@ -118,7 +118,7 @@ def check_run(
                 retryable=False,
             )
     if upstream_made:
-        opaque.check_run(sealed, build, sender, inputs, deltas, expect)
+        opaque.check_run(build, sender, inputs, deltas, expect)
 
 
 def _named_by_caller(request: Request) -> set[Address]:
