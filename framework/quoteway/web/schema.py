@@ -4,7 +4,6 @@ open.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, pre_loa
 from marshmallow.exceptions import SCHEMA
 
 from quoteway.errors import FieldError, InvalidRequest, Reason
+from quoteway.near_names import suggestion
 from quoteway.networks import Networks
 
 _MISSING = fields.Field.default_error_messages["required"]
@@ -103,7 +103,9 @@ def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:
                 yield FieldError(path, message.reason, str(message))
             elif message == "Unknown field.":
                 yield FieldError(
-                    path, Reason.UNKNOWN_MEMBER, f"is no member of this request.{_near(name, known)}"
+                    path,
+                    Reason.UNKNOWN_MEMBER,
+                    f"is no member of this request.{suggestion(str(name), known, 'Members')}",
                 )
             elif message == _MISSING:
                 yield FieldError(path, Reason.MISSING, "is required")
@@ -120,15 +122,6 @@ def _leaves(value: Any) -> Iterator[str]:
             yield from _leaves(member)
     else:
         yield value
-
-
-def _near(name: Any, known: Iterable[str]) -> str:
-    names = list(known)
-    lowered = {candidate.lower(): candidate for candidate in names}
-    near = difflib.get_close_matches(str(name)[:64].lower(), lowered, n=1, cutoff=0.5)
-    if near:
-        return f" Did you mean {lowered[near[0]]!r}?"
-    return f" Members: {', '.join(names)}." if names else " It takes none."
 
 
 def _printable(text: str) -> str:
