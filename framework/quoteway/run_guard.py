@@ -59,7 +59,8 @@ def check_run(
         )
     if run.status == "reverted":
         raise UpstreamError(
-            "The transaction no longer meets the quote on the chain's present state: request a new quote.",
+            f"The transaction would revert on the chain's present state: {run.revert_reason}. "
+            "Request a new quote.",
             reason=Reason.PRICE_MOVED,
             retryable=False,
             extra={"revertReason": run.revert_reason} if run.revert_reason else None,
