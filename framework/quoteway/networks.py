@@ -121,10 +121,11 @@ class Networks:
         if found is not None:
             return found
         hint = self.suggestion(text)
+        text = f"{member} names no network of this deployment.{hint}"
         raise InvalidRequest(
-            f"{member} names no network of this deployment.{hint}",
+            text,
             reason=Reason.UNSUPPORTED_NETWORK,
-            fields=[FieldError(member, Reason.UNSUPPORTED_NETWORK, f"unknown network.{hint}")],
+            fields=[FieldError(member, Reason.UNSUPPORTED_NETWORK, text)],
         )
 
 

@@ -80,7 +80,7 @@ def error_details(error: GatewayError) -> dict[str, Any]:
         details["reason"] = Reason(error.reason).value
     if error.fields:
         details["fields"] = [
-            {"path": field.path, "reason": field.reason.value, "message": field.message}
+            {"path": field.path, "reason": field.reason.value, "message": field.sentence}
             for field in error.fields
         ]
     if error.attempts:

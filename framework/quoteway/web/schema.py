@@ -15,6 +15,12 @@ from quoteway.near_names import suggestion
 from quoteway.networks import Networks
 
 _MISSING = fields.Field.default_error_messages["required"]
+_PREDICATES = {
+    fields.Field.default_error_messages["null"]: "must not be null",
+    fields.List.default_error_messages["invalid"]: "must be an array",
+    fields.Nested.default_error_messages["type"]: "must be an object",
+}
+"""What marshmallow's own messages say of a member."""
 
 
 class Refusal(str):
@@ -87,9 +93,11 @@ class RequestSchema(WireSchema):
 
 def invalid(found: Sequence[FieldError]) -> InvalidRequest:
     """The 422 that names these members."""
-    names = ", ".join(dict.fromkeys(field.path for field in found if field.path))
-    first = found[0]
-    message = f"Refused: {names}. {first.message}" if names else first.message
+    first, *others = found
+    message = first.sentence
+    if others:
+        names = ", ".join(dict.fromkeys(field.path for field in others))
+        message += f" Also refused: {names}."
     return InvalidRequest(message, reason=first.reason, fields=found)
 
 
@@ -110,7 +118,7 @@ def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:
             elif message == _MISSING:
                 yield FieldError(path, Reason.MISSING, "is required")
             else:
-                yield FieldError(path, Reason.INVALID_FORMAT, message)
+                yield FieldError(path, Reason.INVALID_FORMAT, _PREDICATES.get(message, "has a wrong form"))
 
 
 def _leaves(value: Any) -> Iterator[str]:
