@@ -55,11 +55,20 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One refused request member: where (dotted path), why, and a sentence with the remedy."""
+    """One refused request member: where (dotted path), why, and a message: what was expected and what
+    to do. A message without the path at its start continues it: "must be greater than zero"."""
 
     path: str
     reason: Reason
     message: str
+
+    @property
+    def sentence(self) -> str:
+        """The message as a sentence that names the member: "amount must be greater than zero."."""
+        text = self.message
+        if self.path and not text.startswith(self.path):
+            text = f"{self.path} {text}" if text[:1].islower() else f"{self.path}: {text}"
+        return text if text.endswith((".", "?")) else f"{text}."
 
 
 class GatewayError(Exception):

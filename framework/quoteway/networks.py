@@ -3,13 +3,13 @@ them."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quoteway.errors import ConfigError, FieldError, InvalidRequest, Reason
+from quoteway.near_names import suggestion
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_CHAIN_ID = (1 << 53) - 1
@@ -111,18 +111,21 @@ class Networks:
             return self._by_id.get(int(digits))
         return None
 
+    def suggestion(self, text: str) -> str:
+        """Returns a sentence that names the network probably meant by an unknown name, else all networks."""
+        return suggestion(text, (network.slug for network in self), "Known networks")
+
     def get(self, text: str, *, member: str = "network") -> Network:
         """As ``find``, but an unknown name raises ``InvalidRequest`` that names the nearest known slug."""
         found = self.find(text)
         if found is not None:
             return found
-        near = difflib.get_close_matches(text.lower()[:64], self._by_slug, n=1)
-        known = ", ".join(network.slug for network in self) or "none"
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known networks: {known}."
+        hint = self.suggestion(text)
+        text = f"{member} names no network of this deployment.{hint}"
         raise InvalidRequest(
-            f"{member} names no network of this deployment.{hint}",
+            text,
             reason=Reason.UNSUPPORTED_NETWORK,
-            fields=[FieldError(member, Reason.UNSUPPORTED_NETWORK, f"unknown network.{hint}")],
+            fields=[FieldError(member, Reason.UNSUPPORTED_NETWORK, text)],
         )
 
 

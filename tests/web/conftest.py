@@ -451,6 +451,10 @@ def refused(answer, status, code, reason=None):
     details = error.get("details", {})
     if reason is not None:
         assert details["reason"] == reason, error
+    for field in details.get("fields", ()):
+        assert "Refused:" not in error["message"]
+        assert field["message"].endswith((".", "?")), field
+        assert ". must" not in error["message"], error
     return details
 
 

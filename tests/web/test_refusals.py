@@ -93,6 +93,24 @@ async def test_every_refused_member_is_named_at_once(api, refused):
     assert "Did you mean 'address'?" in unknown["message"]
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"amount": "0"}, "amount must be greater than zero."),
+        ({"slippageBps": 6000}, "slippageBps must be between 0 and 5000."),
+        ({"address": ""}, "address is required."),
+        ({"address": 7}, "address must be a string."),
+        ({"amount": None}, "amount must not be null."),
+        ({"recipient": 1, "amount": "0"}, "amount must be greater than zero. Also refused: recipient."),
+    ],
+)
+async def test_a_refusal_is_one_sentence_that_names_the_member(api, refused, change, sentence):
+    answer = await api.post("/v2/swaps/quote", {**SWAP, **change})
+    details = refused(answer, 422, "validation_error")
+    assert answer.body["error"]["message"] == sentence
+    assert details["fields"][0]["message"] == sentence.partition(" Also")[0]
+
+
 async def test_empty_means_not_given_for_known_members_only(api, refused):
     empty = {"toAddress": "", "provider": "", "fromChain": "", "toChain": ""}
     refused(await api.post("/v2/swaps/quote", {**SWAP, **empty}), 503, "provider_unavailable")

@@ -39,9 +39,9 @@ from quoteway.config.schema import (
     QuotesSection,
     Section,
     ServerSection,
-    nearest,
 )
 from quoteway.errors import ConfigError
+from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
@@ -74,8 +74,8 @@ def load_config(path: Path | None = None, environ: Mapping[str, str] = os.enviro
     tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
     mistakes: list[str] = []
     loaded: dict[str, Any] = {}
-    known = [*_SECTIONS, *_NAMED_SECTIONS, "plugin"]
-    mistakes += [f"[{name}] is no section.{nearest(name, known)}" for name in tree if name not in known]
+    known = sorted([*_SECTIONS, *_NAMED_SECTIONS, "plugin"])
+    mistakes += [f"[{name}] is no section.{suggestion(name, known)}" for name in tree if name not in known]
     for name, (schema, make) in _SECTIONS.items():
         loaded[name] = _section(name, tree.get(name, {}), schema, make, mistakes)
     for name, (schema, make) in _NAMED_SECTIONS.items():

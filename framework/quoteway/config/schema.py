@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, pre_load, validate
 
 from quoteway.config.model import MIN_KEY_BYTES, SigningKey
+from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import Secret, SecretField, Unresolved
 
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`` Did you mean 'x'?``, or the whole list when nothing is near."""
-    names = list(known)
-    near = difflib.get_close_matches(str(name)[:64], names, n=1)
-    return f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(sorted(names)) or 'none'}."
 
 
 class Section(Schema):
@@ -34,8 +27,10 @@ class Section(Schema):
     @pre_load
     def refuse_unknown(self, data: Any, **kwargs: Any) -> Any:
         if isinstance(data, Mapping):
-            known = [member.data_key or name for name, member in self.fields.items()]
-            unknown = {key: [f"unknown key.{nearest(key, known)}"] for key in data if key not in known}
+            known = sorted(member.data_key or name for name, member in self.fields.items())
+            unknown = {
+                key: [f"unknown key.{suggestion(str(key), known)}"] for key in data if key not in known
+            }
             if unknown:
                 raise ValidationError(unknown)
         return data

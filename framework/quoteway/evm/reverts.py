@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from quoteway.errors import RpcError
-from quoteway.evm.abi import decode
+from quoteway.evm.abi import Function, decode
+from quoteway.evm.custom_errors import MAX_NESTING, known_errors
 
 _ERROR = bytes.fromhex("08c379a0")  # Error(string)
 _PANIC = bytes.fromhex("4e487b71")  # Panic(uint256)
@@ -36,8 +40,13 @@ def revert_data(error: RpcError) -> bytes | None:
 
 
 def revert_reason(data: bytes) -> str:
-    """Revert data in words: the text of ``Error(string)``, the meaning of ``Panic(uint256)``, or the custom
-    error's selector. A contract chooses its text freely: it is cut and made printable."""
+    """Revert data in words: the text of ``Error(string)``, the meaning of ``Panic(uint256)`` or of a known
+    custom error with its name, else the custom error's selector. A contract chooses its text freely: it is
+    cut and made printable."""
+    return _reason(data, MAX_NESTING)
+
+
+def _reason(data: bytes, levels: int) -> str:
     if not data:
         return "reverted without a reason"
     if len(data) < 4:
@@ -51,6 +60,23 @@ def revert_reason(data: bytes) -> str:
         if selector == _PANIC:
             (code,) = decode(["uint256"], body)
             return f"{_PANICS.get(code, 'panic')} (panic 0x{code:02x})"
+        known = _known().get(selector)
+        if known is not None and levels:
+            return _in_words(*known, data, levels)
     except ValueError:
         pass
     return f"custom error 0x{selector.hex()}"
+
+
+def _in_words(error: Function, words: str, data: bytes, levels: int) -> str:
+    values = error.decode(data)
+    shown = ["0x" + value.hex() if isinstance(value, bytes) else value for value in values]
+    if "reason" in error.names:
+        nested = values[error.names.index("reason")]
+        return words.format(*shown, reason=_reason(nested, levels - 1))
+    return f"{words.format(*shown)} ({error.signature.partition('(')[0]})"
+
+
+@lru_cache(maxsize=1)
+def _known() -> Mapping[bytes, tuple[Function, str]]:
+    return known_errors()

@@ -274,7 +274,7 @@ def check_build(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
     _check_legs(sealed, build, expect)
-    opaque.check_words(sealed, build, wrapped_native_out, expect)
+    opaque.check_calldata(sealed, build, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
@@ -282,8 +282,7 @@ def check_build(
             # argument.
             held = any(_word(minimum) in step.data or step.value == minimum for step in build.steps)
             expect(held, "its calldata does not hold the quoted minimum")
-    if build.arrivals or not opaque.is_opaque(build):  # of opaque calldata the words were searched already
-        check_arrivals(sealed, build, wrapped_native_out, expect)
+    check_arrivals(sealed, build, wrapped_native_out, expect)
     check_refund(sealed, build, expect)
     # Not by the quote's own block, which the provider names.
     latest = max(now, chain_now) + _MAX_DEADLINE_S

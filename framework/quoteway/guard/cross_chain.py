@@ -3,18 +3,37 @@ calldata is read instead.
 
 A provider that moves tokens to another chain says where in the decoded arguments the chain id, the recipient,
 the token, the minimum and, where the function names one, the account of a refund stand (``Arrival``); what
-stands there must be what was sealed.
+stands there must be what was sealed. The places of functions that the core knows are fixed: a provider cannot
+declare others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from quoteway.evm import abi
 from quoteway.evm.address import ERC7528_NATIVE
 from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step, SwapRequest
 
 Expect = Callable[[bool, str], None]
+
+_DEPOSIT = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
+_DEPOSIT_TAIL = "uint32,uint32,uint32,bytes)"
+
+# SpokePool.sol of across-protocol/contracts; AcrossFacetV4.sol of lifinance/contracts.
+_PLACES: Mapping[str, Arrival] = {
+    f"depositV3(address,address,address,address,uint256,uint256,uint256,address,{_DEPOSIT_TAIL}": _DEPOSIT,
+    f"deposit(bytes32,bytes32,bytes32,bytes32,uint256,uint256,uint256,bytes32,{_DEPOSIT_TAIL}": _DEPOSIT,
+    "startBridgeTokensViaAcrossV4("
+    "(bytes32,string,string,address,address,address,uint256,uint256,bool,bool),"
+    "(bytes32,bytes32,bytes32,bytes32,uint256,uint128,bytes32,uint32,uint32,uint32,bytes))": Arrival(
+        0, chain_id=(0, 7), recipient=(1, 0), token=(1, 3), amount_min=(1, 4), refund=(1, 1)
+    ),
+}
+"""Where the calldata of these functions holds what their contracts enforce on the other chain."""
+_KNOWN = {abi.selector(signature): signature for signature in _PLACES}
 
 
 def check_arrivals(sealed: SealedQuote, build: Build, wrapped_native: Address | None, expect: Expect) -> None:
@@ -30,7 +49,9 @@ def check_arrivals(sealed: SealedQuote, build: Build, wrapped_native: Address | 
     )
     for leg, arrival in zip(remote, build.arrivals, strict=True):
         expect(0 <= arrival.step < len(build.steps), "an arrival belongs to no transaction")
-        _check(leg, arrival, build.steps[arrival.step], wrapped_native, expect)
+        step = build.steps[arrival.step]
+        _check_places(arrival, step, expect)
+        _check(leg, arrival, step, wrapped_native, expect)
 
 
 def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
@@ -53,6 +74,18 @@ def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
     expect(told in (None, account), "it tells of a refund to another account")
     if told is not None or request.refund_to is not None:
         expect(0 < named == len(build.arrivals), "it does not say where its calldata holds who is refunded")
+
+
+def _check_places(arrival: Arrival, step: Step, expect: Expect) -> None:
+    signature = _KNOWN.get(step.data[:4])
+    if signature is None:
+        return
+    # Another signature with the same selector is found in seconds, and would give the places another meaning.
+    expect(step.decoded.signature == signature, f"it decodes a call of {signature} as another function")
+    expect(
+        replace(arrival, step=0) == _PLACES[signature],
+        "it reads its calldata at other places than this function has them",
+    )
 
 
 def _check(leg: Leg, arrival: Arrival, step: Step, wrapped_native: Address | None, expect: Expect) -> None:
@@ -79,9 +112,8 @@ def _forms(leg: Leg, wrapped_native: Address | None) -> set[int]:
 
 def _at(step: Step, path: Sequence[int]) -> int | None:
     """The number, address or bytes32 at a path into the decoded arguments, as a number; None when there is
-    none. Of opaque calldata it is the reading that stands beside, which encodes to the same bytes."""
-    call = step.decoded.inner[0] if step.decoded.opaque and step.decoded.inner else step.decoded
-    value: Any = [argument.value for argument in call.args]
+    none."""
+    value: Any = [argument.value for argument in step.decoded.args]
     for index in path:
         if not isinstance(value, (list, tuple)) or not 0 <= index < len(value):
             return None

@@ -1,13 +1,11 @@
 """Calldata that an upstream made (``DecodedCall.opaque``): nobody here vouches for what it means.
 
-Nothing but its run says what it does, so there must be one, and the run must do exactly what was quoted. A
-run shows one chain at one moment: what the chain is to enforce later, and what is to arrive on another chain,
-has to stand in the calldata.
+Only its run shows what it does, so there must be a run, and the run must do exactly what was quoted. A run
+shows one chain: opaque calldata of a request for another chain is refused.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from quoteway.models import Address, Build, SealedQuote, Simulation, SwapRequest
@@ -20,39 +18,27 @@ def is_opaque(build: Build) -> bool:
     return any(step.decoded.opaque for step in build.steps)
 
 
-def check_words(sealed: SealedQuote, build: Build, wrapped_native: Address | None, expect: Expect) -> None:
-    """What the calldata must hold before its run is looked at, each in a word of its own: the minimum, and
-    where the other end is another chain the recipient, the token and the chain's id.
+def check_calldata(sealed: SealedQuote, build: Build, expect: Expect) -> None:
+    """Checks opaque calldata before its run is looked at: one swap on one chain, in a single transaction that
+    holds the minimum in a word of its own.
 
-    That the words stand there does not prove what they are for. Where the provider tells the places in a
-    known form of the calldata (``Build.arrivals``), those are compared instead
-    (``guard.cross_chain``). ``wrapped_native`` is the other chain's: how bridges write that chain's own coin.
+    That the word stands there does not prove that the contract enforces it.
     """
     if not is_opaque(build):
         return
-    expect(isinstance(sealed.request, SwapRequest), "only a swap or transfer may have opaque calldata")
+    request = sealed.request
+    expect(isinstance(request, SwapRequest), "only a swap may have opaque calldata")
+    expect(
+        isinstance(request, SwapRequest) and not request.is_cross_chain,
+        "its calldata for another chain cannot be decoded, and no simulation shows what arrives there",
+    )
     expect(len(build.steps) == 1, "opaque calldata does not come alone")
     expect(not build.signatures, "opaque calldata wants a signature put in")
     data = build.steps[0].data
-    words = Counter(int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32))
-    # Who pays, and in what, stands there too: that must not pass for who is paid, and in what.
-    paid_with = {wrapped_native if leg.token.is_native else leg.token.address for leg in sealed.inputs}
-    payers = {leg.account for leg in sealed.inputs}
-    words.subtract(int(word, 16) for word in paid_with | payers if word is not None)
+    words = {int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32)}
     for leg in build.outputs:
         expect(bool(leg.amount_min), "opaque calldata cannot be held to a minimum of nothing")
-        required = {"the quoted minimum": leg.amount_min or 0}
-        if leg.token.chain_id != sealed.request.chain_id:
-            if build.arrivals:
-                continue
-            token = wrapped_native if leg.token.is_native else leg.token.address
-            expect(token is not None, "opaque calldata cannot be held to a coin without a wrapped form")
-            required["the recipient"] = int(leg.account, 16)
-            required["the other chain's id"] = leg.token.chain_id
-            required["the token that is to arrive"] = int(token or "0", 16)
-        for what, word in required.items():
-            expect(words[word] > 0, f"its opaque calldata does not hold {what}")
-            words[word] -= 1
+        expect(leg.amount_min in words, "its opaque calldata does not hold the quoted minimum")
 
 
 def require_run(run: Simulation, expect: Expect) -> None:
@@ -67,7 +53,6 @@ def require_run(run: Simulation, expect: Expect) -> None:
 
 
 def check_run(
-    sealed: SealedQuote,
     build: Build,
     sender: Address,
     inputs: Mapping[Address, int],
@@ -82,6 +67,5 @@ def check_run(
         taken = -deltas[sender, token]
         expect(taken == amount, f"its run takes {taken} of {token}, not the {amount} quoted")
     for leg in build.outputs:
-        if leg.token.chain_id == sealed.request.chain_id:
-            kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
-            expect(kept, "its run pays less than the minimum it states")
+        kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
+        expect(kept, "its run pays less than the minimum it states")

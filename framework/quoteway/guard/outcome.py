@@ -59,7 +59,8 @@ def check_run(
         )
     if run.status == "reverted":
         raise UpstreamError(
-            "The transaction no longer meets the quote on the chain's present state: request a new quote.",
+            f"The transaction would revert on the chain's present state: {run.revert_reason}. "
+            "Request a new quote.",
             reason=Reason.PRICE_MOVED,
             retryable=False,
             extra={"revertReason": run.revert_reason} if run.revert_reason else None,
@@ -118,7 +119,7 @@ def check_run(
                 retryable=False,
             )
     if upstream_made:
-        opaque.check_run(sealed, build, sender, inputs, deltas, expect)
+        opaque.check_run(build, sender, inputs, deltas, expect)
 
 
 def _named_by_caller(request: Request) -> set[Address]:

@@ -29,7 +29,8 @@ class DecodedCall:
     ``inner`` lists calls packed inside (router commands), for display. ``opaque``: calldata that an upstream
     made and nobody here vouches for. Its signature is the bare selector in 0x hex and its one argument the
     bytes that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole,
-    which must encode to the same bytes. The guard lets such a call pass only on what its run does.
+    which must encode to the same bytes. The guard lets such a call pass only for a request on one chain, and
+    only on what its run does.
     """
 
     signature: str
@@ -90,10 +91,10 @@ class Arrival:
     """Where the calldata of the provider's step ``step`` says what arrives on another chain.
 
     Each member is a path into the step's decoded arguments: the argument's index, then the index of each
-    struct member or array item below it; of an opaque call, into its reading. The paths are the provider's
-    own knowledge of the function, never an upstream's word; the guard compares what stands there with the
-    sealed quote. ``refund`` is where the account stands that is paid back if nothing arrives; None: the
-    function names none.
+    struct member or array item below it. The paths are the provider's own knowledge of the function, never
+    an upstream's word; the guard compares what stands there with the sealed quote, and refuses other places
+    than the core's own for a function it knows. ``refund`` is where the account stands that is paid back if
+    nothing arrives; None: the function names none.
     """
 
     step: int

@@ -496,8 +496,9 @@ class ListedRoutes(BridgeProvider):
 
     async def quote(self, request: SwapRequest) -> Quote | None:
         if request.refund_account != request.sender:
-            finding = FieldError("refundAddress", Reason.CONFLICT, "this bridge knows no refund")
-            raise InvalidRequest("Refused: refundAddress.", reason=Reason.CONFLICT, fields=[finding])
+            text = "refundAddress must be the sender: this bridge refunds nobody else."
+            finding = FieldError("refundAddress", Reason.CONFLICT, text)
+            raise InvalidRequest(text, reason=Reason.CONFLICT, fields=[finding])
         served = await self.routes(request.chain_id, request.to_chain_id)
         if not served or request.token_in.address != NATIVE or request.token_out.address != NATIVE:
             return None

@@ -1,6 +1,7 @@
 """A LI.FI for the devnet: honest offers over the real Uniswap v2 router and the real Across SpokePool.
 
-Its calldata is nothing the gateway knows how to read, as LI.FI's mostly is.
+The gateway cannot decode the calldata of its swaps, as that of most of LI.FI's. Its transfers are Across
+deposits, which the plugin decodes.
 """
 
 from __future__ import annotations
@@ -211,11 +212,14 @@ class DevnetLifi:
             idle = encode_call("quote(uint256 a, uint256 b, uint256 c)", [1, minimum, 1])
             found["$DOES_NOTHING"] = "0x" + idle.hex()
             return found
+        needed = [query["toAddress"], query["toToken"], hex(minimum), hex(int(query["toChain"]))]
+        words = b"".join(int(word, 16).to_bytes(32) for word in needed)
         made = {
             "$TO_THE_THIEF": {"recipient": THIEF},
             "$TO_ANOTHER_CHAIN": {"chainId": 56},
             "$OF_ANOTHER_TOKEN": {"outputToken": other},
             "$OF_LESS": {"output": minimum - 1},
+            "$WORDS_IN_THE_MESSAGE": {"recipient": THIEF, "output": 1, "message": words},
             "$DEPOSITS_LESS": {"input": amount - 1},
             "$DEPOSITS_MORE": {"input": amount + 1},
         }

@@ -170,8 +170,8 @@ async def test_the_action_pins_the_tools_and_known_calldata_is_put_in_words(star
     pins = {"swap": ("none", "uniswap"), "transfer": ("across", "none")}
     assert (query["allowBridges"], query["allowExchanges"]) == pins[ask]
     (step,) = build.steps
-    assert step.decoded.opaque
-    (reading,) = step.decoded.inner
+    assert step.decoded.opaque is (ask == "swap")
+    (reading,) = step.decoded.inner or (step.decoded,)
     values = {argument.name: argument.value for argument in reading.args}
     if ask == "swap":
         assert values["receiver"] == USER
@@ -380,22 +380,71 @@ def test_known_functions_have_the_selectors_of_the_diamond():
     assert found["swapAndStartBridgeTokensViaAcrossV4"] == "1794958f"
 
 
-def test_the_places_of_an_across_transfer_are_those_of_its_members():
-    from quoteway_lifi.calls import ARRIVALS, DECLARATIONS
+def test_the_places_of_a_transfer_are_those_of_its_members():
+    from quoteway_lifi.calls import TRANSFERS
 
-    (declared,) = (text for text in DECLARATIONS if text.startswith("startBridgeTokensViaAcrossV4"))
-    structs = re.findall(r"\(([^()]+)\)", declared)
-    members = [[member.split()[1] for member in struct.split(", ")] for struct in structs]
-    places = ARRIVALS["startBridgeTokensViaAcrossV4"]
-    found = {
-        name: members[path[0]][path[1]]
-        for name in ("chain_id", "recipient", "token", "amount_min", "refund")
-        if (path := getattr(places, name))
-    }
+    found = {}
+    for declared, places in TRANSFERS.items():
+        structs = re.findall(r"\(([^()]+)\)", declared)
+        members = [[member.split()[1] for member in struct.split(", ")] for struct in structs]
+        paths = {name: getattr(places, name) for name in places.__dataclass_fields__ if name != "step"}
+        found[declared.partition("(")[0]] = {
+            name: members[path[0] if len(path) > 1 else 0][path[-1]] for name, path in paths.items()
+        }
     assert found == {
-        "chain_id": "destinationChainId",
-        "recipient": "receiverAddress",
-        "token": "receivingAssetId",
-        "amount_min": "outputAmount",
-        "refund": "refundAddress",
+        "startBridgeTokensViaAcrossV4": {
+            "chain_id": "destinationChainId",
+            "recipient": "receiverAddress",
+            "token": "receivingAssetId",
+            "amount_min": "outputAmount",
+            "refund": "refundAddress",
+        },
+        "deposit": {
+            "chain_id": "destinationChainId",
+            "recipient": "recipient",
+            "token": "outputToken",
+            "amount_min": "outputAmount",
+            "refund": "depositor",
+        },
     }
+
+
+def transfer_with_message(message):
+    """The calldata of ``transfer.json``, with a message to the recipient."""
+    from quoteway.evm.abi import function
+    from quoteway_lifi.calls import DECLARATIONS
+
+    declared = next(function(text) for text in DECLARATIONS if text.startswith("startBridge"))
+    bridge, across = declared.decode(bytes.fromhex(ANSWERS["transfer"]["transactionRequest"]["data"][2:]))
+    return "0x" + declared.encode([bridge, [*across[:-1], message]]).hex()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "0x1794958f" + "00" * 64,  # swapAndStartBridgeTokensViaAcrossV4
+        "0xdeadbeef" + "00" * 640,
+        "0xa1f1ce43" + "00" * 640,
+        transfer_with_message(b"call me"),
+    ],
+    ids=["swap_first", "unknown_function", "no_canonical_call", "message_to_the_recipient"],
+)
+async def test_a_route_to_another_chain_that_nobody_can_check_is_not_offered(start, data):
+    """Were it quoted, it could win and then fail in the action."""
+    answers = [{"answer": "transfer.json", "patch": [[["transactionRequest", "data"], data]]}]
+    async with FakeLifi(scripted(answers)) as fake:
+        gateway = await start(fake)
+        for capability in (Capability.BRIDGE, Capability.SWAP):
+            with pytest.raises(UpstreamError) as refusal:
+                await gateway.spine.quote(capability, ASKS["transfer"][1])
+            assert refusal.value.reason == "no_route"
+            (attempt,) = [one for one in refusal.value.attempts if one.provider == "lifi"]
+            assert attempt.reason == "no_route"
+
+
+async def test_only_a_swap_warns_of_opaque_calldata(start):
+    async with FakeLifi(scripted([{"answer": "transfer.json"}])) as fake:
+        gateway = await start(fake)
+        answer = await gateway.spine.quote(*ASKS["transfer"])
+        build = await gateway.registry.get(Capability.BRIDGE, "lifi").build(answer.sealed)
+    assert answer.quote.warnings == build.warnings == ()

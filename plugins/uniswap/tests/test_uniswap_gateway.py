@@ -6,7 +6,7 @@ import pytest
 import quoteway_devnet.plugin
 import quoteway_uniswap
 from eth_account import Account
-from quoteway import NATIVE, Capability, SwapRequest, Token
+from quoteway import NATIVE, Capability, SwapRequest, Token, UpstreamError
 from quoteway_devnet.accounts import ACCOUNTS
 
 quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
@@ -106,3 +106,29 @@ async def test_an_action_pays_exactly_what_its_quote_says(
     send(fresh_devnet, action, signature)
     received = balance(fresh_devnet, request.token_out.address, recipient) - before
     assert received == answer.quote.outputs[0].amount > 0
+
+
+@pytest.mark.parametrize(("sold", "bought"), [("ETH", "DAI"), ("ETH", "LINK")])
+async def test_an_action_whose_minimum_was_front_run_says_so_in_words(gateway, fresh_devnet, sold, bought):
+    row = fresh_devnet.chains["devnet"].token(bought)
+    ends = Token(31337, NATIVE, 18, sold), Token(31337, row.address, row.decimals, bought)
+
+    def request(amount, account):
+        return SwapRequest(31337, 31337, *ends, amount, account.address, account.address, 50)
+
+    async def sealed(made):
+        answer = await gateway.spine.quote(Capability.SWAP, made)
+        return gateway.spine.open(Capability.SWAP, answer.sealed.token)
+
+    victim = await sealed(request(10**17, ACCOUNTS[5]))
+    for _ in range(10):
+        send(fresh_devnet, await gateway.spine.action(await sealed(request(500 * 10**18, ACCOUNTS[6]))))
+        await gateway.runtime.chains[31337].head(fresh=True)
+        now = await sealed(request(10**17, ACCOUNTS[5]))
+        if now.outputs[0].amount < victim.outputs[0].amount_min:
+            break
+    with pytest.raises(UpstreamError) as refusal:
+        await gateway.spine.action(victim)
+    assert refusal.value.reason == "price_moved"
+    assert "the swap gives" in refusal.value.message, refusal.value.message
+    assert "less than its minimum" in refusal.value.extra["revertReason"]

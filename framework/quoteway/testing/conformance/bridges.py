@@ -255,6 +255,9 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
     def changed(**changes: Any) -> Build:
         return replace(build, steps=(*build.steps[:-1], replace(last, **changes)))
 
+    unread = abi.opaque_call(last.data, [last.decoded.signature])
+    yield "calldata that nobody decoded", changed(decoded=unread)
+    yield "calldata that nobody decoded, without places", replace(changed(decoded=unread), arrivals=())
     yield "another target", changed(to=THIEF)
     yield "a transaction for another chain", changed(chain_id=_OTHER_CHAIN)
     yield "a value too high", changed(value=last.value + 1)
@@ -286,7 +289,7 @@ def _forms(honest: Honest) -> set[int]:
 def _with_argument(build: Build, arrival: Arrival, account: Address) -> Build:
     """The build with another account where its calldata names who is refunded, described anew."""
     step, path = build.steps[arrival.step], arrival.refund or ()
-    call = step.decoded.inner[0] if step.decoded.opaque else step.decoded
+    call = step.decoded
     values = [_plain(argument.value) for argument in call.args]
     place: Any = values
     for index in path[:-1]:
@@ -316,8 +319,6 @@ def _with_words(build: Build, told: set[int], instead: int) -> Build | None:
 
 
 def _described(call: DecodedCall, data: bytes) -> DecodedCall:
-    if call.opaque:
-        return abi.opaque_call(data, [reading.signature for reading in call.inner])
     declared = abi.function(call.signature)
     return declared.describe(declared.decode(data))
 

@@ -151,10 +151,8 @@ class NetworkField(fields.Field[Network]):
         assert isinstance(root, RequestSchema)
         network = root.networks.find(value)
         if network is None:
-            known = ", ".join(network.slug for network in root.networks)
-            raise refuse(
-                Reason.UNSUPPORTED_NETWORK, f"names no network of this deployment. Known: {known or 'none'}."
-            )
+            hint = root.networks.suggestion(value)
+            raise refuse(Reason.UNSUPPORTED_NETWORK, f"names no network of this deployment.{hint}")
         return network
 
 

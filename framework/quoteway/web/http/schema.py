@@ -4,7 +4,6 @@ open.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,10 +11,17 @@ from marshmallow import RAISE, ValidationError, fields, pre_load
 from marshmallow.exceptions import SCHEMA
 
 from quoteway.errors import FieldError, InvalidRequest, Reason
+from quoteway.near_names import suggestion
 from quoteway.networks import Networks
 from quoteway.web.wire.view import WireSchema
 
 _MISSING = fields.Field.default_error_messages["required"]
+_PREDICATES = {
+    fields.Field.default_error_messages["null"]: "must not be null",
+    fields.List.default_error_messages["invalid"]: "must be an array",
+    fields.Nested.default_error_messages["type"]: "must be an object",
+}
+"""What marshmallow's own messages say of a member."""
 
 
 class Refusal(str):
@@ -74,9 +80,11 @@ class RequestSchema(WireSchema):
 
 def invalid(found: Sequence[FieldError]) -> InvalidRequest:
     """The 422 that names these members."""
-    names = ", ".join(dict.fromkeys(field.path for field in found if field.path))
-    first = found[0]
-    message = f"Refused: {names}. {first.message}" if names else first.message
+    first, *others = found
+    message = first.sentence
+    if others:
+        names = ", ".join(dict.fromkeys(field.path for field in others))
+        message += f" Also refused: {names}."
     return InvalidRequest(message, reason=first.reason, fields=found)
 
 
@@ -90,12 +98,14 @@ def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:
                 yield FieldError(path, message.reason, str(message))
             elif message == "Unknown field.":
                 yield FieldError(
-                    path, Reason.UNKNOWN_MEMBER, f"is no member of this request.{_near(name, known)}"
+                    path,
+                    Reason.UNKNOWN_MEMBER,
+                    f"is no member of this request.{suggestion(str(name), known, 'Members')}",
                 )
             elif message == _MISSING:
                 yield FieldError(path, Reason.MISSING, "is required")
             else:
-                yield FieldError(path, Reason.INVALID_FORMAT, message)
+                yield FieldError(path, Reason.INVALID_FORMAT, _PREDICATES.get(message, "has a wrong form"))
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -107,15 +117,6 @@ def _leaves(value: Any) -> Iterator[str]:
             yield from _leaves(member)
     else:
         yield value
-
-
-def _near(name: Any, known: Iterable[str]) -> str:
-    names = list(known)
-    lowered = {candidate.lower(): candidate for candidate in names}
-    near = difflib.get_close_matches(str(name)[:64].lower(), lowered, n=1, cutoff=0.5)
-    if near:
-        return f" Did you mean {lowered[near[0]]!r}?"
-    return f" Members: {', '.join(names)}." if names else " It takes none."
 
 
 def _printable(text: str) -> str:

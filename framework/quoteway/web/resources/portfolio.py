@@ -86,7 +86,7 @@ async def list_balances(call: Call) -> dict[str, Any]:
         raise ProviderUnavailable("This deployment serves no network.", reason=Reason.CAPABILITY_DISABLED)
     asked: tuple[Address, ...] | None = call.query.get("tokens")
     if asked is not None and len(asked) * len(networks) > MAX_TOKENS:
-        text = f"times {len(networks)} networks is over {MAX_TOKENS}: name a network or fewer tokens"
+        text = f"are more than {MAX_TOKENS} over {len(networks)} networks: name one network or fewer tokens"
         raise invalid([FieldError("tokens", Reason.OUT_OF_RANGE, text)])
     chain_ids = [network.chain_id for network in networks]
     known = (call.gateway.tokens.listed(chain_id, asked or ()) for chain_id in chain_ids)

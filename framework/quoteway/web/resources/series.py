@@ -93,14 +93,14 @@ def _span(call: Call) -> tuple[int, int, str]:
     end = query.get("to", now)
     start = query.get("from_", max(0, end - DEFAULT_SPAN_S))
     if start >= end:
-        raise invalid([FieldError("from", Reason.CONFLICT, "must be before to (now when not given)")])
+        raise invalid([FieldError("from", Reason.CONFLICT, "must be before to, which is now by default")])
     if (end - start) // INTERVALS_S[interval] > MAX_POINTS:
         raise invalid(
             [
                 FieldError(
                     "interval",
                     Reason.OUT_OF_RANGE,
-                    f"more than {MAX_POINTS} points: ask for a longer interval",
+                    f"gives more than {MAX_POINTS} points: ask for a longer interval",
                 )
             ]
         )

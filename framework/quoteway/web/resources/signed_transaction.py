@@ -79,9 +79,9 @@ class SignedTransaction:
         if not wrong:
             return
         names = ", ".join(difference.member for difference in wrong)
-        text = f"is not the transaction that was built: {names} differ"
+        text = f"{_MEMBER} is not the transaction that was built: {names} differ."
         raise InvalidRequest(
-            f"Refused: {_MEMBER}. {text}",
+            text,
             reason=Reason.CONFLICT,
             fields=[FieldError(_MEMBER, Reason.CONFLICT, text)],
             extra={"differences": DifferenceView.render_all(wrong, Networks())},

@@ -197,7 +197,7 @@ async def create_manage_action(call: Call) -> web.Response:
     request, provider = await _request(call)
     if request.action not in provider.manage_actions:
         allowed = ", ".join(provider.manage_actions) or "none"
-        message = f"this vault does not take {request.action}; it takes: {allowed}"
+        message = f"{request.action} is not supported by this vault. Supported: {allowed}."
         raise invalid([FieldError("action", Reason.UNSUPPORTED_ACTION, message)])
     return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
 

@@ -35,7 +35,7 @@ class FailedRequest:
 class ErrorField(View):
     path = required(fields.String)
     reason = required(CodeText)
-    message = required(fields.String)
+    message = required(fields.String, "sentence")
 
 
 class Attempt(View):

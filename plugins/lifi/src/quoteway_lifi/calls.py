@@ -1,14 +1,17 @@
-"""The functions of LI.FI's Diamond that a person can be shown in words.
+"""The functions in LI.FI's calldata that this plugin decodes.
 
-For reading: calldata of LI.FI stays opaque to the guard, whether or not it is one of these. Sources:
-GenericSwapFacet, GenericSwapFacetV3 and AcrossFacetV4 of lifinance/contracts.
+A swap on one chain stays opaque to the guard; its decoded form is shown to people. A transfer to another
+chain is offered only when it is one of ``TRANSFERS``, which the guard compares argument by argument. Sources:
+GenericSwapFacet, GenericSwapFacetV3 and AcrossFacetV4 of lifinance/contracts, SpokePool of
+across-protocol/contracts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from quoteway import Arrival
+from quoteway import Arrival, DecodedCall
+from quoteway.evm.abi import function
 
 _SWAP = (
     "(address callTo, address approveTo, address sendingAssetId, address receivingAssetId,"
@@ -24,6 +27,12 @@ _ACROSS_V4 = (
     " uint256 outputAmount, uint128 outputAmountMultiplier, bytes32 exclusiveRelayer, uint32 quoteTimestamp,"
     " uint32 fillDeadline, uint32 exclusivityParameter, bytes message) acrossData"
 )
+_START_ACROSS = f"startBridgeTokensViaAcrossV4({_BRIDGE}, {_ACROSS_V4})"
+_DEPOSIT = (
+    "deposit(bytes32 depositor, bytes32 recipient, bytes32 inputToken, bytes32 outputToken,"
+    " uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer,"
+    " uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message)"
+)
 _ENDS = "bytes32 transactionId, string integrator, string referrer, address receiver, uint256 minAmountOut"
 
 DECLARATIONS = (
@@ -34,15 +43,35 @@ DECLARATIONS = (
     f"swapTokensMultipleV3ERC20ToNative({_ENDS}, {_SWAP}[] swapData)",
     f"swapTokensMultipleV3NativeToERC20({_ENDS}, {_SWAP}[] swapData)",
     f"swapTokensGeneric({_ENDS}, {_SWAP}[] swapData)",
-    f"startBridgeTokensViaAcrossV4({_BRIDGE}, {_ACROSS_V4})",
+    _START_ACROSS,
     f"swapAndStartBridgeTokensViaAcrossV4({_BRIDGE}, {_SWAP}[] swapData, {_ACROSS_V4})",
 )
 
-# bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount, refundAddress}.
-# Where a swap comes first the facet computes the output amount anew, so nothing is said of that form.
-ARRIVALS: Mapping[str, Arrival] = {
-    "startBridgeTokensViaAcrossV4": Arrival(
+# The bridge of TRANSFERS, as LI.FI's `allowBridges` names it.
+TRANSFER_BRIDGE = "across"
+
+# Of the facet: bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount,
+# refundAddress}. Its form with a swap first computes the output amount anew, so it is not listed.
+TRANSFERS: Mapping[str, Arrival] = {
+    _START_ACROSS: Arrival(
         0, chain_id=(0, 7), recipient=(1, 0), token=(1, 3), amount_min=(1, 4), refund=(1, 1)
     ),
+    _DEPOSIT: Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,)),
 }
-"""Where these functions say what arrives on the other chain."""
+"""Transfers to another chain, each with the places of what arrives there."""
+
+
+def read_transfer(data: bytes) -> tuple[DecodedCall, Arrival] | None:
+    """The decoded transfer and its places; None for any other calldata, and for a transfer with a message:
+    a recipient that is a contract would be called with what LI.FI wrote into it."""
+    for declaration, arrival in TRANSFERS.items():
+        declared = function(declaration)
+        if declared.selector != data[:4]:
+            continue
+        try:
+            arguments = declared.decode(data)
+        except ValueError:
+            return None
+        across = arguments[-1] if declaration == _START_ACROSS else arguments
+        return None if across[-1] else (declared.describe(arguments), arrival)
+    return None

@@ -30,7 +30,7 @@ from quoteway.evm.abi import opaque_call
 from quoteway.evm.units import readable_units
 
 from quoteway_lifi.api import LifiApi
-from quoteway_lifi.calls import ARRIVALS, DECLARATIONS
+from quoteway_lifi.calls import DECLARATIONS, TRANSFER_BRIDGE, read_transfer
 from quoteway_lifi.contracts import registry_of
 from quoteway_lifi.offer import Offer, read_offer
 
@@ -70,6 +70,12 @@ class Desk:
         if offer.transaction.value > (request.amount_in if request.token_in.is_native else 0):
             raise UpstreamError(
                 "LI.FI's route takes a fee in the native coin beside the amount, which no quote here states.",
+                reason=Reason.NO_ROUTE,
+            )
+        if request.is_cross_chain and read_transfer(offer.transaction.data) is None:
+            raise UpstreamError(
+                "LI.FI's route to the other chain cannot be checked: its calldata is none of the transfers "
+                "that this plugin decodes.",
                 reason=Reason.NO_ROUTE,
             )
         return _quote(offer, request, capability, block, self.context.settings["lifetime_s"])
@@ -119,6 +125,8 @@ class Desk:
         return offer
 
     async def _ask(self, request: SwapRequest, slippage: str, pin: Mapping[str, str]) -> Offer:
+        if request.is_cross_chain:  # other routes could not be checked, so they are not asked for
+            pin = {"allowBridges": TRANSFER_BRIDGE, "allowExchanges": "none", **pin}
         body = await self.api.get(
             "quote",
             {
@@ -156,7 +164,7 @@ def _quote(
         fees=offer.fees,
         gas=offer.gas,
         route=offer.route,
-        warnings=(_UNVOUCHED,),
+        warnings=() if request.is_cross_chain else (_UNVOUCHED,),
         net_output=None if offer.gas_in_output is None else minimum - offer.gas_in_output,
         lifetime_s=lifetime_s,
         details=details,
@@ -165,18 +173,17 @@ def _quote(
 
 def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
     transaction, kind = offer.transaction, "bridge" if request.is_cross_chain else "swap"
+    transfer = read_transfer(transaction.data) if request.is_cross_chain else None
     step = Step(
         kind=kind,
         to=transaction.to,
         data=transaction.data,
         value=transaction.value,
         chain_id=transaction.chain_id,
-        decoded=opaque_call(transaction.data, DECLARATIONS),
+        decoded=transfer[0] if transfer else opaque_call(transaction.data, DECLARATIONS),
         description=f"{kind.title()} through LI.FI ({offer.tool})",
         intent=_intent(offer, request),
     )
-    readings = [reading.signature.partition("(")[0] for reading in step.decoded.inner]
-    arrivals = tuple(ARRIVALS[name] for name in readings if name in ARRIVALS)
     details: dict[str, Any] = {}
     if capability is Capability.BRIDGE:
         details["tracking"] = {
@@ -191,9 +198,9 @@ def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
         _spends(offer),
         (offer.given,),
         (offer.got,),
-        warnings=(_UNVOUCHED,),
+        warnings=() if request.is_cross_chain else (_UNVOUCHED,),
         details=details,
-        arrivals=arrivals if request.is_cross_chain else (),
+        arrivals=(transfer[1],) if transfer else (),
     )
 
 
