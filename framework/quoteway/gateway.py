@@ -20,6 +20,7 @@ from quoteway.evm.chain import Chain
 from quoteway.evm.erc20 import token_facts
 from quoteway.known_networks import known_networks
 from quoteway.lifespan import Lifespan
+from quoteway.lists import Lists
 from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
 from quoteway.networks import Network, Networks
 from quoteway.plugins import PluginEntry, Registry, State, networks_of
@@ -59,6 +60,7 @@ class Gateway:
             self.registry.add(name, plugin)
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.prices = PriceBook(config, self.runtime, self.registry)
+        self.lists = Lists(self.registry, clock)
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
@@ -119,6 +121,7 @@ class Gateway:
         self.ready = True
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
+        self.lists.warm()
         # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
         if looks:
@@ -167,6 +170,7 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
+        await self.lists.close()
         await self.prices.close()
         await self.spine.close()
         await asyncio.gather(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import Reason
+from quoteway.lists import ListKind
 from quoteway.models import BridgeRoute, Capability
 from quoteway.networks import Network
-from quoteway.providers import BridgeProvider
 from quoteway.web import catalog, entries, movements, shapes
 from quoteway.web.fields import NetworkField, described
 from quoteway.web.operation import Call, Operation
@@ -77,6 +77,14 @@ class RoutePage(shapes.PageMembers):
     data = shapes.some(BridgeRouteEntry)
 
 
+ROUTES = ListKind(
+    Capability.BRIDGE,
+    BridgeRoute,
+    lambda provider, from_chain_id, to_chain_id: provider.routes(from_chain_id, to_chain_id),
+    everything=(None, None),
+)
+
+
 async def list_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")
@@ -84,17 +92,11 @@ async def list_routes(call: Call) -> web.Response:
     call.require(Capability.BRIDGE, *chain_ids)
 
     async def collect() -> catalog.Listing:
-        found, left_out = await catalog.merge(
-            call,
-            Capability.BRIDGE,
-            BridgeRoute,
-            lambda provider: cast(BridgeProvider, provider).routes(
-                origin.chain_id if origin else None, target.chain_id if target else None
-            ),
-            *chain_ids,
-        )
-        rows = [entries.bridge_route(route, call.networks) for route in found]
-        return catalog.Listing(rows, key=_route_key, left_out=left_out)
+        ends = origin.chain_id if origin else None, target.chain_id if target else None
+        merged = await catalog.merge(call, ROUTES, ends, *chain_ids)
+        rows = [entries.bridge_route(route, call.networks) for route in merged.rows]
+        left_out = catalog.partial_rows(merged)
+        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, left_out=left_out)
 
     return await catalog.answer(call, collect)
 

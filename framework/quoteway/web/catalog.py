@@ -15,7 +15,8 @@ from aiohttp import web
 from quoteway import guard
 from quoteway.competition import Outcome
 from quoteway.errors import FieldError, Reason, UpstreamError
-from quoteway.models import Capability, Token
+from quoteway.lists import ListKind, Merged, Scope
+from quoteway.models import Token
 from quoteway.networks import Network
 from quoteway.plugins import networks_of
 from quoteway.providers import Provider
@@ -59,7 +60,7 @@ class Listing:
 
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
-    updated_at: int | None = None
+    updated_at: float | None = None
     left_out: Sequence[Row] = ()
 
 
@@ -92,36 +93,18 @@ def _rendered(call: Call, listing: Listing) -> bytes:
             "nextCursor": next_cursor,
             "total": len(rows),
             "preview": any(row.get("preview", False) for row in page),
-            "updatedAt": timestamp(listing.updated_at or now),
+            "updatedAt": timestamp(int(listing.updated_at or now)),
             "partial": listing.left_out,
         }
     )
 
 
-async def merge(
-    call: Call,
-    capability: Capability,
-    kind: type[T],
-    ask: Callable[[Provider], Awaitable[Sequence[T]]],
-    *chain_ids: int,
-) -> tuple[list[T], list[Row]]:
-    """Every enabled provider's rows in configured order, and the sources that failed, were late or have a row
-    that is no ``kind``.
-
-    One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
-    """
-    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= networks_of(p)]
-    outcomes = await call.gateway.registry.competition.ask_all(
-        providers,
-        lambda provider: rows_of(provider, kind, ask),
-        verb="list",
-    )
-    left_out = failed_sources(outcomes)
-    if outcomes and len(left_out) == len(outcomes):
-        raise UpstreamError(
-            "The list could not be read.", reason=Reason(left_out[0]["reason"]), retryable=True
-        )
-    return [row for outcome in outcomes for row in outcome.value or ()], left_out
+async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:
+    """What every enabled provider of these chains lists, from memory; see ``Lists.get``."""
+    providers = [
+        p for p in call.gateway.registry.enabled(kind.capability) if set(chain_ids) <= networks_of(p)
+    ]
+    return await call.gateway.lists.get(kind, scope, providers)
 
 
 async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
@@ -133,30 +116,33 @@ async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Seque
 
 async def list_of_network(
     call: Call,
-    capability: Capability,
-    kind: type[D],
-    ask: Callable[[Any, int | None], Awaitable[Sequence[D]]],
+    kind: ListKind[D],
     selected: Callable[[D, Mapping[str, Any]], bool],
     render: Callable[[Sequence[D]], Awaitable[Sequence[Row]]],
 ) -> web.Response:
     """Lists what every provider of a capability has, on the query's ``network`` or on all.
 
-    ``ask`` gets a provider and the chain id; ``selected`` tells which of its things the query wants, and
-    ``render`` gives their rows. Of several with one id the first provider's is taken.
+    ``selected`` tells which things the query wants, and ``render`` gives their rows. Of several with one id
+    the first provider's is taken.
     """
     network: Network | None = call.query.get("network")
     chain_ids = [network.chain_id] if network else []
-    call.require(capability, *chain_ids)
-    chain_id = network.chain_id if network else None
+    call.require(kind.capability, *chain_ids)
+    scope = (network.chain_id,) if network else None
 
     async def collect() -> Listing:
-        found, left_out = await merge(call, capability, kind, lambda p: ask(p, chain_id), *chain_ids)
-        first = {item.id: item for item in reversed(found)}
+        merged = await merge(call, kind, scope, *chain_ids)
+        first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
-        updated_at = max((item.updated_at for item in chosen), default=None)
-        return Listing(await render(chosen), updated_at=updated_at, left_out=left_out)
+        updated_at = max((item.updated_at for item in chosen), default=merged.read_at)
+        return Listing(await render(chosen), updated_at=updated_at, left_out=partial_rows(merged))
 
     return await answer(call, collect)
+
+
+def partial_rows(merged: Merged[Any]) -> list[Row]:
+    """The ``partial`` rows of a page of a list."""
+    return [{"provider": provider, "reason": reason.value} for provider, reason in merged.partial]
 
 
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[Row]:

@@ -9,6 +9,7 @@ from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import Reason
+from quoteway.lists import ListKind
 from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
 from quoteway.providers import PoolProvider
 from quoteway.valuation import tokens_of_positions
@@ -171,15 +172,16 @@ class PositionPage(shapes.PageMembers):
     data = shapes.some(PositionEntry)
 
 
+POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
+
+
 async def list_pools(call: Call) -> web.Response:
     async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
         tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
         valuation = await call.gateway.valuation(tokens)
         return [entries.pool(valuation.pool(pool), call.networks) for pool in pools]
 
-    return await catalog.list_of_network(
-        call, Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), _selected, render
-    )
+    return await catalog.list_of_network(call, POOLS, _selected, render)
 
 
 def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:

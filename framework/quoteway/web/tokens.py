@@ -12,6 +12,7 @@ from marshmallow import fields
 from quoteway import guard
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
+from quoteway.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.providers import Provider, TokenCatalog
 from quoteway.valuation import Valuation
@@ -80,6 +81,9 @@ class Profile(TokenEntry):
     listed = shapes.sure(fields.Boolean, description="Whether a token list of this deployment has it")
 
 
+TOKENS = ListKind(Capability.TOKENS, TokenProfile, lambda catalog, chain_id: catalog.tokens(chain_id))
+
+
 async def list_tokens(call: Call) -> web.Response:
     async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
         # A list of thousands has nothing looked up: it shows the prices that are known anyway.
@@ -87,14 +91,7 @@ async def list_tokens(call: Call) -> web.Response:
         valuation = Valuation(call.gateway.prices.known(contracts))
         return [entries.listed_token(valuation.profile(profile), call.networks) for profile in profiles]
 
-    return await catalog.list_of_network(
-        call,
-        Capability.TOKENS,
-        TokenProfile,
-        lambda source, chain_id: source.tokens(chain_id),
-        _selected,
-        render,
-    )
+    return await catalog.list_of_network(call, TOKENS, _selected, render)
 
 
 def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:

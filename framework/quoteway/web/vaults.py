@@ -9,6 +9,7 @@ from aiohttp import web
 from marshmallow import ValidationError, fields, validates_schema
 
 from quoteway.errors import FieldError, Reason
+from quoteway.lists import ListKind
 from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
@@ -213,15 +214,18 @@ class DeployAction(shapes.Action):
     params = fields.Dict()
 
 
+VAULTS = ListKind(
+    Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), by_chain=True
+)
+
+
 async def list_vaults(call: Call) -> web.Response:
     async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
         tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
         valuation = await call.gateway.valuation(tokens)
         return [entries.vault(valuation.vault(vault), call.networks) for vault in vaults]
 
-    return await catalog.list_of_network(
-        call, Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
-    )
+    return await catalog.list_of_network(call, VAULTS, _selected, render)
 
 
 def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
