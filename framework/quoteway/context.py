@@ -32,7 +32,7 @@ class Runtime:
         self.chains: dict[int, Chain] = {}
         self.find_token: Callable[[int, str], Any] | None = None
         self.list_tokens: Callable[[int], Any] | None = None
-        self.find_prices: Callable[[int, Sequence[str]], Any] | None = None
+        self.find_prices: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,19 @@ class Context:
         found: Mapping[str, Token] = await self.runtime.list_tokens(chain_id)
         return found
 
-    async def prices(self, chain_id: int, addresses: Sequence[str]) -> Mapping[str, Price]:
+    async def prices(
+        self, chain_id: int, addresses: Sequence[str], *, wait_s: float | None = None
+    ) -> Mapping[str, Price]:
         """USD prices of those of the tokens (``NATIVE`` too) that a price source of the deployment knows.
 
-        Answers in a fraction of a second with what is there by then; absent means not known, never zero.
+        Answers within ``wait_s`` seconds, by default a fraction of one, with what is there by then; absent
+        means not known, never zero. Ask for all tokens at once: the wait is one for all of them. Only work in
+        the background may wait longer than the default.
         """
         if self.runtime.find_prices is None:
             return {}
-        found: Mapping[str, Price] = await self.runtime.find_prices(chain_id, addresses)
+        wait = {} if wait_s is None else {"wait_s": wait_s}
+        found: Mapping[str, Price] = await self.runtime.find_prices(chain_id, addresses, **wait)
         return found
 
     def web3(self, network: Network | int) -> Any:
