@@ -256,12 +256,17 @@ class Context:
         """Every token of a network that the deployment's catalogs list, by address; from memory."""
         return await self.runtime.tokens.listed(chain_id)
 
-    async def prices(self, chain_id: int, addresses: Sequence[str]) -> Mapping[str, Price]:
+    async def prices(
+        self, chain_id: int, addresses: Sequence[str], *, wait_s: float | None = None
+    ) -> Mapping[str, Price]:
         """USD prices of those of the tokens (``NATIVE`` too) that a price source of the deployment knows.
 
-        Answers in a fraction of a second with what is there by then; absent means not known, never zero.
+        Answers within ``wait_s`` seconds, by default a fraction of one, with what is there by then; absent
+        means not known, never zero. Ask for all tokens at once: the wait is one for all of them. Only work in
+        the background may wait longer than the default.
         """
-        return await self.runtime.prices.get(chain_id, addresses, wait_s=PRICE_WAIT_S)
+        wait_s = PRICE_WAIT_S if wait_s is None else wait_s
+        return await self.runtime.prices.get(chain_id, addresses, wait_s=wait_s)
 
     def web3(self, network: Network | int) -> Any:
         """An ``AsyncWeb3`` on the same dispatch path, imported on first use (extra ``quoteway[web3]``)."""

@@ -112,7 +112,7 @@ class PoolProvider(Provider):
 
     @abstractmethod
     async def pools(self, chain_id: int | None) -> Sequence[Pool]:
-        """The catalog, of one chain or of all."""
+        """The catalog, of one chain or of all. Read in the background: it may take some seconds."""
 
     @abstractmethod
     async def pool(self, pool_id: str) -> Pool | None:
@@ -145,7 +145,7 @@ class VaultProvider(Provider):
 
     @abstractmethod
     async def vaults(self, chain_id: int | None) -> Sequence[Vault]:
-        """The catalog, of one chain or of all."""
+        """The catalog, of one chain or of all. Read in the background: it may take some seconds."""
 
     @abstractmethod
     async def vault(self, vault_id: str) -> Vault | None:

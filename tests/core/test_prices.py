@@ -5,6 +5,7 @@ import math
 import time
 
 import pytest
+from quoteway.config.model import QuotesConfig
 from quoteway.models import NATIVE, Block, Fee, Gas, Leg, Position, Price, Quote, Token
 from quoteway.networks import Network
 from quoteway.pricing.price_book import MAX_AGE_S, RETRY_S, PriceBook
@@ -103,6 +104,32 @@ async def test_concurrent_callers_share_one_question(book):
     found = await asyncio.gather(*(prices.get(7, [USDC], wait_s=2.0) for _ in range(20)))
     assert [usd(one) for one in found] == [{USDC: 1.0}] * 20
     assert len(source.asked) == 1
+
+
+async def test_all_tokens_of_a_list_are_asked_for_at_once(book):
+    tokens = [f"0x{number:040x}" for number in range(1, 61)]
+
+    class Counting(Slow):
+        delay_s = 0.05
+        running = most = 0
+
+        async def prices(self, *args):
+            self.running += 1
+            self.most = max(self.running, self.most)
+            try:
+                return await super().prices(*args)
+            finally:
+                self.running -= 1
+
+    source = Counting({7}, dict.fromkeys(tokens, 1.0))
+    prices = await book(source)
+    assert usd(await prices.get(7, tokens, wait_s=5.0)) == dict.fromkeys(tokens, 1.0)
+    assert source.most == len(source.asked) > 1, "no part of the list waits for another"
+
+
+async def test_a_source_that_takes_longer_than_a_quote_may_is_waited_for_in_the_background(book):
+    prices = await book(Slow({7}, {USDC: 1.0}), quotes=QuotesConfig(competition_timeout_s=0.1))
+    assert usd(await prices.get(7, [USDC], wait_s=5.0)) == {USDC: 1.0}
 
 
 @pytest.mark.parametrize("lie", [math.nan, math.inf, -1.0, 0.0, None, "1.0", True])

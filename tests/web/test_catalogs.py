@@ -165,7 +165,7 @@ class BadPools:
             id = "hanging"
 
             async def pools(self, chain_id):
-                for _ in range(3):
+                for _ in range(8):
                     try:
                         await asyncio.sleep(0.5)
                     except asyncio.CancelledError:

@@ -17,6 +17,7 @@ from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reas
 from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
 from quoteway.host.lifespan import Lifespan
+from quoteway.host.lists import Lists
 from quoteway.host.registry import PluginEntry, Registry, State, networks_of
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
@@ -55,6 +56,7 @@ class Gateway:
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.prices = PriceBook(config, self.runtime, self.registry)
+        self.lists = Lists(self.registry, clock)
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
@@ -111,6 +113,7 @@ class Gateway:
         self.ready = True
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
+        self.lists.warm()
         # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
         if looks:
@@ -159,6 +162,7 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
+        await self.lists.close()
         await self.prices.close()
         await self.spine.close()
         await asyncio.gather(

@@ -31,7 +31,10 @@ MOST_NEW = 64
 """How many tokens that were never priced one caller has looked up; the next one goes on with the rest."""
 
 SLICE = 8
-"""How many tokens a source is asked for at a time: each answer counts, whatever becomes of the next."""
+"""How many tokens a source is asked for in one call. All calls run at once, each answer counts by itself."""
+
+ASK_TIMEOUT_S = 10.0
+"""How long a source may take. It is asked in the background: callers wait only as long as they choose."""
 
 _REMEMBERED = 20_000
 
@@ -186,8 +189,8 @@ class PriceBook:
         for address in due:
             self._asking[chain_id, address] = task
         try:
-            for start in range(0, len(due), SLICE):
-                await self._ask(chain_id, due[start : start + SLICE], block)
+            slices = [due[start : start + SLICE] for start in range(0, len(due), SLICE)]
+            await asyncio.gather(*(self._ask(chain_id, each, block) for each in slices))
         finally:
             for address in due:
                 del self._asking[chain_id, address]
@@ -212,6 +215,7 @@ class PriceBook:
             self._registry.enabled(Capability.PRICES, chain_id),
             ask,
             verb="prices",
+            timeout_s=ASK_TIMEOUT_S,
         )
         answers = [outcome.value for outcome in outcomes if outcome.value is not None]
         all_answered = len(answers) == len(outcomes)

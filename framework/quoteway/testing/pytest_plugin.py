@@ -4,6 +4,7 @@
 ``fresh_devnet``  the same, put back after the test to the state it had before
 ``make_gateway``  an async factory of started in-process gateways, stopped after the test
                   (pytest-asyncio with ``asyncio_mode = "auto"``)
+``slow_node``     an async factory of proxies that answer for a node after a delay
 
 Nothing is imported before a fixture is asked for: pytest loads this module at every start.
 """
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from quoteway.testing.execution import LocalChains
 
     MakeGateway = Callable[..., Awaitable[Gateway]]
+    SlowNode = Callable[[str, float], Awaitable[str]]
 
 
 # The suites' assertions show their values, as those of test modules do.
@@ -69,3 +71,17 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
             return await stack.enter_async_context(gateway.running())
 
         yield make
+
+
+@pytest.fixture
+async def slow_node() -> AsyncIterator[SlowNode]:
+    """``await slow_node(url, delay_s)`` gives the URL of a proxy on 127.0.0.1 that passes requests on to the
+    node at ``url`` after ``delay_s`` seconds."""
+    from quoteway.testing.slow_node import slow_node as run
+
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def start(url: str, delay_s: float) -> str:
+            return await stack.enter_async_context(run(url, delay_s))
+
+        yield start

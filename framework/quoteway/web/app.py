@@ -60,6 +60,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[FRONT_DOOR] = front_door
     app[METRICS] = metrics
     gateway.registry.listeners.append(metrics.called)
+    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, bridges.ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     for operation in (*operations(), OPENAPI):
         handler = operation.bind(gateway)

@@ -172,7 +172,8 @@ async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway
     deadline = time.monotonic() + 20
     while True:
         rows = {row.address: row for row in await provider.pools(31337)}
-        if all(row.tvl_usd is not None for row in rows.values()) or time.monotonic() > deadline:
+        known = all(None not in (row.tvl_usd, row.volume_24h_usd) for row in rows.values())
+        if known or time.monotonic() > deadline:
             break
         now = time.time() + 7
         gateway.runtime.clock = lambda now=now: now

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import Reason
+from quoteway.host.lists import ListKind
 from quoteway.models import BridgeRoute, Capability
 from quoteway.networks import Network
-from quoteway.providers import BridgeProvider
 from quoteway.web.http.fields import NetworkField, described
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal
@@ -38,6 +38,14 @@ class RoutesQuery(catalog.PageQuery):
     to_chain = described(NetworkField(), "Routes that end here")
 
 
+ROUTES = ListKind(
+    Capability.BRIDGE,
+    BridgeRoute,
+    lambda provider, from_chain_id, to_chain_id: provider.routes(from_chain_id, to_chain_id),
+    everything=(None, None),
+)
+
+
 async def list_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")
@@ -45,17 +53,11 @@ async def list_routes(call: Call) -> web.Response:
     call.require(Capability.BRIDGE, *chain_ids)
 
     async def collect() -> catalog.Listing:
-        found, left_out = await catalog.merge(
-            call,
-            Capability.BRIDGE,
-            BridgeRoute,
-            lambda provider: cast(BridgeProvider, provider).routes(
-                origin.chain_id if origin else None, target.chain_id if target else None
-            ),
-            *chain_ids,
-        )
-        rows = BridgeRouteEntry.render_all(found, call.networks)
-        return catalog.Listing(rows, key=_route_key, left_out=left_out)
+        ends = origin.chain_id if origin else None, target.chain_id if target else None
+        merged = await catalog.merge(call, ROUTES, ends, *chain_ids)
+        rows = BridgeRouteEntry.render_all(merged.rows, call.networks)
+        left_out = catalog.left_out(merged)
+        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, left_out=left_out)
 
     return await catalog.answer(call, collect)
 

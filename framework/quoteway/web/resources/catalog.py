@@ -14,9 +14,10 @@ from aiohttp import web
 
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.guard import calldata as guard
+from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import networks_of
-from quoteway.models import Capability, Token
+from quoteway.models import Token
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, keep
@@ -67,7 +68,7 @@ class Listing:
 
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
-    updated_at: int | None = None
+    updated_at: float | None = None
     left_out: Sequence[LeftOut] = ()
 
 
@@ -99,34 +100,18 @@ def _rendered(call: Call, listing: Listing) -> bytes:
         next_cursor=next_cursor,
         total=len(rows),
         preview=any(row.get("preview", False) for row in page),
-        updated_at=listing.updated_at or now,
+        updated_at=int(listing.updated_at or now),
         left_out=listing.left_out,
     )
     return orjson.dumps({"data": page, **members})
 
 
-async def merge(
-    call: Call,
-    capability: Capability,
-    kind: type[T],
-    ask: Callable[[Provider], Awaitable[Sequence[T]]],
-    *chain_ids: int,
-) -> tuple[list[T], list[LeftOut]]:
-    """Every enabled provider's rows in configured order, and the sources that failed, were late or have a row
-    that is no ``kind``.
-
-    One that does costs its own rows only. Raises ``UpstreamError`` when all do: no rows would look like none.
-    """
-    providers = [p for p in call.gateway.registry.enabled(capability) if set(chain_ids) <= networks_of(p)]
-    outcomes = await call.gateway.registry.calls.ask_all(
-        providers,
-        lambda provider: rows_of(provider, kind, ask),
-        verb="list",
-    )
-    left_out = failed_sources(outcomes)
-    if outcomes and len(left_out) == len(outcomes):
-        raise UpstreamError("The list could not be read.", reason=left_out[0].reason, retryable=True)
-    return [row for outcome in outcomes for row in outcome.value or ()], left_out
+async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:
+    """What every enabled provider of these chains lists, from memory; see ``Lists.get``."""
+    providers = [
+        p for p in call.gateway.registry.enabled(kind.capability) if set(chain_ids) <= networks_of(p)
+    ]
+    return await call.gateway.lists.get(kind, scope, providers)
 
 
 async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
@@ -138,30 +123,33 @@ async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Seque
 
 async def list_of_network(
     call: Call,
-    capability: Capability,
-    kind: type[D],
-    ask: Callable[[Any, int | None], Awaitable[Sequence[D]]],
+    kind: ListKind[D],
     selected: Callable[[D, Mapping[str, Any]], bool],
     render: Callable[[Sequence[D]], Awaitable[Sequence[Row]]],
 ) -> web.Response:
     """Lists what every provider of a capability has, on the query's ``network`` or on all.
 
-    ``ask`` gets a provider and the chain id; ``selected`` tells which of its things the query wants, and
-    ``render`` gives their rows. Of several with one id the first provider's is taken.
+    ``selected`` tells which things the query wants, and ``render`` gives their rows. Of several with one id
+    the first provider's is taken.
     """
     network: Network | None = call.query.get("network")
     chain_ids = [network.chain_id] if network else []
-    call.require(capability, *chain_ids)
-    chain_id = network.chain_id if network else None
+    call.require(kind.capability, *chain_ids)
+    scope = (network.chain_id,) if network else None
 
     async def collect() -> Listing:
-        found, left_out = await merge(call, capability, kind, lambda p: ask(p, chain_id), *chain_ids)
-        first = {item.id: item for item in reversed(found)}
+        merged = await merge(call, kind, scope, *chain_ids)
+        first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
-        updated_at = max((item.updated_at for item in chosen), default=None)
-        return Listing(await render(chosen), updated_at=updated_at, left_out=left_out)
+        updated_at = max((item.updated_at for item in chosen), default=merged.read_at)
+        return Listing(await render(chosen), updated_at=updated_at, left_out=left_out(merged))
 
     return await answer(call, collect)
+
+
+def left_out(merged: Merged[Any]) -> list[LeftOut]:
+    """Who of a list's providers has no rows in it, and why."""
+    return [LeftOut(provider, reason) for provider, reason in merged.partial]
 
 
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[LeftOut]:

@@ -9,6 +9,7 @@ from aiohttp import web
 from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import Reason
+from quoteway.host.lists import ListKind
 from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
@@ -109,15 +110,16 @@ class PositionsQuery(catalog.PageQuery):
     wallet = described(AddressField(required=True), "Whose positions")
 
 
+POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
+
+
 async def list_pools(call: Call) -> web.Response:
     async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
         tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
         valuation = await call.gateway.valuation(tokens)
         return PoolEntry.render_all(map(valuation.pool, pools), call.networks)
 
-    return await catalog.list_of_network(
-        call, Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), _selected, render
-    )
+    return await catalog.list_of_network(call, POOLS, _selected, render)
 
 
 def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from aiohttp import web
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.guard import calldata as guard
+from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
 from quoteway.providers import Provider, TokenCatalog
@@ -31,6 +32,9 @@ class TokensQuery(catalog.PageQuery):
     )
 
 
+TOKENS = ListKind(Capability.TOKENS, TokenProfile, lambda catalog, chain_id: catalog.tokens(chain_id))
+
+
 async def list_tokens(call: Call) -> web.Response:
     async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
         # A list of thousands has nothing looked up: it shows the prices that are known anyway.
@@ -38,14 +42,7 @@ async def list_tokens(call: Call) -> web.Response:
         valuation = Valuation(call.gateway.prices.known(contracts))
         return TokenEntry.render_all(map(valuation.profile, profiles), call.networks)
 
-    return await catalog.list_of_network(
-        call,
-        Capability.TOKENS,
-        TokenProfile,
-        lambda source, chain_id: source.tokens(chain_id),
-        _selected,
-        render,
-    )
+    return await catalog.list_of_network(call, TOKENS, _selected, render)
 
 
 def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import FieldError, Reason
 from quoteway.guard.model_types import flaw
+from quoteway.host.lists import ListKind
 from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
@@ -161,15 +162,18 @@ class VaultsQuery(catalog.PageQuery):
     )
 
 
+VAULTS = ListKind(
+    Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), by_chain=True
+)
+
+
 async def list_vaults(call: Call) -> web.Response:
     async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
         tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
         valuation = await call.gateway.valuation(tokens)
         return VaultEntry.render_all(map(valuation.vault, vaults), call.networks)
 
-    return await catalog.list_of_network(
-        call, Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), _selected, render
-    )
+    return await catalog.list_of_network(call, VAULTS, _selected, render)
 
 
 def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from cachetools import TTLCache
-from quoteway import Address, Block, Chain, Context, GatewayError, Pool
+from quoteway import Address, Block, Chain, Context, GatewayError, Pool, Price
 from quoteway.evm.single_flight import SingleFlight
 
 from quoteway_uniswap.candidates import sorted_pair
@@ -21,12 +21,14 @@ from quoteway_uniswap.state import PoolStates
 SEARCH_AGAIN_S = 600
 """How long a list of pools that stand is kept: new ones are seldom."""
 FRESH_S = 60
-UNPRICED_FRESH_S = 5
-"""How long a catalog is kept in which a price was not there in time."""
+INCOMPLETE_FRESH_S = 5
+"""How long a catalog is kept in which a price or a day was not read in time."""
 DAY_AGAIN_S = 600
 """How long a pool's 24 hours are shown before their logs are read again."""
 DAYS_BUDGET_S = 1.0
 """How long a refresh reads logs for these, the most valuable pools first; the others wait for the next."""
+PRICES_WAIT_S = 5.0
+"""How long a refresh waits for the prices of all tokens of the catalog, asked for together."""
 _MOST_DAYS = 10_000
 MOST_TOKENS = 300
 """Listed tokens that are paired with base tokens, the most trusted lists first."""
@@ -55,6 +57,8 @@ class PoolCatalog:
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
         self._known_until = 0
+        self._values: dict[str, float | None] = {}
+        self._values_at = self._values_until = 0
         self._rows: dict[str, Pool] = {}
         self._rows_until = 0
 
@@ -84,22 +88,28 @@ class PoolCatalog:
     async def value(self, pool: KnownPool, block: Block) -> tuple[tuple[int, int] | None, float | None]:
         """(principal in base units, US dollars) at ``block``, each None where it is not known."""
         held = (await principals(self._states, block, [pool.ref]))[pool.ref.id]
-        return held, await self._usd(pool, held)
+        return held, _usd(pool, held, await self._prices([pool]))
 
     async def _refresh(self) -> None:
+        if self._context.now() >= self._values_until:
+            await self._read_values()
+        pools, values, block = self._known, self._values, await self._chain.head()
+        await self._read_days(sorted(pools, key=lambda pool: -(values.get(pool.id) or 0.0)), block)
+        self._rows = {pool.id: self._describe(pool, values.get(pool.id), self._values_at) for pool in pools}
+        self._rows_until = self._values_until
+        if any(pool.id not in self._days for pool in pools):
+            self._rows_until = min(self._rows_until, self._context.now() + INCOMPLETE_FRESH_S)
+
+    async def _read_values(self) -> None:
         pools = await self.known()
         block = await self._chain.head()
-        held: Mapping[str, tuple[int, int] | None] = {}
-        try:
-            held = await principals(self._states, block, [pool.ref for pool in pools])
-        except GatewayError as error:
-            self._context.log.warning("pools of %s could not be valued: %s", self._chain.network.slug, error)
-        values = {pool.id: await self._usd(pool, held.get(pool.ref.id)) for pool in pools}
-        await self._read_days(sorted(pools, key=lambda pool: -(values[pool.id] or 0.0)), block)
-        rows = {pool.id: self._describe(pool, values[pool.id], block.timestamp) for pool in pools}
-        self._rows = rows
-        priced = all(row.tvl_usd is not None for row in rows.values())
-        self._rows_until = self._context.now() + (FRESH_S if priced else UNPRICED_FRESH_S)
+        held, prices = await asyncio.gather(
+            self._held(pools, block), self._prices(pools, wait_s=PRICES_WAIT_S)
+        )
+        self._values = {pool.id: _usd(pool, held.get(pool.ref.id), prices) for pool in pools}
+        self._values_at = block.timestamp
+        priced = None not in self._values.values()
+        self._values_until = self._context.now() + (FRESH_S if priced else INCOMPLETE_FRESH_S)
 
     async def _read_days(self, pools: Sequence[KnownPool], block: Block) -> None:
         until = time.monotonic() + DAYS_BUDGET_S
@@ -114,19 +124,18 @@ class PoolCatalog:
                     self._context.log.info("the last 24 hours of %s could not be read: %s", pool.id, error)
                     self._days[pool.id] = Day(None, None, None)
 
-    async def _usd(self, pool: KnownPool, held: tuple[int, int] | None) -> float | None:
-        if held is None:
-            return None
-        prices = await self._context.prices(
-            pool.deployment.chain_id, [token.address for token in pool.tokens]
-        )
-        total = 0.0
-        for token, amount in zip(pool.tokens, held, strict=True):
-            price = prices.get(token.address)
-            if price is None or price.usd is None:
-                return None
-            total += amount / 10**token.decimals * price.usd
-        return total
+    async def _held(self, pools: Sequence[KnownPool], block: Block) -> Mapping[str, tuple[int, int] | None]:
+        try:
+            return await principals(self._states, block, [pool.ref for pool in pools])
+        except GatewayError as error:
+            self._context.log.warning("pools of %s could not be valued: %s", self._chain.network.slug, error)
+            return {}
+
+    async def _prices(
+        self, pools: Sequence[KnownPool], wait_s: float | None = None
+    ) -> Mapping[Address, Price]:
+        tokens = {token.address: None for pool in pools for token in pool.tokens}
+        return await self._context.prices(self._chain.network.chain_id, list(tokens), wait_s=wait_s)
 
     def _describe(self, pool: KnownPool, tvl_usd: float | None, read_at: int) -> Pool:
         network = self._chain.network
@@ -174,3 +183,16 @@ class PoolCatalog:
                     if token != base:
                         pairs[sorted_pair(token, base)] = None
         return list(pairs)
+
+
+def _usd(pool: KnownPool, held: tuple[int, int] | None, prices: Mapping[Address, Price]) -> float | None:
+    """What a pool holds in US dollars; None where an amount or a price is not known."""
+    if held is None:
+        return None
+    total = 0.0
+    for token, amount in zip(pool.tokens, held, strict=True):
+        price = prices.get(token.address)
+        if price is None or price.usd is None:
+            return None
+        total += amount / 10**token.decimals * price.usd
+    return total

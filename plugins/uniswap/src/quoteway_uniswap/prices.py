@@ -151,27 +151,28 @@ class ChainPrices:
         sample = self._samples.get(block.hash)
         if sample is None:
             sample = self._samples[block.hash] = _Sample()
-        missing = tuple(sorted({*tokens, *self._bases} - sample.spots.keys()))
+        if any(base not in sample.spots for base in self._bases):
+            # Apart from the others, so that all who ask for other tokens share them.
+            await self._flights.run(block.hash, lambda: self._fill_bases(sample, block))
+        missing = tuple(sorted(set(tokens) - sample.spots.keys()))
         if missing:
             await self._flights.run((block.hash, missing), lambda: self._fill(sample, block, missing))
         return sample.spots
 
+    async def _fill_bases(self, sample: _Sample, block: Block) -> None:
+        pairs = {sorted_pair(one, other) for one in self._bases for other in self._bases if one != other}
+        pools = await self._load(block, pairs)
+        decimals = await self._decimals(self._bases)
+        sample.spots |= _base_prices(self._usd, self._bases, pools, decimals, self._wrapped)
+
     async def _fill(self, sample: _Sample, block: Block, tokens: Sequence[Address]) -> None:
-        first = [token for token in tokens if token in self._bases]
-        others = [token for token in tokens if token not in self._bases]
-        if first:
-            pairs = {sorted_pair(one, other) for one in self._bases for other in self._bases if one != other}
-            pools = await self._load(block, pairs)
-            decimals = await self._decimals(self._bases)
-            sample.spots |= _base_prices(self._usd, self._bases, pools, decimals, self._wrapped)
-        if others:
-            pairs = {sorted_pair(token, base) for token in others for base in self._bases}
-            pools = await self._load(block, pairs)
-            decimals = await self._decimals((*others, *self._bases))
-            known = {base: spot for base in self._bases if (spot := sample.spots.get(base)) is not None}
-            edges = _edges(pools, decimals, self._wrapped)
-            for token in others:
-                sample.spots[token] = _weighed(token, edges, known)
+        pairs = {sorted_pair(token, base) for token in tokens for base in self._bases}
+        pools = await self._load(block, pairs)
+        decimals = await self._decimals((*tokens, *self._bases))
+        known = {base: spot for base in self._bases if (spot := sample.spots.get(base)) is not None}
+        edges = _edges(pools, decimals, self._wrapped)
+        for token in tokens:
+            sample.spots[token] = _weighed(token, edges, known)
 
     async def _load(self, block: Block, pairs: Iterable[tuple[Address, Address]]) -> list[Pool]:
         refs: list[PoolRef] = []
