@@ -35,8 +35,7 @@ async def build_swap(
 ) -> Build:
     """The transaction of a quote. The same quote at the same block gives the same bytes: no clock is read."""
     block = await chain.head()
-    # A quiet chain's newest block may be old, and the next one carries the wall clock's time.
-    deadline = max(block.timestamp, sealed.created_at) + context.config.quotes.action_deadline_s
+    deadline = deadline_of(context, block, sealed)
     (given,), (got,) = sealed.inputs, sealed.outputs
     order = Order(
         token_in=given.token.address,
@@ -75,6 +74,17 @@ async def build_swap(
     )
 
 
+def deadline_of(context: Context, block: Block, sealed: SealedQuote) -> int:
+    """Returns the Unix time until which an action is valid."""
+    # The newest block of a quiet chain may be old, and the next block carries the present time.
+    return max(block.timestamp, sealed.created_at) + context.config.quotes.action_deadline_s
+
+
+def until_text(deadline: int) -> str:
+    """Returns a deadline as UTC text."""
+    return datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def hops_of_plan(plan: Mapping[str, Any]) -> tuple[SwapHop, ...]:
     """The hops that ``quoting`` put into a plan."""
     return tuple(
@@ -99,7 +109,7 @@ async def _permit(
 
 
 def _intent(given: Leg, got: Leg, minimum: int, deadline: int, swaps: bool) -> str:
-    until = datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    until = until_text(deadline)
     sold, bought = _amount(given.token, given.amount), _amount(got.token, minimum)
     if not swaps:
         verb = "Wrap" if given.token.is_native else "Unwrap"

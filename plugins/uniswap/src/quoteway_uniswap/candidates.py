@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from quoteway import NATIVE, Address
-from quoteway.evm.abi import encode
+from quoteway.evm.abi import encode, function
 from quoteway.evm.address import address_bytes, create2_address, keccak256
 from quoteway_amm import Kind
 
@@ -15,6 +15,9 @@ from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3De
 
 # v4-core StateLibrary: where PoolManager keeps its pools.
 _POOLS_SLOT = 6
+
+EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
+"""Reads a storage slot of the PoolManager."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from quoteway import NATIVE, Address, Context, Token
 from quoteway.evm.abi import event_topic, function
-from quoteway.evm.address import checksum
 from quoteway.evm.chain import Call, Chain
 
+from quoteway_uniswap.abi_words import address_of, signed, words_of
 from quoteway_uniswap.candidates import (
+    EXTSLOAD,
     PoolRef,
     pool_id,
     pools_of_pair,
@@ -23,8 +24,7 @@ from quoteway_uniswap.candidates import (
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.logs import Logs
 
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
-_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _TOKEN0 = function("token0() returns (address)")
 _TOKEN1 = function("token1() returns (address)")
 _FEE = function("fee() returns (uint24)")
@@ -136,7 +136,7 @@ class PoolFinder:
         token0, token1, fee, spacing = words
         if token0 is None or token1 is None or token0 >= token1 or token1 >> 160:
             return None
-        pair = _address(token0), _address(token1)
+        pair = address_of(token0), address_of(token1)
         for deployment in self._deployments:
             ref = None
             if fee is None or spacing is None:
@@ -158,7 +158,7 @@ class PoolFinder:
         assert deployment.v4 is not None
         ref = v4_pool(deployment.v4, key)
         # A key can be computed for pools that nobody made.
-        slot0 = _EXTSLOAD.encode([v4_pool_slot(identity).to_bytes(32)])
+        slot0 = EXTSLOAD.encode([v4_pool_slot(identity).to_bytes(32)])
         if not int.from_bytes(await self._chain.call(ref.target, slot0)):
             return None
         return await self.adopt(deployment, ref, key.hooks)
@@ -170,17 +170,16 @@ class PoolFinder:
                 continue
             head = await self._chain.head()
             found = await self._logs.search(
-                deployment.v4.pool_manager, [_INITIALIZE, identity], deployment.v4.since_block, head.number
+                deployment.v4.pool_manager, [V4_INITIALIZE, identity], deployment.v4.since_block, head.number
             )
             for log in found.logs:
-                words = [int.from_bytes(log.data[at : at + 32]) for at in range(0, len(log.data), 32)]
-                spacing = words[1] - (1 << 256) if words[1] >> 255 else words[1]
+                words = words_of(log.data)
                 key = PoolKey(
-                    _address(int(log.topics[2], 16)),
-                    _address(int(log.topics[3], 16)),
+                    address_of(int(log.topics[2], 16)),
+                    address_of(int(log.topics[3], 16)),
                     words[0],
-                    spacing,
-                    _address(words[2]),
+                    signed(words[1]),
+                    address_of(words[2]),
                 )
                 if pool_id(key) == identity:
                     return deployment, key
@@ -209,7 +208,3 @@ class PoolFinder:
         """The hooks of a v4 pool whose key is known."""
         known = self._keys.get(identity)
         return known[1].hooks if known else NATIVE
-
-
-def _address(value: int) -> Address:
-    return checksum(f"0x{value & ((1 << 160) - 1):040x}")

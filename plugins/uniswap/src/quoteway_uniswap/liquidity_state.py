@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from quoteway import NATIVE, Address, Block, Reason, UpstreamError
+from quoteway import Address, Block, Reason, UpstreamError
 from quoteway.evm.abi import Function, function
-from quoteway.evm.address import address_bytes, checksum, keccak256
+from quoteway.evm.address import address_bytes, keccak256
 from quoteway.evm.chain import Call, CallFailed, Chain
 from quoteway.evm.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from quoteway_amm import (
@@ -19,7 +19,8 @@ from quoteway_amm import (
     v2_protocol_shares,
 )
 
-from quoteway_uniswap.candidates import pool_id, v3_pool, v4_pool_slot
+from quoteway_uniswap.abi_words import address_of, signed, words_of
+from quoteway_uniswap.candidates import EXTSLOAD, pool_id, v3_pool, v4_pool_slot
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.known_pools import KnownPool, manager_of
 
@@ -37,7 +38,6 @@ _POOL_POSITIONS = function("positions(bytes32 key) returns (uint128, uint256, ui
 _POSITIONS = function("positions(uint256 tokenId) returns (uint96, address)")
 _OWNER_OF = function("ownerOf(uint256 tokenId) returns (address)")
 _INFO = function("getPoolAndPositionInfo(uint256 tokenId) returns (address)")
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
 
 # v4-core StateLibrary: the members of Pool.State.
 _GROWTH_SLOT, _LIQUIDITY_SLOT, _TICKS_SLOT, _POSITIONS_SLOT = 1, 3, 4, 6
@@ -126,7 +126,7 @@ class Reading:
             # What a call answers beyond the words asked for is of no interest here.
             cut = answer.output if isinstance(answer, CallFailed) and answer.too_long else b""
             data = answer if isinstance(answer, bytes) else cut
-            self._calls[read] = [int.from_bytes(data[at : at + 32]) for at in range(0, len(data) - 31, 32)]
+            self._calls[read] = words_of(data)
 
     def words(self, read: Call) -> list[int]:
         """The answer as unsigned words; empty when the call failed."""
@@ -175,7 +175,7 @@ class _RangedReads:
         if self._v4:
             at = v4_pool_slot(pool)
             self._slot0, self._growth0, self._growth1, self._liquidity = (
-                reading.add(target, _EXTSLOAD, _slot(at + offset))
+                reading.add(target, EXTSLOAD, _slot(at + offset))
                 for offset in (0, _GROWTH_SLOT, _GROWTH_SLOT + 1, _LIQUIDITY_SLOT)
             )
         else:
@@ -189,8 +189,8 @@ class _RangedReads:
         packed = word(self._slot0)
         if not self._v4:
             price, tick, *rest = self._reading.words(self._slot0)
-            return RangedState(price, _signed(tick), word(self._liquidity), self._lp_fee, rest[3], growth)
-        price, tick = packed & ((1 << 160) - 1), _signed(packed >> 160, 24)
+            return RangedState(price, signed(tick), word(self._liquidity), self._lp_fee, rest[3], growth)
+        price, tick = packed & ((1 << 160) - 1), signed(packed >> 160, 24)
         return RangedState(
             price, tick, word(self._liquidity), packed >> 208 & 0xFFFFFF, packed >> 184 & 0xFFFFFF, growth
         )
@@ -226,14 +226,14 @@ async def read_nfts(
     for token_id, owner, about in asked:
         if reading.words(owner) and reading.words(about) and reading.word(owner):
             make = _v3_nft if kind == "v3" else _v4_nft
-            found.append(make(deployment, token_id, _address(reading.word(owner)), reading.words(about)))
+            found.append(make(deployment, token_id, address_of(reading.word(owner)), reading.words(about)))
     return found
 
 
 def _v3_nft(deployment: Deployment, token_id: int, owner: Address, words: list[int]) -> Nft:
     """Source: NonfungiblePositionManager.positions."""
     assert deployment.v3 is not None
-    token0, token1, fee = _address(words[2]), _address(words[3]), words[4]
+    token0, token1, fee = address_of(words[2]), address_of(words[3]), words[4]
     spacing = dict(deployment.v3.fee_tiers).get(fee, 0)
     pool = v3_pool(deployment.v3, token0, token1, fee, spacing).id
     return Nft(
@@ -243,8 +243,8 @@ def _v3_nft(deployment: Deployment, token_id: int, owner: Address, words: list[i
         owner,
         PoolKey(token0, token1, fee, spacing),
         pool,
-        _signed(words[5]),
-        _signed(words[6]),
+        signed(words[5]),
+        signed(words[6]),
         words[7],
         (words[8], words[9]),
         (words[10], words[11]),
@@ -253,8 +253,10 @@ def _v3_nft(deployment: Deployment, token_id: int, owner: Address, words: list[i
 
 def _v4_nft(deployment: Deployment, token_id: int, owner: Address, words: list[int]) -> Nft:
     """Source: PositionManager.getPoolAndPositionInfo; PositionInfoLibrary packs the ticks."""
-    key = PoolKey(_address(words[0]), _address(words[1]), words[2], _signed(words[3]), _address(words[4]))
-    lower, upper = _signed(words[5] >> 8, 24), _signed(words[5] >> 32, 24)
+    key = PoolKey(
+        address_of(words[0]), address_of(words[1]), words[2], signed(words[3]), address_of(words[4])
+    )
+    lower, upper = signed(words[5] >> 8, 24), signed(words[5] >> 32, 24)
     return Nft(deployment, "v4", token_id, owner, key, pool_id(key), lower, upper)
 
 
@@ -283,9 +285,9 @@ class _HoldingReads:
             pool = v4_pool_slot(nft.pool)
             key = int.from_bytes(keccak256(spot + nft.token_id.to_bytes(32)))
             record = _mapped(key, pool + _POSITIONS_SLOT)
-            self._record = [reading.add(target, _EXTSLOAD, _slot(record + n)) for n in range(3)]
+            self._record = [reading.add(target, EXTSLOAD, _slot(record + n)) for n in range(3)]
             slots = [_mapped(tick, pool + _TICKS_SLOT) for tick in ticks]
-            self._outside = [[reading.add(target, _EXTSLOAD, _slot(at + n)) for n in (1, 2)] for at in slots]
+            self._outside = [[reading.add(target, EXTSLOAD, _slot(at + n)) for n in (1, 2)] for at in slots]
         else:
             target = nft.pool
             self._record = [reading.add(target, _POOL_POSITIONS, keccak256(spot), words=5)]
@@ -337,12 +339,3 @@ def _mapped(key: int, slot: int) -> int:
 
 def _slot(number: int) -> bytes:
     return (number % (1 << 256)).to_bytes(32)
-
-
-def _signed(word: int, bits: int = 256) -> int:
-    word &= (1 << bits) - 1
-    return word - (1 << bits) if word >> (bits - 1) else word
-
-
-def _address(word: int) -> Address:
-    return checksum(f"0x{word & ((1 << 160) - 1):040x}") if word else NATIVE

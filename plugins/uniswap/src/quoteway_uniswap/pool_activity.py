@@ -15,7 +15,9 @@ from quoteway.evm.abi import event_topic, function
 from quoteway.evm.chain import Chain
 from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fees_of_swap, tick_at_sqrt_ratio
 
-from quoteway_uniswap.known_pools import KnownPool
+from quoteway_uniswap.abi_words import signed, words_of
+from quoteway_uniswap.candidates import EXTSLOAD
+from quoteway_uniswap.known_pools import V4_INITIALIZE, KnownPool
 from quoteway_uniswap.liquidity_state import Reading, read_pair, read_ranged, v4_tick_slot
 from quoteway_uniswap.logs import LoggedEvent, Logs
 from quoteway_uniswap.pool_value import whole_pool
@@ -27,13 +29,11 @@ _V3_SWAP = event_topic("Swap(address,address,int256,int256,uint160,uint128,int24
 _V3_MINT = event_topic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
 _V3_BURN = event_topic("Burn(address,int24,int24,uint128,uint256,uint256)")
 _V3_PROTOCOL = event_topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
-_V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 _V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
 
 _TICKS = function("ticks(int24 tick) returns (uint128)")
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
 
 _V2_PROTOCOL_SHARE = 6
 
@@ -79,7 +79,7 @@ async def activity(
     if kind == "v3":
         topics: list[str | list[str] | None] = [[_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL]]
     else:
-        topics = [[_V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL], pool.ref.id]
+        topics = [[V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL], pool.ref.id]
     found = await logs.search(target, topics, first, last.number)
     events = [_Event.read(log) for log in found.logs]
     if not any(event.name == "swap" for event in events):
@@ -92,7 +92,7 @@ async def activity(
 def _pair_trades(log: LoggedEvent, pool: KnownPool, fee_on: bool) -> Iterable[Trade]:
     """UniswapV2Pair.swap lets both tokens go in; the fee is charged on each."""
     numerator, denominator = pool.ref.v2_fee
-    for side, amount in enumerate(_words(log)[:2]):
+    for side, amount in enumerate(words_of(log.data)[:2]):
         if amount:
             fee = amount * (denominator - numerator) // denominator
             # Not taken at the swap but at the next mint or burn: a sixth of what the reserves grew by.
@@ -117,27 +117,27 @@ class _Event:
 
     @classmethod
     def read(cls, log: LoggedEvent) -> _Event:
-        topic, words, block = log.topics[0], _words(log), log.block
+        topic, words, block = log.topics[0], words_of(log.data), log.block
         if topic == _V3_SWAP:
-            amounts = _signed(words[0]), _signed(words[1])
-            return cls("swap", block, amounts, words[2], _signed(words[4]), words[3])
+            amounts = signed(words[0]), signed(words[1])
+            return cls("swap", block, amounts, words[2], signed(words[4]), words[3])
         if topic == _V4_SWAP:
-            amounts = -_signed(words[0]), -_signed(words[1])
-            return cls("swap", block, amounts, words[2], _signed(words[4]), words[3], fee=words[5])
+            amounts = -signed(words[0]), -signed(words[1])
+            return cls("swap", block, amounts, words[2], signed(words[4]), words[3], fee=words[5])
         if topic in (_V3_MINT, _V3_BURN):
-            ticks = _signed(int(log.topics[2], 16)), _signed(int(log.topics[3], 16))
+            ticks = signed(int(log.topics[2], 16)), signed(int(log.topics[3], 16))
             change = words[1] if topic == _V3_MINT else -words[0]
             return cls("change", block, liquidity=change, ticks=ticks)
         if topic == _V4_MODIFY:
-            ticks = _signed(words[0]), _signed(words[1])
-            return cls("change", block, liquidity=_signed(words[2]), ticks=ticks)
+            ticks = signed(words[0]), signed(words[1])
+            return cls("change", block, liquidity=signed(words[2]), ticks=ticks)
         if topic == _V3_PROTOCOL:
             before, after = (words[0], words[1]), (words[2], words[3])
             return cls("protocol", block, protocol=after, protocol_before=before)
         if topic == _V4_PROTOCOL:
             return cls("protocol", block, protocol=(words[0] & 0xFFF, words[0] >> 12))
         price, tick = words[-2:]
-        return cls("initialize", block, sqrt_price_x96=price, tick=_signed(tick))
+        return cls("initialize", block, sqrt_price_x96=price, tick=signed(tick))
 
 
 class _Replay:
@@ -243,7 +243,7 @@ async def _gross(chain: Chain, block: Block, pool: KnownPool, ticks: Sequence[in
         reads = [reading.add(pool.ref.target, _TICKS, tick) for tick in ticks]
     else:
         slots = [v4_tick_slot(pool.ref.id, tick).to_bytes(32) for tick in ticks]
-        reads = [reading.add(pool.ref.target, _EXTSLOAD, slot) for slot in slots]
+        reads = [reading.add(pool.ref.target, EXTSLOAD, slot) for slot in slots]
     if reads:
         await reading.run(chain, block)
     return {tick: reading.word(read) & ((1 << 128) - 1) for tick, read in zip(ticks, reads, strict=True)}
@@ -281,11 +281,3 @@ async def _state_before(
     except GatewayError:
         return None
     return (state.sqrt_price_x96, state.tick, state.liquidity) if state.sqrt_price_x96 else None
-
-
-def _words(log: LoggedEvent) -> list[int]:
-    return [int.from_bytes(log.data[at : at + 32]) for at in range(0, len(log.data) - 31, 32)]
-
-
-def _signed(word: int) -> int:
-    return word - (1 << 256) if word >> 255 else word

@@ -12,11 +12,11 @@ from quoteway.evm.chain import Chain
 from quoteway.evm.single_flight import SingleFlight
 
 from quoteway_uniswap.candidates import sorted_pair
+from quoteway_uniswap.deployed_pools import DeployedPools
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import KnownPool, PoolFinder
 from quoteway_uniswap.pool_series import Day, PoolSeries
 from quoteway_uniswap.pool_value import principals
-from quoteway_uniswap.standing import StandingPools
 from quoteway_uniswap.state import PoolStates
 
 SEARCH_AGAIN_S = 600
@@ -52,7 +52,7 @@ class PoolCatalog:
         self._states = states
         self._series = series
         self._days: TTLCache[str, Day] = TTLCache(_MOST_DAYS, DAY_AGAIN_S, timer=context.now)
-        self._standing = StandingPools(chain, context.now)
+        self._deployed = DeployedPools(chain, context.now)
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
         self._known_until = 0
@@ -153,12 +153,12 @@ class PoolCatalog:
 
     async def _search(self) -> list[KnownPool]:
         candidates = await self._finder.candidates(await self._pairs())
-        standing = {ref.id for ref in await self._standing.of(ref for _, ref in candidates)}
+        existing = {ref.id for ref in await self._deployed.among(ref for _, ref in candidates)}
         found = await asyncio.gather(
             *(
                 self._finder.adopt(deployment, ref, self._finder.hooks_of(ref.id))
                 for deployment, ref in candidates
-                if ref.id in standing
+                if ref.id in existing
             )
         )
         return [pool for pool in found if pool is not None]

@@ -21,9 +21,9 @@ from quoteway.evm.single_flight import SingleFlight
 from quoteway_amm import BandExceeded, ConcentratedPool, Pool, V2Pool, swap_exact_in
 
 from quoteway_uniswap.candidates import PoolRef, pools_of_pair, sorted_pair
+from quoteway_uniswap.deployed_pools import DeployedPools
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.provider import configured_deployments
-from quoteway_uniswap.standing import StandingPools
 from quoteway_uniswap.state import PoolStates
 
 DEPTH_FLOOR_USD = 5_000.0
@@ -102,7 +102,7 @@ class ChainPrices:
             dict.fromkeys((*self._usd, *(token for row in deployments for token in row.pass_through)))
         )
         self._wrapped = deployments[0].wrapped_native
-        self._standing = StandingPools(chain, context.now)
+        self._deployed = DeployedPools(chain, context.now)
         self._states = PoolStates(chain)
         self._samples: LRUCache[str, _Sample] = LRUCache(2 * _SAMPLES)
         self._blocks: LRUCache[int, Block] = LRUCache(4 * _SAMPLES)
@@ -180,7 +180,7 @@ class ChainPrices:
             for pair in pairs:
                 refs += pools_of_pair(row, *pair)
                 await asyncio.sleep(0)  # a new pair's addresses cost a millisecond of hashing
-        pools = await self._states.load(block, await self._standing.of(refs))
+        pools = await self._states.load(block, await self._deployed.among(refs))
         return [pool for pool in pools if pool.has_liquidity]
 
     async def _decimals(self, tokens: Iterable[Address]) -> dict[Address, int]:
