@@ -279,7 +279,7 @@ async def test_logs_come_whole_through_a_node_that_answers_for_few_blocks(desk):
     desk.chain.request = stingy
     logs = Logs(desk.chain)
     assert (await logs.search(manager, [], 0, head.number)) == whole
-    part = await logs.search(manager, [], 0, head.number, most_requests=4)
+    part = await logs.search(manager, [], 0, head.number, max_requests=4)
     assert part.first > 0
     assert part.logs == tuple(log for log in whole.logs if log.block >= part.first)
 

@@ -1,7 +1,4 @@
-"""From a sealed quote to the router's transaction.
-
-The route is the quote's own: nothing is looked for again.
-"""
+"""Builds the router's transaction from a sealed quote, along the quote's route."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ from quoteway_uniswap.router import Order, SwapHop, encode_swap
 async def build_swap(
     context: Context, chain: Chain, deployment: Deployment, sealed: SealedQuote, request: SwapRequest
 ) -> Build:
-    """The transaction of a quote. The same quote at the same block gives the same bytes: no clock is read."""
+    """Returns the transaction of a quote: the same bytes for the same quote and block."""
     block = await chain.head()
     deadline = deadline_of(context, block, sealed)
     (given,), (got,) = sealed.inputs, sealed.outputs
@@ -86,7 +83,7 @@ def until_text(deadline: int) -> str:
 
 
 def hops_of_plan(plan: Mapping[str, Any]) -> tuple[SwapHop, ...]:
-    """The hops that ``quoting`` put into a plan."""
+    """Returns the hops of a plan made by ``quoting``."""
     return tuple(
         SwapHop(kind, token_in, token_out, fee, spacing)
         for kind, token_in, token_out, fee, spacing in plan["hops"]
@@ -96,7 +93,7 @@ def hops_of_plan(plan: Mapping[str, Any]) -> tuple[SwapHop, ...]:
 async def _permit(
     chain: Chain, block: Block, deployment: Deployment, request: SwapRequest, deadline: int
 ) -> permit2.PermitSingle | None:
-    """The permit to sign; None when none is asked for or the live Permit2 allowance suffices."""
+    """Returns the permit to sign; None when none was requested or the Permit2 allowance suffices."""
     token = request.token_in.address
     if not request.permit2_signature or token == NATIVE:
         return None
