@@ -107,7 +107,7 @@ def check_hops(path, token_in, token_out):
 
 
 @pytest.mark.parametrize("forward", [True, False], ids=["exact_in", "exact_out"])
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(pool_sets(), amounts, gas_prices, st.integers(1, 3), st.permutations(TOKENS))
 def test_the_search_equals_trying_every_path(forward, pools, amount, gas_price, hops, tokens):
     token_in, token_out = tokens[:2]
@@ -149,7 +149,7 @@ def narrowed_sets(draw):
     return full, narrow
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(narrowed_sets(), amounts, gas_prices)
 def test_the_best_path_over_partly_known_pools_is_the_best_of_all(sets, amount, gas_price):
     full, narrow = (Graph(pools, WRAPPED) for pools in sets)

@@ -89,7 +89,7 @@ def test_known_pools_of_other_fees_are_candidates_and_hooked_ones_are_not():
         ({"router": None}, "router"),
         ({"router": "0x12"}, "40 hexadecimal digits"),
         ({"v2": {"factory": WETH, "fees": []}}, "unknown member 'fees'"),
-        ({"v3": {"factory": WETH, "init_code_hash": "0x12"}}, "1 bytes, not 32"),
+        ({"v3": {"factory": WETH, "init_code_hash": "0x12"}}, "must have 32 bytes, got 1"),
         ({"v4": {"pool_manager": WETH, "fees": [[100, 0]]}}, "tick spacing 0"),
         ({"v2": None, "v3": None, "v4": None}, "one of v2, v3 and v4"),
         ({"rooter": WETH}, "unknown member 'rooter'"),

@@ -20,16 +20,9 @@ from quoteway_uniswap.liquidity_state import (
     read_pair,
     read_ranged,
 )
-from quoteway_uniswap.liquidity_terms import (
-    Sides,
-    Terms,
-    add_to_pair,
-    add_to_range,
-    collect,
-    remove_from_pair,
-    remove_from_range,
-    ticks_of,
-)
+from quoteway_uniswap.liquidity_terms import Sides, Terms
+from quoteway_uniswap.pair_terms import add_to_pair, remove_from_pair
+from quoteway_uniswap.range_terms import add_to_range, collect, remove_from_range, ticks_of
 from quoteway_uniswap.taxes import NO_TAX
 
 
@@ -38,18 +31,23 @@ def check_request(request: PoolRequest, pool: KnownPool) -> None:
     if request.action not in pool.actions:
         why = "its hooks may change any amount" if pool.manager else "no contract for it is configured"
         if pool.ref.kind == "v2" and request.action == "collect":
-            why = "fees of a v2 pool are part of its shares"
+            why = "the fees of a v2 pool are part of its shares: use remove"
         raise InvalidRequest(
-            f"{request.action} is not offered for this pool: {why}.", reason=Reason.UNSUPPORTED_ACTION
+            f"action {request.action} is not possible in this pool: {why}.", reason=Reason.UNSUPPORTED_ACTION
         )
     if request.recipient in RESERVED_RECIPIENTS or request.recipient in (
         pool.manager,
         pool.ref.target,
         *(token.address for token in pool.tokens),
     ):
-        raise InvalidRequest("What is sent to this recipient would be lost.", reason=Reason.INVALID_FORMAT)
+        raise InvalidRequest(
+            "recipient must not be a contract of the pool or a reserved address: the tokens would be lost.",
+            reason=Reason.INVALID_FORMAT,
+        )
     if pool.ref.kind == "v2" and (request.tick_lower is not None or request.tick_upper is not None):
-        raise InvalidRequest("A v2 pool has no ticks.", reason=Reason.CONFLICT)
+        raise InvalidRequest(
+            "A v2 pool has no ticks: leave out tickLower and tickUpper.", reason=Reason.CONFLICT
+        )
 
 
 async def terms_at(pools: ChainPools, block: Block, sides: Sides) -> tuple[Terms, dict[str, Any]]:
@@ -65,12 +63,14 @@ async def terms_at(pools: ChainPools, block: Block, sides: Sides) -> tuple[Terms
 async def _pair_terms(pools: ChainPools, block: Block, sides: Sides, state: PairState) -> Terms:
     request, pool = sides.request, sides.pool
     if request.position_id not in (None, pool.id, pool.ref.id):
-        raise InvalidRequest("positionId of a v2 pool is the pool's id.", reason=Reason.CONFLICT)
+        raise InvalidRequest(
+            f"positionId of a v2 pool must be the pool's id, {pool.id}.", reason=Reason.CONFLICT
+        )
     share = Token(request.chain_id, pool.ref.id, 18, "UNI-V2", f"{_pair_name(pool)} liquidity shares")
     taxes = await asyncio.gather(*(pools.taxes.of(token, block) for token in pool.tokens))
     if sides.native and any(tax != NO_TAX for tax in taxes):
         raise InvalidRequest(
-            "A token of this pool keeps part of every transfer: only the wrapped coin works with it.",
+            "A token of this pool keeps part of every transfer: use the wrapped coin, not the native one.",
             reason=Reason.UNSUPPORTED_TOKEN,
         )
     if request.action == "add":
@@ -87,8 +87,8 @@ async def _require_untaxed(pools: ChainPools, block: Block, pool: KnownPool) -> 
     for token in pool.tokens:
         if await pools.taxes.of(token, block) != NO_TAX:
             raise InvalidRequest(
-                f"{token.symbol or token.address} keeps part of every transfer: adding it would lose "
-                "that part, or fail.",
+                f"{token.symbol or token.address} keeps part of every transfer: it can be "
+                "removed but not added.",
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
 
@@ -106,7 +106,7 @@ async def _range_terms(pools: ChainPools, block: Block, sides: Sides) -> tuple[T
         (state,) = await read_ranged(pools.chain, block, [pool])
         if not state.sqrt_price_x96:
             raise InvalidRequest(
-                "This pool has no price yet: nobody has initialised it.",
+                "This pool has no price: it is not initialised.",
                 reason=Reason.INSUFFICIENT_LIQUIDITY,
             )
         return add_to_range(sides, state, ticks, position, None), state
@@ -117,7 +117,7 @@ async def _range_terms(pools: ChainPools, block: Block, sides: Sides) -> tuple[T
         (request.tick_lower, request.tick_upper), own, ("tickLower", "tickUpper"), strict=True
     ):
         if asked is not None and asked != tick:
-            raise InvalidRequest(f"{name} of this position is {tick}.", reason=Reason.CONFLICT)
+            raise InvalidRequest(f"{name} must be {tick}, as in the position.", reason=Reason.CONFLICT)
     if request.action == "add":
         return add_to_range(sides, state, own, position, holding), state
     if request.action == "remove":
@@ -126,24 +126,28 @@ async def _range_terms(pools: ChainPools, block: Block, sides: Sides) -> tuple[T
 
 
 async def _holding(pools: ChainPools, block: Block, sides: Sides) -> Holding:
-    """The position that the request is about; without a positionId the wallet's only one in the pool."""
+    """Returns the requested position; without a positionId, the wallet's only one in the pool."""
     request, pool = sides.request, sides.pool
     if request.position_id is None:
         nfts = await pools.wallets.nfts(block, request.sender, (pool.ref.kind,), pool)
         if len(nfts) != 1:
             named = ", ".join(str(nft.token_id) for nft in nfts[:20])
             have = f"has several positions in this pool: {named}" if nfts else "has no position in this pool"
-            raise InvalidRequest(f"positionId is needed: this wallet {have}.", reason=Reason.MISSING)
+            raise InvalidRequest(f"positionId is required: this wallet {have}.", reason=Reason.MISSING)
     else:
         if not request.position_id.isdecimal() or len(request.position_id) > 78:
-            raise InvalidRequest("positionId is the position's number.", reason=Reason.INVALID_FORMAT)
+            raise InvalidRequest(
+                "positionId must be the decimal number of the position token.", reason=Reason.INVALID_FORMAT
+            )
         token_id = int(request.position_id)
         found = await read_nfts(pools.chain, block, pool.deployment, pool.ref.kind, [token_id])
         nfts = [nft for nft in found if nft.pool == pool.ref.id]
         if not nfts:
-            raise InvalidRequest("This pool has no position of this number.", reason=Reason.CONFLICT)
+            raise InvalidRequest("positionId must be a position in this pool.", reason=Reason.CONFLICT)
         if nfts[0].owner != request.sender:
-            raise InvalidRequest("This position belongs to another account.", reason=Reason.CONFLICT)
+            raise InvalidRequest(
+                "The position belongs to another account than sender.", reason=Reason.CONFLICT
+            )
     (holding,) = await pools.wallets.holdings(block, nfts)
     return holding
 

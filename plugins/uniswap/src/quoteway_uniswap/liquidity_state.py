@@ -1,4 +1,4 @@
-"""What liquidity operations must know of a pool and its positions, read at one block."""
+"""Reads the state of pools and positions that liquidity operations need, at one block."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _POSITIONS = function("positions(uint256 tokenId) returns (uint96, address)")
 _OWNER_OF = function("ownerOf(uint256 tokenId) returns (address)")
 _INFO = function("getPoolAndPositionInfo(uint256 tokenId) returns (address)")
 
-# v4-core StateLibrary: the members of Pool.State.
+# v4-core StateLibrary: slots of the members of Pool.State.
 _GROWTH_SLOT, _LIQUIDITY_SLOT, _TICKS_SLOT, _POSITIONS_SLOT = 1, 3, 4, 6
 
 
 @dataclass(frozen=True, slots=True)
 class PairState:
-    """A v2 pair. Balances may exceed reserves by donations, which the next mint takes and burns pay out.
+    """A v2 pair. Balances may exceed reserves by donations, which the next mint or burn includes.
 
-    ``stray_shares`` are LP tokens that lie in the pair itself: the next burn burns them too.
+    ``stray_shares`` are LP tokens held by the pair itself: the next burn burns them too.
     """
 
     reserve0: int
@@ -61,7 +61,7 @@ class PairState:
 
     @property
     def supply_after_fee(self) -> int:
-        """LP tokens once the protocol's have been minted, as the next mint or burn does first."""
+        """Returns the LP token supply after the protocol's mint, which every mint or burn makes first."""
         if not self.fee_on:
             return self.total_supply
         minted = v2_protocol_shares(self.reserve0, self.reserve1, self.total_supply, self.k_last)
@@ -70,7 +70,7 @@ class PairState:
 
 @dataclass(frozen=True, slots=True)
 class RangedState:
-    """A v3 or v4 pool's price and liquidity. ``protocol_fee`` is as slot0 holds it."""
+    """A v3 or v4 pool's price and liquidity. ``protocol_fee`` is as in slot0."""
 
     sqrt_price_x96: int
     tick: int
@@ -99,7 +99,7 @@ class Nft:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A position with what it is worth: ``amounts`` of principal and ``fees``, both as a withdrawal pays."""
+    """A position with the principal (``amounts``) and ``fees`` that a withdrawal pays."""
 
     nft: Nft
     state: RangedState
@@ -108,40 +108,42 @@ class Holding:
 
 
 class Reading:
-    """Calls gathered to be made in one go, each once."""
+    """A batch of calls; equal calls are made once."""
 
     def __init__(self) -> None:
         self._calls: dict[Call, list[int]] = {}
 
     def add(self, to: Address, call: Function, *args: object, words: int = 1) -> Call:
-        """Puts a call on the list; ``words`` is the most that is read of its answer."""
+        """Adds a call of which at most ``words`` words are read."""
         read = Call(to, call.encode(args), max_output=32 * words)
         self._calls[read] = []
         return read
 
     async def run(self, chain: Chain, block: Block | None) -> None:
-        """Makes the calls."""
+        """Makes the calls in one round trip."""
         answers = await chain.call_many(list(self._calls), block=block)
         for read, answer in zip(self._calls, answers, strict=True):
-            # What a call answers beyond the words asked for is of no interest here.
+            # A longer answer is cut to the words asked for.
             cut = answer.output if isinstance(answer, CallFailed) and answer.too_long else b""
             data = answer if isinstance(answer, bytes) else cut
             self._calls[read] = words_of(data)
 
     def words(self, read: Call) -> list[int]:
-        """The answer as unsigned words; empty when the call failed."""
+        """Returns the answer as unsigned words; empty when the call failed."""
         return self._calls[read]
 
     def word(self, read: Call) -> int:
-        """The first word. Raises UpstreamError when the call failed."""
+        """Returns the first word. Raises UpstreamError when the call failed."""
         words = self.words(read)
         if not words:
-            raise UpstreamError("A pool's state could not be read.", reason=Reason.RPC_ERROR)
+            raise UpstreamError(
+                "The pool's state could not be read: try again later.", reason=Reason.RPC_ERROR
+            )
         return words[0]
 
 
 async def read_pair(chain: Chain, block: Block, pool: KnownPool) -> PairState:
-    """A v2 pair's state: one round trip."""
+    """Returns a v2 pair's state in one round trip."""
     pair = pool.ref.id
     assert pool.deployment.v2 is not None
     reading = Reading()
@@ -197,7 +199,7 @@ class _RangedReads:
 
 
 async def read_ranged(chain: Chain, block: Block | None, pools: Sequence[KnownPool]) -> list[RangedState]:
-    """The states of v3 and v4 pools: one round trip."""
+    """Returns the states of v3 and v4 pools in one round trip."""
     reading = Reading()
     reads = [_RangedReads(reading, p.ref.kind, p.ref.target, p.ref.id, p.ref.fee) for p in pools]
     await reading.run(chain, block)
@@ -207,7 +209,7 @@ async def read_ranged(chain: Chain, block: Block | None, pools: Sequence[KnownPo
 async def read_nfts(
     chain: Chain, block: Block, deployment: Deployment, kind: str, token_ids: Iterable[int]
 ) -> list[Nft]:
-    """The position tokens that exist, without those that were burned: one round trip."""
+    """Returns the position tokens that exist and are not burned, in one round trip."""
     manager = manager_of(deployment, kind)
     if manager is None:
         return []
@@ -261,7 +263,7 @@ def _v4_nft(deployment: Deployment, token_id: int, owner: Address, words: list[i
 
 
 async def read_holdings(chain: Chain, block: Block, nfts: Sequence[Nft]) -> list[Holding]:
-    """What positions are worth: one round trip for all of them."""
+    """Returns amounts and fees of positions in one round trip."""
     reading = Reading()
     reads = [_HoldingReads(reading, nft) for nft in nfts]
     if reads:
@@ -314,11 +316,11 @@ class _HoldingReads:
                 outside[0][side],
                 outside[1][side],
             )
-            # Without liquidity nothing is earned, and the ticks may have been cleared.
+            # Without liquidity there are no fees, and the ticks may have been cleared.
             earned = fees_earned(inside, nft.growth_last[side], nft.liquidity) if nft.liquidity else 0
             fee = tokens_owed(nft.owed[side], earned)
             if nft.kind == "v3":
-                # The pool books one position per range for all tokens of the manager, and rounds on its own.
+                # The pool keeps one position per range for all tokens of the manager and rounds its fees too.
                 pool_earned = fees_earned(inside, record[1 + side], record[0]) if nft.liquidity else 0
                 fee = min(fee, tokens_owed(record[3 + side], pool_earned))
             fees.append(fee)
@@ -328,12 +330,12 @@ class _HoldingReads:
 
 
 def v4_tick_slot(identity: str, tick: int) -> int:
-    """The storage slot of a tick: liquidityGross and liquidityNet, then the two fee growths outside."""
+    """Returns the storage slot of a v4 tick's liquidityGross and liquidityNet; fee growths follow."""
     return _mapped(tick, v4_pool_slot(identity) + _TICKS_SLOT)
 
 
 def _mapped(key: int, slot: int) -> int:
-    """The slot of a mapping's member; signed keys are extended to a word."""
+    """Returns the slot of a mapping's member; signed keys are sign-extended to a word."""
     return int.from_bytes(keccak256((key % (1 << 256)).to_bytes(32) + slot.to_bytes(32)))
 
 

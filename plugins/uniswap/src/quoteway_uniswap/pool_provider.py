@@ -1,4 +1,4 @@
-"""The pool provider: lists pools, adds, removes and collects liquidity, tells positions and series."""
+"""The pool provider: pools, positions and series, and adding, removing and collecting liquidity."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ _GAS_UNITS: Mapping[tuple[str, str], int] = {
     ("v4", "remove"): 145_000,
     ("v4", "collect"): 115_000,
 }
-"""Means of 1,000 random operations on the devnet, rounded up; an action's limits are simulated."""
+"""Means of 1,000 random operations on the devnet, rounded up. An action's gas limits are simulated."""
 
 
 class UniswapPools(PoolProvider):
-    """Liquidity of v2, v3 and v4 pools, exact at its block."""
+    """Quotes liquidity operations in v2, v3 and v4 pools, exact at their block."""
 
     id = "uniswap"
     title = "Uniswap"
@@ -75,7 +75,7 @@ class UniswapPools(PoolProvider):
         self._chains: dict[int, ChainPools] = {}
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The v2 routers and the position managers."""
+        """Returns the v2 routers and the position managers."""
         return {
             manager: f"{deployment.protocol.title()} {label}"
             for deployment in self._deployments.get(chain_id, ())
@@ -84,7 +84,7 @@ class UniswapPools(PoolProvider):
         }
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """The same contracts, and Permit2, through which the v4 position manager pulls."""
+        """Returns the same contracts and Permit2, which the v4 position manager uses."""
         contracts = self.contracts(chain_id)
         return (permit2.ADDRESS, *contracts) if contracts else ()
 
@@ -96,7 +96,7 @@ class UniswapPools(PoolProvider):
         return await self._of_chains([self._on_chain(each).catalog.rows() for each in chains])
 
     async def _of_chains(self, parts: Sequence[Awaitable[list[_Item]]]) -> list[_Item]:
-        """What the chains give together; one that fails costs the others nothing, all of them raise."""
+        """Returns the items of all chains. Skips chains that fail; raises when all fail."""
         outcomes = await asyncio.gather(*parts, return_exceptions=True)
         found = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
         for outcome in outcomes:
@@ -104,7 +104,7 @@ class UniswapPools(PoolProvider):
                 continue
             if not found or not isinstance(outcome, GatewayError):
                 raise outcome
-            self._context.log.warning("a chain is left out: %s", outcome)
+            self._context.log.warning("a chain is skipped because it could not be read: %s", outcome)
         return [item for part in found for item in part]
 
     async def pool(self, pool_id: str) -> Pool | None:
@@ -118,10 +118,10 @@ class UniswapPools(PoolProvider):
             return None
         return await self._on_chain(int(chain_id)).finder.find(own_id)
 
-    # --- movements ------------------------------------------------------------------------------------------
+    # --- operations -----------------------------------------------------------------------------------------
 
     async def quote(self, request: PoolRequest) -> Quote | None:
-        """See ``PoolProvider``. Raises InvalidRequest for what the pool or the position does not allow."""
+        """See ``PoolProvider``. Raises InvalidRequest when pool or position do not allow the request."""
         pool = await self._find(request.pool_id)
         if pool is None or pool.deployment.chain_id != request.chain_id:
             return None
@@ -136,7 +136,7 @@ class UniswapPools(PoolProvider):
         """See ``PoolProvider``. Raises UpstreamError when the quote's deployment is no longer configured."""
         request, plan = sealed.request, sealed.plan
         if not isinstance(request, PoolRequest):
-            raise InvalidRequest("This quote is not of a pool.", reason=Reason.QUOTE_INVALID)
+            raise InvalidRequest("This quote is not a pool quote.", reason=Reason.QUOTE_INVALID)
         manager, deployment = self._manager(request.chain_id, plan)
         block = await self._context.chain(request.chain_id).head()
         deadline = deadline_of(self._context, block, sealed)
@@ -214,7 +214,7 @@ class UniswapPools(PoolProvider):
     # --- positions and series -------------------------------------------------------------------------------
 
     async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
-        """See ``PoolProvider``. v2 shares are looked for in the catalog's pairs."""
+        """See ``PoolProvider``. v2 shares are searched in the catalog's pairs."""
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
