@@ -1,14 +1,18 @@
-"""Liquidity on the devnet's true contracts: what moves is what was quoted, to the unit."""
+"""Liquidity operations executed on the devnet: amounts are as quoted, to the unit."""
 
 import random
 
 import pytest
 from execution import Reverted
-from liquidity import FRESH_RECIPIENT, LiquidityDesk, execute_random_operations
-from quoteway import NATIVE, InvalidRequest, Reason
+from liquidity import LiquidityDesk, pool_of
+from quoteway import NATIVE, Capability, InvalidRequest, Reason
 from quoteway.evm.erc20 import TRANSFER
+from quoteway_amm import V2Pool, swap_exact_in
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.transactions import DEPLOYER
+from quoteway_uniswap.state import PoolStates
+from random_operations import FRESH_RECIPIENT, execute_random_operations
+from trading import set_protocol_fees
 
 KINDS = ["v2", "v3", "v4"]
 
@@ -19,19 +23,8 @@ async def desk(fresh_devnet):
         yield desk
 
 
-def pool_of(desk, kind, pair, fee=None):
-    return next(
-        pool
-        for pool in desk.manifest.pools
-        if pool.protocol == f"uniswap-{kind}"
-        and pool.pair == pair
-        and pool.hooks == NATIVE
-        and fee in (None, pool.fee)
-    )
-
-
 def eth_pool(desk, kind):
-    return pool_of(desk, kind, "ETH/USDC", 3000) if kind == "v4" else pool_of(desk, kind, "WETH/USDC", 3000)
+    return pool_of(desk.manifest, kind, "ETH/USDC" if kind == "v4" else "WETH/USDC", 3000)
 
 
 def exact(done):
@@ -42,9 +35,9 @@ def exact(done):
 
 @pytest.mark.parametrize("native", [False, True], ids=["tokens", "native"])
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_position_from_its_first_unit_to_its_last(desk, kind, native):
-    """Add, add again, earn, take out part, collect, take out the rest: exact, and nothing is left behind."""
-    pool = eth_pool(desk, kind) if native else pool_of(desk, kind, "USDC/USDT")
+async def test_the_life_of_a_position_is_exact(desk, kind, native):
+    """Adds twice, earns fees, removes a part, collects and removes the rest."""
+    pool = eth_pool(desk, kind) if native else pool_of(desk.manifest, kind, "USDC/USDT")
     coin = NATIVE if native else pool.token0
     unit = 10**18 if native else 10**10
     more = {"use_native": native and kind != "v4"}
@@ -75,16 +68,16 @@ async def positions(desk, pool):
     return list(await desk.pools.positions(desk.sender, desk.pool_id(pool)))
 
 
-def some(desk, asset):
-    """A few thousand dollars' worth."""
+def units(desk, asset):
+    """Returns a few thousand dollars in base units."""
     return 10**18 if asset in (NATIVE, desk.network.wrapped_native) else 3 * 10**9
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_either_side_may_be_given_and_the_other_follows(desk, kind):
+async def test_the_amount_of_either_token_may_be_given(desk, kind):
     pool = eth_pool(desk, kind)
     for asset in (pool.token0, pool.token1):
-        amount = some(desk, asset)
+        amount = units(desk, asset)
         quote = exact(await desk.operate(desk.of(pool, "add", asset, amount)))
         given = next(leg for leg in quote.inputs if leg.token.address == asset)
         other = next(leg for leg in quote.inputs if leg.token.address != asset)
@@ -99,9 +92,9 @@ async def test_either_side_may_be_given_and_the_other_follows(desk, kind):
 async def test_shares_tokens_and_proceeds_go_to_another_recipient(desk, kind):
     pool = eth_pool(desk, kind)
     away = {"recipient": FRESH_RECIPIENT}
-    quote = exact(await desk.operate(desk.of(pool, "add", pool.token1, some(desk, pool.token1), **away)))
+    quote = exact(await desk.operate(desk.of(pool, "add", pool.token1, units(desk, pool.token1), **away)))
     assert {leg.account for leg in quote.outputs} == {FRESH_RECIPIENT}
-    quote = exact(await desk.operate(desk.of(pool, "add", pool.token1, some(desk, pool.token1))))
+    quote = exact(await desk.operate(desk.of(pool, "add", pool.token1, units(desk, pool.token1))))
     own = await positions(desk, pool)
     position = {} if kind == "v2" else {"position_id": own[-1].position_id}
     quote = exact(await desk.operate(desk.of(pool, "remove", pool.token0, None, **position, **away)))
@@ -109,18 +102,18 @@ async def test_shares_tokens_and_proceeds_go_to_another_recipient(desk, kind):
 
 
 @pytest.mark.parametrize("kind", ["v3", "v4"])
-async def test_the_range_is_full_by_default_and_else_as_asked(desk, kind):
+async def test_the_range_is_the_full_one_unless_requested(desk, kind):
     pool = eth_pool(desk, kind)
     spacing = 60
-    quote = await desk.terms(desk.of(pool, "add", pool.token1, some(desk, pool.token1)))
+    quote = await desk.terms(desk.of(pool, "add", pool.token1, units(desk, pool.token1)))
     assert quote.details["range"] == {"tickLower": -887220, "tickUpper": 887220}
     tick = quote.details["poolState"]["tick"] // spacing * spacing
     above = {"tick_lower": tick + spacing, "tick_upper": tick + 5 * spacing}
-    quote = exact(await desk.operate(desk.of(pool, "add", pool.token0, some(desk, pool.token0), **above)))
+    quote = exact(await desk.operate(desk.of(pool, "add", pool.token0, units(desk, pool.token0), **above)))
     assert [leg.token.address for leg in quote.inputs] == [pool.token0]
     assert quote.details["shareOfPool"] is None
     with pytest.raises(InvalidRequest, match="takes only") as refusal:
-        await desk.terms(desk.of(pool, "add", pool.token1, some(desk, pool.token1), **above))
+        await desk.terms(desk.of(pool, "add", pool.token1, units(desk, pool.token1), **above))
     assert refusal.value.reason is Reason.CONFLICT
 
 
@@ -135,10 +128,10 @@ async def test_the_range_is_full_by_default_and_else_as_asked(desk, kind):
     ],
 )
 @pytest.mark.parametrize("kind", ["v3", "v4"])
-async def test_ticks_that_cannot_be_are_refused_with_the_nearest_that_can(desk, kind, ticks, names):
+async def test_invalid_ticks_are_refused_with_the_nearest_valid_ones(desk, kind, ticks, names):
     pool = eth_pool(desk, kind)
     request = desk.of(
-        pool, "add", pool.token1, some(desk, pool.token1), tick_lower=ticks[0], tick_upper=ticks[1]
+        pool, "add", pool.token1, units(desk, pool.token1), tick_lower=ticks[0], tick_upper=ticks[1]
     )
     with pytest.raises(InvalidRequest) as refusal:
         await desk.terms(request)
@@ -148,30 +141,33 @@ async def test_ticks_that_cannot_be_are_refused_with_the_nearest_that_can(desk, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_cannot_be_done_is_refused_with_its_reason(desk, kind):
+async def test_impossible_requests_are_refused_with_a_reason(desk, kind):
     pool = eth_pool(desk, kind)
     stranger = desk.manifest.token("LINK").address
     cases = [
         (desk.of(pool, "add", stranger, 1), Reason.UNSUPPORTED_TOKEN),
         (desk.of(pool, "add", pool.token1, None), Reason.INVALID_FORMAT),
-        (desk.of(pool_of(desk, kind, "USDC/USDT"), "add", NATIVE, 1), Reason.UNSUPPORTED_TOKEN),
-        (desk.of(pool, "add", pool.token1, some(desk, pool.token1), recipient=NATIVE), Reason.INVALID_FORMAT),
+        (desk.of(pool_of(desk.manifest, kind, "USDC/USDT"), "add", NATIVE, 1), Reason.UNSUPPORTED_TOKEN),
         (
-            desk.of(pool, "add", pool.token1, some(desk, pool.token1), recipient=pool.token1),
+            desk.of(pool, "add", pool.token1, units(desk, pool.token1), recipient=NATIVE),
+            Reason.INVALID_FORMAT,
+        ),
+        (
+            desk.of(pool, "add", pool.token1, units(desk, pool.token1), recipient=pool.token1),
             Reason.INVALID_FORMAT,
         ),
     ]
     if kind == "v2":
         cases += [
             (desk.of(pool, "collect"), Reason.UNSUPPORTED_ACTION),
-            (desk.of(pool, "add", pool.token1, some(desk, pool.token1), tick_lower=0), Reason.CONFLICT),
+            (desk.of(pool, "add", pool.token1, units(desk, pool.token1), tick_lower=0), Reason.CONFLICT),
             (desk.of(pool, "remove", pool.token1, 10**30), Reason.AMOUNT_TOO_HIGH),
             (desk.of(pool, "remove", pool.token1, None, sender=ACCOUNTS[3].address), Reason.AMOUNT_TOO_HIGH),
         ]
     else:
-        exact(await desk.operate(desk.of(pool, "add", pool.token1, some(desk, pool.token1))))
+        exact(await desk.operate(desk.of(pool, "add", pool.token1, units(desk, pool.token1))))
         mine = (await positions(desk, pool))[-1].position_id
-        other = pool_of(desk, kind, "USDC/USDT")
+        other = pool_of(desk.manifest, kind, "USDC/USDT")
         nobody = {"sender": ACCOUNTS[3].address, "recipient": ACCOUNTS[3].address}
         cases += [
             (desk.of(pool, "remove", pool.token1, 10**30, position_id=mine), Reason.AMOUNT_TOO_HIGH),
@@ -183,7 +179,7 @@ async def test_what_cannot_be_done_is_refused_with_its_reason(desk, kind):
             (desk.of(pool, "collect", position_id="1:2"), Reason.INVALID_FORMAT),
             (desk.of(pool, "collect", **nobody), Reason.MISSING),
             (
-                desk.of(pool, "add", pool.token1, some(desk, pool.token1), position_id=mine, tick_lower=0),
+                desk.of(pool, "add", pool.token1, units(desk, pool.token1), position_id=mine, tick_lower=0),
                 Reason.CONFLICT,
             ),
         ]
@@ -194,12 +190,12 @@ async def test_what_cannot_be_done_is_refused_with_its_reason(desk, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_an_add_holds_its_bounds_when_the_price_moves_before_it(desk, kind):
-    """Within the slippage the least is taken at least; beyond it the transaction reverts."""
+async def test_an_add_after_a_price_change_respects_its_minimums(desk, kind):
+    """Within the slippage at least the minimum is taken; beyond it the transaction reverts."""
     pool = eth_pool(desk, kind)
-    request = desk.of(pool, "add", pool.token1, some(desk, pool.token1), slippage_bps=100)
+    request = desk.of(pool, "add", pool.token1, units(desk, pool.token1), slippage_bps=100)
     quote = await desk.terms(request)
-    build = await desk.pools.build(desk.sealed(request, quote))
+    build = await desk.pools.build(desk.seal(request, quote, Capability.POOL))
     snapshot = desk.rpc("evm_snapshot")
     await move_price(desk, pool, 0.003)
     moved = desk.run(request, quote, build)
@@ -216,11 +212,8 @@ async def test_an_add_holds_its_bounds_when_the_price_moves_before_it(desk, kind
 
 
 async def move_price(desk, pool, by):
-    """Sells token1 into the pool until token0 is dearer by about that share."""
+    """Sells token1 until the price of token0 has risen by about this fraction."""
     known = await desk.pools._find(desk.pool_id(pool))
-    from quoteway_amm import V2Pool, swap_exact_in
-    from quoteway_uniswap.state import PoolStates
-
     await desk.fresh()
     (state,) = await PoolStates(desk.chain).load(await desk.chain.head(), [known.ref])
     if isinstance(state, V2Pool):
@@ -231,24 +224,24 @@ async def move_price(desk, pool, by):
     await desk.swap_in(pool, pool.token1, pool.token0, amount)
 
 
-async def test_a_wallet_may_name_no_position_when_it_has_only_one(desk):
+async def test_position_id_may_be_left_out_for_the_only_position(desk):
     pool = eth_pool(desk, "v4")
     own = {"sender": ACCOUNTS[4].address, "recipient": ACCOUNTS[4].address}
-    exact(await desk.operate(desk.of(pool, "add", pool.token1, some(desk, pool.token1), **own)))
+    exact(await desk.operate(desk.of(pool, "add", pool.token1, units(desk, pool.token1), **own)))
     quote = exact(await desk.operate(desk.of(pool, "remove", pool.token1, None, **own)))
     assert quote.plan["all"]
 
 
 def give_shares(desk, pool, shares):
-    """From the account that made the devnet's pools."""
+    """Transfers shares from the account that created the devnet's pools."""
     data = TRANSFER.encode([desk.sender, shares])
     desk.rpc("anvil_impersonateAccount", DEPLOYER)
     desk.rpc("eth_sendTransaction", {"from": DEPLOYER, "to": pool.id, "data": "0x" + data.hex()})
     desk.rpc("evm_mine")
 
 
-async def test_donated_tokens_belong_to_the_next_burn_and_the_next_mint(desk):
-    pool = pool_of(desk, "v2", "USDC/USDT")
+async def test_the_next_burn_and_mint_include_donated_tokens(desk):
+    pool = pool_of(desk.manifest, "v2", "USDC/USDT")
     mint = "0x40c10f19" + pool.id[2:].rjust(64, "0") + f"{123_456_789:064x}"
     desk.rpc("eth_sendTransaction", {"from": desk.sender, "to": pool.token0, "data": mint})
     desk.rpc("evm_mine")
@@ -256,24 +249,22 @@ async def test_donated_tokens_belong_to_the_next_burn_and_the_next_mint(desk):
     exact(await desk.operate(desk.of(pool, "remove", pool.id, 10**10)))
     desk.rpc("eth_sendTransaction", {"from": desk.sender, "to": pool.token1, "data": mint})
     desk.rpc("evm_mine")
-    exact(await desk.operate(desk.of(pool, "add", pool.token0, some(desk, pool.token0))))
+    exact(await desk.operate(desk.of(pool, "add", pool.token0, units(desk, pool.token0))))
 
 
-async def test_the_protocols_shares_of_v2_are_minted_first(desk):
-    from trading import set_protocol_fees
-
+async def test_v2_protocol_shares_are_minted_first(desk):
     pool = eth_pool(desk, "v2")
     set_protocol_fees(desk, random.Random(1), True)
-    exact(await desk.operate(desk.of(pool, "add", pool.token1, some(desk, pool.token1))))
+    exact(await desk.operate(desk.of(pool, "add", pool.token1, units(desk, pool.token1))))
     for seed in range(3):
         await desk.trade(random.Random(seed), pool, 4)
-        exact(await desk.operate(desk.of(pool, "add", pool.token1, some(desk, pool.token1))))
+        exact(await desk.operate(desk.of(pool, "add", pool.token1, units(desk, pool.token1))))
         await desk.trade(random.Random(seed + 9), pool, 4)
-        exact(await desk.operate(desk.of(pool, "remove", pool.token1, some(desk, pool.token1) // 3)))
+        exact(await desk.operate(desk.of(pool, "remove", pool.token1, units(desk, pool.token1) // 3)))
 
 
-async def test_a_token_that_taxes_transfers_can_be_taken_out_but_not_added(desk):
-    pool = pool_of(desk, "v2", "USDC/TAX")
+async def test_a_taxed_token_can_be_removed_but_not_added(desk):
+    pool = pool_of(desk.manifest, "v2", "USDC/TAX")
     with pytest.raises(InvalidRequest, match="keeps part of every transfer"):
         await desk.terms(desk.of(pool, "add", pool.token0, 10**6))
     give_shares(desk, pool, 10**12)

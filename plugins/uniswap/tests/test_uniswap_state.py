@@ -1,5 +1,6 @@
-"""Reading pools: what the lens says is what the pools say, in few round trips, within every limit."""
+"""The lens gives the pools' own state, in few round trips and within size and gas limits."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -73,7 +74,7 @@ async def test_every_pool_of_the_chain_is_a_candidate_and_read(desk):
 
 
 class Rounds:
-    """Counts sequential rounds: a request that starts when none is under way opens a new one."""
+    """Counts round trips: a request that starts while none is running begins a new one."""
 
     def __init__(self, desk):
         self.rounds = self.running = 0
@@ -90,7 +91,7 @@ class Rounds:
             self.running -= 1
 
 
-async def test_a_cold_quote_takes_three_rounds_at_most_and_a_warm_one_none(desk):
+async def test_a_cold_quote_takes_at_most_two_round_trips_and_a_warm_one_none(desk):
     rounds = Rounds(desk)
     request = desk.request("MKR", "EURC", 4 * 10**18)
     await desk.provider.quote(request)
@@ -102,7 +103,7 @@ async def test_a_cold_quote_takes_three_rounds_at_most_and_a_warm_one_none(desk)
     assert desk.chain.requests == before
 
 
-async def test_leaving_the_known_ticks_costs_one_more_round(desk, monkeypatch):
+async def test_leaving_the_known_ticks_takes_one_more_round_trip(desk, monkeypatch):
     request = desk.request("WETH", "USDC", 20_000 * 10**18)
     whole = await desk.quote(request)
     desk.provider._states.clear()
@@ -117,8 +118,6 @@ async def test_leaving_the_known_ticks_costs_one_more_round(desk, monkeypatch):
 
 
 async def test_concurrent_quotes_share_their_reads(desk):
-    import asyncio
-
     request = desk.request("LINK", "UNI", 10**18)
     before = desk.chain.requests
     await desk.provider.quote(request)
@@ -132,8 +131,8 @@ async def test_concurrent_quotes_share_their_reads(desk):
     assert desk.chain.requests - before <= alone
 
 
-async def test_an_answer_never_passes_the_size_of_a_contract(desk):
-    # A hundred and twenty pools' worth of ticks are twice what fits: bands get narrower, pools stay whole.
+async def test_an_answer_stays_below_the_maximum_size_of_a_contract(desk):
+    # The ticks of 120 pools are twice what fits: fewer words are read, but every pool is.
     block = await desk.chain.head(fresh=True)
     (ref,) = [ref for ref in refs_of(desk, "WETH", "USDC") if ref.kind == "v3" and ref.fee == 500]
     questions = [lens.first_look(ref)] * 120
@@ -151,7 +150,7 @@ async def test_an_answer_never_passes_the_size_of_a_contract(desk):
         assert pool.ticks == inside
 
 
-async def test_little_gas_gives_less_not_an_error(desk):
+async def test_less_gas_reads_fewer_words_without_an_error(desk):
     block = await desk.chain.head(fresh=True)
     questions = [lens.first_look(ref) for ref in refs_of(desk, "WETH", "USDC")]
     words = []
@@ -163,7 +162,7 @@ async def test_little_gas_gives_less_not_an_error(desk):
     assert 0 == words[0] < words[1] < words[2] < words[3] == words[4]
 
 
-async def test_the_whole_tick_range_can_be_read_from_the_middle(desk):
+async def test_all_ticks_can_be_read_from_a_given_word(desk):
     block = await desk.chain.head(fresh=True)
     for ref in refs_of(desk, "USDC", "USDT"):
         if ref.kind == "v2":
@@ -181,20 +180,20 @@ async def test_the_whole_tick_range_can_be_read_from_the_middle(desk):
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x02", b"\x01", b"\x01\x00\x00", b"\x01\x03" + bytes(20)])
-async def test_an_unreadable_answer_is_an_upstream_error(desk, answer):
+async def test_a_malformed_answer_raises_an_upstream_error(desk, answer):
     ref = refs_of(desk, "WETH", "USDC")[0]
 
-    class Liar:
+    class MalformedChain:
         network = desk.network
 
         async def deployless(self, code, *, block):
             return answer
 
     with pytest.raises(UpstreamError):
-        await PoolStates(Liar()).load(await desk.chain.head(), [ref])
+        await PoolStates(MalformedChain()).load(await desk.chain.head(), [ref])
 
 
-def test_the_lens_compiles_to_what_is_committed(tmp_path):
+def test_the_committed_artifact_equals_the_compiled_lens(tmp_path):
     sources = tmp_path / "contracts"
     shutil.copytree(PLUGIN / "contracts", sources, ignore=shutil.ignore_patterns("node_modules"))
     install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]

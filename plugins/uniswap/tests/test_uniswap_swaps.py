@@ -1,4 +1,4 @@
-"""Quotes executed on the devnet's true contracts: what arrives is what was quoted, to the wei."""
+"""Quotes executed on the devnet: the recipient gets the quoted amount, to the wei."""
 
 from dataclasses import replace
 from itertools import pairwise, product
@@ -14,7 +14,7 @@ from quoteway_uniswap.quoting import minimum_out
 
 ORDERS_OF_TWO = list(product(["v2", "v3", "v4"], repeat=2))
 ORDERS_OF_THREE = list(product(["v2", "v3", "v4"], repeat=3))
-WAYS_OF_TWO = [
+PATHS_OF_TWO = [
     ("LINK", "WETH", "USDC"),
     ("USDC", "ETH", "LINK"),
     ("USDC", "USDT", "ETH"),
@@ -39,7 +39,7 @@ async def desk(fresh_devnet):
 
 
 def only(kind):
-    """A changed network whose row has no other pools than these."""
+    """Returns a function that gives deployments with pools of this kind only."""
 
     def change(desk):
         row = desk.network.deployments["uniswap"][0]
@@ -72,7 +72,7 @@ async def test_one_pool_of_each_kind(fresh_devnet, kind, sold, bought, recipient
 
 
 async def forced(desk, symbols, kinds, amount):
-    """A request and a quote along given kinds of pools: the best of each, by the pools' own maths."""
+    """Returns a request and a quote through the best pools of the given kinds."""
     deployment = desk.provider._deployments[desk.network.chain_id][0]
     request = desk.request(symbols[0], symbols[-1], amount)
     newest = await desk.quote(request)
@@ -100,7 +100,7 @@ async def forced(desk, symbols, kinds, amount):
 
 
 @pytest.mark.parametrize("kinds", ORDERS_OF_TWO, ids="-".join)
-@pytest.mark.parametrize("symbols", WAYS_OF_TWO)
+@pytest.mark.parametrize("symbols", PATHS_OF_TWO)
 async def test_two_kinds_in_every_order(desk, symbols, kinds):
     request, quote = await forced(desk, symbols, kinds, 3 * ONE[symbols[0]])
     exact(desk.execute(request, quote, await desk.provider.build(desk.seal(request, quote))))
@@ -125,7 +125,7 @@ async def test_three_kinds_in_every_order(desk, symbols, kinds):
         ("GHO", "EURC", 100_000 * 10**18),
     ],
 )
-async def test_tiny_and_huge(desk, sold, bought, amount):
+async def test_very_small_and_very_large_amounts(desk, sold, bought, amount):
     exact(await desk.swap(desk.request(sold, bought, amount)))
 
 
@@ -166,7 +166,7 @@ async def test_the_minimum_is_enforced_on_what_arrives(desk):
             desk.execute(request, quote, build)
 
 
-async def test_after_the_deadline_nothing_happens(desk):
+async def test_a_transaction_after_the_deadline_reverts(desk):
     request = desk.request("WETH", "USDC", 10**18)
     quote = await desk.quote(request)
     build = await desk.provider.build(desk.seal(request, quote))
@@ -175,7 +175,7 @@ async def test_after_the_deadline_nothing_happens(desk):
         desk.execute(request, replace(quote), build)
 
 
-async def test_the_deadline_holds_on_a_chain_that_stood_still(desk):
+async def test_the_deadline_of_a_quiet_chain_counts_from_the_quote(desk):
     request = desk.request("WETH", "USDC", 10**18)
     quote = await desk.quote(request)
     later = quote.block.timestamp + 100_000
@@ -191,7 +191,7 @@ async def test_building_twice_gives_the_same_bytes(desk):
 
 async def test_a_signed_permit_replaces_the_permit2_transaction(desk):
     account = ACCOUNTS[3]
-    for _ in range(2):  # the second time with the next nonce
+    for _ in range(2):  # the second permit needs the next nonce
         request = desk.request("USDT", "LINK", 250 * 10**6, permit2_signature=True)
         request = replace(request, sender=account.address, recipient=account.address)
         quote = await desk.quote(request)
@@ -214,7 +214,7 @@ async def test_a_signed_permit_replaces_the_permit2_transaction(desk):
         )
 
 
-async def test_no_signature_where_the_allowance_suffices(desk):
+async def test_no_signature_when_the_allowance_suffices(desk):
     request = desk.request("USDC", "DAI", 10**6, permit2_signature=True)
     grant = permit2.APPROVE.encode([request.token_in.address, desk.router, 10**6, 2**48 - 1])
     desk.rpc("evm_setAutomine", True)
@@ -233,7 +233,7 @@ async def test_no_signature_where_the_allowance_suffices(desk):
     assert not build.spends[0].permit2_signed
 
 
-async def test_every_transaction_says_what_it_does(desk):
+async def test_intent_and_decoded_call_describe_the_transaction(desk):
     request = desk.request("ETH", "USDC", 15 * 10**17, recipient=STRANGER)
     quote = await desk.quote(request)
     (step,) = (await desk.provider.build(desk.seal(request, quote))).steps
@@ -250,7 +250,7 @@ async def test_every_transaction_says_what_it_does(desk):
         assert last["recipient"] == STRANGER
 
 
-async def test_hooked_pools_are_never_taken_and_always_named(desk):
+async def test_hooked_pools_are_never_used_and_named_in_a_warning(desk):
     # The hooked pool is deeper and cheaper than all others.
     request = desk.request("ETH", "USDC", 10**18)
     quote = await desk.quote(request)
@@ -259,7 +259,7 @@ async def test_hooked_pools_are_never_taken_and_always_named(desk):
     assert hooked.id in next(w.message for w in quote.warnings if w.code == "hooked_pool_skipped")
 
 
-async def test_a_pair_with_nothing_but_a_hooked_pool(fresh_devnet):
+async def test_a_pair_with_only_a_hooked_pool(fresh_devnet):
     async with Desk(fresh_devnet) as plain:
         row = dict(plain.network.deployments["uniswap"][0])
         row["v4"] = {**row["v4"], "fees": ()}
@@ -297,7 +297,7 @@ async def test_parameters_that_would_lose_tokens_are_refused(desk):
             await desk.provider.quote(changed)
 
 
-async def test_other_chains_and_pairs_without_pools_are_no_route(desk):
+async def test_other_chains_and_pairs_without_pools_have_no_route(desk):
     request = desk.request("ETH", "USDC", 10**18)
     assert await desk.provider.quote(replace(request, chain_id=1, to_chain_id=1)) is None
     assert await desk.provider.quote(replace(request, to_chain_id=31338)) is None
@@ -307,6 +307,6 @@ async def test_other_chains_and_pairs_without_pools_are_no_route(desk):
 
 async def test_usdt_like_allowances_are_used_up_exactly(desk):
     request = desk.request("USDT", "ETH", 77 * 10**6)
-    for _ in range(2):  # a second approval reverts unless the first is used up
+    for _ in range(2):  # the second approval reverts unless the first allowance is used up
         exact(await desk.swap(request))
     assert APPROVE.encode([desk.permit2, 0])[:4] == bytes.fromhex("095ea7b3")

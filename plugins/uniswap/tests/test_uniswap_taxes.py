@@ -1,4 +1,4 @@
-"""Transfer taxes: measured, remembered, and refused where no exact quote is possible."""
+"""Transfer taxes are measured once, and refused when no exact quote is possible."""
 
 import pytest
 from execution import Desk
@@ -52,7 +52,7 @@ async def test_a_tax_in_fractions_of_a_basis_point_is_refused(desk):
         assert refusal.value.reason is Reason.UNSUPPORTED_TOKEN
 
 
-async def test_without_simulation_quotes_go_on_and_stay_free_of_requests(desk, monkeypatch):
+async def test_quotes_without_simulation_repeat_no_requests(desk, monkeypatch):
     async def unsupported(*_, **__):
         raise SimulationUnsupported
 

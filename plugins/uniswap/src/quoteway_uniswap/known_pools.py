@@ -25,10 +25,9 @@ from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.logs import Logs
 
 V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
-_TOKEN0 = function("token0() returns (address)")
-_TOKEN1 = function("token1() returns (address)")
-_FEE = function("fee() returns (uint24)")
-_TICK_SPACING = function("tickSpacing() returns (int24)")
+_GETTERS = tuple(
+    function(f"{name}() returns (uint256)") for name in ("token0", "token1", "fee", "tickSpacing")
+)
 
 # v4-core Hooks: before and after adding or removing liquidity, and their two delta flags.
 _LIQUIDITY_HOOKS = 0b1111_0000_0011
@@ -130,7 +129,7 @@ class PoolFinder:
         return await self._context.token(self._chain.network.chain_id, address)
 
     async def _by_address(self, address: Address) -> KnownPool | None:
-        reads = [Call(address, f.encode([]), max_output=32) for f in (_TOKEN0, _TOKEN1, _FEE, _TICK_SPACING)]
+        reads = [Call(address, f.encode([]), max_output=32) for f in _GETTERS]
         answers = await self._chain.call_many(reads, block="latest")
         words = [int.from_bytes(a) if isinstance(a, bytes) and len(a) == 32 else None for a in answers]
         token0, token1, fee, spacing = words
