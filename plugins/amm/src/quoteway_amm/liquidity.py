@@ -23,7 +23,7 @@ MINIMUM_LIQUIDITY = 1000
 
 _UINT128 = 1 << 128
 _UINT256 = 1 << 256
-_MOST_ROUNDS = 16
+_MAX_ROUNDS = 16
 
 
 # --- v3 and v4 --------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def settled_amounts(
     else:
         liquidity = liquidity_for_amount1(low, inside, amount)
     first = offer = amounts_to_mint(sqrt_price_x96, low, high, liquidity)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         _, taken0, taken1 = amounts_used(sqrt_price_x96, low, high, *offer)
         if (taken0, taken1) == offer:
             return offer
