@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from execution import Desk, Reverted, command_line, started
+from execution import Reverted, SwapHarness, command_line, started
 from quoteway import NATIVE, SwapRequest, UpstreamError
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
@@ -71,22 +71,22 @@ async def execute_random_swaps(
     counts = [n - n // 5, n // 5]
     async with started(devnet) as running:
         for slug, count in zip(slugs, counts, strict=False):
-            async with Desk(running, slug) as desk:
-                await _run(desk, chance, count, report)
+            async with SwapHarness(running, slug) as harness:
+                await _run(harness, chance, count, report)
     report.seconds = time.perf_counter() - started_at
     return report
 
 
-async def _run(desk: Desk, chance: random.Random, count: int, report: Report) -> None:
+async def _run(harness: SwapHarness, chance: random.Random, count: int, report: Report) -> None:
     executed = 0
-    snapshot = desk.rpc("evm_snapshot")
+    snapshot = harness.rpc("evm_snapshot")
     while executed < count:
         if executed % SWAPS_PER_STATE == SWAPS_PER_STATE - 1:
-            snapshot = desk.rewind(snapshot)
-        request = random_request(desk, chance)
+            snapshot = harness.rewind(snapshot)
+        request = random_request(harness, chance)
         pair = f"{request.token_in.symbol}>{request.token_out.symbol}"
         try:
-            quote = await desk.quote(request)
+            quote = await harness.quote(request)
         except UpstreamError as error:
             report.refused[str(error.reason)] += 1
             continue
@@ -96,33 +96,35 @@ async def _run(desk: Desk, chance: random.Random, count: int, report: Report) ->
         path = "-".join(hop.protocol.removeprefix("uniswap-") for hop in quote.route[0].hops)
         executed += 1
         try:
-            build = await desk.provider.build(desk.seal(request, quote))
-            done = desk.execute(request, quote, build)
+            build = await harness.provider.build(harness.seal(request, quote))
+            done = harness.execute(request, quote, build)
         except Reverted as error:
             report.reverted.append(str(error))
             continue
         left = sum(done.left.values())
         report.swaps.append(Difference(pair, request.amount_in, path, done.quoted, done.received, left))
-    desk.rpc("evm_revert", snapshot)
+    harness.rpc("evm_revert", snapshot)
 
 
-def random_request(desk: Desk, chance: random.Random) -> SwapRequest:
+def random_request(harness: SwapHarness, chance: random.Random) -> SwapRequest:
     """Returns a request sized by the depth of a random pool of the input token."""
-    prices = {token.address: token for token in desk.manifest.tokens}
-    prices[NATIVE] = prices[desk.network.wrapped_native]
-    pool = chance.choice([pool for pool in desk.manifest.pools if pool.hooks == NATIVE])
+    prices = {token.address: token for token in harness.manifest.tokens}
+    prices[NATIVE] = prices[harness.network.wrapped_native]
+    pool = chance.choice([pool for pool in harness.manifest.pools if pool.hooks == NATIVE])
     sold, bought = (pool.token0, pool.token1) if chance.random() < 0.5 else (pool.token1, pool.token0)
     if chance.random() < 0.5:
-        bought = chance.choice([token for token in prices if _wrapped(desk, token) != _wrapped(desk, sold)])
-    sold, bought = _either_form(desk, chance, sold), _either_form(desk, chance, bought)
+        bought = chance.choice(
+            [token for token in prices if _wrapped(harness, token) != _wrapped(harness, sold)]
+        )
+    sold, bought = _either_form(harness, chance, sold), _either_form(harness, chance, bought)
     info = prices[sold]
     depth = Fraction(pool.depth_usd, 2) / Fraction(info.price_usd) * 10**info.decimals
     amount = max(int(depth * Fraction(10 ** chance.uniform(-6, -0.5229))), 1)
     sender = chance.choice(ACCOUNTS).address
-    by_address = {token.address: token for token in desk.tokens.values()}
+    by_address = {token.address: token for token in harness.tokens.values()}
     return SwapRequest(
-        desk.network.chain_id,
-        desk.network.chain_id,
+        harness.network.chain_id,
+        harness.network.chain_id,
         by_address[sold],
         by_address[bought],
         amount,
@@ -132,13 +134,13 @@ def random_request(desk: Desk, chance: random.Random) -> SwapRequest:
     )
 
 
-def _wrapped(desk: Desk, token: str) -> str:
-    return desk.network.wrapped_native if token == NATIVE else token
+def _wrapped(harness: SwapHarness, token: str) -> str:
+    return harness.network.wrapped_native if token == NATIVE else token
 
 
-def _either_form(desk: Desk, chance: random.Random, token: str) -> str:
-    if token in (NATIVE, desk.network.wrapped_native):
-        return chance.choice((NATIVE, desk.network.wrapped_native))
+def _either_form(harness: SwapHarness, chance: random.Random, token: str) -> str:
+    if token in (NATIVE, harness.network.wrapped_native):
+        return chance.choice((NATIVE, harness.network.wrapped_native))
     return token
 
 

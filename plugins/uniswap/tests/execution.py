@@ -62,7 +62,7 @@ def command_line(description: str | None, **defaults: int) -> argparse.Namespace
     return parser.parse_args()
 
 
-class Desk:
+class SwapHarness:
     """One devnet chain with the swap provider. Blocks are mined only by ``execute``."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Desk:
         self.permit2 = self.manifest.contracts["Permit2"]
         self.sender = ACCOUNTS[0].address
 
-    async def __aenter__(self) -> Desk:
+    async def __aenter__(self) -> SwapHarness:
         self.session = aiohttp.ClientSession()
         self.chain = Chain(self.network, self._forward)
         runtime = Runtime(Config())

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
-from execution import Desk, gas_cost_wei
+from execution import SwapHarness, gas_cost_wei
 from quoteway import NATIVE, Build, Capability, PoolRequest, Quote, UpstreamError
 from quoteway.evm.abi import function
 from quoteway_devnet.accounts import ACCOUNTS
@@ -46,10 +46,10 @@ class Moved:
         return not any(self.differences.values()) and not any(self.allowances.values()) and not self.left
 
 
-class LiquidityDesk(Desk):
+class LiquidityHarness(SwapHarness):
     """One devnet chain with the swap provider and the pool provider."""
 
-    async def __aenter__(self) -> LiquidityDesk:
+    async def __aenter__(self) -> LiquidityHarness:
         await super().__aenter__()
         self.pools = UniswapPools(self.context)
         return self

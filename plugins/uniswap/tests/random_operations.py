@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from execution import Reverted, command_line, started
-from liquidity import LiquidityDesk
+from liquidity import LiquidityHarness
 from quoteway import NATIVE, InvalidRequest
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
@@ -51,15 +51,15 @@ async def execute_random_operations(
     """Executes ``n`` random liquidity operations by several accounts in all pools without transfer taxes."""
     chance, report = random.Random(seed), Report()
     started_at = time.perf_counter()
-    async with started(devnet) as running, LiquidityDesk(running, slug) as desk:
-        snapshot = desk.rpc("evm_snapshot")
+    async with started(devnet) as running, LiquidityHarness(running, slug) as harness:
+        snapshot = harness.rpc("evm_snapshot")
         while report.count < n:
             if report.count and report.count % OPERATIONS_PER_STATE == 0:
-                snapshot = desk.rewind(snapshot)
-                desk.pools = UniswapPools(desk.context)
+                snapshot = harness.rewind(snapshot)
+                harness.pools = UniswapPools(harness.context)
                 report.held.clear()
-            await operate_at_random(desk, chance, report)
-        desk.rpc("evm_revert", snapshot)
+            await operate_at_random(harness, chance, report)
+        harness.rpc("evm_revert", snapshot)
     report.seconds = time.perf_counter() - started_at
     return report
 
@@ -71,20 +71,20 @@ async def compare_random_positions(n: int, seed: int, devnet: Devnet | None = No
     """
     chance, report = random.Random(seed), Report()
     started_at = time.perf_counter()
-    async with started(devnet) as running, LiquidityDesk(running) as desk:
-        begin = desk.rpc("evm_snapshot")
+    async with started(devnet) as running, LiquidityHarness(running) as harness:
+        begin = harness.rpc("evm_snapshot")
         while report.positions + len(report.wrong) < n:
             for _ in range(40):
-                await operate_at_random(desk, chance, report)
+                await operate_at_random(harness, chance, report)
             before = report.positions
-            here = desk.rpc("evm_snapshot")
+            here = harness.rpc("evm_snapshot")
             for account in ACCOUNTS[1:5]:
-                await desk.fresh()
-                for position in await desk.pools.positions(account.address, None):
-                    await _withdraw(desk, account.address, position, report)
-                    here = desk.rewind(here)
-            begin = desk.rewind(begin)
-            desk.pools = UniswapPools(desk.context)
+                await harness.fresh()
+                for position in await harness.pools.positions(account.address, None):
+                    await _withdraw(harness, account.address, position, report)
+                    here = harness.rewind(here)
+            begin = harness.rewind(begin)
+            harness.pools = UniswapPools(harness.context)
             report.held.clear()
             if report.positions == before:
                 break
@@ -92,16 +92,16 @@ async def compare_random_positions(n: int, seed: int, devnet: Devnet | None = No
     return report
 
 
-async def _withdraw(desk: LiquidityDesk, owner: str, position: Any, report: Report) -> None:
+async def _withdraw(harness: LiquidityHarness, owner: str, position: Any, report: Report) -> None:
     """Withdraws the whole position and compares what it pays with the position's amounts and fees."""
-    pool = next(p for p in desk.manifest.pools if desk.pool_id(p) == position.pool_id)
+    pool = next(p for p in harness.manifest.pools if harness.pool_id(p) == position.pool_id)
     more = {} if position.kind == "fungible" else {"position_id": position.position_id}
     worth = {leg.token.address: leg.amount for leg in position.amounts}
     for leg in position.uncollected_fees:
         worth[leg.token.address] += leg.amount
-    request = desk.of(pool, "remove", pool.token0, None, sender=owner, recipient=owner, **more)
+    request = harness.of(pool, "remove", pool.token0, None, sender=owner, recipient=owner, **more)
     try:
-        quote, moved = await desk.operate(request)
+        quote, moved = await harness.operate(request)
     except (InvalidRequest, Reverted) as error:
         if any(worth.values()):
             report.wrong.append(f"{position}: {error!r}")
@@ -113,24 +113,24 @@ async def _withdraw(desk: LiquidityDesk, owner: str, position: Any, report: Repo
         report.wrong.append(f"{position}: {paid}, {moved}")
 
 
-async def operate_at_random(desk: LiquidityDesk, chance: random.Random, report: Report) -> None:
-    tax = desk.manifest.token("TAX").address if desk.network.slug == "devnet" else ""
-    pool = chance.choice([p for p in desk.manifest.pools if tax not in (p.token0, p.token1)])
+async def operate_at_random(harness: LiquidityHarness, chance: random.Random, report: Report) -> None:
+    tax = harness.manifest.token("TAX").address if harness.network.slug == "devnet" else ""
+    pool = chance.choice([p for p in harness.manifest.pools if tax not in (p.token0, p.token1)])
     sender = chance.choice(ACCOUNTS[1:5]).address
     if report.held and chance.random() < 0.75:
         identity, sender = chance.choice(report.held)
-        pool = next(p for p in desk.manifest.pools if p.id == identity)
+        pool = next(p for p in harness.manifest.pools if p.id == identity)
     kind = pool.protocol[-2:]
     recipient = sender if chance.random() < 0.8 else FRESH_RECIPIENT
     if pool.hooks == NATIVE and chance.random() < 0.5:
-        await desk.trade(chance, pool, 1)
-    await desk.fresh()
-    positions = list(await desk.pools.positions(sender, desk.pool_id(pool)))
+        await harness.trade(chance, pool, 1)
+    await harness.fresh()
+    positions = list(await harness.pools.positions(sender, harness.pool_id(pool)))
     verbs = ["add"] + (["increase", "part", "part", "all", "collect", "collect"] if positions else [])
     if kind == "v2":
         verbs = [verb for verb in verbs if verb != "collect"]
     verb = chance.choice(verbs)
-    wraps = kind != "v4" and desk.network.wrapped_native in (pool.token0, pool.token1)
+    wraps = kind != "v4" and harness.network.wrapped_native in (pool.token0, pool.token1)
     native = wraps and chance.random() < 0.5
     asset = chance.choice((pool.token0, pool.token1))
     more: dict[str, Any] = {
@@ -139,16 +139,16 @@ async def operate_at_random(desk: LiquidityDesk, chance: random.Random, report: 
     }  # fmt: skip
     position = chance.choice(positions) if positions else None
     if verb in ("add", "increase"):
-        amount = _amount(desk, chance, pool, asset)
+        amount = _amount(harness, chance, pool, asset)
         if kind != "v2" and verb == "increase":
             more |= {"position_id": position.position_id, "recipient": recipient}
         elif kind != "v2":
-            more |= await _random_range(desk, chance, pool)
-        request = desk.of(pool, "add", asset, amount, **more)
+            more |= await _random_range(harness, chance, pool)
+        request = harness.of(pool, "add", asset, amount, **more)
     elif verb == "collect":
         if kind != "v2":
             more["position_id"] = position.position_id
-        request = desk.of(pool, "collect", **more)
+        request = harness.of(pool, "collect", **more)
     else:
         if kind != "v2":
             more["position_id"] = position.position_id
@@ -160,10 +160,10 @@ async def operate_at_random(desk: LiquidityDesk, chance: random.Random, report: 
             amount = max(int(principal[asset] * chance.random()), 1)
             if kind == "v2" and chance.random() < 0.3:
                 asset, amount = pool.id, max(int(position.liquidity * chance.random()), 1)
-        request = desk.of(pool, "remove", asset, amount, **more)
+        request = harness.of(pool, "remove", asset, amount, **more)
     label = f"{kind} {verb}{' native' if native or NATIVE in (pool.token0, pool.token1) else ''}"
     try:
-        quote, moved = await desk.operate(request)
+        quote, moved = await harness.operate(request)
     except InvalidRequest as error:
         report.refused[f"{kind} {verb} {error.reason}"] += 1
         return
@@ -184,24 +184,24 @@ async def operate_at_random(desk: LiquidityDesk, chance: random.Random, report: 
         got = {t.address: 0 for t in (leg.token for leg in position.amounts)}
         for leg in quote.outputs:
             address = leg.token.address
-            got[desk.network.wrapped_native if address == NATIVE and wraps else address] = leg.amount
+            got[harness.network.wrapped_native if address == NATIVE and wraps else address] = leg.amount
         if owed != got:
             report.wrong.append(f"{label}: position {owed}, withdrawn {got}")
         report.positions += 1
 
 
-def _amount(desk: LiquidityDesk, chance: random.Random, pool: Any, asset: str) -> int:
-    address = desk.network.wrapped_native if asset == NATIVE else asset
-    info = next(token for token in desk.manifest.tokens if token.address == address)
+def _amount(harness: LiquidityHarness, chance: random.Random, pool: Any, asset: str) -> int:
+    address = harness.network.wrapped_native if asset == NATIVE else asset
+    info = next(token for token in harness.manifest.tokens if token.address == address)
     usd = pool.depth_usd * 10 ** chance.uniform(-7, -1)
     return max(int(usd / float(info.price_usd) * 10**info.decimals), 1)
 
 
-async def _random_range(desk: LiquidityDesk, chance: random.Random, pool: Any) -> dict[str, int]:
+async def _random_range(harness: LiquidityHarness, chance: random.Random, pool: Any) -> dict[str, int]:
     if chance.random() < 0.25:
         return {}
-    row = await desk.pools._find(desk.pool_id(pool))
-    (state,) = await read_ranged(desk.chain, await desk.chain.head(), [row])
+    row = await harness.pools._find(harness.pool_id(pool))
+    (state,) = await read_ranged(harness.chain, await harness.chain.head(), [row])
     spacing = row.ref.tick_spacing
     lower = (state.tick // spacing - chance.randint(0, 40)) * spacing
     upper = (state.tick // spacing + chance.randint(1, 40)) * spacing

@@ -6,7 +6,7 @@ import time
 
 import pytest
 from eth_abi import encode
-from liquidity import LiquidityDesk, pool_of
+from liquidity import LiquidityHarness, pool_of
 from quoteway import NATIVE, Capability, PoolRequest, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
@@ -28,9 +28,9 @@ TOKENS = function(
 
 
 @pytest.fixture
-async def desk(fresh_devnet):
-    async with LiquidityDesk(fresh_devnet) as desk:
-        yield desk
+async def harness(fresh_devnet):
+    async with LiquidityHarness(fresh_devnet) as harness:
+        yield harness
 
 
 def ask(pool, action, asset=NATIVE, amount=None, **more):
@@ -113,8 +113,8 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
     pool = pool_of(fresh_devnet.chains["devnet"], kind, "WETH/USDC", 3000)
     request = ask(pool, "add", pool.token1, 10**18, slippage_bps=100)
     answer = await gateway.spine.quote(Capability.POOL, request)
-    async with LiquidityDesk(fresh_devnet) as desk:
-        await desk.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
+    async with LiquidityHarness(fresh_devnet) as harness:
+        await harness.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
     await gateway.runtime.chains[31337].head(fresh=True)
     action = await gateway.spine.action(answer.sealed)
     changes = {(c.account, c.token): -c.delta for c in action.simulation.asset_changes}
@@ -122,8 +122,8 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
     assert any(taken[leg.token.address] < leg.amount for leg in answer.quote.inputs)
     assert all(leg.amount_min <= taken[leg.token.address] <= leg.amount for leg in answer.quote.inputs)
     assert any(change.after for change in action.simulation.allowance_changes)
-    async with LiquidityDesk(fresh_devnet) as desk:
-        await desk.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
+    async with LiquidityHarness(fresh_devnet) as harness:
+        await harness.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
     await gateway.runtime.chains[31337].head(fresh=True)
     with pytest.raises(UpstreamError) as moved:
         await gateway.spine.action(answer.sealed)
@@ -176,13 +176,13 @@ async def test_a_chain_that_cannot_be_read_does_not_affect_the_others(gateway, f
     assert len(await provider.pools(31337)) > 20  # known rows stay, with the time of their values
 
 
-async def test_an_id_gives_its_pool_and_never_a_fake(desk, fresh_devnet):
-    for pool in desk.manifest.pools:
-        fresh = UniswapPools(desk.context)
-        row = await fresh.pool(desk.pool_id(pool))
+async def test_an_id_gives_its_pool_and_never_a_fake(harness, fresh_devnet):
+    for pool in harness.manifest.pools:
+        fresh = UniswapPools(harness.context)
+        row = await fresh.pool(harness.pool_id(pool))
         assert (row.address, row.kind) == (pool.id, pool.protocol[-2:])
-    chain = desk.manifest
-    pools = desk.pools
+    chain = harness.manifest
+    pools = harness.pools
     await pools.pools(31337)  # now the keys of all candidates are known, existing or not
     unmade = pool_id(PoolKey(NATIVE, chain.token("USDC").address, 10000, 200))
     for other in (
@@ -200,37 +200,37 @@ async def test_an_id_gives_its_pool_and_never_a_fake(desk, fresh_devnet):
     fake = "0x1111111111111111111111111111111111111115"
     for kind in ("v2", "v3"):
         real = pool_of(fresh_devnet.chains["devnet"], kind, "WETH/USDC").id
-        desk.rpc("anvil_setCode", fake, desk.rpc("eth_getCode", real, "latest"))
+        harness.rpc("anvil_setCode", fake, harness.rpc("eth_getCode", real, "latest"))
         for slot in range(16):
-            word = desk.rpc("eth_getStorageAt", real, hex(slot), "latest")
-            desk.rpc("anvil_setStorageAt", fake, f"0x{slot:064x}", word)
+            word = harness.rpc("eth_getStorageAt", real, hex(slot), "latest")
+            harness.rpc("anvil_setStorageAt", fake, f"0x{slot:064x}", word)
         assert await pools.pool(f"31337:{fake}") is None
 
 
-async def test_a_v4_pool_with_an_unusual_fee_is_found_by_its_initialize_event(desk):
-    usdc, dai = (desk.manifest.token(symbol).address for symbol in ("USDC", "DAI"))
+async def test_a_v4_pool_with_an_unusual_fee_is_found_by_its_initialize_event(harness):
+    usdc, dai = (harness.manifest.token(symbol).address for symbol in ("USDC", "DAI"))
     token0, token1 = sorted((usdc, dai), key=str.lower)
     key = (token0, token1, 777, 7, NATIVE)
     types = ["(address,address,uint24,int24,address)", "uint160"]
     initialize = function("initializePool((address,address,uint24,int24,address) key, uint160 price)")
     data = initialize.selector + encode(types, [key, 2**96])
-    manager = desk.manifest.contracts["PositionManager"]
+    manager = harness.manifest.contracts["PositionManager"]
     # The manager ignores failures, so a gas estimate would be too low.
-    made = {"from": desk.sender, "to": manager, "data": "0x" + data.hex(), "gas": hex(500_000)}
-    desk.rpc("eth_sendTransaction", made)
-    desk.rpc("evm_mine")
-    await desk.fresh()
+    made = {"from": harness.sender, "to": manager, "data": "0x" + data.hex(), "gas": hex(500_000)}
+    harness.rpc("eth_sendTransaction", made)
+    harness.rpc("evm_mine")
+    await harness.fresh()
     identity = pool_id(PoolKey(*key))
-    row = await desk.pools.pool(f"31337:{identity}")
+    row = await harness.pools.pool(f"31337:{identity}")
     assert (row.fee_bps, [token.address for token in row.tokens]) == (7.77, [token0, token1])
 
 
-async def test_logs_are_complete_from_a_node_that_allows_few_blocks(desk):
-    manager = desk.manifest.contracts["PoolManager"]
-    head = await desk.chain.head()
-    whole = await Logs(desk.chain).search(manager, [], 0, head.number)
+async def test_logs_are_complete_from_a_node_that_allows_few_blocks(harness):
+    manager = harness.manifest.contracts["PoolManager"]
+    head = await harness.chain.head()
+    whole = await Logs(harness.chain).search(manager, [], 0, head.number)
     assert len(whole.logs) > 20
-    request = desk.chain.request
+    request = harness.chain.request
 
     async def at_most_three_blocks(method, params=(), **more):
         if method == "eth_getLogs":
@@ -239,8 +239,8 @@ async def test_logs_are_complete_from_a_node_that_allows_few_blocks(desk):
                 raise UpstreamError("block range too wide")
         return await request(method, params, **more)
 
-    desk.chain.request = at_most_three_blocks
-    logs = Logs(desk.chain)
+    harness.chain.request = at_most_three_blocks
+    logs = Logs(harness.chain)
     assert (await logs.search(manager, [], 0, head.number)) == whole
     part = await logs.search(manager, [], 0, head.number, max_requests=4)
     assert part.first > 0
@@ -248,42 +248,42 @@ async def test_logs_are_complete_from_a_node_that_allows_few_blocks(desk):
 
 
 @pytest.mark.parametrize("kind", ["v2", "v3", "v4"])
-async def test_positions_show_what_a_withdrawal_pays(desk, fresh_devnet, kind):
+async def test_positions_show_what_a_withdrawal_pays(harness, fresh_devnet, kind):
     """Compares principal and fees after random swaps with an executed withdrawal."""
     chance = random.Random(kind)
     pool = pool_of(fresh_devnet.chains["devnet"], kind, "ETH/USDC" if kind == "v4" else "WETH/USDC", 3000)
     spacing = pool.tick_spacing
     unit = 10**9
-    usdc = desk.manifest.token("USDC").address
+    usdc = harness.manifest.token("USDC").address
     owner = {"sender": USER, "recipient": USER}
     for _ in range(12 if kind != "v2" else 1):
         ticks = {}
         if kind != "v2":
-            quote = await desk.terms(desk.of(pool, "add", usdc, unit, **owner))
+            quote = await harness.terms(harness.of(pool, "add", usdc, unit, **owner))
             middle = quote.details["poolState"]["tick"] // spacing * spacing
             width = chance.choice([1, 2, 5, 40, 400]) * spacing
             ticks = {"tick_lower": middle - width, "tick_upper": middle + width}
         amount = unit * chance.randint(1, 50)
-        _, moved = await desk.operate(desk.of(pool, "add", usdc, amount, **owner, **ticks))
+        _, moved = await harness.operate(harness.of(pool, "add", usdc, amount, **owner, **ticks))
         assert moved.exact
-        await desk.trade(chance, pool, 2)
-    await desk.fresh()
-    found = await desk.pools.positions(USER, desk.pool_id(pool))
+        await harness.trade(chance, pool, 2)
+    await harness.fresh()
+    found = await harness.pools.positions(USER, harness.pool_id(pool))
     assert len(found) == (12 if kind != "v2" else 1)
-    assert len(await desk.pools.positions(USER, None)) == len(found)
+    assert len(await harness.pools.positions(USER, None)) == len(found)
     if kind != "v2":
         assert any(leg.amount for position in found for leg in position.uncollected_fees)
-    snapshot = desk.rpc("evm_snapshot")
+    snapshot = harness.rpc("evm_snapshot")
     for position in found:
         more = {} if kind == "v2" else {"position_id": position.position_id}
-        quote, moved = await desk.operate(desk.of(pool, "remove", usdc, None, **owner, **more))
+        quote, moved = await harness.operate(harness.of(pool, "remove", usdc, None, **owner, **more))
         assert moved.exact
         paid = {leg.token.address: leg.amount for leg in quote.outputs}
         for side, leg in enumerate(position.amounts):
             fees = position.uncollected_fees[side].amount if position.uncollected_fees else 0
             assert paid.get(leg.token.address, 0) == leg.amount + fees
-        snapshot = desk.rewind(snapshot)
-        await desk.fresh()
+        snapshot = harness.rewind(snapshot)
+        await harness.fresh()
 
 
 async def test_volume_and_fees_equal_an_independent_computation(devnet):
@@ -293,17 +293,17 @@ async def test_volume_and_fees_equal_an_independent_computation(devnet):
     assert len(comparison.compared) == 6  # three versions, fee switch on and off
 
 
-async def test_principal_equals_the_balance_of_an_untraded_pool(desk, fresh_devnet):
+async def test_principal_equals_the_balance_of_an_untraded_pool(harness, fresh_devnet):
     """The balance exceeds the principal only by the rounding of each mint."""
-    states = PoolStates(desk.chain)
-    block = await desk.chain.head()
+    states = PoolStates(harness.chain)
+    block = await harness.chain.head()
     for pool in fresh_devnet.chains["devnet"].pools:
         if pool.protocol != "uniswap-v3":
             continue
-        known = await desk.pools._find(desk.pool_id(pool))
+        known = await harness.pools._find(harness.pool_id(pool))
         amounts = principal(await whole_pool(states, block, known.ref))
         for token, amount in zip((pool.token0, pool.token1), amounts, strict=True):
-            (held,) = desk.balances([(pool.id, token)])
+            (held,) = harness.balances([(pool.id, token)])
             assert 0 <= held - amount <= 30
 
 
@@ -311,9 +311,9 @@ async def test_series_have_values_components_and_a_method(gateway, fresh_devnet)
     provider = gateway.registry.get(Capability.POOL, "uniswap")
     pool = pool_of(fresh_devnet.chains["devnet"], "v3", "WETH/USDC", 500)
     identity = f"31337:{pool.id}"
-    async with LiquidityDesk(fresh_devnet) as desk:
+    async with LiquidityHarness(fresh_devnet) as harness:
         for _ in range(5):
-            await desk.swap_in(pool, pool.token0, pool.token1, 10**10)
+            await harness.swap_in(pool, pool.token0, pool.token1, 10**10)
     head = await gateway.runtime.chains[31337].head(fresh=True)
     start, end = head.timestamp - 7 * 86_400, head.timestamp + 1
     found = {

@@ -1,7 +1,7 @@
 """USD prices from pools."""
 
 import pytest
-from liquidity import LiquidityDesk
+from liquidity import LiquidityHarness
 from quoteway import NATIVE, Block
 from quoteway_amm import swap_exact_in
 from quoteway_devnet.accounts import ACCOUNTS
@@ -10,21 +10,21 @@ from quoteway_uniswap.state import PoolStates
 
 
 @pytest.fixture
-async def desk(fresh_devnet):
-    async with LiquidityDesk(fresh_devnet) as desk:
-        yield desk
+async def harness(fresh_devnet):
+    async with LiquidityHarness(fresh_devnet) as harness:
+        yield harness
 
 
-async def test_prices_are_those_of_the_devnet_and_resist_manipulation_in_one_block(desk, fresh_devnet):
+async def test_prices_are_those_of_the_devnet_and_resist_manipulation_in_one_block(harness, fresh_devnet):
     chain = fresh_devnet.chains["devnet"]
-    desk.rpc("anvil_mine", hex(90))
-    await desk.fresh()
-    rows = desk.pools._deployments[31337]
+    harness.rpc("anvil_mine", hex(90))
+    await harness.fresh()
+    rows = harness.pools._deployments[31337]
     tokens = [token.address for token in chain.tokens]
 
     async def read():
-        await desk.fresh()
-        return await ChainPrices(desk.context, desk.chain, rows).at(tokens, await desk.chain.head())
+        await harness.fresh()
+        return await ChainPrices(harness.context, harness.chain, rows).at(tokens, await harness.chain.head())
 
     before = await read()
     for token in chain.tokens:
@@ -34,17 +34,17 @@ async def test_prices_are_those_of_the_devnet_and_resist_manipulation_in_one_blo
         p for p in chain.pools if p.pair in ("LDO/WETH", "WETH/USDC", "ETH/USDC") and p.hooks == NATIVE
     ]
     for pool in manipulated:
-        known = await desk.pools._find(desk.pool_id(pool))
-        (state,) = await PoolStates(desk.chain).load(await desk.chain.head(), [known.ref])
+        known = await harness.pools._find(harness.pool_id(pool))
+        (state,) = await PoolStates(harness.chain).load(await harness.chain.head(), [known.ref])
         reserve = getattr(state, "reserve0", None)
         amount = (
             reserve
             if reserve
             else swap_exact_in(state, True, 2**127, state.sqrt_price_x96 * 3 // 4).amount_in
         )
-        await desk.swap_in(pool, pool.token0, pool.token1, amount)
-    spot = await ChainPrices(desk.context, desk.chain, rows).spot(
-        chain.token("LDO").address, await desk.chain.head()
+        await harness.swap_in(pool, pool.token0, pool.token1, amount)
+    spot = await ChainPrices(harness.context, harness.chain, rows).spot(
+        chain.token("LDO").address, await harness.chain.head()
     )
     after = await read()
     for token in chain.tokens:
@@ -67,6 +67,6 @@ def test_a_price_needs_several_blocks():
     assert alone.confidence < 0.6 < price_over_time(true, [true] * 5, block).confidence
 
 
-async def test_a_token_without_pools_has_no_price(desk):
-    prices = ChainPrices(desk.context, desk.chain, desk.pools._deployments[31337])
-    assert await prices.at([ACCOUNTS[5].address], await desk.chain.head()) == {}
+async def test_a_token_without_pools_has_no_price(harness):
+    prices = ChainPrices(harness.context, harness.chain, harness.pools._deployments[31337])
+    assert await prices.at([ACCOUNTS[5].address], await harness.chain.head()) == {}
