@@ -78,9 +78,10 @@ class Ladder:
             return 0, 0
         ins = self._ins
         at = bisect_left(ins, amount_in)
-        if at == len(ins) and not self._grow_to(ins, amount_in):
-            return None
-        at = bisect_left(ins, amount_in, at)
+        if at == len(ins):
+            if not self._grow_to(ins, amount_in):
+                return None
+            at = bisect_left(ins, amount_in, at)
         if ins[at] == amount_in:
             return self._outs[at], self._crossed[at] + self._stop_initialised[at]
         spent, given = (ins[at - 1], self._outs[at - 1]) if at else (0, 0)
@@ -95,9 +96,10 @@ class Ladder:
             return None
         outs = self._outs
         at = bisect_left(outs, amount_out)
-        if at == len(outs) and not self._grow_to(outs, amount_out):
-            return None
-        at = bisect_left(outs, amount_out, at)
+        if at == len(outs):
+            if not self._grow_to(outs, amount_out):
+                return None
+            at = bisect_left(outs, amount_out, at)
         if outs[at] == amount_out:
             total_in, crossed = self._ins[at], self._crossed[at] + self._stop_initialised[at]
         else:
