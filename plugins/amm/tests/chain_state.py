@@ -1,4 +1,4 @@
-"""A devnet chain as the tests read it: calls in batches, and pool snapshots with the whole bitmap."""
+"""Reads a devnet chain: calls in batches, and pools with all their ticks."""
 
 import http.client
 import json
@@ -8,6 +8,8 @@ from eth_utils import keccak
 from quoteway_amm import MAX_TICK, MIN_TICK, ConcentratedPool, V2Pool, word_of_tick
 
 GAS = hex(10**9)
+MAX_UINT256, MAX_UINT160, MAX_UINT48 = 2**256 - 1, 2**160 - 1, 2**48 - 1
+MINT_V3 = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
 
 
 def calldata(signature, *values):
@@ -15,7 +17,7 @@ def calldata(signature, *values):
 
 
 def split(types):
-    """Top-level types of a parenthesised list."""
+    """Returns the top-level types of a parenthesised list."""
     parts, depth, start = [], 0, 1
     for at, letter in enumerate(types):
         depth += (letter == "(") - (letter == ")")
@@ -26,7 +28,7 @@ def split(types):
 
 
 class ChainState:
-    """Blocking access to one chain; `sender` is one of its unlocked, funded accounts."""
+    """Blocking access to one chain; `sender` is an unlocked, funded account."""
 
     def __init__(self, port, manifest, sender):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
@@ -35,7 +37,7 @@ class ChainState:
         self.ticks = {}
 
     def batch(self, requests):
-        """Results in order; None for a request that the node answered with an error."""
+        """Returns results in order; None for a request that failed."""
         body = [
             {"jsonrpc": "2.0", "id": at, "method": method, "params": params}
             for at, (method, params) in enumerate(requests)
@@ -45,7 +47,7 @@ class ChainState:
         return [answers[at].get("result") for at in range(len(requests))]
 
     def calls(self, calls, outputs):
-        """Decoded results of (target, calldata) pairs; None for a call that reverted."""
+        """Returns decoded results of (target, calldata) pairs; None for a call that reverted."""
         requests = [
             ("eth_call", [{"from": self.sender, "to": to, "data": "0x" + data.hex(), "gas": GAS}, "latest"])
             for to, data in calls
@@ -61,7 +63,7 @@ class ChainState:
         return found
 
     def multicall(self, calls, output):
-        """One decoded value per (target, calldata) pair, none of which may revert."""
+        """Returns one decoded value per (target, calldata) pair; no call may revert."""
         values = []
         for start in range(0, len(calls), 1000):
             chunk = [(to, False, data) for to, data in calls[start : start + 1000]]
@@ -75,7 +77,7 @@ class ChainState:
         return values
 
     def send(self, to, data, value=0, sender=None):
-        """The receipt of a transaction that must succeed, mined at once."""
+        """Sends a transaction and returns its receipt; asserts success."""
         transaction = {
             "from": sender or self.sender, "to": to, "data": "0x" + data.hex(), "value": hex(value),
             "gas": hex(25_000_000),
@@ -92,7 +94,7 @@ class ChainState:
         self.batch([("anvil_impersonateAccount", [account]), ("anvil_setBalance", [account, hex(10**20)])])
 
     def snapshot(self, pool):
-        """The pool as it stands in the latest block. Ticks change by positions alone and are read once."""
+        """Returns the pool at the latest block. Ticks are read once: only positions change them."""
         if pool.protocol == "uniswap-v2":
             reserve0, reserve1, _ = self.call(
                 pool.id, "getReserves()", returns=["uint112", "uint112", "uint32"]

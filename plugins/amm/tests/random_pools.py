@@ -6,13 +6,13 @@ from quoteway_amm import MAX_TICK, MIN_TICK, ConcentratedPool, V2Pool, sqrt_rati
 SPACINGS = {100: 1, 500: 10, 3000: 60, 10000: 200}
 
 
-def full_band(spacing):
+def all_words(spacing):
     return word_of_tick(MIN_TICK, spacing), word_of_tick(MAX_TICK, spacing)
 
 
 @st.composite
 def concentrated_pools(draw, token0="0xa", token1="0xb", pool_id="0xpool", reach=3000):
-    """Positions of random width around a random price, some of them not covering it; full band known."""
+    """Returns pools with random positions around a random price, some out of range; all ticks known."""
     fee = draw(st.sampled_from(sorted(SPACINGS)))
     spacing = SPACINGS[fee]
     kind = draw(st.sampled_from(["v3", "v4"]))
@@ -28,8 +28,8 @@ def concentrated_pools(draw, token0="0xa", token1="0xb", pool_id="0xpool", reach
         net[upper] = net.get(upper, 0) - amount
         if lower <= tick < upper:
             liquidity += amount
-    # Where two positions cancel out the tick stays initialised with a net of zero, as on chain.
-    word_lo, word_hi = full_band(spacing)
+    # Where two positions cancel out, the tick stays initialised with a liquidityNet of 0, as on chain.
+    word_lo, word_hi = all_words(spacing)
     protocol = st.integers(0, 1000) if kind == "v4" else st.just(0)
     return ConcentratedPool(
         kind, pool_id, token0, token1, fee, spacing, price, tick, liquidity, tuple(sorted(net.items())),

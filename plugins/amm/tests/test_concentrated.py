@@ -1,4 +1,4 @@
-"""Properties of concentrated pools. The truth of single swaps is in test_onchain.py."""
+"""Properties of concentrated pools. test_onchain.py compares swaps with the contracts."""
 
 from dataclasses import replace
 
@@ -15,13 +15,13 @@ from quoteway_amm import (
     swap_exact_out,
     word_of_tick,
 )
-from random_pools import amounts, concentrated_pools, full_band
+from random_pools import all_words, amounts, concentrated_pools
 
 directions = st.booleans()
 
 
 def outcome(call):
-    """The result, or the edge where a band ended."""
+    """Returns the result, or the direction in which the known words ended."""
     try:
         return call()
     except BandExceeded as error:
@@ -39,21 +39,21 @@ def loop_exact_out(pool, zero_for_one, amount):
 
 
 def narrowed(pool, below, above):
-    """The same pool with only so many words known on either side of its price."""
+    """Returns the pool with only `below` and `above` words known on each side of its price."""
     here = word_of_tick(pool.tick, pool.tick_spacing)
     lo, hi = here - below, here + above
     ticks = tuple(t for t in pool.ticks if lo <= word_of_tick(t[0], pool.tick_spacing) <= hi)
     return replace(pool, ticks=ticks, word_lo=lo, word_hi=hi)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(concentrated_pools(), directions, amounts)
-def test_ladder_equals_loop(pool, zero_for_one, amount):
+def test_ladder_equals_swap_loop(pool, zero_for_one, amount):
     assert pool.exact_in(zero_for_one, amount) == loop_exact_in(pool, zero_for_one, amount)
     assert pool.exact_out(zero_for_one, amount) == loop_exact_out(pool, zero_for_one, amount)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     concentrated_pools(),
     directions,
@@ -61,8 +61,8 @@ def test_ladder_equals_loop(pool, zero_for_one, amount):
     st.integers(0, 2),
     st.integers(0, 2),
 )
-def test_ladder_equals_loop_at_the_edge_of_the_band(pool, zero_for_one, asked, below, above):
-    # One snapshot answers many amounts in any order: what it has grown must not change what it says.
+def test_ladder_equals_swap_loop_at_the_edge_of_the_known_words(pool, zero_for_one, asked, below, above):
+    # Steps that earlier quotes added must not change later quotes.
     pool = narrowed(pool, below, above)
     for amount in asked:
         by_loop = outcome(lambda: loop_exact_in(pool, zero_for_one, amount))  # noqa: B023
@@ -71,14 +71,14 @@ def test_ladder_equals_loop_at_the_edge_of_the_band(pool, zero_for_one, asked, b
         assert outcome(lambda: pool.exact_out(zero_for_one, amount)) == by_loop  # noqa: B023
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts, st.integers(0, 1), st.integers(0, 1))
-def test_a_narrow_band_gives_the_full_answer_or_none(pool, zero_for_one, amount, below, above):
+def test_few_known_words_give_the_full_result_or_an_error(pool, zero_for_one, amount, below, above):
     known = outcome(lambda: narrowed(pool, below, above).exact_in(zero_for_one, amount))
     assert known == ("band", zero_for_one) or known == pool.exact_in(zero_for_one, amount)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts, amounts)
 def test_more_in_never_gives_less(pool, zero_for_one, amount, more):
     small, large = pool.exact_in(zero_for_one, amount), pool.exact_in(zero_for_one, amount + more)
@@ -92,10 +92,10 @@ def test_more_in_never_gives_less(pool, zero_for_one, amount, more):
         assert small[0] <= large[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts)
 def test_the_cost_of_an_output_buys_that_output(pool, zero_for_one, amount):
-    # It may cost more than the input: an output rounded down to a step's whole costs the way to its stop.
+    # The cost may exceed the input: rounding may require the whole step.
     given_out = pool.exact_in(zero_for_one, amount)
     if given_out is None or given_out[0] == 0:
         return
@@ -106,7 +106,7 @@ def test_the_cost_of_an_output_buys_that_output(pool, zero_for_one, amount):
     assert again[0] >= given_out[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(concentrated_pools(), directions, amounts, st.integers(1, 4000))
 def test_a_price_limit_stops_the_swap_there(pool, zero_for_one, amount, distance):
     limit = sqrt_ratio_at_tick(pool.tick + (-distance if zero_for_one else distance + 1))
@@ -117,14 +117,14 @@ def test_a_price_limit_stops_the_swap_there(pool, zero_for_one, amount, distance
     else:
         assert result.sqrt_price_x96 == limit
     if result.amount_in:
-        # What was taken was rounded up, so on its own it may reach a little further.
+        # The input was rounded up, so alone it may buy a little more.
         exact = swap_exact_in(pool, zero_for_one, result.amount_in)
         assert exact.complete
         assert exact.amount_out >= result.amount_out
 
 
 def one_position(lower, upper, **changes):
-    word_lo, word_hi = full_band(60)
+    word_lo, word_hi = all_words(60)
     values = {
         "kind": "v3", "id": "0xpool", "token0": "0xa", "token1": "0xb", "fee_pips": 3000, "tick_spacing": 60,
         "sqrt_price_x96": 2**96, "tick": 0, "liquidity": 10**18,
@@ -155,13 +155,13 @@ def test_protocol_fee_moves_v4_amounts_and_not_v3():
     assert one_position(-600, 600, **fees).exact_in(False, 10**12)[0] == plain[0]
 
 
-def test_a_fee_of_everything():
+def test_a_fee_of_100_percent():
     pool = one_position(-600, 600, kind="v4", fee_pips=1_000_000)
     assert pool.exact_in(True, 1000) == (0, 0) == loop_exact_in(pool, True, 1000)
     assert pool.exact_out(True, 1000) is None
 
 
-def test_band_exceeded_names_the_next_tick_and_what_the_band_gave():
+def test_band_exceeded_names_the_next_tick_and_the_amounts_up_to_it():
     pool = one_position(-887220, 887220)
     narrow = replace(pool, ticks=(), word_lo=-1, word_hi=0)
     edge_tick = -256 * 60
@@ -190,7 +190,7 @@ def test_band_exceeded_names_the_next_tick_and_what_the_band_gave():
         {"word_lo": 0},
     ],
 )
-def test_a_snapshot_that_cannot_be_is_refused(changes):
+def test_an_impossible_state_raises_an_error(changes):
     with pytest.raises(ValueError, match="0xpool"):
         one_position(-600, 600, **changes)
 
@@ -198,6 +198,6 @@ def test_a_snapshot_that_cannot_be_is_refused(changes):
 @pytest.mark.parametrize(
     ("zero_for_one", "limit"), [(True, 2**96), (True, MIN_SQRT_RATIO), (False, MAX_SQRT_RATIO)]
 )
-def test_price_limits_that_the_contracts_refuse(zero_for_one, limit):
+def test_price_limits_that_revert_raise_an_error(zero_for_one, limit):
     with pytest.raises(ValueError, match="price limit"):
         swap_exact_in(one_position(-600, 600), zero_for_one, 1, limit)

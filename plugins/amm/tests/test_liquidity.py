@@ -1,9 +1,9 @@
-"""Liquidity mathematics: what must hold for any position, and the same answers as the v3 contracts."""
+"""Properties of the liquidity maths, and the same results as the v3 contracts."""
 
 import random
 
-import pytest
-from chain_state import ChainState, calldata
+from chain_state import MAX_UINT48, calldata
+from chain_state import MINT_V3 as MINT
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from quoteway_amm import (
@@ -31,18 +31,13 @@ from quoteway_amm import (
 )
 from quoteway_amm.liquidity import prices_after_slippage
 
-accounts = pytest.importorskip("quoteway_devnet.accounts")
-chains = pytest.importorskip("quoteway_devnet.chains")
-
-MAX_UINT48 = 2**48 - 1
 SLOT0 = ["uint160", "int24", "uint16", "uint16", "uint16", "uint8", "bool"]
-MINT = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
 amounts = st.integers(0, 26).flatmap(lambda digits: st.integers(1, 10**digits))
 
 
 @st.composite
 def ranges(draw, reach=300_000):
-    """(price, lower price, upper price): inside, at the edges and outside."""
+    """Returns (price, lower price, upper price): inside, at the edges and outside."""
     lower = draw(st.integers(-reach, reach - 1))
     upper = lower + draw(st.integers(1, 100_000))
     tick = draw(st.integers(lower - 1000, upper + 1000))
@@ -65,7 +60,7 @@ def test_a_mint_takes_at_most_what_is_offered_and_burning_pays_at_most_what_was_
 
 
 @given(ranges(), amounts, st.booleans())
-def test_an_offer_is_at_most_the_amount_given_and_settles_where_it_can(where, amount, of_token0):
+def test_an_offer_is_at_most_the_amount_given_and_taken_whole_where_possible(where, amount, of_token0):
     try:
         offer = settled_amounts(*where, amount, of_token0)
     except ValueError:
@@ -74,19 +69,19 @@ def test_an_offer_is_at_most_the_amount_given_and_settles_where_it_can(where, am
     assert offer[not of_token0] <= amount
     _, taken0, taken1 = amounts_used(*where, *offer)
     assert (taken0, taken1) <= offer
-    # What does not settle misses by dust: the rounded product of two prices.
+    # The rest that the mint leaves is bounded by the rounded product of the prices.
     for offered, taken in zip(offer, (taken0, taken1), strict=True):
         assert (offered - taken) * 2**32 <= offered * 2**32 // (where[1] * where[2] // 2**96 + 1) + 2**66
 
 
 @given(ranges(), amounts, amounts, st.integers(0, 5000), st.integers(0, 100))
-def test_within_the_slippage_the_least_is_taken_and_paid(where, amount0, amount1, slippage_bps, at):
+def test_amounts_within_the_slippage_are_at_least_the_minimums(where, amount0, amount1, slippage_bps, at):
     price, lower, upper = where
     low, high = prices_after_slippage(price, slippage_bps)
     moved = low + (high - low) * at // 100
     least0, least1 = least_amounts_used(price, lower, upper, amount0, amount1, slippage_bps)
     _, taken0, taken1 = amounts_used(moved, lower, upper, amount0, amount1)
-    # Rounding of a liquidity that is off by one may cost some units of a coarse token.
+    # A liquidity that is off by one may cost some units of a token with cheap base units.
     slack0, slack1 = (side + 2 for side in amounts_to_mint(moved, lower, upper, 2))
     assert taken0 >= least0 - slack0
     assert taken1 >= least1 - slack1
@@ -98,7 +93,7 @@ def test_within_the_slippage_the_least_is_taken_and_paid(where, amount0, amount1
 
 
 @given(ranges(), st.integers(1, 2**100), st.booleans(), st.integers(0, 10_000))
-def test_the_least_liquidity_pays_what_is_asked_and_one_less_does_not(where, available, of_token0, part):
+def test_the_least_liquidity_pays_the_amount_and_one_less_does_not(where, available, of_token0, part):
     principal = amounts_for_liquidity(*where, available)[not of_token0]
     amount = principal * part // 10_000
     assume(amount)
@@ -135,7 +130,7 @@ def test_the_v2_router_takes_in_proportion(amount0, amount1, reserve0, reserve1,
 
 
 @given(amounts, amounts, amounts, amounts, st.integers(10**3, 10**24))
-def test_v2_shares_never_pay_more_than_they_cost(amount0, amount1, reserve0, reserve1, supply):
+def test_v2_shares_pay_at_most_what_they_cost(amount0, amount1, reserve0, reserve1, supply):
     shares = v2_shares_minted(amount0, amount1, reserve0, reserve1, supply)
     paid = v2_amounts_burned(shares, reserve0 + amount0, reserve1 + amount1, supply + shares)
     assert paid[0] <= amount0
@@ -144,43 +139,37 @@ def test_v2_shares_never_pay_more_than_they_cost(amount0, amount1, reserve0, res
     assert v2_protocol_shares(reserve0, reserve1, supply, 0) == 0
 
 
-def test_the_protocol_gets_a_sixth_of_the_growth():
+def test_the_v2_protocol_fee_is_a_sixth_of_the_growth():
     # From 1,000,000 to 1,060,000 of root k: the new shares are worth 10,000 of it.
     supply = 10**18
     minted = v2_protocol_shares(1_060_000, 1_060_000, supply, 10**12)
     assert minted * 1_060_000 // (supply + minted) in (9_999, 10_000)
 
 
-def test_least_finds_the_first():
+def test_least_returns_the_first_argument():
     assert least(lambda n: n * n, 17, 100) == 5
     assert least(lambda n: n * n, 0, 100) == 0
     assert least(lambda n: n * n, 10_001, 100) is None
 
 
-def test_the_v3_position_manager_mints_the_same():
-    """``mint`` called, not sent, over random ranges of every v3 pool."""
-    with chains.Devnet.running() as devnet:
-        manifest = devnet.chains["devnet"]
-        chain = ChainState(devnet.ports["devnet"], manifest, accounts.ACCOUNTS[0].address)
-        manager = chain.contracts["NonfungiblePositionManager"]
-        for token in manifest.tokens:
-            chain.send(token.address, calldata("approve(address,uint256)", manager, 2**256 - 1))
-        chance, asked, calls = random.Random(1), [], []
-        for pool in manifest.pools:
-            if pool.protocol != "uniswap-v3":
-                continue
-            price, tick = chain.call(pool.id, "slot0()", returns=SLOT0)[:2]
-            for _ in range(12):
-                spacing = pool.tick_spacing
-                lower = (tick // spacing - chance.randint(-20, 200)) * spacing
-                upper = lower + chance.randint(1, 300) * spacing
-                offer = [int(10 ** chance.uniform(0, 10)) for _ in range(2)]
-                bounds = sqrt_ratio_at_tick(lower), sqrt_ratio_at_tick(upper)
-                asked.append(amounts_used(price, *bounds, *offer))
-                position = (pool.token0, pool.token1, pool.fee, lower, upper, *offer, 0, 0, chain.sender)
-                calls.append((manager, calldata(MINT, (*position, MAX_UINT48))))
-        answers = chain.calls(calls, ["uint256", "uint128", "uint256", "uint256"])
-        told = [answer for answer in answers if answer is not None]
-        assert len(told) > 200
-        for expected, answer in zip(asked, answers, strict=True):
-            assert answer is None if expected[0] == 0 else answer[1:] == expected
+def test_the_v3_position_manager_mints_the_same(devnet, chain):
+    """Compares eth_calls of ``mint`` over random ranges of every v3 pool."""
+    manager = chain.contracts["NonfungiblePositionManager"]
+    chance, expected, calls = random.Random(1), [], []
+    for pool in devnet.chains["devnet"].pools:
+        if pool.protocol != "uniswap-v3":
+            continue
+        price, tick = chain.call(pool.id, "slot0()", returns=SLOT0)[:2]
+        for _ in range(12):
+            spacing = pool.tick_spacing
+            lower = (tick // spacing - chance.randint(-20, 200)) * spacing
+            upper = lower + chance.randint(1, 300) * spacing
+            offer = [int(10 ** chance.uniform(0, 10)) for _ in range(2)]
+            bounds = sqrt_ratio_at_tick(lower), sqrt_ratio_at_tick(upper)
+            expected.append(amounts_used(price, *bounds, *offer))
+            position = (pool.token0, pool.token1, pool.fee, lower, upper, *offer, 0, 0, chain.sender)
+            calls.append((manager, calldata(MINT, (*position, MAX_UINT48))))
+    answers = chain.calls(calls, ["uint256", "uint128", "uint256", "uint256"])
+    assert sum(answer is not None for answer in answers) > 200
+    for amounts, answer in zip(expected, answers, strict=True):
+        assert answer is None if amounts[0] == 0 else answer[1:] == amounts

@@ -1,6 +1,6 @@
-"""Every quote against the contracts themselves: routers and quoters, and swaps that are executed.
+"""Quotes and executed swaps compared with routers, quoters and pools on a devnet.
 
-Amounts run from one base unit to far beyond a pool's depth; states come from random positions, trades and
+Amounts range from one base unit to far above a pool's depth, in states made by random positions, trades and
 protocol fees. AMM_ONCHAIN_QUOTES sets the quotes per pool and round.
 """
 
@@ -8,7 +8,7 @@ import os
 import random
 
 import pytest
-from chain_state import ChainState, calldata
+from chain_state import MAX_UINT48, MAX_UINT256, MINT_V3, calldata
 from eth_abi import decode, encode
 from quoteway_amm import (
     MAX_TICK,
@@ -25,40 +25,10 @@ from quoteway_amm import (
     tick_at_sqrt_ratio,
 )
 
-accounts = pytest.importorskip("quoteway_devnet.accounts")
-chains = pytest.importorskip("quoteway_devnet.chains")
-
 QUOTES = int(os.environ.get("AMM_ONCHAIN_QUOTES", "8"))
 ROUNDS = 3
-MAX_UINT256, MAX_UINT160, MAX_UINT48 = 2**256 - 1, 2**160 - 1, 2**48 - 1
 NO_HOOKS = "0x" + "00" * 20
 POOL_KEY = "(address,address,uint24,int24,address)"
-
-
-@pytest.fixture(scope="module")
-def devnet():
-    with chains.Devnet.running() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def chain(devnet):
-    manifest = devnet.chains["devnet"]
-    state = ChainState(devnet.ports["devnet"], manifest, accounts.ACCOUNTS[0].address)
-    contracts = manifest.contracts
-    for token in manifest.tokens:
-        for spender in ("SwapRouter02", "NonfungiblePositionManager", "Permit2", "UniswapV2Router02"):
-            state.send(token.address, calldata("approve(address,uint256)", contracts[spender], MAX_UINT256))
-        for spender in ("UniversalRouter", "PositionManager"):
-            grant = calldata(
-                "approve(address,address,uint160,uint48)",
-                token.address,
-                contracts[spender],
-                MAX_UINT160,
-                MAX_UINT48,
-            )
-            state.send(contracts["Permit2"], grant)
-    return state
 
 
 def pools_of(devnet, protocol):
@@ -71,7 +41,7 @@ def pools_of(devnet, protocol):
 
 
 def random_amount(rng, most):
-    """Of any magnitude, of those that move prices, and now and then far beyond what a pool holds."""
+    """Returns an amount of any size, one that moves prices, or rarely one far above `most`."""
     span = rng.choices([(-len(str(most)), 0), (-4, 0), (0, 9)], [10, 10, 1])[0]
     return min(2**127 - 1, max(1, int(most * 10 ** rng.uniform(*span))))
 
@@ -87,7 +57,7 @@ def key_of(pool):
 
 
 def add_random_positions(chain, rng, pools):
-    """Narrow, far, touching and overlapping positions: crossings, gaps, ticks at word edges."""
+    """Mints narrow, far, adjacent and overlapping positions: crossings, gaps, ticks at word edges."""
     for pool in pools:
         spacing = pool.tick_spacing
         snapshot = chain.snapshot(pool)
@@ -104,13 +74,12 @@ def add_random_positions(chain, rng, pools):
 
 
 def mint_v3(chain, pool, lower, upper, share_of_depth_permille):
-    signature = "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))"
     desired = [
         balance(chain, token, pool.id) * share_of_depth_permille // 1000 + 1
         for token in (pool.token0, pool.token1)
     ]
     position = (pool.token0, pool.token1, pool.fee, lower, upper, *desired, 0, 0, chain.sender, MAX_UINT48)
-    chain.send(chain.contracts["NonfungiblePositionManager"], calldata(signature, position))
+    chain.send(chain.contracts["NonfungiblePositionManager"], calldata(MINT_V3, position))
 
 
 def mint_v4(chain, pool, lower, upper, liquidity):
@@ -129,7 +98,7 @@ def mint_v4(chain, pool, lower, upper, liquidity):
 
 
 def swap_on_chain(chain, pool, zero_for_one, amount_in, limit):
-    """Execute an exact input; what the pool's own Swap event says: (in, out, sqrt price, liquidity, tick)."""
+    """Executes an exact input. Returns (in, out, sqrt price, liquidity, tick) of the pool's Swap event."""
     token_in, token_out = (pool.token0, pool.token1) if zero_for_one else (pool.token1, pool.token0)
     if pool.protocol == "uniswap-v3":
         signature = "exactInputSingle((address,address,uint24,address,uint256,uint256,uint160))"
@@ -155,14 +124,14 @@ def swap_on_chain(chain, pool, zero_for_one, amount_in, limit):
     (log,) = [log for log in receipt["logs"] if log["address"] == emitter.lower() and len(log["topics"]) == 3]
     amount0, amount1, price, liquidity, tick = decode(types, bytes.fromhex(log["data"][2:]))[:5]
     if pool.protocol == "uniswap-v4":
-        # The PoolManager counts from the caller's side, a v3 pool from its own.
+        # The PoolManager gives the caller's balance changes, a v3 pool its own.
         amount0, amount1 = -amount0, -amount1
     moved = (amount0, -amount1) if zero_for_one else (amount1, -amount0)
     return *moved, price, liquidity, tick
 
 
 def trade_at_random(chain, rng, pools, trades):
-    """Execute random swaps; each does what the snapshot before it says, the state afterwards included."""
+    """Executes random swaps and compares amounts and new state with `swap_exact_in`."""
     partial = crossed = 0
     for _ in range(trades):
         pool = rng.choice(pools)
@@ -212,21 +181,21 @@ def compare_quotes_v3(chain, rng, pools, quotes):
     ):
         if buys:
             result = swap_exact_out(pool, zero_for_one, amount)
-            told = pool.exact_out(zero_for_one, amount)
+            quoted = pool.exact_out(zero_for_one, amount)
             amount_answered = result.amount_in
         else:
             result = swap_exact_in(pool, zero_for_one, amount)
-            told = pool.exact_in(zero_for_one, amount)
+            quoted = pool.exact_in(zero_for_one, amount)
             amount_answered = result.amount_out
         context = pool.id, zero_for_one, buys, amount
         if not result.complete:
-            assert told is None, context
-            # The quoter refuses a partial exact output, and passes over a partial input in silence.
+            assert quoted is None, context
+            # The quoter reverts for a partial exact output, but not for a partial exact input.
             if buys:
                 assert answer is None, context
                 continue
         else:
-            assert told == (amount_answered, result.ticks_crossed), context
+            assert quoted == (amount_answered, result.ticks_crossed), context
         assert answer is not None, context
         assert (amount_answered, result.sqrt_price_x96) == answer[:2], context
     return len(asked)
@@ -248,15 +217,15 @@ def compare_quotes_v4(chain, rng, pools, quotes):
     for (pool, zero_for_one, buys, amount), answer in zip(
         asked, chain.calls(calls, ["uint256", "uint256"]), strict=True
     ):
-        told = (pool.exact_out if buys else pool.exact_in)(zero_for_one, amount)
+        quoted = (pool.exact_out if buys else pool.exact_in)(zero_for_one, amount)
         result = (swap_exact_out if buys else swap_exact_in)(pool, zero_for_one, amount)
         context = pool.id, zero_for_one, buys, amount
         assert result.complete == (answer is not None), context
         if answer is None:
-            assert told is None, context
+            assert quoted is None, context
             continue
         amount_answered = result.amount_in if buys else result.amount_out
-        assert (amount_answered, amount_answered) == (answer[0], told[0]), context
+        assert (amount_answered, amount_answered) == (answer[0], quoted[0]), context
     return len(asked)
 
 
@@ -278,16 +247,16 @@ def test_v2_router_quotes(devnet, chain):
         for (pool, zero_for_one, buys, amount), answer in zip(
             asked, chain.calls(calls, ["uint256[]"]), strict=True
         ):
-            told = (pool.exact_out if buys else pool.exact_in)(zero_for_one, amount)
+            quoted = (pool.exact_out if buys else pool.exact_in)(zero_for_one, amount)
             if answer is None:
                 assert buys
-                assert told is None
-            elif told is None:
-                # The library prices it, the pair would refuse it: reserves are uint112.
+                assert quoted is None
+            elif quoted is None:
+                # The library gives a price, but the pair would revert: reserves are uint112.
                 reserve_in = pool.reserve0 if zero_for_one else pool.reserve1
                 assert reserve_in + answer[0][0] >= 2**112
             else:
-                assert told == (answer[0][0 if buys else 1], 0)
+                assert quoted == (answer[0][0 if buys else 1], 0)
         for pool in pools:
             path = [pool.token0, pool.token1]
             rng.shuffle(path)
@@ -323,7 +292,7 @@ def test_concentrated_quotes_and_swaps(devnet, chain, protocol, compare):
 
 
 def set_protocol_fees(chain, rng, pools):
-    """Switch protocol fees on, a different one per direction, on all pools of a protocol."""
+    """Switches on protocol fees that differ by direction, in all pools of a protocol."""
     if pools[0].protocol == "uniswap-v3":
         (owner,) = chain.call(chain.contracts["UniswapV3Factory"], "owner()", returns=["address"])
         chain.impersonate(owner)
@@ -343,7 +312,7 @@ def set_protocol_fees(chain, rng, pools):
 
 
 def test_routes_of_three_hops(devnet, chain):
-    """Best paths over the v3 pools against the quoter's own multi-hop calls."""
+    """Compares best paths over v3 pools with the quoter's multi-hop calls."""
     rng = random.Random(3)
     pools = pools_of(devnet, "uniswap-v3")
     graph = Graph([chain.snapshot(pool) for pool in pools], chain.contracts["WETH9"])
@@ -378,5 +347,5 @@ def test_tick_at_the_price_of_every_pool(devnet, chain):
         for pool in pools_of(devnet, protocol):
             snapshot = chain.snapshot(pool)
             tick = tick_at_sqrt_ratio(snapshot.sqrt_price_x96)
-            # After a swap down to an initialised tick the pool counts itself below it already.
+            # After a swap down to an initialised tick, the pool's tick is already the one below.
             assert snapshot.tick in (tick, tick - 1)

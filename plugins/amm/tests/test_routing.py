@@ -1,4 +1,4 @@
-"""The search against trying every path, and what it says when there is none."""
+"""The search against trying every path, and the reasons when there is no path."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -48,7 +48,7 @@ def node(token):
 
 
 def walks(pools, here, end, hops):
-    """Every sequence of (pool, direction) over distinct tokens."""
+    """Yields every sequence of (pool, direction) over distinct tokens."""
 
     def extend(token, seen, trail):
         if trail and node(token) == node(end):
@@ -81,30 +81,20 @@ def gas_of(trail, crossed, token_in, token_out):
     return units
 
 
-def every_net_exact_in(pools, token_in, token_out, amount_in, gas_price, hops):
+def net_amounts(pools, token_in, token_out, amount, gas_price, hops, forward):
+    """Yields the amount net of gas of every path."""
     for trail in walks(pools, token_in, token_out, hops):
-        amount, crossed = amount_in, []
-        for pool, zero_for_one in trail:
-            answer = pool.exact_in(zero_for_one, amount) if pool.has_liquidity else None
+        quoted, crossed = amount, []
+        for pool, zero_for_one in trail if forward else reversed(trail):
+            quote = pool.exact_in if forward else pool.exact_out
+            answer = quote(zero_for_one, quoted) if pool.has_liquidity else None
             if answer is None or answer[0] == 0:
                 break
-            amount, ticks = answer
+            quoted, ticks = answer
             crossed.append(ticks)
         else:
-            yield amount - gas_price * gas_of(trail, crossed, token_in, token_out)
-
-
-def every_net_exact_out(pools, token_in, token_out, amount_out, gas_price, hops):
-    for trail in walks(pools, token_in, token_out, hops):
-        amount, crossed = amount_out, []
-        for pool, zero_for_one in reversed(trail):
-            answer = pool.exact_out(zero_for_one, amount) if pool.has_liquidity else None
-            if answer is None:
-                break
-            amount, ticks = answer
-            crossed.append(ticks)
-        else:
-            yield amount + gas_price * gas_of(trail, crossed[::-1], token_in, token_out)
+            gas = gas_price * gas_of(trail, crossed if forward else crossed[::-1], token_in, token_out)
+            yield quoted - gas if forward else quoted + gas
 
 
 def check_hops(path, token_in, token_out):
@@ -116,52 +106,38 @@ def check_hops(path, token_in, token_out):
     assert (path.hops[0].amount_in, path.hops[-1].amount_out) == (path.amount_in, path.amount_out)
 
 
-@settings(max_examples=500, deadline=None)
+@pytest.mark.parametrize("forward", [True, False], ids=["exact_in", "exact_out"])
+@settings(max_examples=500)
 @given(pool_sets(), amounts, gas_prices, st.integers(1, 3), st.permutations(TOKENS))
-def test_exact_in_equals_brute_force(pools, amount, gas_price, hops, tokens):
+def test_the_search_equals_trying_every_path(forward, pools, amount, gas_price, hops, tokens):
     token_in, token_out = tokens[:2]
     if node(token_in) == node(token_out):
         return
     price = Fraction(gas_price.numerator, gas_price.denominator)
-    nets = list(every_net_exact_in(pools, token_in, token_out, amount, price, hops))
-    path = best_path_exact_in(
-        Graph(pools, WRAPPED), token_in, token_out, amount, UNISWAP_GAS, gas_price, hops
-    )
+    nets = list(net_amounts(pools, token_in, token_out, amount, price, hops, forward))
+    search = best_path_exact_in if forward else best_path_exact_out
+    path = search(Graph(pools, WRAPPED), token_in, token_out, amount, UNISWAP_GAS, gas_price, hops)
     if not nets:
         assert isinstance(path, NoPath)
         return
-    assert path.amount_out - price * path.gas_units == max(nets)
-    assert path.amount_in == amount
+    gas = price * path.gas_units
     assert path.gas_cost == gas_price.cost(path.gas_units)
     check_hops(path, token_in, token_out)
+    if forward:
+        assert (path.amount_in, path.amount_out - gas) == (amount, max(nets))
+    else:
+        assert (path.amount_out, path.amount_in + gas) == (amount, min(nets))
     for hop in path.hops:
-        assert hop.pool.exact_in(hop.zero_for_one, hop.amount_in) == (hop.amount_out, hop.ticks_crossed)
-
-
-@settings(max_examples=500, deadline=None)
-@given(pool_sets(), amounts, gas_prices, st.integers(1, 3), st.permutations(TOKENS))
-def test_exact_out_equals_brute_force(pools, amount, gas_price, hops, tokens):
-    token_in, token_out = tokens[:2]
-    if node(token_in) == node(token_out):
-        return
-    price = Fraction(gas_price.numerator, gas_price.denominator)
-    nets = list(every_net_exact_out(pools, token_in, token_out, amount, price, hops))
-    path = best_path_exact_out(
-        Graph(pools, WRAPPED), token_in, token_out, amount, UNISWAP_GAS, gas_price, hops
-    )
-    if not nets:
-        assert isinstance(path, NoPath)
-        return
-    assert path.amount_in + price * path.gas_units == min(nets)
-    assert path.amount_out == amount
-    check_hops(path, token_in, token_out)
-    for hop in path.hops:
-        assert hop.pool.exact_out(hop.zero_for_one, hop.amount_out) == (hop.amount_in, hop.ticks_crossed)
+        amount_in, amount_out, crossed = hop.amount_in, hop.amount_out, hop.ticks_crossed
+        if forward:
+            assert hop.pool.exact_in(hop.zero_for_one, amount_in) == (amount_out, crossed)
+        else:
+            assert hop.pool.exact_out(hop.zero_for_one, amount_out) == (amount_in, crossed)
 
 
 @st.composite
 def narrowed_sets(draw):
-    """Pools of full knowledge, and the same with some known in the word of their price alone."""
+    """Returns pools with all ticks, and the same pools of which some know only the word of their price."""
     full, narrow = draw(pool_sets()), []
     for pool in full:
         if pool.kind == "v2" or draw(st.booleans()):
@@ -173,9 +149,9 @@ def narrowed_sets(draw):
     return full, narrow
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(narrowed_sets(), amounts, gas_prices)
-def test_an_answer_from_narrow_bands_is_the_true_best(sets, amount, gas_price):
+def test_the_best_path_over_partly_known_pools_is_the_best_of_all(sets, amount, gas_price):
     full, narrow = (Graph(pools, WRAPPED) for pools in sets)
     for search, sign in ((best_path_exact_in, 1), (best_path_exact_out, -1)):
         arguments = "0xa", "0xb", amount, UNISWAP_GAS, gas_price
@@ -234,7 +210,7 @@ def test_gas_decides_between_one_hop_and_two():
     assert [hop.pool.id for hop in best_path_exact_in(*arguments, GasPrice(10**12)).hops] == ["direct"]
 
 
-def test_native_and_wrapped_are_one_node_and_remembered():
+def test_native_and_wrapped_coin_are_one_node():
     pools = [pair("native", NATIVE, "0xa"), pair("wrapped", "0xb", WRAPPED)]
     path = best_path_exact_in(Graph(pools, WRAPPED), "0xa", "0xb", 10**9, UNISWAP_GAS)
     assert [(hop.token_in, hop.token_out) for hop in path.hops] == [("0xa", NATIVE), (WRAPPED, "0xb")]
@@ -253,9 +229,9 @@ def test_price_impact():
     assert path.mid_price == (2 * 10**9, 10**9)
 
 
-def test_a_request_that_is_no_swap_is_refused():
+def test_a_bad_request_raises_an_error():
     graph = Graph([pair("p", NATIVE, WRAPPED)], WRAPPED)
-    with pytest.raises(ValueError, match="one token"):
+    with pytest.raises(ValueError, match="same token"):
         best_path_exact_in(graph, NATIVE, WRAPPED, 1, UNISWAP_GAS)
     with pytest.raises(ValueError, match="positive"):
         best_path_exact_in(graph, NATIVE, "0xa", 0, UNISWAP_GAS)

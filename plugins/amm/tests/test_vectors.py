@@ -50,7 +50,7 @@ def test_sqrt_ratio_at_tick(tick, ratio):
         assert tick_at_sqrt_ratio(ratio - 1) == tick - 1
 
 
-def test_ticks_out_of_range_are_refused():
+def test_ticks_out_of_range_raise_an_error():
     for tick in (MIN_TICK - 1, MAX_TICK + 1):
         with pytest.raises(ValueError, match="outside"):
             sqrt_ratio_at_tick(tick)
@@ -77,7 +77,7 @@ def test_step_exact_in_fully_spent():
     assert (amount_in, amount_out, fee) == (999400000000000000, 666399946655997866, 600000000000000)
 
 
-def test_step_exact_out_capped_at_the_amount_wanted():
+def test_step_exact_out_capped_at_the_amount():
     step = swap_step_exact_out(
         417332158212080721273783715441582,
         1452870262520218020823638996,
@@ -91,11 +91,11 @@ def test_step_exact_out_capped_at_the_amount_wanted():
 def test_step_takes_the_whole_input_as_fee():
     step = 2413, 79887613182836312, 1985041575832132834610021537970, 10, 1872
     assert swap_step_exact_in_v3(*step) == (2413, 0, 0, 10)
-    # v4 books what the fee leaves as amount, though it moves no price.
+    # v4 counts the input less the fee as amount, although it does not move the price.
     assert swap_step_exact_in(*step) == (2413, 9, 0, 1)
 
 
-def test_full_fee_swallows_an_exact_input_and_refuses_an_exact_output():
+def test_a_100_percent_fee_takes_an_exact_input_and_raises_for_an_exact_output():
     assert swap_step_exact_in(ONE_TO_ONE, ONE_TO_ONE // 2, 10**18, 1000, 1_000_000) == (
         ONE_TO_ONE,
         0,
@@ -124,7 +124,7 @@ def test_v2_library():
         get_amount_in(100, 100, 100)
 
 
-def test_v2_fee_is_data():
+def test_v2_with_another_fee():
     assert get_amount_out(10**6, 10**9, 10**9, 9975, 10_000) == 996505
     pool = V2Pool("0xpair", "0xa", "0xb", 10**9, 10**9, 9975, 10_000)
     assert pool.exact_in(True, 10**6) == (996505, 0)

@@ -2,24 +2,24 @@
 pragma solidity 0.8.26;
 
 /// @title Lens: the swap state of many Uniswap pools in one eth_call without a deployed contract
-/// @notice The creation code runs in an eth_call that has no `to`; what the constructor returns is the answer. A node
-/// treats it as code to deploy, so the answer may not pass 24,576 bytes (EIP-170) nor start with 0xEF (EIP-3541), and
-/// costs 200 gas a byte. Bands of ticks therefore grow outward from the price, all pools in turn, while bytes and gas
-/// last: the answer says how far each one came, and the call never fails for want of either.
+/// @notice The creation code runs in an eth_call without `to`; the constructor's return data is the answer. A node
+/// treats the answer as code to deploy: it may have at most 24,576 bytes (EIP-170), may not start with 0xEF (EIP-3541)
+/// and costs 200 gas per byte. Words are read outward from the price, one per pool in turn, while size and gas suffice.
+/// The answer gives the words read for each pool. The call does not fail when size or gas run out.
 ///
-/// Input, 68 bytes a pool:    kind 1 (2, 3 or 4) | target 20 (pair, pool or PoolManager) | v4 pool id 32 |
+/// Input, 68 bytes per pool:   kind 1 (2, 3 or 4) | target 20 (pair, pool or PoolManager) | v4 pool id 32 |
 ///                            tick spacing 3 | relative 1 | start word 3 (signed) | words below 4 | words above 4
-/// Output: 0x01, then a pool: 0x00 when there is none
+/// Output: 0x01, then per pool: 0x00 when there is none
 ///                            0x02 | reserve0 14 | reserve1 14
 ///                            0x03 | sqrt price 20 | tick 3 | protocol fee 4 | LP fee 3 (v4) | liquidity 16 |
 ///                                   lowest word 3 | highest word 3 | count 2 | count times (tick 3 | liquidityNet 16)
-/// The band is empty when its lowest word is above its highest.
+/// No word was read when the lowest word is above the highest.
 contract Lens {
     uint256 private constant RECORD = 68;
     uint256 private constant MAX_ANSWER = 24_000;
     uint256 private constant HEADER = 55;
     uint256 private constant TICK = 19;
-    // Four cold slots, a call and the loop (v3; v4 needs less), and the answer's bytes at 200 gas each.
+    // Gas of four cold slots, a call and the loop on v3; v4 needs less.
     uint256 private constant TICK_GAS = 17_000;
     uint256 private constant WORD_GAS = 8_000;
     uint256 private constant MARGIN_GAS = 400_000;
@@ -40,7 +40,7 @@ contract Lens {
         uint256 slot0; // sqrt price 160 | tick 24 | protocol fee 32 | LP fee 24, from the lowest bit
         uint256 liquidity; // v2: reserve1 << 112 | reserve0
         int256 center;
-        int256 below; // words still wanted on each side of the center; negative when closed
+        int256 below; // words wanted on each side of the center; negative when finished
         int256 above;
         int256 low;
         int256 high;
@@ -105,7 +105,7 @@ contract Lens {
         }
     }
 
-    /// Reads one record and the pool's own state. Returns the bytes it takes in the answer, without ticks.
+    /// Reads one record and the pool's state. Returns its size in the answer without ticks.
     function _open(PoolView memory pool, bytes memory input, uint256 offset) private view returns (uint256) {
         uint256 head = _word(input, offset);
         uint8 kind = uint8(head >> 248);
@@ -185,7 +185,7 @@ contract Lens {
         return at;
     }
 
-    /// slot0 of v3 and its forks: feeProtocol is the sixth word (uint8, in some forks uint32).
+    /// Reads slot0 of v3 and its forks: feeProtocol is the sixth word (uint8, in some forks uint32).
     function _slot0(address pool) private view returns (uint256 packed) {
         assembly ("memory-safe") {
             let out := mload(0x40)
@@ -209,7 +209,7 @@ contract Lens {
         (, net) = _read(pool.target, TICKS, uint256(tick));
     }
 
-    /// Source: StateLibrary, keys are sign-extended to a word.
+    /// Returns the slot of a mapping's member. Source: StateLibrary, keys are sign-extended to a word.
     function _mapped(int256 key, uint256 slot) private pure returns (uint256 hash) {
         assembly ("memory-safe") {
             mstore(0, key)
@@ -222,8 +222,8 @@ contract Lens {
         (value,) = _read(manager, EXTSLOAD, slot);
     }
 
-    /// The first two words of a call's answer, zero where there is none. In scratch memory: thousands of calls that
-    /// each allocate would make memory the larger part of the gas.
+    /// Returns the first two words of a call's answer, zero when there is none. Uses scratch memory: allocations in
+    /// thousands of calls would cost most of the gas.
     function _read(address target, uint256 selector, uint256 argument) private view returns (uint256 a, uint256 b) {
         assembly ("memory-safe") {
             mstore(0, or(shl(224, selector), shr(32, argument)))

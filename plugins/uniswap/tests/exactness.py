@@ -1,12 +1,11 @@
-"""Random swaps executed on the devnet: what arrived against what was quoted, to the wei.
+"""Executes random swaps on the devnet and compares received with quoted amounts, to the wei.
 
-``python exactness.py --swaps 3000 --seed 1`` prints a summary; its exit code says whether every difference is
-zero.
+``python exactness.py --swaps 3000 --seed 1`` prints a summary and exits with 1 when any difference
+is not zero.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import sys
@@ -16,13 +15,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from execution import Desk, Reverted
+from execution import Reverted, SwapHarness, command_line, started
 from quoteway import NATIVE, SwapRequest, UpstreamError
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 
 SWAPS_PER_STATE = 40
-"""After so many swaps in a row on the state that they leave behind, the chain goes back to where it was."""
+"""Number of swaps after which the chain goes back to its first state."""
 FRESH_RECIPIENT = "0x000000000000000000000000000000000000dEaD"
 
 
@@ -44,7 +43,7 @@ class Difference:
 
 @dataclass
 class Report:
-    """All executed swaps, what was refused and why, and reverts (there must be none)."""
+    """Executed swaps, refusals by reason, and reverts."""
 
     swaps: list[Difference] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
@@ -53,46 +52,41 @@ class Report:
 
     @property
     def wrong(self) -> list[Difference]:
-        """Swaps that gave anything but the quoted amount, or left something in the router."""
+        """Swaps that did not pay the quoted amount, or left tokens in the router."""
         return [swap for swap in self.swaps if swap.wei or swap.router_left]
 
     @property
     def paths(self) -> Counter[str]:
-        """How often each sequence of pool kinds was taken."""
+        """The number of swaps per sequence of pool kinds."""
         return Counter(swap.path for swap in self.swaps)
 
 
 async def execute_random_swaps(
     n: int, seed: int, devnet: Devnet | None = None, slugs: Iterable[str] = ("devnet", "devnet-l2")
 ) -> Report:
-    """Execute ``n`` random swaps: all tokens and both directions, 10^-6 to 30 % of a pool's depth, native and
-    not.
-    """
-    if devnet is None:
-        async with Devnet.start() as started:
-            return await execute_random_swaps(n, seed, started, slugs)
+    """Executes ``n`` random swaps of all tokens, of 10^-6 to 30 % of a pool's depth."""
     chance = random.Random(seed)
     report = Report()
     started_at = time.perf_counter()
     counts = [n - n // 5, n // 5]
-    for slug, count in zip(slugs, counts, strict=False):
-        async with Desk(devnet, slug) as desk:
-            await _run(desk, chance, count, report)
+    async with started(devnet) as running:
+        for slug, count in zip(slugs, counts, strict=False):
+            async with SwapHarness(running, slug) as harness:
+                await _run(harness, chance, count, report)
     report.seconds = time.perf_counter() - started_at
     return report
 
 
-async def _run(desk: Desk, chance: random.Random, count: int, report: Report) -> None:
+async def _run(harness: SwapHarness, chance: random.Random, count: int, report: Report) -> None:
     executed = 0
-    snapshot = desk.rpc("evm_snapshot")
+    snapshot = harness.rpc("evm_snapshot")
     while executed < count:
         if executed % SWAPS_PER_STATE == SWAPS_PER_STATE - 1:
-            desk.rpc("evm_revert", snapshot)
-            snapshot = desk.rpc("evm_snapshot")
-        request = random_request(desk, chance)
+            snapshot = harness.rewind(snapshot)
+        request = random_request(harness, chance)
         pair = f"{request.token_in.symbol}>{request.token_out.symbol}"
         try:
-            quote = await desk.quote(request)
+            quote = await harness.quote(request)
         except UpstreamError as error:
             report.refused[str(error.reason)] += 1
             continue
@@ -102,33 +96,35 @@ async def _run(desk: Desk, chance: random.Random, count: int, report: Report) ->
         path = "-".join(hop.protocol.removeprefix("uniswap-") for hop in quote.route[0].hops)
         executed += 1
         try:
-            build = await desk.provider.build(desk.seal(request, quote))
-            done = desk.execute(request, quote, build)
+            build = await harness.provider.build(harness.seal(request, quote))
+            done = harness.execute(request, quote, build)
         except Reverted as error:
             report.reverted.append(str(error))
             continue
         left = sum(done.left.values())
         report.swaps.append(Difference(pair, request.amount_in, path, done.quoted, done.received, left))
-    desk.rpc("evm_revert", snapshot)
+    harness.rpc("evm_revert", snapshot)
 
 
-def random_request(desk: Desk, chance: random.Random) -> SwapRequest:
-    """A request whose size is drawn from the depth of some pool that trades the input token."""
-    prices = {token.address: token for token in desk.manifest.tokens}
-    prices[NATIVE] = prices[desk.network.wrapped_native]
-    pool = chance.choice([pool for pool in desk.manifest.pools if pool.hooks == NATIVE])
+def random_request(harness: SwapHarness, chance: random.Random) -> SwapRequest:
+    """Returns a request sized by the depth of a random pool of the input token."""
+    prices = {token.address: token for token in harness.manifest.tokens}
+    prices[NATIVE] = prices[harness.network.wrapped_native]
+    pool = chance.choice([pool for pool in harness.manifest.pools if pool.hooks == NATIVE])
     sold, bought = (pool.token0, pool.token1) if chance.random() < 0.5 else (pool.token1, pool.token0)
     if chance.random() < 0.5:
-        bought = chance.choice([token for token in prices if _wrapped(desk, token) != _wrapped(desk, sold)])
-    sold, bought = _either_form(desk, chance, sold), _either_form(desk, chance, bought)
+        bought = chance.choice(
+            [token for token in prices if _wrapped(harness, token) != _wrapped(harness, sold)]
+        )
+    sold, bought = _either_form(harness, chance, sold), _either_form(harness, chance, bought)
     info = prices[sold]
     depth = Fraction(pool.depth_usd, 2) / Fraction(info.price_usd) * 10**info.decimals
     amount = max(int(depth * Fraction(10 ** chance.uniform(-6, -0.5229))), 1)
     sender = chance.choice(ACCOUNTS).address
-    by_address = {token.address: token for token in desk.tokens.values()}
+    by_address = {token.address: token for token in harness.tokens.values()}
     return SwapRequest(
-        desk.network.chain_id,
-        desk.network.chain_id,
+        harness.network.chain_id,
+        harness.network.chain_id,
         by_address[sold],
         by_address[bought],
         amount,
@@ -138,22 +134,19 @@ def random_request(desk: Desk, chance: random.Random) -> SwapRequest:
     )
 
 
-def _wrapped(desk: Desk, token: str) -> str:
-    return desk.network.wrapped_native if token == NATIVE else token
+def _wrapped(harness: SwapHarness, token: str) -> str:
+    return harness.network.wrapped_native if token == NATIVE else token
 
 
-def _either_form(desk: Desk, chance: random.Random, token: str) -> str:
-    if token in (NATIVE, desk.network.wrapped_native):
-        return chance.choice((NATIVE, desk.network.wrapped_native))
+def _either_form(harness: SwapHarness, chance: random.Random, token: str) -> str:
+    if token in (NATIVE, harness.network.wrapped_native):
+        return chance.choice((NATIVE, harness.network.wrapped_native))
     return token
 
 
 def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--swaps", type=int, default=3000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    """Runs the command line."""
+    options = command_line(__doc__, swaps=3000, seed=1)
     report = asyncio.run(execute_random_swaps(options.swaps, options.seed))
     each_ms = 1000 * report.seconds / max(len(report.swaps), 1)
     print(

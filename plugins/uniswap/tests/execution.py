@@ -1,15 +1,16 @@
-"""Quotes taken through the real provider, built, approved exactly, sent to the devnet and measured in
-balances.
-"""
+"""Executes quotes on the devnet: quote, build, exact approvals, transaction, balances."""
 
 from __future__ import annotations
 
+import argparse
 import logging
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
-from quoteway import NATIVE, Build, Capability, Context, Quote, SealedQuote, SwapRequest, Token
+from quoteway import NATIVE, Build, Capability, Context, PoolRequest, Quote, SealedQuote, SwapRequest, Token
 from quoteway.config.model import Config
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
@@ -32,9 +33,9 @@ class Reverted(Exception):  # noqa: N818
 
 @dataclass(frozen=True)
 class Execution:
-    """What an execution did.
+    """The result of a swap.
 
-    ``received`` is the recipient's gain, gas aside; ``left`` what the router holds after.
+    ``received`` is the recipient's gain without gas costs, ``left`` the router's balances afterwards.
     """
 
     quoted: int
@@ -43,18 +44,33 @@ class Execution:
     left: dict[str, int]
 
 
-class Desk:
-    """One devnet chain with the provider in front of it.
+@asynccontextmanager
+async def started(devnet: Devnet | None) -> AsyncIterator[Devnet]:
+    """Yields ``devnet``, or a new one when it is None."""
+    if devnet is not None:
+        yield devnet
+        return
+    async with Devnet.start() as new:
+        yield new
 
-    ``async with``; mines by itself, only when it executes.
-    """
+
+def command_line(description: str | None, **defaults: int) -> argparse.Namespace:
+    """Returns the options of a script: whole numbers with these names and defaults."""
+    parser = argparse.ArgumentParser(description=description)
+    for name, default in defaults.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    return parser.parse_args()
+
+
+class SwapHarness:
+    """One devnet chain with the swap provider. Blocks are mined only by ``execute``."""
 
     def __init__(
         self, devnet: Devnet, slug: str = "devnet", settings: dict[str, Any] | None = None, **changes: Any
     ):
         self.manifest = devnet.chains[slug]
         network = next(n for n in devnet_networks(devnet.ports) if n.slug == slug)
-        # No polling: heads are read when asked for, and requests can be counted.
+        # No polling, so that requests can be counted.
         self.network = replace(network, head_poll_s=3600.0, **changes)
         self.rpc = devnet.rpc(slug)
         self.settings = settings or {}
@@ -67,13 +83,13 @@ class Desk:
         self.permit2 = self.manifest.contracts["Permit2"]
         self.sender = ACCOUNTS[0].address
 
-    async def __aenter__(self) -> Desk:
+    async def __aenter__(self) -> SwapHarness:
         self.session = aiohttp.ClientSession()
         self.chain = RpcChain(self.network, self._forward)
         runtime = Runtime(Config())
         runtime.networks = Networks([self.network])
         runtime.chains = {self.network.chain_id: self.chain}
-        runtime.tokens = DeskTokens(self)
+        runtime.tokens = HarnessTokens(self)
         self.context = Context("uniswap", self.settings, logging.getLogger("uniswap"), runtime)
         self.provider = UniswapProvider(self.context)
         self.rpc("evm_setAutomine", False)
@@ -95,7 +111,7 @@ class Desk:
         return answer["result"]
 
     def request(self, token_in: str, token_out: str, amount_in: int, **changes: Any) -> SwapRequest:
-        """A request by token symbols; ``ETH`` is the native coin."""
+        """Returns a request by token symbols; ``ETH`` is the native coin."""
         chain_id = self.network.chain_id
         made = SwapRequest(
             chain_id,
@@ -110,18 +126,20 @@ class Desk:
         return replace(made, **changes)
 
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """The provider's quote at the newest block."""
+        """Returns the provider's quote at the newest block."""
         newest = self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
         await self.chain.head(fresh=True)  # as the core does for each request
         quote = await self.provider.quote(request)
         assert quote is None or quote.block.hash == newest
         return quote
 
-    def seal(self, request: SwapRequest, quote: Quote) -> SealedQuote:
-        """The quote as the core seals it."""
+    def seal(
+        self, request: SwapRequest | PoolRequest, quote: Quote, capability: Capability = Capability.SWAP
+    ) -> SealedQuote:
+        """Returns the quote as the core seals it."""
         now = quote.block.timestamp
         return SealedQuote(
-            Capability.SWAP,
+            capability,
             "uniswap",
             request,
             quote.inputs,
@@ -134,7 +152,7 @@ class Desk:
         )
 
     async def swap(self, request: SwapRequest) -> Execution:
-        """Quote, build and execute. Raises LookupError without a route, Reverted when a transaction does."""
+        """Quotes, builds and executes. Raises LookupError without a route, Reverted for a revert."""
         quote = await self.quote(request)
         if quote is None:
             raise LookupError("no route")
@@ -144,65 +162,65 @@ class Desk:
     def execute(
         self, request: SwapRequest, quote: Quote, build: Build, data: bytes | None = None
     ) -> Execution:
-        """Exact approvals, then the build's transaction (``data`` instead of its own, when signed), in one
-        block.
-        """
-        (step,) = build.steps
-        calls = [(step.to, data or step.data, step.value, 8_000_000)]
-        for spend in build.spends:
-            allow = [(spend.token, APPROVE.encode([spend.spender, spend.amount]), 0, 200_000)]
-            if spend.permit2_spender is not None and not spend.permit2_signed:
-                grant = [spend.token, spend.permit2_spender, spend.amount, build.deadline]
-                allow.append((spend.spender, PERMIT2_APPROVE.encode(grant), 0, 200_000))
-            calls = allow + calls
-        watched = request.token_out.address
-        before, nonce = self.rpc.batch(
-            [
-                self._balance(watched, request.recipient),
-                ("eth_getTransactionCount", [request.sender, "latest"]),
-            ]
-        )
-        hashes = self.rpc.batch(
-            [
-                (
-                    "eth_sendTransaction",
-                    [
-                        {
-                            "from": request.sender,
-                            "to": to,
-                            "data": "0x" + data.hex(),
-                            "value": hex(value),
-                            "gas": hex(gas),
-                            "nonce": hex(int(nonce, 16) + index),
-                        }
-                    ],
-                )
-                for index, (to, data, value, gas) in enumerate(calls)
-            ]
-        )
-        self.rpc("evm_mine")
+        """Sends exact approvals and the transaction in one block; ``data`` is the signed calldata, if any."""
+        watched = [(request.recipient, request.token_out.address)]
+        (before,) = self.balances(watched)
+        receipts = self.transact(request.sender, build, data)
         held = {token.address for token in (request.token_in, request.token_out)}
         held |= {t for hop in quote.route[0].hops for t in (hop.token_in, hop.token_out)}
-        held |= {NATIVE, self.network.wrapped_native}
-        tokens = sorted(held)
-        after, *answers = self.rpc.batch(
-            [
-                self._balance(watched, request.recipient),
-                *(("eth_getTransactionReceipt", [identity]) for identity in hashes),
-                *(self._balance(token, self.router) for token in tokens),
-            ]
+        places = [(self.router, token) for token in sorted(held | {NATIVE, self.network.wrapped_native})]
+        after, *left = self.balances([*watched, *places])
+        received = after - before
+        if watched == [(request.sender, NATIVE)]:
+            received += gas_cost_wei(receipts)
+        return Execution(
+            quote.outputs[0].amount,
+            received,
+            int(receipts[-1]["gasUsed"], 16),
+            {token: amount for (_, token), amount in zip(places, left, strict=True) if amount},
         )
-        receipts, balances = answers[: len(hashes)], answers[len(hashes) :]
+
+    def transact(self, sender: str, build: Build, data: bytes | None = None) -> list[dict[str, Any]]:
+        """Sends exact approvals and the transaction in one block and returns the receipts.
+
+        Raises Reverted when one of them reverts.
+        """
+        (step,) = build.steps
+        calls = []
+        for spend in build.spends:
+            calls.append((spend.token, APPROVE.encode([spend.spender, spend.amount]), 0, 200_000))
+            if spend.permit2_spender is not None and not spend.permit2_signed:
+                grant = [spend.token, spend.permit2_spender, spend.amount, build.deadline]
+                calls.append((spend.spender, PERMIT2_APPROVE.encode(grant), 0, 200_000))
+        calls.append((step.to, data or step.data, step.value, 8_000_000))
+        nonce = int(self.rpc("eth_getTransactionCount", sender, "latest"), 16)
+        transactions = [
+            {
+                "from": sender,
+                "to": to,
+                "data": "0x" + calldata.hex(),
+                "value": hex(value),
+                "gas": hex(gas),
+                "nonce": hex(nonce + index),
+            }
+            for index, (to, calldata, value, gas) in enumerate(calls)
+        ]
+        hashes = self.rpc.batch([("eth_sendTransaction", [each]) for each in transactions])
+        self.rpc("evm_mine")
+        receipts = self.rpc.batch([("eth_getTransactionReceipt", [identity]) for identity in hashes])
         for receipt, call in zip(receipts, calls, strict=True):
             if receipt is None or receipt["status"] != "0x1":
-                raise Reverted(
-                    f"{request} through {quote.plan['hops']}: {call[0]} {receipt and receipt['status']}"
-                )
-        received = int(after, 16) - int(before, 16)
-        if watched == NATIVE and request.recipient == request.sender:
-            received += sum(int(r["gasUsed"], 16) * int(r["effectiveGasPrice"], 16) for r in receipts)
-        left = {token: int(b, 16) for token, b in zip(tokens, balances, strict=True) if int(b, 16)}
-        return Execution(quote.outputs[0].amount, received, int(receipts[-1]["gasUsed"], 16), left)
+                raise Reverted(f"{step.intent}: {call[0]} {receipt and receipt['status']}")
+        return list(receipts)
+
+    def rewind(self, snapshot: str) -> str:
+        """Goes back to a snapshot and returns a new one of the same state."""
+        self.rpc("evm_revert", snapshot)
+        return str(self.rpc("evm_snapshot"))
+
+    def balances(self, places: Iterable[tuple[str, str]]) -> list[int]:
+        """Returns the balances of (account, token) pairs."""
+        return [int(word, 16) for word in self.rpc.batch([self._balance(t, a) for a, t in places])]
 
     def _balance(self, token: str, owner: str) -> tuple[str, list[Any]]:
         if token == NATIVE:
@@ -210,11 +228,15 @@ class Desk:
         return "eth_call", [{"to": token, "data": "0x" + BALANCE_OF.encode([owner]).hex()}, "latest"]
 
 
-class DeskTokens(NoTokens):
-    """The token reader over the tokens of a desk."""
+class HarnessTokens(NoTokens):
+    """The token reader over the tokens of a harness."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, harness: SwapHarness) -> None:
+        self._harness = harness
 
     async def find(self, chain_id: int, address: str) -> Token | None:
-        return next((token for token in self._desk.tokens.values() if token.address == address), None)
+        return next((token for token in self._harness.tokens.values() if token.address == address), None)
+
+
+def gas_cost_wei(receipts: Sequence[dict[str, Any]]) -> int:
+    return sum(int(r["gasUsed"], 16) * int(r["effectiveGasPrice"], 16) for r in receipts)

@@ -1,28 +1,16 @@
-"""The conformance suites of the product, on this plugin."""
+"""The conformance suites of the framework."""
 
 from dataclasses import replace
 
 import pytest
-import quoteway_devnet.plugin
-import quoteway_uniswap
 from quoteway import NATIVE, Capability, PoolRequest, SwapRequest, Token
 from quoteway.testing.conformance import PoolConformance, SwapConformance
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 
-quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
-
 pytestmark = pytest.mark.xdist_group("devnet")
 
 WALLET = ACCOUNTS[2].address
-
-
-@pytest.fixture
-async def gateway(fresh_devnet, make_gateway):
-    ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
-    sections = {"devnet": {"enabled": True, "start": False, **ports}}
-    plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
-    return await make_gateway(plugins, plugin_sections=sections)
 
 
 def token(devnet, symbol, slug="devnet"):
@@ -71,13 +59,13 @@ class TestPools(PoolConformance):
 
     @pytest.fixture
     async def cases(self, fresh_devnet, gateway):
-        """Adds, removals and collections in one pool of each version, with a position already there."""
+        """Returns requests of all actions in one pool of each version, with an existing position."""
         usdc = fresh_devnet.chains["devnet"].token("USDC").address
         found = {}
         for pool in fresh_devnet.chains["devnet"].pools:
             if usdc in (pool.token0, pool.token1):
                 found.setdefault(pool.protocol, pool.id)
-        # The pool that a swap goes through: there it leaves fees to collect.
+        # A swap pays fees to the position in the pool that it uses.
         ends = token(fresh_devnet, "USDC"), token(fresh_devnet, "ETH")
         swap = SwapRequest(31337, 31337, *ends, 10**11, WALLET, WALLET, 500)
         (path,) = (await gateway.spine.quote(Capability.SWAP, swap)).quote.route

@@ -1,4 +1,4 @@
-"""Rows of data: the built-in ones lead to pools that everybody knows, wrong ones are refused by name."""
+"""Deployment rows: built-in rows give well-known pools, wrong rows raise an error."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 
 
-def test_pools_of_ethereum_that_everybody_knows():
+def test_well_known_pools_of_ethereum():
     (deployment,) = deployments_of(ETHEREUM)
     refs = {
         (ref.kind, ref.fee, ref.token0): ref.id for ref in pools_of_pair(deployment, *sorted_pair(WETH, USDC))
@@ -28,7 +28,7 @@ def test_pools_of_ethereum_that_everybody_knows():
     assert refs["v4", 500, NATIVE] == "0x21c67e77068de97969ba93d4aab21826d33ca12bb9f565d8496e8fda8a82ca27"
 
 
-def test_a_pool_of_base_that_everybody_knows():
+def test_a_well_known_pool_of_base():
     (deployment,) = deployments_of(Network("base", 8453, "Base"))
     weth, usdc = deployment.wrapped_native, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
     ids = {ref.id for ref in pools_of_pair(deployment, *sorted_pair(weth, usdc))}
@@ -36,7 +36,7 @@ def test_a_pool_of_base_that_everybody_knows():
 
 
 @pytest.mark.parametrize("chain_id", sorted(ROWS))
-def test_every_built_in_row_is_whole(chain_id):
+def test_every_built_in_row_is_complete(chain_id):
     (deployment,) = deployments_of(Network("n", chain_id, "N"))
     assert deployment.v2
     assert deployment.v3
@@ -51,12 +51,12 @@ def test_candidates_are_the_same_for_both_forms_of_the_native_coin():
     refs = candidate_pools(deployment, NATIVE, shib)
     assert refs == candidate_pools(deployment, WETH, shib)
     assert len(set(refs)) == len(refs)
-    # 15 pairs of 6 tokens with 9 pools each, and 4 native ones for each pair of the wrapped coin.
+    # 15 pairs of 6 tokens with 9 pools each, and 4 native pools per pair with the wrapped coin.
     assert len(refs) == 15 * 9 + 5 * 4
     assert refs[: 10 * 9 + 4 * 4] == candidate_pools(deployment, WETH, USDC)
 
 
-def test_a_configured_row_replaces_the_built_in_one_and_a_fork_joins_it():
+def test_a_configured_row_replaces_the_built_in_row_or_adds_a_fork():
     fork = {
         "protocol": "fork",
         "router": WETH,
@@ -71,7 +71,7 @@ def test_a_configured_row_replaces_the_built_in_one_and_a_fork_joins_it():
     assert (ref.fee, ref.v2_fee) == (2500, (9975, 10_000))
 
 
-def test_known_pools_of_other_fees_are_candidates_and_hooked_ones_are_not():
+def test_configured_v4_pools_are_candidates_unless_they_have_hooks():
     row = dict(ROWS[1][0])
     odd = {"currency0": NATIVE, "currency1": USDC, "fee": 777, "tick_spacing": 7}
     row["v4_known_pools"] = [odd, {**odd, "fee": 1, "hooks": WETH}]
@@ -89,7 +89,7 @@ def test_known_pools_of_other_fees_are_candidates_and_hooked_ones_are_not():
         ({"router": None}, "router"),
         ({"router": "0x12"}, "40 hexadecimal digits"),
         ({"v2": {"factory": WETH, "fees": []}}, "unknown member 'fees'"),
-        ({"v3": {"factory": WETH, "init_code_hash": "0x12"}}, "1 bytes, not 32"),
+        ({"v3": {"factory": WETH, "init_code_hash": "0x12"}}, "must have 32 bytes, got 1"),
         ({"v4": {"pool_manager": WETH, "fees": [[100, 0]]}}, "tick spacing 0"),
         ({"v2": None, "v3": None, "v4": None}, "one of v2, v3 and v4"),
         ({"rooter": WETH}, "unknown member 'rooter'"),
@@ -97,19 +97,19 @@ def test_known_pools_of_other_fees_are_candidates_and_hooked_ones_are_not():
         ({"wrapped_native": None}, "wrapped_native"),
     ],
 )
-def test_a_wrong_row_says_what_is_wrong(change, said):
+def test_a_wrong_row_raises_an_error_with_its_member(change, said):
     row = {name: value for name, value in {**ROWS[1][0], **change}.items() if value is not None}
     with pytest.raises(ConfigError, match=said) as refusal:
         parse_deployment(row, ETHEREUM)
     assert "'ethereum'" in str(refusal.value)
 
 
-def test_settings_are_checked():
+def test_settings_are_validated():
     assert UniswapSettings().load({}) == {"max_hops": 3, "lifetime_s": None, "deployments": []}
     assert set(UniswapSettings().validate({"max_hops": 4, "lifetime_s": "60"})) == {"max_hops", "lifetime_s"}
 
 
-def test_the_readme_s_configuration_is_one():
+def test_the_configuration_in_the_readme_is_valid():
     readme = (Path(__file__).parents[1] / "README.md").read_text()
     section = tomllib.loads(re.search(r"```toml\n(.*?)```", readme, re.S)[1])["plugin"]["uniswap"]
     (row,) = UniswapSettings().load(section)["deployments"]

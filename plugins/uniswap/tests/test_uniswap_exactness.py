@@ -1,4 +1,4 @@
-"""A slice of the random swaps; ``python exactness.py`` runs thousands."""
+"""Some random swaps; ``python exactness.py`` runs thousands."""
 
 from exactness import execute_random_swaps
 

@@ -1,15 +1,12 @@
-"""The provider inside a whole gateway: quote, action, and the action's transactions sent as they are."""
+"""The swap provider in a gateway: quotes, and actions executed on the devnet."""
 
-import time
+from dataclasses import replace
 
 import pytest
-import quoteway_devnet.plugin
-import quoteway_uniswap
 from eth_account import Account
 from quoteway import NATIVE, Capability, SwapRequest, Token, UpstreamError
+from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
-
-quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
 
 FORK = {
     "network": "devnet",
@@ -21,52 +18,22 @@ FORK = {
 
 
 @pytest.fixture
-async def gateway(fresh_devnet, make_gateway):
-    sections = {
-        "devnet": {
-            "enabled": True,
-            "start": False,
-            "port": fresh_devnet.ports["devnet"],
-            "l2_port": fresh_devnet.ports["devnet-l2"],
-        },
-        "uniswap": {"deployments": [FORK]},
-    }
-    plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
-    return await make_gateway(plugins, plugin_sections=sections)
+def uniswap_section():
+    return {"deployments": [FORK]}
 
 
-def send(devnet, action, signature=None):
-    """The steps as a wallet sends them, with the signature put in its place; what the last one used."""
-    with devnet.rpc() as rpc:
-        for index, step in enumerate(action.steps):
-            data = step.data
-            if signature is not None and index == action.signatures[0].step:
-                start = action.signatures[0].offset
-                data = data[:start] + signature + data[start + 65 :]
-            transaction = {
-                "from": action.sender,
-                "to": step.to,
-                "data": "0x" + data.hex(),
-                "value": hex(step.value),
-                "gas": hex(step.gas_limit),
-            }
-            identity = rpc("eth_sendTransaction", transaction)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                time.sleep(0.002)
-            assert receipt["status"] == "0x1", step.intent
-
-
-def balance(devnet, token, owner):
-    with devnet.rpc() as rpc:
-        if token == NATIVE:
-            return int(rpc("eth_getBalance", owner, "latest"), 16)
-        return int(
-            rpc("eth_call", {"to": token, "data": "0x70a08231" + owner[2:].rjust(64, "0")}, "latest"), 16
-        )
+def signed(action, signature):
+    """Returns the action with the signature in its calldata."""
+    (request,) = action.signatures
+    steps = list(action.steps)
+    data = steps[request.step].data
+    data = data[: request.offset] + signature + data[request.offset + 65 :]
+    steps[request.step] = replace(steps[request.step], data=data)
+    return replace(action, steps=tuple(steps))
 
 
 @pytest.mark.parametrize(
-    ("sold", "bought", "amount", "signed", "kinds"),
+    ("sold", "bought", "amount", "with_permit", "kinds"),
     [
         ("USDT", "ETH", 10**9, False, ["approval", "permit2_approval", "swap"]),
         ("USDC", "LINK", 10**9, True, ["approval", "swap"]),
@@ -77,7 +44,7 @@ def balance(devnet, token, owner):
     ],
 )
 async def test_an_action_pays_exactly_what_its_quote_says(
-    gateway, fresh_devnet, sold, bought, amount, signed, kinds
+    gateway, fresh_devnet, sold, bought, amount, with_permit, kinds
 ):
     manifest = fresh_devnet.chains["devnet"]
 
@@ -89,7 +56,7 @@ async def test_an_action_pays_exactly_what_its_quote_says(
 
     account, recipient = ACCOUNTS[5], "0x3333333333333333333333333333333333333333"
     request = SwapRequest(
-        31337, 31337, token(sold), token(bought), amount, account.address, recipient, 50, signed
+        31337, 31337, token(sold), token(bought), amount, account.address, recipient, 50, with_permit
     )
     answer = await gateway.spine.quote(Capability.SWAP, request)
     assert len(answer.sealed.token) <= 4096
@@ -98,13 +65,13 @@ async def test_an_action_pays_exactly_what_its_quote_says(
     assert [step.kind for step in action.steps] == kinds
     assert action.simulation.status == "success"
     assert (await gateway.spine.action(sealed)).steps == action.steps
-    signature = None
-    if signed:
+    if with_permit:
         typed_data = dict(action.signatures[0].typed_data)
-        signature = bytes(Account.sign_typed_data(account.private_key, full_message=typed_data).signature)
-    before = balance(fresh_devnet, request.token_out.address, recipient)
-    send(fresh_devnet, action, signature)
-    received = balance(fresh_devnet, request.token_out.address, recipient) - before
+        signature = Account.sign_typed_data(account.private_key, full_message=typed_data).signature
+        action = signed(action, bytes(signature))
+    executed = await execute(fresh_devnet, action)
+    assert not executed.reverted
+    received = executed.deltas[recipient, request.token_out.address]
     assert received == answer.quote.outputs[0].amount > 0
 
 
@@ -122,8 +89,9 @@ async def test_an_action_whose_minimum_was_front_run_says_so_in_words(gateway, f
 
     victim = await sealed(request(10**17, ACCOUNTS[5]))
     for _ in range(10):
-        send(fresh_devnet, await gateway.spine.action(await sealed(request(500 * 10**18, ACCOUNTS[6]))))
-        await gateway.runtime.chains[31337].head(fresh=True)
+        await execute(
+            fresh_devnet, await gateway.spine.action(await sealed(request(500 * 10**18, ACCOUNTS[6])))
+        )
         now = await sealed(request(10**17, ACCOUNTS[5]))
         if now.outputs[0].amount < victim.outputs[0].amount_min:
             break

@@ -1,29 +1,24 @@
-"""Pools inside a whole gateway: catalog, ids, positions, series, prices, and actions that pass the guard."""
+"""Pools in a gateway: actions that pass the guard, catalog, ids, positions and series."""
 
 import asyncio
 import random
 import time
 
 import pytest
-import quoteway_devnet.plugin
-import quoteway_uniswap
 from eth_abi import encode
-from liquidity import LiquidityDesk
-from quoteway import NATIVE, Block, Capability, PoolRequest, Reason, UpstreamError
+from liquidity import LiquidityHarness, pool_of
+from quoteway import NATIVE, Capability, PoolRequest, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
-from quoteway_amm import swap_exact_in
+from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_uniswap.candidates import pool_id
 from quoteway_uniswap.deployments import PoolKey
 from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_provider import UniswapPools
 from quoteway_uniswap.pool_value import principal, whole_pool
-from quoteway_uniswap.prices import ChainPrices, Spot, price_over_time
 from quoteway_uniswap.state import PoolStates
-from trading import account_for_random_swaps
-
-quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+from trading import compare_random_swaps
 
 USER = ACCOUNTS[2].address
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
@@ -33,30 +28,9 @@ TOKENS = function(
 
 
 @pytest.fixture
-async def gateway(fresh_devnet, make_gateway):
-    devnet = {
-        "enabled": True,
-        "start": False,
-        "port": fresh_devnet.ports["devnet"],
-        "l2_port": fresh_devnet.ports["devnet-l2"],
-    }
-    plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
-    return await make_gateway(plugins, plugin_sections={"devnet": devnet})
-
-
-@pytest.fixture
-async def desk(fresh_devnet):
-    async with LiquidityDesk(fresh_devnet) as desk:
-        yield desk
-
-
-def pool_of(devnet, kind, pair, fee=None, slug="devnet"):
-    return next(
-        pool
-        for pool in devnet.chains[slug].pools
-        if (pool.protocol, pool.pair, pool.hooks) == (f"uniswap-{kind}", pair, NATIVE)
-        and fee in (None, pool.fee)
-    )
+async def harness(fresh_devnet):
+    async with LiquidityHarness(fresh_devnet) as harness:
+        yield harness
 
 
 def ask(pool, action, asset=NATIVE, amount=None, **more):
@@ -65,24 +39,13 @@ def ask(pool, action, asset=NATIVE, amount=None, **more):
 
 
 async def act(gateway, devnet, request):
-    """Quote and action through the spine, guarded and simulated, then sent as they are."""
+    """Quotes and builds through the gateway, executes, and returns the quote, the action and its changes."""
     answer = await gateway.spine.quote(Capability.POOL, request)
     sealed = gateway.spine.open(Capability.POOL, answer.sealed.token)
     action = await gateway.spine.action(sealed)
     assert action.simulation.status == "success"
-    with devnet.rpc() as rpc:
-        for step in action.steps:
-            transaction = {
-                "from": action.sender,
-                "to": step.to,
-                "data": "0x" + step.data.hex(),
-                "value": hex(step.value),
-                "gas": hex(step.gas_limit),
-            }
-            identity = rpc("eth_sendTransaction", transaction)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                time.sleep(0.002)  # noqa: ASYNC251
-            assert receipt["status"] == "0x1", step.intent
+    executed = await execute(devnet, action)
+    assert not executed.reverted
     changes = {(c.account, c.token): c.delta for c in action.simulation.asset_changes}
     return answer.quote, action, changes
 
@@ -98,10 +61,10 @@ async def act(gateway, devnet, request):
         ("v4", "USDC/USDT", False, ["approval", "approval", "permit2_approval", "permit2_approval"]),
     ],
 )
-async def test_every_action_passes_the_guard_and_does_what_it_says(
+async def test_every_action_passes_the_guard_and_moves_the_quoted_amounts(
     gateway, fresh_devnet, kind, pair, native, approvals
 ):
-    pool = pool_of(fresh_devnet, kind, pair)
+    pool = pool_of(fresh_devnet.chains["devnet"], kind, pair)
     asset = pool.token1
     amount = 10**18 if asset == fresh_devnet.chains["devnet"].contracts["WETH9"] else 10**9
     more = {"use_native": native and kind != "v4"}
@@ -132,8 +95,8 @@ async def test_every_action_passes_the_guard_and_does_what_it_says(
         assert int(rpc("eth_call", {"to": permit2.ADDRESS, "data": data}, "latest")[:66], 16) == 0
 
 
-async def test_more_than_the_wallet_has_is_an_issue_and_is_simulated_with_it_named(gateway, fresh_devnet):
-    pool = pool_of(fresh_devnet, "v3", "WETH/USDC", 500)
+async def test_an_insufficient_balance_is_an_issue_and_an_assumption_of_the_simulation(gateway, fresh_devnet):
+    pool = pool_of(fresh_devnet.chains["devnet"], "v3", "WETH/USDC", 500)
     request = ask(pool, "add", pool.token0, 10**15)
     answer = await gateway.spine.quote(Capability.POOL, request)
     assert {issue.code for issue in answer.issues} >= {"insufficient_balance"}
@@ -144,27 +107,27 @@ async def test_more_than_the_wallet_has_is_an_issue_and_is_simulated_with_it_nam
 
 
 @pytest.mark.parametrize("kind", ["v2", "v3"])
-async def test_an_action_after_a_small_move_passes_with_what_it_may_leave(gateway, fresh_devnet, kind):
-    """Less of one side is taken than was quoted, so an allowance of the rest stays: as the quote allows."""
-    pool = pool_of(fresh_devnet, kind, "WETH/USDC", 3000)
+async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet, kind):
+    """Less of one token is taken than quoted, and the rest of the allowance remains, as the quote allows."""
+    pool = pool_of(fresh_devnet.chains["devnet"], kind, "WETH/USDC", 3000)
     request = ask(pool, "add", pool.token1, 10**18, slippage_bps=100)
     answer = await gateway.spine.quote(Capability.POOL, request)
-    async with LiquidityDesk(fresh_devnet) as desk:
-        await desk.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
+    async with LiquidityHarness(fresh_devnet) as harness:
+        await harness.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
     action = await gateway.spine.action(answer.sealed)
     changes = {(c.account, c.token): -c.delta for c in action.simulation.asset_changes}
     taken = {leg.token.address: changes[USER, leg.token.address] for leg in answer.quote.inputs}
     assert any(taken[leg.token.address] < leg.amount for leg in answer.quote.inputs)
     assert all(leg.amount_min <= taken[leg.token.address] <= leg.amount for leg in answer.quote.inputs)
     assert any(change.after for change in action.simulation.allowance_changes)
-    async with LiquidityDesk(fresh_devnet) as desk:
-        await desk.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
+    async with LiquidityHarness(fresh_devnet) as harness:
+        await harness.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
     with pytest.raises(UpstreamError) as moved:
         await gateway.spine.action(answer.sealed)
     assert moved.value.reason is Reason.PRICE_MOVED
 
 
-async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway, fresh_devnet):
+async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(gateway, fresh_devnet):
     provider = gateway.registry.get(Capability.POOL, "uniswap")
     chain = fresh_devnet.chains["devnet"]
     bases = {*chain.base_tokens, NATIVE}
@@ -185,7 +148,7 @@ async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway
             assert row.id == f"31337:{pool.id}"
             assert (row.protocol, row.fee_bps) == (pool.protocol, pool.fee / 100)
             assert row.hooks == (None if pool.hooks == NATIVE else pool.hooks)
-            # Uneven ranges take less of one side than the table's depth has of it.
+            # Asymmetric ranges take less of one token than the depth in the manifest.
             assert 0.8 * pool.depth_usd <= row.tvl_usd <= pool.depth_usd * 1.0001
             assert (row.volume_24h_usd, row.fees_24h_usd, row.apr) == (0, 0, 0)
     requests = gateway.runtime.chains[31337].requests
@@ -193,7 +156,7 @@ async def test_the_catalog_lists_every_pool_of_base_tokens_and_values_it(gateway
     assert gateway.runtime.chains[31337].requests == requests
 
 
-async def test_a_chain_that_cannot_be_read_costs_the_others_nothing(gateway, fresh_devnet):
+async def test_a_chain_that_cannot_be_read_does_not_affect_the_others(gateway, fresh_devnet):
     provider = gateway.registry.get(Capability.POOL, "uniswap")
 
     async def fail(*_, **__):
@@ -208,17 +171,17 @@ async def test_a_chain_that_cannot_be_read_costs_the_others_nothing(gateway, fre
     await provider.pools(31337)
     setattr(gateway.runtime.chains[31337], "head", fail)  # noqa: B010
     gateway.runtime.clock = lambda: time.time() + 3600
-    assert len(await provider.pools(31337)) > 20  # what was known stays, with its time
+    assert len(await provider.pools(31337)) > 20  # known rows stay, with the time of their values
 
 
-async def test_an_id_leads_to_its_pool_wherever_it_is_and_to_no_fake(desk, fresh_devnet):
-    for pool in desk.manifest.pools:
-        fresh = UniswapPools(desk.context)
-        row = await fresh.pool(desk.pool_id(pool))
+async def test_an_id_gives_its_pool_and_never_a_fake(harness, fresh_devnet):
+    for pool in harness.manifest.pools:
+        fresh = UniswapPools(harness.context)
+        row = await fresh.pool(harness.pool_id(pool))
         assert (row.address, row.kind) == (pool.id, pool.protocol[-2:])
-    chain = desk.manifest
-    pools = desk.pools
-    await pools.pools(31337)  # now the keys of all candidates are known, made or not
+    chain = harness.manifest
+    pools = harness.pools
+    await pools.pools(31337)  # now the keys of all candidates are known, existing or not
     unmade = pool_id(PoolKey(NATIVE, chain.token("USDC").address, 10000, 200))
     for other in (
         f"31338:{chain.pools[0].id}",
@@ -231,125 +194,124 @@ async def test_an_id_leads_to_its_pool_wherever_it_is_and_to_no_fake(desk, fresh
         "nonsense",
     ):
         assert await pools.pool(other) is None
-    # A contract with a pool's code at another address: what it says of itself is true, and it is no pool.
+    # A contract with a pool's code and storage at another address is not a pool.
     fake = "0x1111111111111111111111111111111111111115"
     for kind in ("v2", "v3"):
-        real = pool_of(fresh_devnet, kind, "WETH/USDC").id
-        desk.rpc("anvil_setCode", fake, desk.rpc("eth_getCode", real, "latest"))
+        real = pool_of(fresh_devnet.chains["devnet"], kind, "WETH/USDC").id
+        harness.rpc("anvil_setCode", fake, harness.rpc("eth_getCode", real, "latest"))
         for slot in range(16):
-            word = desk.rpc("eth_getStorageAt", real, hex(slot), "latest")
-            desk.rpc("anvil_setStorageAt", fake, f"0x{slot:064x}", word)
+            word = harness.rpc("eth_getStorageAt", real, hex(slot), "latest")
+            harness.rpc("anvil_setStorageAt", fake, f"0x{slot:064x}", word)
         assert await pools.pool(f"31337:{fake}") is None
 
 
-async def test_a_v4_pool_of_an_unusual_fee_is_found_by_the_log_of_its_making(desk):
-    usdc, dai = (desk.manifest.token(symbol).address for symbol in ("USDC", "DAI"))
+async def test_a_v4_pool_with_an_unusual_fee_is_found_by_its_initialize_event(harness):
+    usdc, dai = (harness.manifest.token(symbol).address for symbol in ("USDC", "DAI"))
     token0, token1 = sorted((usdc, dai), key=str.lower)
     key = (token0, token1, 777, 7, NATIVE)
     types = ["(address,address,uint24,int24,address)", "uint160"]
     initialize = function("initializePool((address,address,uint24,int24,address) key, uint160 price)")
     data = initialize.selector + encode(types, [key, 2**96])
-    manager = desk.manifest.contracts["PositionManager"]
-    # The manager swallows a failure, so an estimate would find too little gas enough.
-    made = {"from": desk.sender, "to": manager, "data": "0x" + data.hex(), "gas": hex(500_000)}
-    desk.rpc("eth_sendTransaction", made)
-    desk.rpc("evm_mine")
-    await desk.fresh()
+    manager = harness.manifest.contracts["PositionManager"]
+    # The manager ignores failures, so a gas estimate would be too low.
+    made = {"from": harness.sender, "to": manager, "data": "0x" + data.hex(), "gas": hex(500_000)}
+    harness.rpc("eth_sendTransaction", made)
+    harness.rpc("evm_mine")
+    await harness.fresh()
     identity = pool_id(PoolKey(*key))
-    row = await desk.pools.pool(f"31337:{identity}")
+    row = await harness.pools.pool(f"31337:{identity}")
     assert (row.fee_bps, [token.address for token in row.tokens]) == (7.77, [token0, token1])
 
 
-async def test_logs_come_whole_through_a_node_that_answers_for_few_blocks(desk):
-    manager = desk.manifest.contracts["PoolManager"]
-    head = await desk.chain.head()
-    whole = await Logs(desk.chain).search(manager, [], 0, head.number)
+async def test_logs_are_complete_from_a_node_that_allows_few_blocks(harness):
+    manager = harness.manifest.contracts["PoolManager"]
+    head = await harness.chain.head()
+    whole = await Logs(harness.chain).search(manager, [], 0, head.number)
     assert len(whole.logs) > 20
-    request = desk.chain.request
+    request = harness.chain.request
 
-    async def stingy(method, params=(), **more):
+    async def at_most_three_blocks(method, params=(), **more):
         if method == "eth_getLogs":
             span = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) + 1
             if span > 3:
                 raise UpstreamError("block range too wide")
         return await request(method, params, **more)
 
-    desk.chain.request = stingy
-    logs = Logs(desk.chain)
+    harness.chain.request = at_most_three_blocks
+    logs = Logs(harness.chain)
     assert (await logs.search(manager, [], 0, head.number)) == whole
-    part = await logs.search(manager, [], 0, head.number, most_requests=4)
+    part = await logs.search(manager, [], 0, head.number, max_requests=4)
     assert part.first > 0
     assert part.logs == tuple(log for log in whole.logs if log.block >= part.first)
 
 
 @pytest.mark.parametrize("kind", ["v2", "v3", "v4"])
-async def test_positions_are_worth_what_taking_them_out_pays(desk, fresh_devnet, kind):
-    """After random trading: principal and fees of every position against the withdrawal that is executed."""
+async def test_positions_show_what_a_withdrawal_pays(harness, fresh_devnet, kind):
+    """Compares principal and fees after random swaps with an executed withdrawal."""
     chance = random.Random(kind)
-    pool = pool_of(fresh_devnet, kind, "ETH/USDC" if kind == "v4" else "WETH/USDC", 3000)
+    pool = pool_of(fresh_devnet.chains["devnet"], kind, "ETH/USDC" if kind == "v4" else "WETH/USDC", 3000)
     spacing = pool.tick_spacing
     unit = 10**9
-    usdc = desk.manifest.token("USDC").address
+    usdc = harness.manifest.token("USDC").address
     owner = {"sender": USER, "recipient": USER}
     for _ in range(12 if kind != "v2" else 1):
         ticks = {}
         if kind != "v2":
-            quote = await desk.terms(desk.of(pool, "add", usdc, unit, **owner))
+            quote = await harness.terms(harness.of(pool, "add", usdc, unit, **owner))
             middle = quote.details["poolState"]["tick"] // spacing * spacing
             width = chance.choice([1, 2, 5, 40, 400]) * spacing
             ticks = {"tick_lower": middle - width, "tick_upper": middle + width}
         amount = unit * chance.randint(1, 50)
-        _, moved = await desk.operate(desk.of(pool, "add", usdc, amount, **owner, **ticks))
+        _, moved = await harness.operate(harness.of(pool, "add", usdc, amount, **owner, **ticks))
         assert moved.exact
-        await desk.trade(chance, pool, 2)
-    await desk.fresh()
-    found = await desk.pools.positions(USER, desk.pool_id(pool))
+        await harness.trade(chance, pool, 2)
+    await harness.fresh()
+    found = await harness.pools.positions(USER, harness.pool_id(pool))
     assert len(found) == (12 if kind != "v2" else 1)
-    assert len(await desk.pools.positions(USER, None)) == len(found)
+    assert len(await harness.pools.positions(USER, None)) == len(found)
     if kind != "v2":
         assert any(leg.amount for position in found for leg in position.uncollected_fees)
-    snapshot = desk.rpc("evm_snapshot")
+    snapshot = harness.rpc("evm_snapshot")
     for position in found:
         more = {} if kind == "v2" else {"position_id": position.position_id}
-        quote, moved = await desk.operate(desk.of(pool, "remove", usdc, None, **owner, **more))
+        quote, moved = await harness.operate(harness.of(pool, "remove", usdc, None, **owner, **more))
         assert moved.exact
         paid = {leg.token.address: leg.amount for leg in quote.outputs}
         for side, leg in enumerate(position.amounts):
             fees = position.uncollected_fees[side].amount if position.uncollected_fees else 0
             assert paid.get(leg.token.address, 0) == leg.amount + fees
-        desk.rpc("evm_revert", snapshot)
-        snapshot = desk.rpc("evm_snapshot")
-        await desk.fresh()
+        snapshot = harness.rewind(snapshot)
+        await harness.fresh()
 
 
-async def test_volume_and_fees_equal_an_independent_account(devnet):
-    account = await account_for_random_swaps(200, 5, devnet)
-    assert account.wrong == []
-    assert account.inexact == 0
-    assert len(account.compared) == 6  # three versions, fee switch on and off
+async def test_volume_and_fees_equal_an_independent_computation(devnet):
+    comparison = await compare_random_swaps(200, 5, devnet)
+    assert comparison.wrong == []
+    assert comparison.inexact == 0
+    assert len(comparison.compared) == 6  # three versions, fee switch on and off
 
 
-async def test_principal_is_what_all_positions_together_would_be_paid(desk, fresh_devnet):
-    """A v3 pool that nobody traded in holds its principal, but for what each mint rounded up."""
-    states = PoolStates(desk.chain)
-    block = await desk.chain.head()
+async def test_principal_equals_the_balance_of_an_untraded_pool(harness, fresh_devnet):
+    """The balance exceeds the principal only by the rounding of each mint."""
+    states = PoolStates(harness.chain)
+    block = await harness.chain.head()
     for pool in fresh_devnet.chains["devnet"].pools:
         if pool.protocol != "uniswap-v3":
             continue
-        known = await desk.pools._find(desk.pool_id(pool))
+        known = await harness.pools._find(harness.pool_id(pool))
         amounts = principal(await whole_pool(states, block, known.ref))
         for token, amount in zip((pool.token0, pool.token1), amounts, strict=True):
-            (held,) = desk._balances([(pool.id, token)])
+            (held,) = harness.balances([(pool.id, token)])
             assert 0 <= held - amount <= 30
 
 
-async def test_series_say_what_they_stand_on(gateway, fresh_devnet):
+async def test_series_have_values_components_and_a_method(gateway, fresh_devnet):
     provider = gateway.registry.get(Capability.POOL, "uniswap")
-    pool = pool_of(fresh_devnet, "v3", "WETH/USDC", 500)
+    pool = pool_of(fresh_devnet.chains["devnet"], "v3", "WETH/USDC", 500)
     identity = f"31337:{pool.id}"
-    async with LiquidityDesk(fresh_devnet) as desk:
+    async with LiquidityHarness(fresh_devnet) as harness:
         for _ in range(5):
-            await desk.swap_in(pool, pool.token0, pool.token1, 10**10)
+            await harness.swap_in(pool, pool.token0, pool.token1, 10**10)
     head = await gateway.runtime.chains[31337].head(fresh=True)
     start, end = head.timestamp - 7 * 86_400, head.timestamp + 1
     found = {
@@ -373,60 +335,3 @@ async def test_series_say_what_they_stand_on(gateway, fresh_devnet):
         assert {value for moment, value in series.points if moment < head.timestamp - 2 * 86_400} == {None}
     assert await provider.series("31337:" + ACCOUNTS[0].address, "tvl", start, end, "1d") is None
     assert await provider.series(identity, "mood", start, end, "1d") is None
-
-
-async def test_prices_are_those_of_the_devnet_and_no_block_of_manipulation_moves_them(desk, fresh_devnet):
-    chain = fresh_devnet.chains["devnet"]
-    desk.rpc("anvil_mine", hex(90))
-    await desk.fresh()
-    rows = desk.pools._deployments[31337]
-    tokens = [token.address for token in chain.tokens]
-
-    async def read():
-        await desk.fresh()
-        return await ChainPrices(desk.context, desk.chain, rows).at(tokens, await desk.chain.head())
-
-    before = await read()
-    for token in chain.tokens:
-        assert before[token.address].usd == pytest.approx(float(token.price_usd), rel=1e-6), token.symbol
-        assert 0 < before[token.address].confidence <= 1
-    victims = [
-        p for p in chain.pools if p.pair in ("LDO/WETH", "WETH/USDC", "ETH/USDC") and p.hooks == NATIVE
-    ]
-    for pool in victims:
-        known = await desk.pools._find(desk.pool_id(pool))
-        (state,) = await PoolStates(desk.chain).load(await desk.chain.head(), [known.ref])
-        reserve = getattr(state, "reserve0", None)
-        amount = (
-            reserve
-            if reserve
-            else swap_exact_in(state, True, 2**127, state.sqrt_price_x96 * 3 // 4).amount_in
-        )
-        await desk.swap_in(pool, pool.token0, pool.token1, amount)
-    spot = await ChainPrices(desk.context, desk.chain, rows).spot(
-        chain.token("LDO").address, await desk.chain.head()
-    )
-    after = await read()
-    for token in chain.tokens:
-        now = after.get(token.address)
-        assert now is None or now.usd == pytest.approx(float(token.price_usd), rel=0.005), token.symbol
-    assert spot is None or spot.usd != pytest.approx(1.1, rel=0.05)
-    assert after[chain.token("WETH").address].confidence < before[chain.token("WETH").address].confidence
-
-
-def test_a_price_needs_more_blocks_than_one_can_buy():
-    block = Block(100, "0x" + "ab" * 32, 0)
-    true, moved = Spot(2.0, 10**6, 3, 0.0), Spot(5.0, 10**6, 3, 0.0)
-    assert price_over_time(true, [true] * 5, block).usd == 2
-    assert price_over_time(moved, [moved, true, true, true, true], block).usd == 2
-    assert price_over_time(moved, [true, true], block) is None  # who is right?
-    assert price_over_time(moved, [None] * 5, block) is None  # made just now
-    assert price_over_time(None, [true] * 5, block) is None
-    alone = price_over_time(true, [], block)  # a node without history: a price, and little trust in it
-    assert alone.usd == 2
-    assert alone.confidence < 0.6 < price_over_time(true, [true] * 5, block).confidence
-
-
-async def test_what_no_pool_trades_has_no_price(desk):
-    prices = ChainPrices(desk.context, desk.chain, desk.pools._deployments[31337])
-    assert await prices.at([ACCOUNTS[5].address], await desk.chain.head()) == {}

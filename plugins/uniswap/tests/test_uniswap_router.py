@@ -1,4 +1,4 @@
-"""The encoder against calldata made by Uniswap's own SDK; the vectors' file names its origin."""
+"""The encoder against calldata made by Uniswap's SDK; the vectors name their origin."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ CASES = json.loads((Path(__file__).parent / "vectors" / "router_calldata.json").
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['router_version']} {case['name']}")
-def test_calldata_is_the_sdk_s(case):
+def test_calldata_equals_the_sdk(case):
     order = case["order"] | {name: int(case["order"][name]) for name in ("amount_in", "amount_out_min")}
     hops = [SwapHop(**hop) for hop in case["hops"]]
     made = encode_swap(case["router_version"], Order(**order), hops, case["deadline"])

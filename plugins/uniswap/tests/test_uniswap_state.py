@@ -1,5 +1,6 @@
-"""Reading pools: what the lens says is what the pools say, in few round trips, within every limit."""
+"""The lens gives the pools' own state, in few round trips and within size and gas limits."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -7,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from execution import Desk
+from execution import SwapHarness
 from quoteway.errors import UpstreamError
 from quoteway.evm.abi import function
 from quoteway_amm import ConcentratedPool, V2Pool
@@ -26,59 +27,61 @@ RESERVES = function("getReserves() returns (uint112, uint112, uint32)")
 
 
 @pytest.fixture
-async def desk(fresh_devnet):
-    async with Desk(fresh_devnet) as desk:
-        yield desk
+async def harness(fresh_devnet):
+    async with SwapHarness(fresh_devnet) as harness:
+        yield harness
 
 
-def refs_of(desk, a, b):
-    deployment = desk.provider._deployments[desk.network.chain_id][0]
-    ends = [desk.network.wrapped_native if s == "ETH" else desk.tokens[s].address for s in (a, b)]
+def refs_of(harness, a, b):
+    deployment = harness.provider._deployments[harness.network.chain_id][0]
+    ends = [harness.network.wrapped_native if s == "ETH" else harness.tokens[s].address for s in (a, b)]
     return pools_of_pair(deployment, *sorted_pair(*ends))
 
 
-async def test_every_pool_of_the_chain_is_a_candidate_and_read(desk):
-    deployment = desk.provider._deployments[desk.network.chain_id][0]
-    block = await desk.chain.head(fresh=True)
-    states = PoolStates(desk.chain)
+async def test_every_pool_of_the_chain_is_a_candidate_and_read(harness):
+    deployment = harness.provider._deployments[harness.network.chain_id][0]
+    block = await harness.chain.head(fresh=True)
+    states = PoolStates(harness.chain)
     found = {}
-    for symbol in desk.tokens:
-        refs = candidate_pools(deployment, desk.tokens[symbol].address, desk.tokens["USDC"].address)
+    for symbol in harness.tokens:
+        refs = candidate_pools(deployment, harness.tokens[symbol].address, harness.tokens["USDC"].address)
         found |= {pool.id.lower(): pool for pool in await states.load(block, refs)}
-    expected = [pool for pool in desk.manifest.pools if int(pool.hooks, 16) == 0]
+    expected = [pool for pool in harness.manifest.pools if int(pool.hooks, 16) == 0]
     assert {pool.id.lower() for pool in expected} == set(found)
     for row in expected:
         pool = found[row.id.lower()]
         assert (pool.token0, pool.token1, pool.kind) == (row.token0, row.token1, row.protocol[-2:])
         if isinstance(pool, V2Pool):
-            answer = RESERVES.decode_output(await desk.chain.call(row.id, RESERVES.encode([])))
+            answer = RESERVES.decode_output(await harness.chain.call(row.id, RESERVES.encode([])))
             assert (pool.reserve0, pool.reserve1) == answer[:2]
             continue
         assert pool.ticks
         for tick, liquidity_net in pool.ticks:
             if pool.kind == "v3":
-                answer = TICKS.decode_output(await desk.chain.call(row.id, TICKS.encode([tick])))
+                answer = TICKS.decode_output(await harness.chain.call(row.id, TICKS.encode([tick])))
             else:
                 call = V4_TICKS.encode([bytes.fromhex(row.id[2:]), tick])
-                view = desk.manifest.contracts["StateView"]
-                answer = V4_TICKS.decode_output(await desk.chain.call(view, call))
+                view = harness.manifest.contracts["StateView"]
+                answer = V4_TICKS.decode_output(await harness.chain.call(view, call))
             assert answer[1] == liquidity_net
         if pool.kind == "v3":
-            (liquidity,) = LIQUIDITY.decode_output(await desk.chain.call(row.id, LIQUIDITY.encode([])))
+            (liquidity,) = LIQUIDITY.decode_output(await harness.chain.call(row.id, LIQUIDITY.encode([])))
             assert pool.liquidity == liquidity
         else:
             call = V4_SLOT0.encode([bytes.fromhex(row.id[2:])])
-            slot0 = V4_SLOT0.decode_output(await desk.chain.call(desk.manifest.contracts["StateView"], call))
+            slot0 = V4_SLOT0.decode_output(
+                await harness.chain.call(harness.manifest.contracts["StateView"], call)
+            )
             assert (pool.sqrt_price_x96, pool.tick, pool.fee_pips) == (slot0[0], slot0[1], slot0[3])
 
 
 class Rounds:
-    """Counts sequential rounds: a request that starts when none is under way opens a new one."""
+    """Counts round trips: a request that starts while none is running begins a new one."""
 
-    def __init__(self, desk):
+    def __init__(self, harness):
         self.rounds = self.running = 0
-        self.forward = desk.chain._forward
-        desk.chain._forward = self
+        self.forward = harness.chain._forward
+        harness.chain._forward = self
 
     async def __call__(self, method, params, timeout_s):
         if not self.running:
@@ -90,58 +93,56 @@ class Rounds:
             self.running -= 1
 
 
-async def test_a_cold_quote_takes_three_rounds_at_most_and_a_warm_one_none(desk):
-    rounds = Rounds(desk)
-    request = desk.request("MKR", "EURC", 4 * 10**18)
-    await desk.provider.quote(request)
+async def test_a_cold_quote_takes_at_most_two_round_trips_and_a_warm_one_none(harness):
+    rounds = Rounds(harness)
+    request = harness.request("MKR", "EURC", 4 * 10**18)
+    await harness.provider.quote(request)
     assert rounds.rounds <= 2  # head, lens with the taxes of both tokens
-    before = desk.chain.requests
+    before = harness.chain.requests
     for amount in (10**15, 10**18, 5 * 10**18):
-        await desk.provider.quote(replace(request, amount_in=amount))
-    await desk.provider.quote(desk.request("ETH", "USDC", 10**18))
-    assert desk.chain.requests == before
+        await harness.provider.quote(replace(request, amount_in=amount))
+    await harness.provider.quote(harness.request("ETH", "USDC", 10**18))
+    assert harness.chain.requests == before
 
 
-async def test_leaving_the_known_ticks_costs_one_more_round(desk, monkeypatch):
-    request = desk.request("WETH", "USDC", 20_000 * 10**18)
-    whole = await desk.quote(request)
-    desk.provider._states.clear()
+async def test_leaving_the_known_ticks_takes_one_more_round_trip(harness, monkeypatch):
+    request = harness.request("WETH", "USDC", 20_000 * 10**18)
+    whole = await harness.quote(request)
+    harness.provider._states.clear()
     monkeypatch.setattr(lens, "_BAND_TICKS", 0)
-    rounds = Rounds(desk)
-    quote = await desk.provider.quote(request)
+    rounds = Rounds(harness)
+    quote = await harness.provider.quote(request)
     assert rounds.rounds == 2
     assert quote.outputs == whole.outputs
-    build = await desk.provider.build(desk.seal(request, quote))
-    done = desk.execute(request, quote, build)
+    build = await harness.provider.build(harness.seal(request, quote))
+    done = harness.execute(request, quote, build)
     assert done.received == done.quoted
 
 
-async def test_concurrent_quotes_share_their_reads(desk):
-    import asyncio
-
-    request = desk.request("LINK", "UNI", 10**18)
-    before = desk.chain.requests
-    await desk.provider.quote(request)
-    alone = desk.chain.requests - before
-    desk.provider._states.clear()
-    desk.provider._taxes.clear()
-    desk.rpc("evm_mine")
-    await desk.chain.head(fresh=True)
-    before = desk.chain.requests
-    await asyncio.gather(*(desk.provider.quote(request) for _ in range(20)))
-    assert desk.chain.requests - before <= alone
+async def test_concurrent_quotes_share_their_reads(harness):
+    request = harness.request("LINK", "UNI", 10**18)
+    before = harness.chain.requests
+    await harness.provider.quote(request)
+    alone = harness.chain.requests - before
+    harness.provider._states.clear()
+    harness.provider._taxes.clear()
+    harness.rpc("evm_mine")
+    await harness.chain.head(fresh=True)
+    before = harness.chain.requests
+    await asyncio.gather(*(harness.provider.quote(request) for _ in range(20)))
+    assert harness.chain.requests - before <= alone
 
 
-async def test_an_answer_never_passes_the_size_of_a_contract(desk):
-    # A hundred and twenty pools' worth of ticks are twice what fits: bands get narrower, pools stay whole.
-    block = await desk.chain.head(fresh=True)
-    (ref,) = [ref for ref in refs_of(desk, "WETH", "USDC") if ref.kind == "v3" and ref.fee == 500]
+async def test_an_answer_stays_below_the_maximum_size_of_a_contract(harness):
+    # The ticks of 120 pools are twice what fits: fewer words are read, but every pool is.
+    block = await harness.chain.head(fresh=True)
+    (ref,) = [ref for ref in refs_of(harness, "WETH", "USDC") if ref.kind == "v3" and ref.fee == 500]
     questions = [lens.first_look(ref)] * 120
-    answer = await desk.chain.deployless(lens.creation_code(questions), block=block)
+    answer = await harness.chain.deployless(lens.creation_code(questions), block=block)
     assert len(answer) <= 24_576
     pools = lens.read_answer(answer, questions)
     (whole,) = lens.read_answer(
-        await desk.chain.deployless(lens.creation_code(questions[:1]), block=block), questions[:1]
+        await harness.chain.deployless(lens.creation_code(questions[:1]), block=block), questions[:1]
     )
     known = [pool for pool in pools if pool.ticks]
     assert 0 < len(known) < 120 or any(len(pool.ticks) < len(whole.ticks) for pool in pools)
@@ -151,25 +152,25 @@ async def test_an_answer_never_passes_the_size_of_a_contract(desk):
         assert pool.ticks == inside
 
 
-async def test_little_gas_gives_less_not_an_error(desk):
-    block = await desk.chain.head(fresh=True)
-    questions = [lens.first_look(ref) for ref in refs_of(desk, "WETH", "USDC")]
+async def test_less_gas_reads_fewer_words_without_an_error(harness):
+    block = await harness.chain.head(fresh=True)
+    questions = [lens.first_look(ref) for ref in refs_of(harness, "WETH", "USDC")]
     words = []
     for gas in (600_000, 1_000_000, 1_500_000, 6_000_000, None):
-        answer = await desk.chain.deployless(lens.creation_code(questions), block=block, gas=gas)
+        answer = await harness.chain.deployless(lens.creation_code(questions), block=block, gas=gas)
         pools = [pool for pool in lens.read_answer(answer, questions) if pool is not None]
         assert len(pools) == 7
         words.append(sum(p.word_hi - p.word_lo + 1 for p in pools if isinstance(p, ConcentratedPool)))
     assert 0 == words[0] < words[1] < words[2] < words[3] == words[4]
 
 
-async def test_the_whole_tick_range_can_be_read_from_the_middle(desk):
-    block = await desk.chain.head(fresh=True)
-    for ref in refs_of(desk, "USDC", "USDT"):
+async def test_all_ticks_can_be_read_from_a_given_word(harness):
+    block = await harness.chain.head(fresh=True)
+    for ref in refs_of(harness, "USDC", "USDT"):
         if ref.kind == "v2":
             continue
         for question in (lens.rest_below(ref, 5), lens.rest_above(ref, -5)):
-            answer = await desk.chain.deployless(lens.creation_code([question]), block=block)
+            answer = await harness.chain.deployless(lens.creation_code([question]), block=block)
             (pool,) = lens.read_answer(answer, [question])
             if pool is None:
                 continue
@@ -181,20 +182,20 @@ async def test_the_whole_tick_range_can_be_read_from_the_middle(desk):
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x02", b"\x01", b"\x01\x00\x00", b"\x01\x03" + bytes(20)])
-async def test_an_unreadable_answer_is_an_upstream_error(desk, answer):
-    ref = refs_of(desk, "WETH", "USDC")[0]
+async def test_a_malformed_answer_raises_an_upstream_error(harness, answer):
+    ref = refs_of(harness, "WETH", "USDC")[0]
 
-    class Liar:
-        network = desk.network
+    class MalformedChain:
+        network = harness.network
 
         async def deployless(self, code, *, block):
             return answer
 
     with pytest.raises(UpstreamError):
-        await PoolStates(Liar()).load(await desk.chain.head(), [ref])
+        await PoolStates(MalformedChain()).load(await harness.chain.head(), [ref])
 
 
-def test_the_lens_compiles_to_what_is_committed(tmp_path):
+def test_the_committed_artifact_equals_the_compiled_lens(tmp_path):
     sources = tmp_path / "contracts"
     shutil.copytree(PLUGIN / "contracts", sources, ignore=shutil.ignore_patterns("node_modules"))
     install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]

@@ -1,13 +1,12 @@
-"""Random swaps and changes of liquidity on the devnet, and an independent account of what each swap paid.
+"""Compares ``pool_activity`` with the swap loop and the contracts after random swaps and operations.
 
-``python trading.py --swaps 20000`` compares ``pool_activity`` with it: each swap again by the swap loop on
-the pool's state one block earlier, and the protocol's part with what the contracts say they owe. The exit
-code says whether every difference is zero.
+``python trading.py --swaps 20000`` computes each swap again by the swap loop on the pool's state one block
+earlier, and compares protocol fees with what the contracts owe. It exits with 1 when any difference is not
+zero.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import random
 import sys
@@ -17,8 +16,8 @@ from dataclasses import dataclass, field
 
 from eth_abi import encode
 from eth_utils import keccak
-from execution import Reverted
-from liquidity import LiquidityDesk, Report, _operate_at_random
+from execution import Reverted, command_line, started
+from liquidity import LiquidityHarness
 from quoteway import NATIVE, UpstreamError
 from quoteway_amm import swap_exact_in
 from quoteway_devnet.accounts import ACCOUNTS
@@ -27,14 +26,15 @@ from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_activity import activity
 from quoteway_uniswap.pool_value import whole_pool
 from quoteway_uniswap.state import PoolStates
+from random_operations import Report, operate_at_random
 
 PER_STATE = 100
-"""Swaps between two comparisons: nodes keep the state of some hundred blocks."""
+"""Number of swaps between two comparisons: nodes keep the state of some hundred blocks."""
 
 
 @dataclass
-class Account:
-    """Trades compared, by kind and whether a protocol fee was on; ``wrong`` must stay empty."""
+class Comparison:
+    """The number of compared trades by version and fee switch, and the differences."""
 
     compared: Counter[str] = field(default_factory=Counter)
     inexact: int = 0
@@ -48,9 +48,9 @@ def calldata(signature, *values):
     return "0x" + (keccak(text=signature)[:4] + encode([t for t in inner if t], values)).hex()
 
 
-def set_protocol_fees(desk, chance, on):
-    """A fee switch per version: v2 feeTo, v3 feeProtocol and v4 protocolFee of every pool."""
-    rpc, contracts = desk.rpc, desk.manifest.contracts
+def set_protocol_fees(harness, chance, on):
+    """Sets the protocol fees of all versions: v2 feeTo, v3 feeProtocol and v4 protocolFee of every pool."""
+    rpc, contracts = harness.rpc, harness.manifest.contracts
     sent = []
 
     def owner_of(contract, getter):
@@ -70,7 +70,7 @@ def set_protocol_fees(desk, chance, on):
     send(setter, factory2, calldata("setFeeTo(address)", ACCOUNTS[8].address if on else NATIVE))
     owner3, owner4 = owner_of(factory3, "owner()"), owner_of(manager, "owner()")
     send(owner4, manager, calldata("setProtocolFeeController(address)", owner4))
-    for pool in desk.manifest.pools:
+    for pool in harness.manifest.pools:
         if pool.protocol == "uniswap-v3":
             shares = (chance.randint(4, 10), chance.randint(4, 10)) if on else (0, 0)
             send(owner3, pool.id, calldata("setFeeProtocol(uint8,uint8)", *shares))
@@ -84,11 +84,11 @@ def set_protocol_fees(desk, chance, on):
         assert rpc("eth_getTransactionReceipt", identity)["status"] == "0x1"
 
 
-def owed_to_protocol(desk):
-    """What v3 pools and the v4 PoolManager say they owe: (pool or manager, token) to base units."""
+def owed_to_protocol(harness):
+    """Returns what v3 pools and the v4 PoolManager owe: (pool or manager, token) to base units."""
     owed, asked = {}, []
-    manager = desk.manifest.contracts["PoolManager"]
-    for pool in desk.manifest.pools:
+    manager = harness.manifest.contracts["PoolManager"]
+    for pool in harness.manifest.pools:
         if pool.protocol == "uniswap-v3":
             asked.append(
                 ((pool.id, pool.token0), (pool.id, pool.token1), pool.id, calldata("protocolFees()"))
@@ -97,7 +97,9 @@ def owed_to_protocol(desk):
             for token in (pool.token0, pool.token1):
                 place = (manager, token)
                 asked.append((place, None, manager, calldata("protocolFeesAccrued(address)", token)))
-    answers = desk.rpc.batch([("eth_call", [{"to": to, "data": data}, "latest"]) for _, _, to, data in asked])
+    answers = harness.rpc.batch(
+        [("eth_call", [{"to": to, "data": data}, "latest"]) for _, _, to, data in asked]
+    )
     for (first, second, _, _), answer in zip(asked, answers, strict=True):
         owed[first] = int(answer[2:66], 16)
         if second:
@@ -105,25 +107,25 @@ def owed_to_protocol(desk):
     return owed
 
 
-async def compare(desk, first, before, account, label):
-    """Every trade since block ``first`` against the swap loop and the contracts' own books."""
-    await desk.fresh()
-    head = await desk.chain.head()
-    logs = Logs(desk.chain)
+async def compare(harness, first, before, comparison, label):
+    """Compares every trade since block ``first`` with the swap loop and what the contracts owe."""
+    await harness.fresh()
+    head = await harness.chain.head()
+    logs = Logs(harness.chain)
     paid = Counter()
-    for pool in desk.manifest.pools:
-        known = await desk.pools._find(desk.pool_id(pool))
-        found = await activity(desk.chain, logs, PoolStates(desk.chain), known, first, head)
+    for pool in harness.manifest.pools:
+        known = await harness.pools._find(harness.pool_id(pool))
+        found = await activity(harness.chain, logs, PoolStates(harness.chain), known, first, head)
         assert found.first == first
         for trade in found.trades:
             token = (pool.token0, pool.token1)[trade.side]
             kind = known.ref.kind
-            place = (desk.manifest.contracts["PoolManager"] if kind == "v4" else pool.id, token)
+            place = (harness.manifest.contracts["PoolManager"] if kind == "v4" else pool.id, token)
             paid[place] += trade.protocol_fee
-            account.compared[f"{kind} {label}"] += 1
-            account.inexact += not trade.exact
-            states = PoolStates(desk.chain)
-            earlier = await desk.chain.block(trade.block - 1)
+            comparison.compared[f"{kind} {label}"] += 1
+            comparison.inexact += not trade.exact
+            states = PoolStates(harness.chain)
+            earlier = await harness.chain.block(trade.block - 1)
             state = await whole_pool(states, earlier, known.ref)
             if kind == "v2":
                 fee = trade.amount_in * 3 // 1000
@@ -133,65 +135,60 @@ async def compare(desk, first, before, account, label):
                 done = swap_exact_in(state, trade.side == 0, trade.amount_in)
                 same = done.complete and done.fee_amount == trade.lp_fee + trade.protocol_fee
             if not same or not trade.exact:
-                account.wrong.append(f"{kind} {label} {pool.pair}: {trade}")
-    after = owed_to_protocol(desk)
+                comparison.wrong.append(f"{kind} {label} {pool.pair}: {trade}")
+    after = owed_to_protocol(harness)
     for place, owed in after.items():
         if owed - before[place] != paid[place]:
-            account.wrong.append(f"{label} {place}: contracts say {owed - before[place]}, told {paid[place]}")
+            comparison.wrong.append(
+                f"{label} {place}: contracts owe {owed - before[place]}, computed {paid[place]}"
+            )
 
 
-async def account_for_random_swaps(
+async def compare_random_swaps(
     n: int, seed: int, devnet: Devnet | None = None, operations: bool = True
-) -> Account:
-    """Execute some ``n`` swaps (routes may take several pools), fee switch on and off in turns."""
-    if devnet is None:
-        async with Devnet.start() as started:
-            return await account_for_random_swaps(n, seed, started, operations)
-    chance, account = random.Random(seed), Account()
+) -> Comparison:
+    """Executes ``n`` swaps with the fee switch off and on in turns, and compares them."""
+    chance, comparison = random.Random(seed), Comparison()
     started_at = time.perf_counter()
-    async with LiquidityDesk(devnet) as desk:
-        snapshot = desk.rpc("evm_snapshot")
-        pools = [p for p in desk.manifest.pools if p.hooks == NATIVE and "TAX" not in p.pair]
+    async with started(devnet) as running, LiquidityHarness(running) as harness:
+        snapshot = harness.rpc("evm_snapshot")
+        pools = [p for p in harness.manifest.pools if p.hooks == NATIVE and "TAX" not in p.pair]
         turn, done = 0, 0
         while done < n:
             on = turn % 2 == 1
-            set_protocol_fees(desk, chance, on)
-            await desk.fresh()
-            first = (await desk.chain.head()).number + 1
-            before, report = owed_to_protocol(desk), Report()
+            set_protocol_fees(harness, chance, on)
+            await harness.fresh()
+            first = (await harness.chain.head()).number + 1
+            before, report = owed_to_protocol(harness), Report()
             for step in range(min(PER_STATE, n - done)):
                 if operations and step % 10 == 9:
-                    await _operate_at_random(desk, chance, report)
+                    await operate_at_random(harness, chance, report)
                 try:
-                    await desk.trade(chance, chance.choice(pools), 1)
+                    await harness.trade(chance, chance.choice(pools), 1)
                 except (Reverted, UpstreamError) as error:
-                    account.wrong.append(str(error))
+                    comparison.wrong.append(str(error))
                 done += 1
-            await compare(desk, first, before, account, "on" if on else "off")
-            account.wrong += report.wrong + report.reverted
+            await compare(harness, first, before, comparison, "on" if on else "off")
+            comparison.wrong += report.wrong + report.reverted
             turn += 1
             if turn % 4 == 0:
-                desk.rpc("evm_revert", snapshot)
-                snapshot = desk.rpc("evm_snapshot")
-                desk.pools = type(desk.pools)(desk.context)
-        desk.rpc("evm_revert", snapshot)
-    account.seconds = time.perf_counter() - started_at
-    return account
+                snapshot = harness.rewind(snapshot)
+                harness.pools = type(harness.pools)(harness.context)
+        harness.rpc("evm_revert", snapshot)
+    comparison.seconds = time.perf_counter() - started_at
+    return comparison
 
 
 def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--swaps", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    account = asyncio.run(account_for_random_swaps(options.swaps, options.seed))
-    print(f"{sum(account.compared.values())} pool swaps compared in {account.seconds:.1f} s")
-    print(f"{dict(sorted(account.compared.items()))}; state before not known: {account.inexact}")
-    print(f"differences: {len(account.wrong)}")
-    for line in account.wrong[:10]:
+    """Runs the command line."""
+    options = command_line(__doc__, swaps=2000, seed=1)
+    comparison = asyncio.run(compare_random_swaps(options.swaps, options.seed))
+    print(f"{sum(comparison.compared.values())} pool swaps compared in {comparison.seconds:.1f} s")
+    print(f"{dict(sorted(comparison.compared.items()))}; state before not known: {comparison.inexact}")
+    print(f"differences: {len(comparison.wrong)}")
+    for line in comparison.wrong[:10]:
         print(line)
-    sys.exit(bool(account.wrong))
+    sys.exit(bool(comparison.wrong))
 
 
 if __name__ == "__main__":

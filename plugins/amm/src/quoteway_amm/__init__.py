@@ -1,13 +1,7 @@
-"""Exact integer maths of v2, v3 and hookless v4 pools, and best-path routing over them. No I/O."""
+"""Exact integer maths of v2, v3 and hookless v4 pools, and best-path routing. No I/O."""
 
-from quoteway_amm.concentrated import (
-    ConcentratedPool,
-    SwapResult,
-    next_tick_within_one_word,
-    swap_exact_in,
-    swap_exact_out,
-    word_of_tick,
-)
+from quoteway_amm.concentrated import ConcentratedPool
+from quoteway_amm.concentrated_state import ConcentratedState, next_tick_within_one_word, word_of_tick
 from quoteway_amm.errors import BandExceeded, BandsExceeded
 from quoteway_amm.gas import FREE, UNISWAP_GAS, GasModel, GasPrice, HopGas
 from quoteway_amm.graph import Edge, Graph
@@ -42,6 +36,7 @@ from quoteway_amm.routing import (
     native_price,
 )
 from quoteway_amm.swap_fees import fees_of_swap
+from quoteway_amm.swap_loop import SwapResult, swap_exact_in, swap_exact_out
 from quoteway_amm.swap_math import combined_fee
 from quoteway_amm.tick_math import (
     MAX_SQRT_RATIO,
@@ -66,6 +61,7 @@ __all__ = [
     "BandExceeded",
     "BandsExceeded",
     "ConcentratedPool",
+    "ConcentratedState",
     "Edge",
     "GasModel",
     "GasPrice",

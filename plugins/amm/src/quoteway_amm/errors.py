@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-class BandExceeded(Exception):  # noqa: N818 - not a fault: a request for more state
-    """A swap walked out of the ticks that the snapshot knows. Load more words on that side and ask again.
+class BandExceeded(Exception):  # noqa: N818 - a request for more state
+    """A swap reached the edge of the known tick words. Load more words on that side and try again.
 
-    `pool` is the snapshot, `zero_for_one` the direction (True: towards lower ticks), `tick` the first tick
-    that is not known. `amount_in` and `amount_out` are what the known band could exchange before its edge, at
-    whose price `sqrt_price_x96` the swap stands.
+    `zero_for_one` is the direction (True: towards lower ticks), `tick` the first unknown tick. `amount_in`
+    and `amount_out` are the amounts exchanged up to the edge, `sqrt_price_x96` is the price there.
     """
 
     def __init__(
@@ -18,8 +17,8 @@ class BandExceeded(Exception):  # noqa: N818 - not a fault: a request for more s
     ) -> None:
         side = "below" if zero_for_one else "above"
         super().__init__(
-            f"{pool.kind} pool {pool.id}: the swap goes {side} the known words "
-            f"[{pool.word_lo}, {pool.word_hi}], load the word of tick {tick} and beyond"
+            f"{pool.kind} pool {pool.id}: the swap goes {side} the known tick words "
+            f"[{pool.word_lo}, {pool.word_hi}]: load the word of tick {tick} and beyond"
         )
         self.pool = pool
         self.zero_for_one = zero_for_one
@@ -35,10 +34,10 @@ class BandExceeded(Exception):  # noqa: N818 - not a fault: a request for more s
 
 
 class BandsExceeded(Exception):  # noqa: N818 - as above
-    """A route search met pools whose known ticks do not reach far enough and that might still win.
+    """A route search needs more ticks of pools that may still be on the best path.
 
-    `exceeded` names each pool and direction once: load more of them, build the graph again, search again.
-    `settled` is the answer among the candidates that were fully known: a Path or a NoPath.
+    `exceeded` names each pool and direction once: load more words, build the graph again, search again.
+    `settled` is the result among the paths that were fully known: a Path or a NoPath.
     """
 
     def __init__(self, exceeded: tuple[BandExceeded, ...], settled: Any) -> None:

@@ -1,4 +1,4 @@
-"""Gas of a route as data: what the router spends per protocol, hop and tick, and its cost in a token."""
+"""The gas of a route per protocol, hop and tick, and its cost in a token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quoteway_amm.pool import Kind
 
 @dataclass(frozen=True, slots=True)
 class HopGas:
-    """Gas units of one protocol: `section` per run of hops (a router command), `hop`, `tick` crossed."""
+    """Gas units of one protocol: per router command (`section`), per hop, per tick crossed."""
 
     section: int
     hop: int
@@ -22,8 +22,8 @@ class HopGas:
 class GasModel:
     """Gas units of a route.
 
-    `transaction` once, `pull` once when the input is a token (its transfer from the sender), `wrap` and
-    `unwrap` for every conversion of the native coin along the route, then the hops.
+    `transaction`: once. `pull`: the transfer of an input token from the sender. `wrap`, `unwrap`: each
+    conversion of the native coin along the route.
     """
 
     transaction: int
@@ -35,22 +35,22 @@ class GasModel:
 
 @dataclass(frozen=True, slots=True)
 class GasPrice:
-    """Base units of a token per unit of gas, as a rational."""
+    """Base units of a token per unit of gas, as a fraction."""
 
     numerator: int
     denominator: int = 1
 
     def __post_init__(self) -> None:
         if self.numerator < 0 or self.denominator <= 0:
-            raise ValueError(f"gas price {self.numerator}/{self.denominator} is negative or undefined")
+            raise ValueError(f"gas price {self.numerator}/{self.denominator} must be a fraction of 0 or more")
 
     @classmethod
     def from_native(cls, wei_per_gas: int, token_per_wei: tuple[int, int]) -> GasPrice:
-        """From the chain's gas price and the token's price of one wei, as `native_price` gives it."""
+        """Returns the gas price in a token, from wei per gas and the result of `native_price`."""
         return cls(wei_per_gas * token_per_wei[0], token_per_wei[1])
 
     def cost(self, gas_units: int) -> int:
-        """Cost of `gas_units` in base units of the token, rounded up."""
+        """Returns the cost of `gas_units` in base units of the token, rounded up."""
         return -(-gas_units * self.numerator // self.denominator)
 
 
@@ -71,6 +71,6 @@ UNISWAP_GAS = GasModel(
 )
 """Swaps through the Universal Router 2.1.0 with Permit2.
 
-Within 2 % of receipts for v2 and v3 of one to three hops and v4 of one, all storage in use already; further
-v4 hops are an estimate. The first crossing ever of a tick writes fresh storage and costs twice the figure.
+Measured on storage that is in use: within 2 % of receipts for one to three v2 or v3 hops and one v4 hop. More
+v4 hops are an estimate. The first crossing of a tick writes new storage and costs twice as much.
 """

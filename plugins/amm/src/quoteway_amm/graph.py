@@ -1,4 +1,4 @@
-"""Candidate pools of one block, indexed by token."""
+"""The pools of one block, indexed by token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Quote = Callable[[bool, int], tuple[int, int] | None]
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One pool in one direction. `rate` is its best price: base units out per base unit in, fee taken off."""
+    """One pool in one direction. `rate`: base units out per base unit in at the mid price, less the fee."""
 
     pool: Pool
     zero_for_one: bool
@@ -24,10 +24,10 @@ class Edge:
 
 
 class Graph:
-    """Candidate pools of one block. Build once per snapshot, search as often as wanted.
+    """The pools of one block; serves any number of searches.
 
-    The native coin and `wrapped_native` are one node, so that v4's native pools and wrapped pools compete and
-    join. Addresses are compared as strings: use one spelling throughout.
+    The native coin and `wrapped_native` are one node, so that a path may combine pools of both forms.
+    Addresses are compared as strings: use one spelling.
     """
 
     def __init__(self, pools: Iterable[Pool], wrapped_native: str | None = None) -> None:
@@ -38,7 +38,7 @@ class Graph:
         for pool in self.pools:
             a, b = self.node(pool.token0), self.node(pool.token1)
             if a == b:
-                # A pool of the native coin against its wrapped form: wrapping is free of fees and slippage.
+                # The native coin against its wrapped form: wrapping has no fee and no slippage.
                 continue
             self._links.setdefault(a, set()).add(b)
             self._links.setdefault(b, set()).add(a)
@@ -47,23 +47,23 @@ class Graph:
                 self._add(pool, False, pool.token1, pool.token0)
 
     def node(self, token: str) -> str:
-        """The node of a token: the wrapped form stands for the native coin."""
+        """Returns the node of a token: the wrapped native coin for both its forms."""
         return self.wrapped_native if token == NATIVE and self.wrapped_native is not None else token
 
     def edges(self, node_in: str, node_out: str) -> list[Edge]:
-        """All pools with liquidity that take `node_in` and give `node_out`."""
+        """Returns the pools with liquidity that swap `node_in` for `node_out`."""
         return self._edges.get(node_in, {}).get(node_out, [])
 
     def neighbours(self, node: str) -> Iterable[str]:
-        """Nodes one pool with liquidity away."""
+        """Returns the nodes that share a pool with liquidity with `node`."""
         return self._edges.get(node, {})
 
     def linked(self, start: str, end: str, max_hops: int) -> bool:
-        """Whether pools, empty ones included, lead from `start` to `end` in at most `max_hops`."""
+        """Returns whether a path of at most `max_hops` pools exists, empty pools included."""
         return _reaches(self._links, start, end, max_hops)
 
     def joined(self, start: str, end: str, max_hops: int) -> bool:
-        """Whether pools with liquidity lead from `start` to `end` in at most `max_hops`."""
+        """Returns whether a path of at most `max_hops` pools with liquidity exists."""
         return _reaches(self._edges, start, end, max_hops)
 
     def _add(self, pool: Pool, zero_for_one: bool, token_in: str, token_out: str) -> None:

@@ -1,40 +1,31 @@
-"""Running totals of a pool's full steps: a quote of any depth is one bisection and one partial step.
+"""Running totals of a pool's full swap steps: a quote is one bisection and one partial step.
 
 Every full step of the swap loop runs between two fixed prices (initialised ticks and word edges, starting
-from the pool's own price), so its amounts are constants of the snapshot and may be summed once. That is
-exact, not an approximation: `floor(remaining * (1e6 - fee) / 1e6) >= amount_in`, the contracts' test for a
-full step, holds exactly when `remaining >= amount_in + ceil(amount_in * fee / (1e6 - fee))`, which is what
-the full step then takes.
+from the pool's own price), so its amounts are constants of the state and are summed once. The result is
+exact: `floor(remaining * (1e6 - fee) / 1e6) >= amount_in`, the contracts' test for a full step, holds exactly
+when `remaining >= amount_in + ceil(amount_in * fee / (1e6 - fee))`, which is what the full step takes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
 
+from quoteway_amm.concentrated_state import ConcentratedState
 from quoteway_amm.errors import BandExceeded
 from quoteway_amm.pool import PIPS
-from quoteway_amm.sqrt_price_math import (
-    amount0_delta,
-    amount0_delta_up,
-    amount1_delta,
-    amount1_delta_up,
-    sqrt_price_after_input,
-    sqrt_price_after_output,
-)
+from quoteway_amm.sqrt_price_math import deltas_of, sqrt_price_after_input, sqrt_price_after_output
 from quoteway_amm.tick_math import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK, sqrt_ratio_at_tick
-
-if TYPE_CHECKING:
-    from quoteway_amm.concentrated import ConcentratedPool
 
 # v3 takes an int256 and v4 returns int128 deltas; a larger amount reverts in the contract.
 _MAX_AMOUNT = {"v3": 2**255 - 1, "v4": 2**127 - 1}
 
 
 class Ladder:
-    """Totals of one pool in one direction; grows as far as quotes ask, never past the known words."""
+    """The totals of one pool in one direction. Steps are added when a quote needs them."""
 
     __slots__ = (
+        "_amount_in",
+        "_amount_out",
         "_crossed",
         "_fee_pips",
         "_indices",
@@ -54,12 +45,13 @@ class Ladder:
         "_zero_for_one",
     )  # fmt: skip
 
-    def __init__(self, pool: ConcentratedPool, zero_for_one: bool) -> None:
+    def __init__(self, pool: ConcentratedState, zero_for_one: bool) -> None:
         self._pool = pool
         self._zero_for_one = zero_for_one
         self._fee_pips = pool.swap_fee_pips(zero_for_one)
         self._max_amount = _MAX_AMOUNT[pool.kind]
-        # One entry per full step: totals up to its end, then the step itself.
+        self._amount_in, self._amount_out = deltas_of(zero_for_one)
+        # One entry per full step: totals at its end, then the step itself.
         self._ins: list[int] = []
         self._outs: list[int] = []
         self._starts: list[int] = []
@@ -79,51 +71,44 @@ class Ladder:
             self._tick_at = bisect_right(self._indices, pool.tick)
 
     def exact_in(self, amount_in: int) -> tuple[int, int] | None:
-        """(amount out, ticks crossed) for all of `amount_in`; None when the last price comes first."""
+        """Returns (amount out, ticks crossed); None when the pool cannot take the whole amount."""
         if amount_in <= 0 or amount_in > self._max_amount:
             return None
         if self._fee_pips == PIPS:
             return 0, 0
         ins = self._ins
         at = bisect_left(ins, amount_in)
-        while at == len(ins):
-            if not self._grow():
+        if at == len(ins):
+            if not self._grow_to(ins, amount_in):
                 return None
-            if ins[at] < amount_in:
-                at += 1
+            at = bisect_left(ins, amount_in, at)
         if ins[at] == amount_in:
             return self._outs[at], self._crossed[at] + self._stop_initialised[at]
         spent, given = (ins[at - 1], self._outs[at - 1]) if at else (0, 0)
         price, liquidity = self._starts[at], self._liquidities[at]
         less_fee = (amount_in - spent) * (PIPS - self._fee_pips) // PIPS
         price_next = sqrt_price_after_input(price, liquidity, less_fee, self._zero_for_one)
-        if self._zero_for_one:
-            return given + amount1_delta(price_next, price, liquidity), self._crossed[at]
-        return given + amount0_delta(price, price_next, liquidity), self._crossed[at]
+        return given + self._amount_out(price, price_next, liquidity), self._crossed[at]
 
     def exact_out(self, amount_out: int) -> tuple[int, int] | None:
-        """(amount in, ticks crossed) for all of `amount_out`; None when the pool cannot give it all."""
+        """Returns (amount in, ticks crossed); None when the pool cannot give the whole amount."""
         if amount_out <= 0 or amount_out > self._max_amount or self._fee_pips == PIPS:
             return None
         outs = self._outs
         at = bisect_left(outs, amount_out)
-        while at == len(outs):
-            if not self._grow():
+        if at == len(outs):
+            if not self._grow_to(outs, amount_out):
                 return None
-            if outs[at] < amount_out:
-                at += 1
+            at = bisect_left(outs, amount_out, at)
         if outs[at] == amount_out:
             total_in, crossed = self._ins[at], self._crossed[at] + self._stop_initialised[at]
         else:
             spent, given = (self._ins[at - 1], outs[at - 1]) if at else (0, 0)
             price, liquidity = self._starts[at], self._liquidities[at]
             price_next = sqrt_price_after_output(price, liquidity, amount_out - given, self._zero_for_one)
-            if self._zero_for_one:
-                step_in = amount0_delta_up(price_next, price, liquidity)
-            else:
-                step_in = amount1_delta_up(price, price_next, liquidity)
+            step_in = self._amount_in(price, price_next, liquidity)
             total_in = spent + step_in - (-step_in * self._fee_pips // (PIPS - self._fee_pips))
-            # Rounding may land the price on the stop with some of its output left: the tick is crossed.
+            # Rounding may move the price to the stop although output is left: the tick is crossed.
             reached = price_next == self._targets[at]
             crossed = self._crossed[at] + (reached and self._stop_initialised[at])
         return (total_in, crossed) if total_in <= self._max_amount else None
@@ -134,8 +119,15 @@ class Ladder:
     def _band_exceeded(self, tick: int) -> BandExceeded:
         return BandExceeded(self._pool, self._zero_for_one, tick, *self._totals(), self._price)
 
+    def _grow_to(self, totals: list[int], amount: int) -> bool:
+        """Adds steps until the last of `totals` reaches `amount`; returns whether it does."""
+        while self._grow():
+            if totals[-1] >= amount:
+                return True
+        return False
+
     def _grow(self) -> bool:
-        """Add the next step that has liquidity; False at the last price."""
+        """Adds the next step that has liquidity; returns False at the lowest or highest price."""
         if not self._liquidity and not self._walk_to_liquidity():
             return False
         end = MIN_SQRT_RATIO + 1 if self._zero_for_one else MAX_SQRT_RATIO - 1
@@ -147,12 +139,8 @@ class Ladder:
         if at_end:
             target, initialised = end, False
         price, liquidity = self._price, self._liquidity
-        if self._zero_for_one:
-            step_in = amount0_delta_up(target, price, liquidity)
-            step_out = amount1_delta(target, price, liquidity)
-        else:
-            step_in = amount1_delta_up(price, target, liquidity)
-            step_out = amount0_delta(price, target, liquidity)
+        step_in = self._amount_in(price, target, liquidity)
+        step_out = self._amount_out(price, target, liquidity)
         spent, given = self._totals()
         cost = step_in - (-step_in * self._fee_pips // (PIPS - self._fee_pips))
         self._ins.append(spent + cost)
@@ -168,24 +156,15 @@ class Ladder:
         return True
 
     def _next_stop(self) -> tuple[int, bool]:
-        """The next initialised tick or word edge, as TickBitmap.nextInitializedTickWithinOneWord gives it."""
-        pool, spacing = self._pool, self._pool.tick_spacing
-        compressed = self._tick // spacing
-        at = self._tick_at
-        if self._zero_for_one:
-            word = compressed >> 8
-            if not pool.word_lo <= word <= pool.word_hi:
-                raise self._band_exceeded(self._tick)
-            edge = max((word << 8) * spacing, MIN_TICK)
-            if at >= 0 and self._indices[at] >= edge:
-                return self._indices[at], True
-        else:
-            word = compressed + 1 >> 8
-            if not pool.word_lo <= word <= pool.word_hi:
-                raise self._band_exceeded((compressed + 1) * spacing)
-            edge = min(((word << 8) + 255) * spacing, MAX_TICK)
-            if at < len(self._indices) and self._indices[at] <= edge:
-                return self._indices[at], True
+        """Returns (next stop, whether it is an initialised tick), as `next_tick_within_one_word` does."""
+        try:
+            edge = self._pool.word_edge(self._tick, self._zero_for_one)
+        except BandExceeded as error:
+            raise self._band_exceeded(error.tick) from None
+        if 0 <= self._tick_at < len(self._indices):
+            tick = self._indices[self._tick_at]
+            if (tick >= edge) if self._zero_for_one else (tick <= edge):
+                return tick, True
         return edge, False
 
     def _pass(self, tick: int, initialised: bool) -> None:
@@ -202,10 +181,10 @@ class Ladder:
         self._ticks_crossed += 1
 
     def _walk_to_liquidity(self) -> bool:
-        """Cross what holds no liquidity, where steps cost nothing. False at the last price."""
+        """Moves to the next range with liquidity at no cost; returns False when there is none."""
         pool, spacing = self._pool, self._pool.tick_spacing
         while not self._liquidity:
-            # For its BandExceeded: the price may stand outside the known words already.
+            # Raises BandExceeded when the price is outside the known words.
             self._next_stop()
             if 0 <= self._tick_at < len(self._indices):
                 tick = self._indices[self._tick_at]

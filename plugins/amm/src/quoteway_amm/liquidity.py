@@ -1,6 +1,6 @@
-"""Liquidity positions: from amounts to liquidity and back, and what fees a position has earned.
+"""Liquidity of v3 and v4 positions and of v2 shares: amounts, slippage bounds, earned fees.
 
-Concentrated positions of v3 and v4, and shares of v2 pairs, rounded as the contracts round. Square-root
+Results are rounded as the contracts round. Square-root
 prices are Q64.96, fee growth is Q128.128 and wraps at 2^256.
 """
 
@@ -19,32 +19,32 @@ from quoteway_amm.sqrt_price_math import (
 from quoteway_amm.tick_math import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK
 
 MINIMUM_LIQUIDITY = 1000
-"""Shares that the first mint of a v2 pair locks for ever. Source: UniswapV2Pair.MINIMUM_LIQUIDITY."""
+"""Shares that the first mint of a v2 pair locks. Source: UniswapV2Pair.MINIMUM_LIQUIDITY."""
 
 _UINT128 = 1 << 128
 _UINT256 = 1 << 256
-_MOST_ROUNDS = 16
+_MAX_ROUNDS = 16
 
 
 # --- v3 and v4 --------------------------------------------------------------------------------------------
 
 
 def liquidity_for_amount0(sqrt_a_x96: int, sqrt_b_x96: int, amount0: int) -> int:
-    """Liquidity that `amount0` fills between two prices. Source: LiquidityAmounts.getLiquidityForAmount0."""
+    """Returns the liquidity of `amount0`. Source: LiquidityAmounts.getLiquidityForAmount0."""
     low, high = sorted((sqrt_a_x96, sqrt_b_x96))
-    # The contract rounds the product of the prices first, so a joint division would differ.
+    # The contract divides the product of the prices first: a single division would differ.
     return amount0 * (low * high // Q96) // (high - low)
 
 
 def liquidity_for_amount1(sqrt_a_x96: int, sqrt_b_x96: int, amount1: int) -> int:
-    """Liquidity that `amount1` fills between two prices. Source: LiquidityAmounts.getLiquidityForAmount1."""
+    """Returns the liquidity of `amount1`. Source: LiquidityAmounts.getLiquidityForAmount1."""
     return amount1 * Q96 // abs(sqrt_b_x96 - sqrt_a_x96)
 
 
 def liquidity_for_amounts(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, amount0: int, amount1: int
 ) -> int:
-    """The most liquidity two amounts fill at a price. Source: LiquidityAmounts.getLiquidityForAmounts."""
+    """Returns the greatest liquidity of two amounts. Source: LiquidityAmounts.getLiquidityForAmounts."""
     low, high = sorted((sqrt_a_x96, sqrt_b_x96))
     if sqrt_price_x96 <= low:
         return liquidity_for_amount0(low, high, amount0)
@@ -59,13 +59,13 @@ def liquidity_for_amounts(
 def amounts_for_liquidity(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int
 ) -> tuple[int, int]:
-    """(amount0, amount1) that burning pays out, rounded down. Source: v3 Pool._modifyPosition, v4
+    """Returns (amount0, amount1) that a burn pays, rounded down. Source: v3 Pool._modifyPosition, v4
     Pool.modifyLiquidity."""
     return _amounts(sqrt_price_x96, sqrt_a_x96, sqrt_b_x96, liquidity, amount0_delta, amount1_delta)
 
 
 def amounts_to_mint(sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int) -> tuple[int, int]:
-    """(amount0, amount1) that minting takes, rounded up. Source: as `amounts_for_liquidity`."""
+    """Returns (amount0, amount1) that a mint takes, rounded up. Source: as `amounts_for_liquidity`."""
     return _amounts(sqrt_price_x96, sqrt_a_x96, sqrt_b_x96, liquidity, amount0_delta_up, amount1_delta_up)
 
 
@@ -87,7 +87,7 @@ def _amounts(
 def amounts_used(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, amount0: int, amount1: int
 ) -> tuple[int, int, int]:
-    """(liquidity, amount0, amount1) that a mint of at most these amounts makes and takes.
+    """Returns (liquidity, amount0, amount1) of a mint with at most these amounts.
 
     Source: NonfungiblePositionManager.mint; PositionManager's MINT_POSITION_FROM_DELTAS.
     """
@@ -98,25 +98,23 @@ def amounts_used(
 def settled_amounts(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, amount: int, of_token0: bool
 ) -> tuple[int, int]:
-    """(amount0, amount1) to offer a mint for which one amount is given, at most that much of it.
+    """Returns the (amount0, amount1) to offer to a mint when one amount is given: at most that amount of it.
 
-    Where it can be, what is offered is what is taken, so that an allowance of it is spent to the unit: from
-    less than it was offered the contract may come to a lower liquidity, so the offer is lowered until it
-    stays. It never stays for large amounts of a token0 whose base units are cheap (DAI against USDC), because
-    of how LiquidityAmounts rounds the product of the prices; then the first offer stands, of which dust is
-    not taken. `amounts_used` tells what is. Raises ValueError when the position does not use this token at
-    this price.
+    The offer is lowered until the mint takes all of it, so that allowances are used up. This never happens
+    for large amounts of a token0 with cheap base units (DAI against USDC), because LiquidityAmounts rounds
+    the product of the prices. Then the first offer is returned, and the mint leaves some units of it: see
+    `amounts_used`. Raises ValueError when the position does not use this token at this price.
     """
     low, high = sorted((sqrt_a_x96, sqrt_b_x96))
     inside = min(max(sqrt_price_x96, low), high)
     if inside == (high if of_token0 else low):
-        raise ValueError(f"at this price the position takes token{int(of_token0)} only")
+        raise ValueError(f"at this price the position takes only token{int(of_token0)}")
     if of_token0:
         liquidity = liquidity_for_amount0(inside, high, amount)
     else:
         liquidity = liquidity_for_amount1(low, inside, amount)
     first = offer = amounts_to_mint(sqrt_price_x96, low, high, liquidity)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         _, taken0, taken1 = amounts_used(sqrt_price_x96, low, high, *offer)
         if (taken0, taken1) == offer:
             return offer
@@ -125,7 +123,7 @@ def settled_amounts(
 
 
 def prices_after_slippage(sqrt_price_x96: int, slippage_bps: int) -> tuple[int, int]:
-    """The square-root prices at a price lower and higher by `slippage_bps`. Source: v3-sdk
+    """Returns the square-root prices `slippage_bps` below and above. Source: v3-sdk
     Position.ratiosAfterSlippage."""
     square = sqrt_price_x96 * sqrt_price_x96
     lower = isqrt(square * (10_000 - slippage_bps) // 10_000)
@@ -136,9 +134,9 @@ def prices_after_slippage(sqrt_price_x96: int, slippage_bps: int) -> tuple[int, 
 def least_amounts_used(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, amount0: int, amount1: int, slippage_bps: int
 ) -> tuple[int, int]:
-    """The least a mint of these amounts takes of each token while the price stays within the slippage."""
+    """Returns the least amounts that a mint takes while the price stays within the slippage."""
     lower, upper = prices_after_slippage(sqrt_price_x96, slippage_bps)
-    # Where the price sits at a bound of the range the other token may bind: both ends and the present count.
+    # The least may be at either end, or at the present price when that is at a bound of the range.
     tried = [amounts_used(price, sqrt_a_x96, sqrt_b_x96, amount0, amount1) for price in (lower, upper)]
     tried.append(amounts_used(sqrt_price_x96, sqrt_a_x96, sqrt_b_x96, amount0, amount1))
     return min(taken[1] for taken in tried), min(taken[2] for taken in tried)
@@ -147,7 +145,7 @@ def least_amounts_used(
 def least_amounts_paid(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, liquidity: int, slippage_bps: int
 ) -> tuple[int, int]:
-    """The least that burning pays of each token while the price stays within the slippage."""
+    """Returns the least amounts that a burn pays while the price stays within the slippage."""
     lower, upper = prices_after_slippage(sqrt_price_x96, slippage_bps)
     amount0, _ = amounts_for_liquidity(upper, sqrt_a_x96, sqrt_b_x96, liquidity)
     _, amount1 = amounts_for_liquidity(lower, sqrt_a_x96, sqrt_b_x96, liquidity)
@@ -157,7 +155,7 @@ def least_amounts_paid(
 def liquidity_paying(
     sqrt_price_x96: int, sqrt_a_x96: int, sqrt_b_x96: int, available: int, amount: int, of_token0: bool
 ) -> int | None:
-    """The least liquidity whose burning pays at least `amount` of a token; None when `available` does not."""
+    """Returns the least liquidity whose burn pays `amount` of a token; None when `available` pays less."""
 
     def pays(liquidity: int) -> int:
         return amounts_for_liquidity(sqrt_price_x96, sqrt_a_x96, sqrt_b_x96, liquidity)[not of_token0]
@@ -166,7 +164,7 @@ def liquidity_paying(
 
 
 def least(pays: Callable[[int], int], amount: int, available: int) -> int | None:
-    """The least argument, at most `available`, at which a rising function reaches `amount`; None without."""
+    """Returns the least argument up to `available` for which the rising `pays` reaches `amount`, or None."""
     if pays(available) < amount:
         return None
     low, high = 0, available
@@ -177,13 +175,13 @@ def least(pays: Callable[[int], int], amount: int, available: int) -> int | None
 
 
 def full_range(tick_spacing: int) -> tuple[int, int]:
-    """The outermost usable ticks. Source: v4 TickMath.minUsableTick, maxUsableTick."""
+    """Returns the lowest and the highest usable tick. Source: v4 TickMath.minUsableTick, maxUsableTick."""
     edge = MAX_TICK // tick_spacing * tick_spacing
     return -edge, edge
 
 
 def nearest_usable_tick(tick: int, tick_spacing: int) -> int:
-    """The tick on the spacing that is nearest to `tick`."""
+    """Returns the usable tick nearest to `tick`."""
     low, high = full_range(tick_spacing)
     return min(max((tick + tick_spacing // 2) // tick_spacing * tick_spacing, low), high)
 
@@ -196,24 +194,26 @@ def fee_growth_inside(
     growth_outside_lower: int,
     growth_outside_upper: int,
 ) -> int:
-    """Fees per unit of liquidity earned inside a range, of one token; wraps at 2^256 by design.
+    """Returns the fees of one token per unit of liquidity earned inside a range; wraps at 2^256 by design.
 
     Source: v3 Tick.getFeeGrowthInside, v4 StateLibrary.getFeeGrowthInside (the same).
     """
     if not MIN_TICK <= tick_lower < tick_upper <= MAX_TICK:
-        raise ValueError(f"ticks {tick_lower} and {tick_upper} are no range")
+        raise ValueError(
+            f"tick_lower {tick_lower} must be below tick_upper {tick_upper}, both within {MAX_TICK} of 0"
+        )
     below = growth_outside_lower if tick >= tick_lower else growth_global - growth_outside_lower
     above = growth_outside_upper if tick < tick_upper else growth_global - growth_outside_upper
     return (growth_global - below - above) % _UINT256
 
 
 def fees_earned(growth_inside: int, growth_inside_last: int, liquidity: int) -> int:
-    """Fees of a position since its last update, rounded down. Source: v3 and v4 Position.update."""
+    """Returns a position's fees since its last update, rounded down. Source: v3 and v4 Position.update."""
     return (growth_inside - growth_inside_last) % _UINT256 * liquidity >> 128
 
 
 def tokens_owed(owed: int, earned: int) -> int:
-    """What a v3 position is owed; the sum wraps at 2^128 as in Position.update."""
+    """Returns what a v3 position is owed; the sum wraps at 2^128 as in Position.update."""
     return (owed + earned) % _UINT128
 
 
@@ -223,12 +223,12 @@ def tokens_owed(owed: int, earned: int) -> int:
 def v2_amounts_used(
     amount0: int, amount1: int, reserve0: int, reserve1: int, first_is_token0: bool = True
 ) -> tuple[int, int]:
-    """(amount0, amount1) that the router takes of at most these. Source: UniswapV2Router02._addLiquidity.
+    """Returns (amount0, amount1) that the router takes of these. Source: UniswapV2Router02._addLiquidity.
 
-    The router tries its first token at full amount; which token that is may decide the last unit.
+    The router tries the full amount of its first token first: the order may change the last unit.
     """
     if reserve0 <= 0 or reserve1 <= 0:
-        raise ValueError("an empty pair has no price to add at")
+        raise ValueError(f"both reserves must be positive, got {reserve0} and {reserve1}")
     if not first_is_token0:
         taken1, taken0 = v2_amounts_used(amount1, amount0, reserve1, reserve0)
         return taken0, taken1
@@ -239,9 +239,9 @@ def v2_amounts_used(
 
 
 def v2_protocol_shares(reserve0: int, reserve1: int, total_supply: int, k_last: int) -> int:
-    """Shares minted to the factory's `feeTo` before a mint or burn, a sixth of the growth since the last.
+    """Returns the shares minted to `feeTo` before a mint or burn: a sixth of the growth since the last one.
 
-    Source: UniswapV2Pair._mintFee; `k_last` is 0 when the fee was off at the last mint or burn.
+    `k_last` is 0 when the fee was off at the last mint or burn. Source: UniswapV2Pair._mintFee.
     """
     if k_last == 0:
         return 0
@@ -252,7 +252,7 @@ def v2_protocol_shares(reserve0: int, reserve1: int, total_supply: int, k_last: 
 
 
 def v2_shares_minted(amount0: int, amount1: int, reserve0: int, reserve1: int, total_supply: int) -> int:
-    """Shares for amounts that reached the pair; `total_supply` after the protocol's shares. Source:
+    """Returns the shares for amounts received; `total_supply` includes the protocol's shares. Source:
     UniswapV2Pair.mint."""
     if total_supply == 0:
         return max(isqrt(amount0 * amount1) - MINIMUM_LIQUIDITY, 0)
@@ -260,5 +260,5 @@ def v2_shares_minted(amount0: int, amount1: int, reserve0: int, reserve1: int, t
 
 
 def v2_amounts_burned(shares: int, balance0: int, balance1: int, total_supply: int) -> tuple[int, int]:
-    """What burning shares pays: of the pair's balances, donations included. Source: UniswapV2Pair.burn."""
+    """Returns what a burn pays from the pair's balances. Source: UniswapV2Pair.burn."""
     return shares * balance0 // total_supply, shares * balance1 // total_supply

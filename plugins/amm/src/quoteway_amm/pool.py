@@ -1,16 +1,11 @@
-"""What routing needs to know of a pool, whatever its maths: the exact face.
-
-A split optimiser will want a second face on the same objects, `curve(zero_for_one)`, yielding the pool as
-bounded-liquidity segments; nothing here depends on it, and whatever it proposes is re-evaluated through
-`exact_in`.
-"""
+"""The interface of a pool that routing uses, independent of the pool's formula."""
 
 from __future__ import annotations
 
 from typing import Literal, Protocol
 
 NATIVE = "0x0000000000000000000000000000000000000000"
-"""The chain's own coin as Uniswap v4 writes it: currency zero."""
+"""The native coin: currency zero of Uniswap v4."""
 
 PIPS = 1_000_000
 """Denominator of fees in pips (hundredths of a basis point)."""
@@ -38,19 +33,19 @@ class Pool(Protocol):
     def has_liquidity(self) -> bool: ...
 
     def swap_fee_pips(self, zero_for_one: bool) -> int:
-        """All that is withheld from the input, LP and protocol part together."""
+        """Returns the fee withheld from the input, LP and protocol fee together."""
 
     def mid_price(self, zero_for_one: bool) -> tuple[int, int]:
-        """(numerator, denominator): base units out per base unit in, before fees and before the trade."""
+        """Returns (numerator, denominator): base units out per base unit in, before fees."""
 
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
-        """(amount out, initialised ticks crossed); None when the pool cannot take all of `amount_in`.
+        """Returns (amount out, initialised ticks crossed); None when the pool cannot take it all.
 
-        Raises BandExceeded when the answer lies outside the snapshot's known tick band.
+        Raises BandExceeded when the swap leaves the known ticks.
         """
 
     def exact_out(self, zero_for_one: bool, amount_out: int) -> tuple[int, int] | None:
-        """(amount in, initialised ticks crossed); None when the pool cannot give all of `amount_out`.
+        """Returns (amount in, initialised ticks crossed); None when the pool cannot give it all.
 
-        Raises BandExceeded when the answer lies outside the snapshot's known tick band.
+        Raises BandExceeded when the swap leaves the known ticks.
         """

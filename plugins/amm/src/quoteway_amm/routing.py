@@ -18,7 +18,7 @@ PathWarning = Literal["gas_exceeds_output"]
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One pool of a path. Tokens are the pool's own, so they tell the native coin from its wrapped form."""
+    """One pool of a path. Tokens are as the pool has them: the native coin or its wrapped form."""
 
     pool: Pool
     zero_for_one: bool
@@ -34,10 +34,9 @@ class Hop:
 class Path:
     """A path with the amounts of every hop, exact at the snapshot's block.
 
-    `token_in` and `token_out` are as asked for; the first and last hop, or two neighbours, may hold the other
-    form of the native coin, and the encoder wraps or unwraps there. `gas_cost` is in the token that the
-    search varies (output of an exact input, input of an exact output). `mid_price` is (numerator,
-    denominator): base units out per base unit in along the path, before fees and before the trade.
+    `token_in` and `token_out` are as requested. Hops may use the other form of the native coin: the encoder
+    wraps or unwraps there. `gas_cost` is in the output token (exact input) or input token (exact output).
+    `mid_price` is (numerator, denominator): base units out per base unit in, before fees.
     """
 
     token_in: str
@@ -52,7 +51,7 @@ class Path:
 
     @property
     def price_impact_bps(self) -> int:
-        """How far the trade's price lies below the mid price, pool fees included, rounded."""
+        """Returns how far the trade's price is below the mid price, fees included, rounded."""
         ideal = self.amount_in * self.mid_price[0]
         missing = ideal - self.amount_out * self.mid_price[1]
         return (missing * 20_000 + ideal) // (2 * ideal)
@@ -60,10 +59,10 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class NoPath:
-    """Why there is no path.
+    """The reason why there is no path.
 
-    `no_pool`: no pools join the tokens. `no_liquidity`: those that do are empty. `amount_too_low`: the output
-    rounds to zero on every way. `insufficient_liquidity`: no way takes, or gives, the whole amount.
+    `no_pool`: no pools connect the tokens. `no_liquidity`: these pools are empty. `amount_too_low`: every
+    output rounds to zero. `insufficient_liquidity`: no path can trade the whole amount.
     """
 
     reason: NoPathReason
@@ -78,13 +77,11 @@ def best_path_exact_in(
     gas_price: GasPrice = FREE,
     max_hops: int = 3,
 ) -> Path | NoPath:
-    """The path with the greatest output after gas, the shorter on a tie; `gas_price` is in `token_out`.
+    """Returns the path with the greatest output after gas, the shorter on a tie. Gas is in `token_out`.
 
-    Raises BandsExceeded when a pool that might win is not known far enough, ValueError for a bad request.
+    Raises BandsExceeded when pools that may win lack ticks, ValueError for a bad request.
     """
-    _check(graph, token_in, token_out, amount_in, max_hops)
-    search = Search(graph, token_in, token_out, amount_in, gas_model, gas_price, forward=True)
-    return _outcome(search, graph, token_in, token_out, gas_price, max_hops, forward=True)
+    return _best_path(graph, token_in, token_out, amount_in, gas_model, gas_price, max_hops, forward=True)
 
 
 def best_path_exact_out(
@@ -96,20 +93,18 @@ def best_path_exact_out(
     gas_price: GasPrice = FREE,
     max_hops: int = 3,
 ) -> Path | NoPath:
-    """The path with the least input including gas, the shorter on a tie; `gas_price` is in `token_in`.
+    """Returns the path with the least input including gas, the shorter on a tie. Gas is in `token_in`.
 
-    Raises BandsExceeded when a pool that might win is not known far enough, ValueError for a bad request.
+    Raises as `best_path_exact_in`.
     """
-    _check(graph, token_in, token_out, amount_out, max_hops)
-    search = Search(graph, token_out, token_in, amount_out, gas_model, gas_price, forward=False)
-    return _outcome(search, graph, token_in, token_out, gas_price, max_hops, forward=False)
+    return _best_path(graph, token_in, token_out, amount_out, gas_model, gas_price, max_hops, forward=False)
 
 
 def native_price(graph: Graph, token: str, probe_amount: int, max_hops: int = 2) -> tuple[int, int] | None:
-    """(numerator, denominator): base units of `token` per wei of the native coin; None if unknown.
+    """Returns (numerator, denominator): base units of `token` per wei of the native coin; None if unknown.
 
-    It is the best output for `probe_amount` wei over the probe. The probe is the depth floor: a pool too
-    shallow to trade it well cannot set the price. Raises BandsExceeded as the searches do.
+    The price is the best output of a swap of `probe_amount` wei, so that shallow pools do not set it. Raises
+    BandsExceeded as the searches do.
     """
     if graph.node(token) == graph.node(NATIVE):
         return 1, 1
@@ -117,23 +112,23 @@ def native_price(graph: Graph, token: str, probe_amount: int, max_hops: int = 2)
     return None if isinstance(path, NoPath) else (path.amount_out, probe_amount)
 
 
-def _check(graph: Graph, token_in: str, token_out: str, amount: int, max_hops: int) -> None:
-    if graph.node(token_in) == graph.node(token_out):
-        raise ValueError(f"{token_in} and {token_out} are one token to a router")
-    if amount <= 0 or max_hops < 1:
-        raise ValueError(f"amount {amount} and max_hops {max_hops} must be positive")
-
-
-def _outcome(
-    search: Search,
+def _best_path(
     graph: Graph,
     token_in: str,
     token_out: str,
+    amount: int,
+    gas_model: GasModel,
     gas_price: GasPrice,
     max_hops: int,
     *,
     forward: bool,
 ) -> Path | NoPath:
+    if graph.node(token_in) == graph.node(token_out):
+        raise ValueError(f"{token_in} and {token_out} are the same token: a swap needs two")
+    if amount <= 0 or max_hops < 1:
+        raise ValueError(f"amount {amount} and max_hops {max_hops} must be positive")
+    start, end = (token_in, token_out) if forward else (token_out, token_in)
+    search = Search(graph, start, end, amount, gas_model, gas_price, forward=forward)
     search.run(max_hops)
     settled: Path | NoPath
     if search.best is not None:
@@ -151,7 +146,7 @@ def _reason(search: Search, graph: Graph, node_in: str, node_out: str, max_hops:
         return "no_pool"
     if not graph.joined(node_in, node_out, max_hops):
         return "no_liquidity"
-    # A zero output while no pool ran dry: more input would have helped.
+    # Outputs were zero and no pool was too small: a larger amount would have a path.
     return "amount_too_low" if search.saw_zero and not search.saw_partial else "insufficient_liquidity"
 
 

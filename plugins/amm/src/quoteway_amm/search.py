@@ -1,14 +1,13 @@
-"""Search over all paths with an admissible bound: the answer of trying every path, in milliseconds.
+"""Branch-and-bound search for the best path. Gives the same result as trying every path.
 
-It goes through token paths by length, holding for each one the candidates (pool choices) found so far, best
-amount first. Two facts cut it short without losing the optimum. A pool's output grows with its input, so
-along the sorted candidates the outputs of one pool only get worse. And no pool trades better than its price
-before the trade, so the product of the best prices that remain bounds what a candidate can still become. Once
-that bound, less the least gas any candidate has used, does not beat the best path in hand, the pool's
-remaining candidates need no quote.
+The search extends token paths hop by hop. For each token path it keeps the candidates (choices of pools),
+sorted by amount. It skips candidates by two facts. A pool's output grows with its input, so the outputs of
+one pool get worse along the sorted candidates. No pool trades above its mid price, so the product of the best
+remaining mid prices is an upper bound. When that bound, less the least gas of the candidates, does not exceed
+the best path so far, the remaining candidates are skipped.
 
-Dropping candidates that are worse in amount and in gas would not be exact: the larger amount may cross a tick
-later, and pay for it. The floats here only decide what to skip, with a margin far above their error.
+A candidate with less output and more gas than another is kept: the larger amount may cross one more tick
+later. Floats only decide what to skip, with a margin far above their error.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from quoteway_amm.pool import NATIVE, PIPS, Kind
 _MARGIN = 1e-9
 
 Trail = tuple["Trail | None", Edge, int, int, int]
-"""(trail before, edge, amount given to it, amount it answered, ticks crossed)."""
+"""(previous trail, edge, amount quoted for, quoted amount, ticks crossed)."""
 
 Candidate = tuple[int, int, str, "Kind | None", "Trail | None"]
-"""(amount at the front, gas units so far, token at the front, protocol of the last hop, trail)."""
+"""(amount so far, gas units so far, last token, protocol of the last hop, trail)."""
 
 _amount = itemgetter(0)
 
 
 class Search:
-    """One search. Afterwards `best` is the winning candidate, or None with `saw_*` saying why.
+    """One search. Sets `best`; when it stays None, `saw_zero` and `saw_partial` say why.
 
-    Forward (exact input) walks from the input token and maximises; backward (exact output) walks from the
-    output token and minimises.
+    Forward (exact input) starts at the input token and maximises the output. Backward (exact output) starts
+    at the output token and minimises the input.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class Search:
         self._exceeded: dict[tuple[int, bool], tuple[float, BandExceeded]] = {}
 
     def run(self, max_hops: int) -> None:
-        """Visit every path of up to `max_hops` over distinct tokens that could win."""
+        """Searches all paths of at most `max_hops` over distinct tokens."""
         start_node = self._graph.node(self._start)
         potentials = self._potentials(max_hops)
         first: Candidate = (self._amount, self._base_gas, self._start, None, None)
@@ -93,7 +92,7 @@ class Search:
             layer = onward
 
     def exceeded(self) -> tuple[BandExceeded, ...]:
-        """Pools that are not known far enough and, by the price where they end, might still win."""
+        """Returns the pools that may still win, judged by the price at their last known tick."""
         return tuple(error for upper, error in self._exceeded.values() if upper > self._floor())
 
     def _extend(
@@ -149,11 +148,11 @@ class Search:
             self._best_float = score / self._gas_price.denominator
 
     def _floor(self) -> float:
-        """The best path's net amount, lowered by the margin: what is at or below it cannot win."""
+        """Returns the net amount that a candidate must exceed: that of the best path, less the margin."""
         return self._best_float - abs(self._best_float) * _MARGIN if self.best is not None else -inf
 
     def _note(self, error: BandExceeded, edge: Edge, amount: int, factor: float, gas_bound: float) -> None:
-        # Beyond the edge the price can only be worse than at the edge.
+        # Beyond the edge the price is worse than at the edge.
         square = error.sqrt_price_x96 / 2**96
         rate = square * square if error.zero_for_one else 1 / (square * square)
         rate *= (PIPS - edge.pool.swap_fee_pips(error.zero_for_one)) / PIPS
@@ -167,7 +166,7 @@ class Search:
             self._exceeded[key] = upper, error
 
     def _potentials(self, max_hops: int) -> list[dict[str, float]]:
-        """By number of hops left, for each node: the best factor between it and the end."""
+        """Returns, by hops left, the product of the best rates from each node to the end."""
         graph, forward = self._graph, self._forward
         reach = {self._end_node: 1.0}
         rounds = [reach]

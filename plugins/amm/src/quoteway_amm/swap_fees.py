@@ -1,33 +1,34 @@
-"""What a swap that happened paid in fees, told from its event: liquidity providers' part and the protocol's.
+"""Fees of a past swap, computed from its event.
 
-The event names what went in, and the price before and after; between the two the swap's steps are walked
-again, since each of them rounds its fee and splits it on its own.
+The event gives the input and the price afterwards. The steps between the two prices are computed again,
+because each step rounds and splits its fee separately.
 """
 
 from __future__ import annotations
 
-from quoteway_amm.concentrated import ConcentratedPool, next_tick_within_one_word
+from quoteway_amm.concentrated_state import ConcentratedState, next_tick_within_one_word
 from quoteway_amm.pool import PIPS
-from quoteway_amm.sqrt_price_math import amount0_delta_up, amount1_delta_up
+from quoteway_amm.sqrt_price_math import deltas_of
 from quoteway_amm.tick_math import sqrt_ratio_at_tick
 
 
 def fees_of_swap(
-    pool: ConcentratedPool,
+    pool: ConcentratedState,
     zero_for_one: bool,
     amount_in: int,
     sqrt_price_after_x96: int,
     swap_fee_pips: int | None = None,
 ) -> tuple[int, int]:
-    """(LP fee, protocol fee) of a swap, in base units of its input, of which it took `amount_in`.
+    """Returns (LP fee, protocol fee) of a swap that took `amount_in`, in base units of its input.
 
-    `pool` is the pool just before it, all ticks between the two prices known; its protocol fees are those in
-    force. `swap_fee_pips` overrides the fee charged (v4's Swap event tells it). Source: v3
-    UniswapV3Pool.swap, v4 Pool.swap, and SwapMath.computeSwapStep of both. Raises BandExceeded when ticks
-    are missing, ValueError when the event does not fit the pool.
+    `pool` is the pool just before the swap, with all ticks between the two prices and the protocol fees of
+    that time. `swap_fee_pips` overrides the fee (v4's Swap event gives it). Source: v3 UniswapV3Pool.swap, v4
+    Pool.swap, SwapMath.computeSwapStep. Raises BandExceeded when ticks are missing, ValueError when the event
+    does not fit the pool.
     """
     fee_pips = pool.swap_fee_pips(zero_for_one) if swap_fee_pips is None else swap_fee_pips
     price, tick, liquidity = pool.sqrt_price_x96, pool.tick, pool.liquidity
+    input_between, _ = deltas_of(zero_for_one)
     left, lp_total, protocol_total = amount_in, 0, 0
     while left:
         tick_next, liquidity_net = next_tick_within_one_word(pool, tick, zero_for_one)
@@ -36,17 +37,20 @@ def fees_of_swap(
             max(price_next, sqrt_price_after_x96) if zero_for_one else min(price_next, sqrt_price_after_x96)
         )
         if (target > price) if zero_for_one else (target < price):
-            raise ValueError(f"the swap cannot have ended at {sqrt_price_after_x96}: it stood at {price}")
-        delta = amount0_delta_up if zero_for_one else amount1_delta_up
-        step_in = delta(price, target, liquidity)
+            raise ValueError(
+                f"the event does not fit the pool: its price {sqrt_price_after_x96} is not beyond {price}"
+            )
+        step_in = input_between(price, target, liquidity)
         if target == price_next and step_in < left:
             fee = min(-(-step_in * fee_pips // (PIPS - fee_pips)), left - step_in)
         else:
             if step_in > left:
-                raise ValueError("the swap took more than its event tells: the pool was another")
+                raise ValueError(
+                    "the event does not fit the pool: its price change takes more than its input"
+                )
             if pool.kind == "v4":
-                # v4 books all that is left less the fee, v3 only what moves the price: where prices are
-                # coarse the two differ. An exact output gives the same by both.
+                # v4 counts the remaining input less the fee as amount, v3 only what the price change takes.
+                # The two differ where one price step is worth many base units. For exact outputs both agree.
                 step_in = left * (PIPS - fee_pips) // PIPS
             fee = left - step_in
         protocol = _protocol_part(pool, zero_for_one, step_in, fee, fee_pips)
@@ -60,8 +64,8 @@ def fees_of_swap(
     return lp_total, protocol_total
 
 
-def _protocol_part(pool: ConcentratedPool, zero_for_one: bool, step_in: int, fee: int, fee_pips: int) -> int:
-    setting = pool.protocol_fee_zero_for_one if zero_for_one else pool.protocol_fee_one_for_zero
+def _protocol_part(pool: ConcentratedState, zero_for_one: bool, step_in: int, fee: int, fee_pips: int) -> int:
+    setting = pool.protocol_fee(zero_for_one)
     if not setting:
         return 0
     if pool.kind == "v3":

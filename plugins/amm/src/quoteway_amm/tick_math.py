@@ -33,7 +33,7 @@ _MAX_UINT256 = 2**256 - 1
 
 
 def sqrt_ratio_at_tick(tick: int) -> int:
-    """sqrt(1.0001^tick) as Q64.96, rounded up. Source: TickMath.getSqrtRatioAtTick."""
+    """Returns sqrt(1.0001^tick) as Q64.96, rounded up. Source: TickMath.getSqrtRatioAtTick."""
     magnitude = -tick if tick < 0 else tick
     if magnitude > MAX_TICK:
         raise ValueError(f"tick {tick} is outside [{MIN_TICK}, {MAX_TICK}]")
@@ -50,9 +50,9 @@ def sqrt_ratio_at_tick(tick: int) -> int:
 
 
 def tick_at_sqrt_ratio(sqrt_price_x96: int) -> int:
-    """Greatest tick whose ratio is at most `sqrt_price_x96`. Source: TickMath.getTickAtSqrtRatio.
+    """Returns the greatest tick whose ratio is at most `sqrt_price_x96`. Source: TickMath.getTickAtSqrtRatio.
 
-    The contract's logarithm in fixed point is kept as it is: two candidates, settled by the forward function.
+    As in the contract, the fixed-point logarithm gives two candidates and the forward function decides.
     """
     if not MIN_SQRT_RATIO <= sqrt_price_x96 < MAX_SQRT_RATIO:
         raise ValueError(f"sqrt price {sqrt_price_x96} is outside [{MIN_SQRT_RATIO}, {MAX_SQRT_RATIO})")

@@ -1,4 +1,4 @@
-"""Constant-product pools: UniswapV2Library.getAmountOut and getAmountIn for any fee, and transfer taxes."""
+"""Constant-product pools with any fee, and transfer taxes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import ClassVar
 from quoteway_amm.pool import PIPS, Kind
 
 MAX_RESERVE = 2**112 - 1
-"""UniswapV2Pair keeps reserves in uint112 and reverts with OVERFLOW beyond."""
+"""UniswapV2Pair keeps reserves as uint112 and reverts with OVERFLOW above."""
 
 
 def get_amount_out(
     amount_in: int, reserve_in: int, reserve_out: int, fee_numerator: int = 997, fee_denominator: int = 1000
 ) -> int:
-    """Output of an exact input, rounded down. Source: UniswapV2Library.getAmountOut (997/1000 there)."""
+    """Returns the output of an exact input, rounded down. Source: UniswapV2Library.getAmountOut."""
     if amount_in <= 0:
         raise ValueError(f"amount_in must be positive, got {amount_in}")
     if reserve_in <= 0 or reserve_out <= 0:
@@ -27,17 +27,19 @@ def get_amount_out(
 def get_amount_in(
     amount_out: int, reserve_in: int, reserve_out: int, fee_numerator: int = 997, fee_denominator: int = 1000
 ) -> int:
-    """Input that buys an exact output, rounded up. Source: UniswapV2Library.getAmountIn (997/1000 there)."""
+    """Returns the input of an exact output, rounded up. Source: UniswapV2Library.getAmountIn."""
     if amount_out <= 0:
         raise ValueError(f"amount_out must be positive, got {amount_out}")
     if reserve_in <= 0 or reserve_out <= amount_out:
-        raise ValueError(f"the reserve {reserve_out} cannot give {amount_out} (other reserve {reserve_in})")
+        raise ValueError(
+            f"the pair cannot give amount_out {amount_out}: its reserves are {reserve_in} and {reserve_out}"
+        )
     return reserve_in * amount_out * fee_denominator // ((reserve_out - amount_out) * fee_numerator) + 1
 
 
 @dataclass(frozen=True, slots=True)
 class V2Pool:
-    """A pair's reserves at one block. The fee is data: 997/1000 for Uniswap, 9975/10000 for some forks."""
+    """A pair's reserves at one block. The fee is `1 - fee_numerator / fee_denominator`."""
 
     address: str
     token0: str
@@ -56,7 +58,7 @@ class V2Pool:
             )
         if not (0 <= self.reserve0 <= MAX_RESERVE and 0 <= self.reserve1 <= MAX_RESERVE):
             raise ValueError(
-                f"pair {self.address}: reserves {self.reserve0}, {self.reserve1} are not uint112"
+                f"pair {self.address}: reserves {self.reserve0} and {self.reserve1} must fit uint112"
             )
 
     @property
@@ -70,30 +72,24 @@ class V2Pool:
         return self.reserve0 > 0 and self.reserve1 > 0
 
     def swap_fee_pips(self, zero_for_one: bool) -> int:
-        """The fee in pips, rounded down where it is finer than a pip."""
+        """Returns the fee in pips, rounded down."""
         return (self.fee_denominator - self.fee_numerator) * PIPS // self.fee_denominator
 
     def mid_price(self, zero_for_one: bool) -> tuple[int, int]:
-        """(numerator, denominator): base units out per base unit in, before the fee."""
+        """Returns (numerator, denominator): base units out per base unit in, before the fee."""
         return (self.reserve1, self.reserve0) if zero_for_one else (self.reserve0, self.reserve1)
 
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
-        """(amount out, 0); None where the pair would revert: no reserves, or a balance past uint112."""
-        if zero_for_one:
-            reserve_in, reserve_out = self.reserve0, self.reserve1
-        else:
-            reserve_in, reserve_out = self.reserve1, self.reserve0
+        """Returns (amount out, 0); None when the pair would revert."""
+        reserve_in, reserve_out = self._reserves(zero_for_one)
         if not reserve_in or not reserve_out or reserve_in + amount_in > MAX_RESERVE:
             return None
         with_fee = amount_in * self.fee_numerator
         return with_fee * reserve_out // (reserve_in * self.fee_denominator + with_fee), 0
 
     def exact_out(self, zero_for_one: bool, amount_out: int) -> tuple[int, int] | None:
-        """(amount in, 0); None where the pair would revert: a reserve too small, a balance past uint112."""
-        if zero_for_one:
-            reserve_in, reserve_out = self.reserve0, self.reserve1
-        else:
-            reserve_in, reserve_out = self.reserve1, self.reserve0
+        """Returns (amount in, 0); None when the pair would revert."""
+        reserve_in, reserve_out = self._reserves(zero_for_one)
         if not reserve_in or amount_out >= reserve_out:
             return None
         denominator = (reserve_out - amount_out) * self.fee_numerator
@@ -102,12 +98,12 @@ class V2Pool:
             return None
         return amount_in, 0
 
+    def _reserves(self, zero_for_one: bool) -> tuple[int, int]:
+        return (self.reserve0, self.reserve1) if zero_for_one else (self.reserve1, self.reserve0)
+
 
 def taxed_amount(amount: int, tax_bps: int) -> int:
-    """What arrives of `amount` when the token keeps `tax_bps`, its tax rounded down (the usual way).
-
-    Tokens that round otherwise need their own function in `exact_in_taxed`.
-    """
+    """Returns `amount` less a transfer tax of `tax_bps`, the tax rounded down."""
     return amount - amount * tax_bps // 10_000
 
 
@@ -118,11 +114,11 @@ def exact_in_taxed(
     received_by_pair: Callable[[int], int],
     received_by_recipient: Callable[[int], int],
 ) -> int | None:
-    """Output that reaches the recipient when a token taxes transfers; None where the pair would revert.
+    """Returns what the recipient gets when a token taxes transfers; None when the pair would revert.
 
-    The pair prices what it received, not what was sent
-    (UniswapV2Router02._swapSupportingFeeOnTransferTokens). Each callable maps an amount sent to the amount
-    that arrives, for example `lambda sent: taxed_amount(sent, 100)`.
+    The pair uses the amount that it received. Each callable maps an amount sent to the amount received, for
+    example `lambda sent: taxed_amount(sent, 100)`. Source:
+    UniswapV2Router02._swapSupportingFeeOnTransferTokens.
     """
     received = received_by_pair(amount_in)
     if received <= 0:

@@ -1,5 +1,4 @@
-"""Uniswap v2, v3 and v4, and forks of them, as rows of data: swaps through the Universal Router, and
-liquidity."""
+"""Uniswap v2, v3 and v4 and their forks: swaps through the Universal Router, liquidity and prices."""
 
 from __future__ import annotations
 

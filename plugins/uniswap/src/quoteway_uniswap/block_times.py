@@ -1,22 +1,22 @@
-"""Which block a moment falls into."""
+"""Finds blocks by their time."""
 
 from __future__ import annotations
 
 from cachetools import LRUCache
 from quoteway import Block, Chain
 
-_REMEMBERED = 4_096
+_BLOCKS_KEPT = 4_096
 
 
 class BlockTimes:
-    """Blocks of one chain by time, found in a few reads each."""
+    """The blocks of one chain by time. A search takes a few reads."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
-        self._blocks: LRUCache[int, Block] = LRUCache(_REMEMBERED)
+        self._blocks: LRUCache[int, Block] = LRUCache(_BLOCKS_KEPT)
 
     async def first_since(self, moment: int, head: Block) -> Block | None:
-        """The first block whose time is at least ``moment`` (Unix seconds); None when ``head`` is older.
+        """Returns the first block at or after ``moment`` (Unix seconds); None when ``head`` is older.
 
         Raises UpstreamError when blocks cannot be read.
         """
@@ -26,8 +26,8 @@ class BlockTimes:
         if low.timestamp >= moment:
             return low
         guesses = 0
-        # low is before the moment, high is not. Guessed by the pace between the two; every third time halved,
-        # for chains whose blocks come at no even pace.
+        # low is before the moment, high is not. Guesses interpolate between the two. Every third guess halves
+        # the span, for chains with uneven block times.
         while high.number - low.number > 1:
             guesses += 1
             span, elapsed = high.number - low.number, high.timestamp - low.timestamp

@@ -1,7 +1,4 @@
-"""From a sealed quote to the router's transaction.
-
-The route is the quote's own: nothing is looked for again.
-"""
+"""Builds the router's transaction from a sealed quote, along the quote's route."""
 
 from __future__ import annotations
 
@@ -33,10 +30,9 @@ from quoteway_uniswap.router import Order, SwapHop, encode_swap
 async def build_swap(
     context: Context, chain: Chain, deployment: Deployment, sealed: SealedQuote, request: SwapRequest
 ) -> Build:
-    """The transaction of a quote. The same quote at the same block gives the same bytes: no clock is read."""
+    """Returns the transaction of a quote: the same bytes for the same quote and block."""
     block = await chain.head()
-    # A quiet chain's newest block may be old, and the next one carries the wall clock's time.
-    deadline = max(block.timestamp, sealed.created_at) + context.config.quotes.action_deadline_s
+    deadline = deadline_of(context, block, sealed)
     (given,), (got,) = sealed.inputs, sealed.outputs
     order = Order(
         token_in=given.token.address,
@@ -75,8 +71,19 @@ async def build_swap(
     )
 
 
+def deadline_of(context: Context, block: Block, sealed: SealedQuote) -> int:
+    """Returns the Unix time until which an action is valid."""
+    # The newest block of a quiet chain may be old, and the next block carries the present time.
+    return max(block.timestamp, sealed.created_at) + context.config.quotes.action_deadline_s
+
+
+def until_text(deadline: int) -> str:
+    """Returns a deadline as UTC text."""
+    return datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def hops_of_plan(plan: Mapping[str, Any]) -> tuple[SwapHop, ...]:
-    """The hops that ``quoting`` put into a plan."""
+    """Returns the hops of a plan made by ``quoting``."""
     return tuple(
         SwapHop(kind, token_in, token_out, fee, spacing)
         for kind, token_in, token_out, fee, spacing in plan["hops"]
@@ -86,7 +93,7 @@ def hops_of_plan(plan: Mapping[str, Any]) -> tuple[SwapHop, ...]:
 async def _permit(
     chain: Chain, block: Block, deployment: Deployment, request: SwapRequest, deadline: int
 ) -> permit2.PermitSingle | None:
-    """The permit to sign; None when none is asked for or the live Permit2 allowance suffices."""
+    """Returns the permit to sign; None when none was requested or the Permit2 allowance suffices."""
     token = request.token_in.address
     if not request.permit2_signature or token == NATIVE:
         return None
@@ -99,7 +106,7 @@ async def _permit(
 
 
 def _intent(given: Leg, got: Leg, minimum: int, deadline: int, swaps: bool) -> str:
-    until = datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    until = until_text(deadline)
     sold, bought = _amount(given.token, given.amount), _amount(got.token, minimum)
     if not swaps:
         verb = "Wrap" if given.token.is_native else "Unwrap"

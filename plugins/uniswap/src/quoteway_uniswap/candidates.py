@@ -1,4 +1,4 @@
-"""Candidate pools of a token pair, computed: every address and id follows from factory, tokens and fee."""
+"""Computes the pools of a token pair: addresses and ids follow from factory, tokens and fee."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from functools import lru_cache
 from itertools import combinations
 
 from quoteway import NATIVE, Address
-from quoteway.evm.abi import encode
+from quoteway.evm.abi import encode, function
 from quoteway.evm.address import address_bytes, create2_address, keccak256
 from quoteway_amm import Kind
 
 from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3Deployment, V4Deployment
 
-# v4-core StateLibrary: where PoolManager keeps its pools.
+# v4-core StateLibrary.POOLS_SLOT: the slot of the PoolManager's pools.
 _POOLS_SLOT = 6
+
+EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
+"""Reads a storage slot of the PoolManager."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRef:
     """A pool that may exist.
 
-    ``id`` is the contract (v2, v3) or the 32-byte pool id (v4); ``target`` is what the lens asks: that
-    contract, or the PoolManager. ``fee`` is in pips, as the pool's key has it; ``tick_spacing`` is 0 on v2.
+    ``id`` is the contract (v2, v3) or the 32-byte pool id (v4). ``target`` is the contract that the lens
+    calls: the pool, or the PoolManager. ``fee`` is in pips as in the pool's key. ``tick_spacing`` is 0 on v2.
     """
 
     kind: Kind
@@ -36,20 +39,20 @@ class PoolRef:
 
 
 def candidate_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolRef, ...]:
-    """All pools that routes from ``token_in`` to ``token_out`` through the base tokens can use.
+    """Returns all pools that routes through the base tokens can use.
 
-    Either token may be the native coin; it stands for its wrapped form and the other way round.
+    The native coin and its wrapped form give the same pools.
     """
     wrapped, bases = deployment.wrapped_native, deployment.pass_through
     ends = (wrapped if token == NATIVE else token for token in (token_in, token_out))
     tokens = tuple(dict.fromkeys((*bases, *ends)))
-    # What all requests have in common comes first and in one order, so that their reads coincide.
+    # Pools that all requests share come first in a fixed order, so that requests share their reads.
     pairs = dict.fromkeys((*combinations(bases, 2), *combinations(tokens, 2)))
     return tuple(ref for a, b in pairs for ref in pools_of_pair(deployment, *sorted_pair(a, b)))
 
 
 def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolKey, ...]:
-    """Known v4 pools of exactly this pair that are never candidates: their hooks may change any amount."""
+    """Returns the configured v4 pools of this pair that have hooks. They are never candidates."""
     if deployment.v4 is None:
         return ()
     wrapped = deployment.wrapped_native
@@ -64,8 +67,9 @@ def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) 
 
 @lru_cache(maxsize=8192)
 def pools_of_pair(deployment: Deployment, token0: Address, token1: Address) -> tuple[PoolRef, ...]:
-    """The pools of two ERC-20 tokens in address order, and those of the native coin where one is its wrapped
-    form.
+    """Returns the pools of two ERC-20 tokens in address order.
+
+    When one is the wrapped native coin, v4 pools of the native coin are included.
     """
     refs: list[PoolRef] = []
     if deployment.v2 is not None:
@@ -112,16 +116,16 @@ def v4_pool(v4: V4Deployment, key: PoolKey) -> PoolRef:
 
 
 def pool_id(key: PoolKey) -> str:
-    """A v4 pool's id, keccak256(abi.encode(poolKey)), 0x hex."""
+    """Returns a v4 pool's id, keccak256(abi.encode(poolKey)), as 0x hex."""
     fields = (key.currency0, key.currency1, key.fee, key.tick_spacing, key.hooks)
     return "0x" + keccak256(encode(("address", "address", "uint24", "int24", "address"), fields)).hex()
 
 
 def v4_pool_slot(identity: str) -> int:
-    """Where the PoolManager keeps a pool's state. Source: v4-core StateLibrary._getPoolStateSlot."""
+    """Returns the storage slot of a v4 pool's state. Source: v4-core StateLibrary._getPoolStateSlot."""
     return int.from_bytes(keccak256(bytes.fromhex(identity[2:]) + _POOLS_SLOT.to_bytes(32)))
 
 
 def sorted_pair(a: Address, b: Address) -> tuple[Address, Address]:
-    """Two tokens in the order of their addresses as numbers, as every factory wants them."""
+    """Returns two tokens in ascending order of their addresses."""
     return (a, b) if a.lower() < b.lower() else (b, a)

@@ -1,10 +1,9 @@
-"""The Universal Router's language: commands, v4 actions, and their inputs by router version.
+"""The Universal Router's commands, v4 actions, and their inputs by router version.
 
-Source: universal-router contracts (Dispatcher, Commands), v4-periphery (Actions, IV4Router), and for the form
-with ``minHopPriceX36``, which routers from 2.1.1 on expect, @uniswap/universal-router-sdk 5.13.0 and
-@uniswap/v4-sdk 2.4.0. Three forms exist: 2.0; 2.1, whose v4 swaps of several hops alone carry a list of
-limits (found by running the bytecode of @uniswap/universal-router 2.1.0, which reverts without; no SDK knows
-that version); and 2.1.1 and later.
+Three forms exist. 2.0. 2.1: v4 swaps of several hops also take a list of limits (found by running the
+bytecode of @uniswap/universal-router 2.1.0, which reverts without it; no SDK supports it). 2.1.1 and later:
+every swap takes ``minHopPriceX36``. Source: universal-router (Dispatcher, Commands), v4-periphery (Actions,
+IV4Router), and for 2.1.1 @uniswap/universal-router-sdk 5.13.0 and @uniswap/v4-sdk 2.4.0.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ EXECUTE = "execute(bytes commands, bytes[] inputs, uint256 deadline)"
 ADDRESS_THIS = "0x0000000000000000000000000000000000000002"
 """The router itself, as a recipient. Source: ActionConstants."""
 RESERVED_RECIPIENTS = frozenset(f"0x{number:040x}" for number in (0, 1, 2))
-"""Recipients that the router reads as something else: nobody, the sender, itself."""
+"""Recipients with a special meaning to the router: the zero address, the sender, the router."""
 CONTRACT_BALANCE = 1 << 255
-"""All that the router holds of the token, as an amount."""
+"""As an amount: the router's whole balance of the token."""
 OPEN_DELTA = 0
-"""All that is owed to or by the PoolManager, as an amount in a v4 action."""
+"""As an amount in a v4 action: all that is owed to or by the PoolManager."""
 
 _SWAP = "address recipient, uint256 amountIn, uint256 amountOutMin"
 _KEY = "(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks)"
@@ -81,10 +80,10 @@ _ACTIONS_2_1_1 = _ACTIONS | {
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The inputs one family of router versions expects, by command and action byte.
+    """The inputs of a range of router versions, by command and action byte.
 
-    ``hop_limits``: v4 swaps of several hops take a list of limits. ``min_hop_price``: every swap takes its
-    own.
+    ``hop_limits``: v4 swaps of several hops take a list of limits. ``min_hop_price``: every swap takes
+    minimum hop prices.
     """
 
     commands: Mapping[int, Function]
@@ -93,27 +92,22 @@ class Dialect:
     min_hop_price: bool
 
     def command(self, name: str) -> tuple[int, Function]:
-        """(byte, input) of a command by name."""
+        """Returns (byte, input) of a command by name."""
         return _named(self.commands, name)
 
     def action(self, name: str) -> tuple[int, Function]:
-        """(byte, input) of a v4 action by name."""
+        """Returns (byte, input) of a v4 action by name."""
         return _named(self.actions, name)
 
 
 def dialect(router_version: str) -> Dialect:
-    """The dialect of a router version such as ``2.0``.
-
-    Raises ValueError for versions that no known form serves.
-    """
+    """Returns the dialect of a router version such as ``2.0``. Raises ValueError for an unknown version."""
     try:
         version = tuple(int(part) for part in router_version.split("."))
     except ValueError:
         version = ()
     if not (2,) <= version < (3,):
-        raise ValueError(
-            f"router version {router_version!r} is unknown: 2.0 to 2.2.0 and what is compatible are"
-        )
+        raise ValueError(f"router_version must be from 2.0 to below 3, got {router_version!r}")
     if version < (2, 1):
         return _dialect("2.0")
     return _dialect("2.1" if version < (2, 1, 1) else "2.1.1")
@@ -135,7 +129,7 @@ def _dialect(since: str) -> Dialect:
 
 
 class Program:
-    """Commands or v4 actions one after the other."""
+    """A sequence of commands or v4 actions."""
 
     def __init__(self, named: Callable[[str], tuple[int, Function]]) -> None:
         self._named = named
@@ -143,14 +137,14 @@ class Program:
         self.inputs: list[bytes] = []
 
     def add(self, name: str, *args: Any) -> None:
-        """Appends one. Raises ValueError when an argument does not fit its type."""
+        """Appends a command. Raises ValueError when an argument does not fit its type."""
         byte, form = self._named(name)
         self.bytes += bytes([byte])
         self.inputs.append(encode(form.types, args))
 
 
 def describe(words: Dialect, commands: bytes, inputs: Sequence[bytes]) -> tuple[DecodedCall, ...]:
-    """The commands in words, decoded from the bytes that will be signed, v4 actions inside V4_SWAP.
+    """Returns the commands decoded from the calldata, with the v4 actions inside V4_SWAP.
 
     Raises ValueError for a command outside this dialect, or an input that is not its canonical encoding.
     """
@@ -161,12 +155,12 @@ def _describe(
     forms: Mapping[int, Function], codes: bytes, inputs: Sequence[bytes], words: Dialect
 ) -> tuple[DecodedCall, ...]:
     if len(codes) != len(inputs):
-        raise ValueError(f"{len(codes)} commands have {len(inputs)} inputs")
+        raise ValueError(f"{len(codes)} commands need as many inputs, got {len(inputs)}")
     calls = []
     for code, data in zip(codes, inputs, strict=True):
         form = forms.get(code)
         if form is None:
-            raise ValueError(f"command 0x{code:02x} is not one of this router's")
+            raise ValueError(f"this router version has no command 0x{code:02x}")
         args = decode(form.types, data)
         call = form.describe(args)
         if call.signature.startswith("V4_SWAP("):
@@ -179,4 +173,4 @@ def _named(forms: Mapping[int, Function], name: str) -> tuple[int, Function]:
     for byte, form in forms.items():
         if form.signature.startswith(f"{name}("):
             return byte, form
-    raise ValueError(f"the router has no {name}")
+    raise ValueError(f"this router version has no {name}")

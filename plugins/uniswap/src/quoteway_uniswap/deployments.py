@@ -1,31 +1,30 @@
-"""Where Uniswap, or a fork of it, stands on a network: rows of data.
+"""The contracts of Uniswap and its forks on a network, as rows of data.
 
-A row is a mapping as it comes from a network's ``deployments["uniswap"]`` or from ``[plugin.uniswap]
+A row is a mapping from a network's ``deployments["uniswap"]`` or from ``[plugin.uniswap]
 deployments``::
 
     {
-        "protocol": "uniswap",                  # name shown in routes; one row per protocol and network
+        "protocol": "uniswap",                  # shown in routes; one row per protocol and network
         "router": "0x66a9...", "router_version": "2.0",
         "wrapped_native": "0xC02a...",          # default: the network's
         "base_tokens": ["0xA0b8..."],           # tokens that routes may pass through
         "priority_fee_wei": 100000000,          # tip assumed on top of the base fee when gas is priced
-        "usd_tokens": ["0xA0b8..."],            # tokens that stand for a US dollar when prices are made
+        "usd_tokens": ["0xA0b8..."],            # tokens that count as a US dollar for prices
         "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000],
                "router": "0x7a25..."},          # UniswapV2Router02, for liquidity
         "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]],
                "position_manager": "0xC364..."},  # NonfungiblePositionManager, for liquidity
         "v4": {"pool_manager": "0x0000...", "fees": [[500, 10], [3000, 60]],
                "position_manager": "0xbD21...",   # PositionManager, for liquidity
-               "since_block": 21688329},        # no v4 event is older: where a search of logs may stop
+               "since_block": 21688329},        # the block of the first v4 event
         "v4_known_pools": [
             {"currency0": "0x...", "currency1": "0x...", "fee": 100, "tick_spacing": 1, "hooks": "0x..."}
         ],
     }
 
-``v2``, ``v3`` and ``v4`` may each be absent; all members inside have Uniswap's own values as defaults where
-Uniswap's are the same on every chain. Without its router or position manager a version's pools are listed
-and traded, but liquidity is neither added nor removed. The router pays only from pools of its own
-factories, so paths never mix rows.
+``v2``, ``v3`` and ``v4`` are optional. Members default to Uniswap's values where these are the same on every
+chain. Without a router or position manager a version's pools are listed and traded, but liquidity cannot be
+added or removed. A router only uses pools of its own factories, so a path never mixes rows.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from quoteway_uniswap.commands import dialect
 V2_PAIR_INIT_CODE_HASH = "0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f"
 V3_POOL_INIT_CODE_HASH = "0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54"
 FEE_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
-"""(fee in pips, tick spacing): v3's tiers, and what almost all v4 pools without hooks use."""
+"""(fee in pips, tick spacing): the tiers of v3, and of almost all v4 pools without hooks."""
 PRIORITY_FEE_WEI = 100_000_000
 """0.1 gwei."""
 
@@ -65,8 +64,8 @@ class V2Deployment:
 class V3Deployment:
     """A UniswapV3Factory.
 
-    ``deployer`` is who creates the pools: the factory itself, but not in every fork. ``position_manager`` is
-    a NonfungiblePositionManager.
+    ``deployer`` creates the pools: the factory, in some forks another contract. ``position_manager`` is a
+    NonfungiblePositionManager.
     """
 
     deployer: Address
@@ -77,10 +76,7 @@ class V3Deployment:
 
 @dataclass(frozen=True, slots=True)
 class PoolKey:
-    """v4-core PoolKey: what a v4 pool is, hashed to its id.
-
-    ``currency0`` may be the native coin (zero address).
-    """
+    """v4-core PoolKey, whose hash is the pool's id. ``currency0`` may be the native coin (zero address)."""
 
     currency0: Address
     currency1: Address
@@ -93,8 +89,8 @@ class PoolKey:
 class V4Deployment:
     """A v4 PoolManager.
 
-    ``known_pools`` are keys that the standard fees would not reach; swaps only name the hooked ones.
-    ``since_block``: no event of this deployment is older.
+    ``known_pools`` are keys outside the standard fees or with hooks. Swaps never use those with hooks.
+    ``since_block`` is the block of its first event.
     """
 
     pool_manager: Address
@@ -122,21 +118,21 @@ class Deployment:
 
     @property
     def pass_through(self) -> tuple[Address, ...]:
-        """Tokens that routes may pass through: the wrapped native coin first, then the base tokens."""
+        """Returns the tokens that routes may pass through: the wrapped native coin, then the base tokens."""
         return tuple(dict.fromkeys((self.wrapped_native, *self.base_tokens)))
 
 
 def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
-    """A row as a ``Deployment``. Raises ConfigError naming the network, the row and the member."""
+    """Returns a row as a ``Deployment``. Raises ConfigError with the network, the row and the member."""
     where = f"deployments.uniswap row {row.get('protocol', '?')!r} of network {network.slug!r}"
     try:
-        _only(row, _WHERE | _POOLS)
+        _check_members(row, _PROTOCOL_MEMBERS | _POOL_MEMBERS)
         wrapped = row.get("wrapped_native") or network.wrapped_native
         if wrapped is None:
-            raise ValueError("wrapped_native is missing and the network does not name it")
+            raise ValueError("wrapped_native is required because the network has none")
         v2, v3, v4 = row.get("v2"), row.get("v3"), row.get("v4")
         if v2 is None and v3 is None and v4 is None:
-            raise ValueError("one of v2, v3 and v4 is needed")
+            raise ValueError("at least one of v2, v3 and v4 is required")
         return Deployment(
             protocol=str(row["protocol"]),
             chain_id=network.chain_id,
@@ -151,15 +147,15 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
             usd_tokens=tuple(parse_address(token) for token in row.get("usd_tokens", ())),
         )
     except KeyError as error:
-        raise ConfigError(f"{where}: {error.args[0]} is missing") from None
+        raise ConfigError(f"{where}: {error.args[0]} is required") from None
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{where}: {error}") from None
 
 
 def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = ()) -> tuple[Deployment, ...]:
-    """The protocols on a network: built-in rows, the network's own, then configured ones.
+    """Returns the protocols on a network: built-in rows, the network's own, then ``extra_rows``.
 
-    Of rows with one protocol name the last counts, so that a configured row replaces a built-in one.
+    A later row replaces an earlier one of the same ``protocol``.
     """
     from quoteway_uniswap.public_networks import ROWS
 
@@ -168,7 +164,7 @@ def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = (
     return tuple(parse_deployment(row, network) for row in by_protocol.values())
 
 
-_WHERE = {
+_PROTOCOL_MEMBERS = {
     "protocol",
     "router",
     "router_version",
@@ -177,7 +173,7 @@ _WHERE = {
     "priority_fee_wei",
     "usd_tokens",
 }
-_POOLS = {"v2", "v3", "v4", "v4_known_pools"}
+_POOL_MEMBERS = {"v2", "v3", "v4", "v4_known_pools"}
 
 
 def _version(text: str) -> str:
@@ -186,10 +182,10 @@ def _version(text: str) -> str:
 
 
 def _v2(row: Mapping[str, Any]) -> V2Deployment:
-    _only(row, {"factory", "init_code_hash", "fee", "router"})
+    _check_members(row, {"factory", "init_code_hash", "fee", "router"})
     numerator, denominator = row.get("fee", (997, 1000))
     if not 0 < numerator <= denominator:
-        raise ValueError(f"v2.fee {numerator}/{denominator} is not in (0, 1]")
+        raise ValueError(f"v2.fee must be above 0 and at most 1, got {numerator}/{denominator}")
     code_hash = _hash(row.get("init_code_hash", V2_PAIR_INIT_CODE_HASH))
     return V2Deployment(
         parse_address(row["factory"]), code_hash, int(numerator), int(denominator), _optional(row, "router")
@@ -197,14 +193,14 @@ def _v2(row: Mapping[str, Any]) -> V2Deployment:
 
 
 def _v3(row: Mapping[str, Any]) -> V3Deployment:
-    _only(row, {"factory", "deployer", "init_code_hash", "fees", "position_manager"})
+    _check_members(row, {"factory", "deployer", "init_code_hash", "fees", "position_manager"})
     deployer = parse_address(row.get("deployer") or row["factory"])
     code_hash = _hash(row.get("init_code_hash", V3_POOL_INIT_CODE_HASH))
     return V3Deployment(deployer, code_hash, _tiers(row), _optional(row, "position_manager"))
 
 
 def _v4(row: Mapping[str, Any], known_pools: Sequence[Mapping[str, Any]]) -> V4Deployment:
-    _only(row, {"pool_manager", "fees", "position_manager", "since_block"})
+    _check_members(row, {"pool_manager", "fees", "position_manager", "since_block"})
     keys = tuple(
         PoolKey(
             parse_address(pool["currency0"]),
@@ -233,18 +229,20 @@ def _tiers(row: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
     tiers = tuple((int(fee), int(spacing)) for fee, spacing in row.get("fees", FEE_TIERS))
     for fee, spacing in tiers:
         if not (0 <= fee < 1_000_000 and 0 < spacing < 32768):
-            raise ValueError(f"fee {fee} with tick spacing {spacing} is of no pool")
+            raise ValueError(
+                f"fees: fee {fee} must be below 1000000 and tick spacing {spacing} from 1 to 32767"
+            )
     return tiers
 
 
 def _hash(text: str) -> bytes:
     raw = bytes.fromhex(text.removeprefix("0x"))
     if len(raw) != 32:
-        raise ValueError(f"init_code_hash has {len(raw)} bytes, not 32")
+        raise ValueError(f"init_code_hash must have 32 bytes, got {len(raw)}")
     return raw
 
 
-def _only(row: Mapping[str, Any], members: Set[str]) -> None:
+def _check_members(row: Mapping[str, Any], members: Set[str]) -> None:
     unknown = sorted(set(row) - members)
     if unknown:
-        raise ValueError(f"unknown member {unknown[0]!r}; known: {', '.join(sorted(members))}")
+        raise ValueError(f"unknown member {unknown[0]!r}: expected one of {', '.join(sorted(members))}")

@@ -1,4 +1,4 @@
-"""A pool of this plugin, and how its id leads to it: every claim is computed again or looked up in logs."""
+"""Finds pools by id. Addresses are computed again from the pool's data, v4 keys are read from logs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from quoteway import NATIVE, Address, Chain, Context, Token
 from quoteway.evm.abi import event_topic, function
-from quoteway.evm.address import checksum
 from quoteway.evm.chain import Call
 
+from quoteway_uniswap.abi_words import address_of, signed, words_of
 from quoteway_uniswap.candidates import (
+    EXTSLOAD,
     PoolRef,
     pool_id,
     pools_of_pair,
@@ -23,20 +24,18 @@ from quoteway_uniswap.candidates import (
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.logs import Logs
 
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
-_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
-_TOKEN0 = function("token0() returns (address)")
-_TOKEN1 = function("token1() returns (address)")
-_FEE = function("fee() returns (uint24)")
-_TICK_SPACING = function("tickSpacing() returns (int24)")
+V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
+_GETTERS = tuple(
+    function(f"{name}() returns (uint256)") for name in ("token0", "token1", "fee", "tickSpacing")
+)
 
-# v4-core Hooks: before/after add and remove liquidity, and the two that return deltas of them.
+# v4-core Hooks: before and after adding or removing liquidity, and their two delta flags.
 _LIQUIDITY_HOOKS = 0b1111_0000_0011
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPool:
-    """A pool that stands on the chain. ``id`` is the gateway's, ``ref.id`` the chain's own."""
+    """An existing pool. ``id`` is the API's, ``ref.id`` the chain's. ``coin`` is the native coin."""
 
     id: str
     deployment: Deployment
@@ -47,24 +46,24 @@ class KnownPool:
 
     @property
     def key(self) -> PoolKey:
-        """The v4 key."""
+        """Returns the v4 key."""
         ref = self.ref
         return PoolKey(ref.token0, ref.token1, ref.fee, ref.tick_spacing, self.hooks)
 
     @property
     def manager(self) -> Address | None:
-        """The contract that adds and removes liquidity: v2 router or position manager; None: unknown."""
+        """Returns the v2 router or position manager; None when none is configured."""
         return manager_of(self.deployment, self.ref.kind)
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What can be done here. Hooks that are called on changes of liquidity may alter any amount."""
+        """Returns the possible actions: none for hooks on liquidity, which may change any amount."""
         if self.manager is None or int(self.hooks, 16) & _LIQUIDITY_HOOKS:
             return ()
         return ("add", "remove") if self.ref.kind == "v2" else ("add", "remove", "collect")
 
     def in_form(self, native: bool) -> tuple[Token, Token]:
-        """The tokens as a wallet pays and gets them: ``native`` puts the coin for its wrapped form."""
+        """Returns the tokens that a wallet uses: with ``native`` the coin instead of its wrapped form."""
         wrapped = self.deployment.wrapped_native
         if not native or self.ref.kind == "v4" or wrapped not in (self.ref.token0, self.ref.token1):
             return self.tokens
@@ -73,7 +72,7 @@ class KnownPool:
 
 
 def manager_of(deployment: Deployment, kind: str) -> Address | None:
-    """The router (v2) or position manager (v3, v4) of a deployment."""
+    """Returns the router (v2) or position manager (v3, v4) of a deployment."""
     if kind == "v2":
         return deployment.v2.router if deployment.v2 else None
     if kind == "v3":
@@ -82,7 +81,7 @@ def manager_of(deployment: Deployment, kind: str) -> Address | None:
 
 
 class PoolFinder:
-    """The pools of one chain by id. Found ones are remembered: a pool never goes away."""
+    """Finds and remembers the pools of one chain by id."""
 
     def __init__(self, context: Context, chain: Chain, deployments: Sequence[Deployment], logs: Logs) -> None:
         self._context = context
@@ -98,7 +97,7 @@ class PoolFinder:
         }
 
     async def find(self, own_id: str) -> KnownPool | None:
-        """The pool at an address or with a v4 id; None when there is none of these deployments.
+        """Returns the pool at an address or with a v4 id; None when no deployment has it.
 
         Raises UpstreamError when the chain could not be read.
         """
@@ -110,7 +109,7 @@ class PoolFinder:
         return found
 
     async def adopt(self, deployment: Deployment, ref: PoolRef, hooks: Address = NATIVE) -> KnownPool | None:
-        """The pool of a computed reference that is known to exist; None when a token of it is unreadable."""
+        """Returns the pool of a reference that exists; None when one of its tokens cannot be read."""
         known = self._known.get(ref.id)
         if known is None:
             wanted = (ref.token0, ref.token1, NATIVE)
@@ -123,27 +122,27 @@ class PoolFinder:
         return known
 
     def learn(self, deployment: Deployment, key: PoolKey) -> None:
-        """Keeps a v4 key met elsewhere, so that its pool is found without a search of logs."""
+        """Remembers a v4 key, so that its pool is found without searching logs."""
         self._keys.setdefault(pool_id(key), (deployment, key))
 
     async def _token(self, address: Address) -> Token | None:
         return await self._context.token(self._chain.network.chain_id, address)
 
     async def _by_address(self, address: Address) -> KnownPool | None:
-        reads = [Call(address, f.encode([]), max_output=32) for f in (_TOKEN0, _TOKEN1, _FEE, _TICK_SPACING)]
+        reads = [Call(address, f.encode([]), max_output=32) for f in _GETTERS]
         answers = await self._chain.call_many(reads, block="latest")
         words = [int.from_bytes(a) if isinstance(a, bytes) and len(a) == 32 else None for a in answers]
         token0, token1, fee, spacing = words
         if token0 is None or token1 is None or token0 >= token1 or token1 >> 160:
             return None
-        pair = _address(token0), _address(token1)
+        pair = address_of(token0), address_of(token1)
         for deployment in self._deployments:
             ref = None
             if fee is None or spacing is None:
                 ref = v2_pool(deployment.v2, *pair) if deployment.v2 else None
             elif deployment.v3 and fee < 1 << 24 and spacing < 1 << 15:
                 ref = v3_pool(deployment.v3, *pair, fee, spacing)
-            # A contract that only says it is a pool is not where the factory would have put it.
+            # A contract that only pretends to be a pool is at another address than the factory's.
             if ref is not None and ref.id == address:
                 return await self.adopt(deployment, ref)
         return None
@@ -157,37 +156,36 @@ class PoolFinder:
         deployment, key = known
         assert deployment.v4 is not None
         ref = v4_pool(deployment.v4, key)
-        # A key can be computed for pools that nobody made.
-        slot0 = _EXTSLOAD.encode([v4_pool_slot(identity).to_bytes(32)])
+        # The pool of a known key may not exist.
+        slot0 = EXTSLOAD.encode([v4_pool_slot(identity).to_bytes(32)])
         if not int.from_bytes(await self._chain.call(ref.target, slot0)):
             return None
         return await self.adopt(deployment, ref, key.hooks)
 
     async def _logged_key(self, identity: str) -> tuple[Deployment, PoolKey] | None:
-        """The key that the PoolManager told of when the pool was made, as far back as logs are searched."""
+        """Returns the key from the pool's Initialize event."""
         for deployment in self._deployments:
             if deployment.v4 is None:
                 continue
             head = await self._chain.head()
             found = await self._logs.search(
-                deployment.v4.pool_manager, [_INITIALIZE, identity], deployment.v4.since_block, head.number
+                deployment.v4.pool_manager, [V4_INITIALIZE, identity], deployment.v4.since_block, head.number
             )
             for log in found.logs:
-                words = [int.from_bytes(log.data[at : at + 32]) for at in range(0, len(log.data), 32)]
-                spacing = words[1] - (1 << 256) if words[1] >> 255 else words[1]
+                words = words_of(log.data)
                 key = PoolKey(
-                    _address(int(log.topics[2], 16)),
-                    _address(int(log.topics[3], 16)),
+                    address_of(int(log.topics[2], 16)),
+                    address_of(int(log.topics[3], 16)),
                     words[0],
-                    spacing,
-                    _address(words[2]),
+                    signed(words[1]),
+                    address_of(words[2]),
                 )
                 if pool_id(key) == identity:
                     return deployment, key
         return None
 
     async def candidates(self, pairs: Iterable[tuple[Address, Address]]) -> list[tuple[Deployment, PoolRef]]:
-        """Every computable pool of these pairs, whether or not it stands, configured hooked ones included."""
+        """Returns every computable pool of these pairs, existing or not, and the configured v4 pools."""
         found: dict[str, tuple[Deployment, PoolRef]] = {}
         wanted = list(pairs)
         for deployment in self._deployments:
@@ -206,10 +204,6 @@ class PoolFinder:
         return list(found.values())
 
     def hooks_of(self, identity: str) -> Address:
-        """The hooks of a v4 pool whose key is known."""
+        """Returns the hooks of a v4 pool; the zero address when its key is unknown."""
         known = self._keys.get(identity)
         return known[1].hooks if known else NATIVE
-
-
-def _address(value: int) -> Address:
-    return checksum(f"0x{value & ((1 << 160) - 1):040x}")

@@ -1,7 +1,4 @@
-"""The lens: questions packed for ``contracts/Lens.sol``, its answers as pool snapshots.
-
-See there for both layouts.
-"""
+"""Encodes the input of ``contracts/Lens.sol`` and decodes its output. The contract documents both layouts."""
 
 from __future__ import annotations
 
@@ -18,22 +15,18 @@ from quoteway_amm import ConcentratedPool, Pool, V2Pool
 from quoteway_uniswap.candidates import PoolRef
 
 POOLS_PER_CALL = 40
-"""An answer holds some 1,200 ticks at most (EIP-170), shared by the pools of a call that exist: about a
-third.
-"""
+"""An answer holds at most some 1,200 ticks (EIP-170). About a third of the pools of a call exist."""
 
 _KINDS = {"v2": 2, "v3": 3, "v4": 4}
 _BAND_TICKS = 7_000
-"""How far, at least, a first look goes on each side: a price twice or half as high."""
+"""The least number of ticks read on each side at first: up to twice and half the price."""
 
 _ALL_WORDS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A pool and the bitmap words wanted: around the current word, or (``start`` given) outward from that
-    word.
-    """
+    """A pool and the bitmap words to read, counted from ``start`` or from the word of the price."""
 
     ref: PoolRef
     below: int
@@ -41,7 +34,7 @@ class Question:
     start: int | None = None
 
     def packed(self) -> bytes:
-        """The 68 bytes of one record."""
+        """Returns the 68 bytes of one record."""
         ref = self.ref
         return b"".join(
             (
@@ -58,40 +51,38 @@ class Question:
 
 
 def first_look(ref: PoolRef) -> Question:
-    """The pool's state and a band around its price; an empty word costs 3,000 gas, so narrow spacings get
-    many.
-    """
+    """Returns the question for a pool's state and the words around its price."""
     words = -(-_BAND_TICKS // (256 * ref.tick_spacing)) if ref.tick_spacing else 0
     return Question(ref, words, words)
 
 
 def rest_below(ref: PoolRef, word: int) -> Question:
-    """Everything from ``word`` down to the lowest tick."""
+    """Returns the question for ``word`` and all words below."""
     return Question(ref, _ALL_WORDS, 0, word)
 
 
 def rest_above(ref: PoolRef, word: int) -> Question:
-    """Everything from ``word`` up to the highest tick."""
+    """Returns the question for ``word`` and all words above."""
     return Question(ref, 0, _ALL_WORDS, word)
 
 
 def creation_code(questions: Sequence[Question]) -> bytes:
-    """The data of the eth_call that answers up to ``POOLS_PER_CALL`` questions."""
+    """Returns the data of the eth_call for up to ``POOLS_PER_CALL`` questions."""
     packed = b"".join(question.packed() for question in questions)
     return _bytecode() + encode(("bytes",), (packed,))
 
 
 def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | None]:
-    """One snapshot per question, None where there is no pool or it is empty of reserves.
+    """Returns one pool per question, None when it does not exist or has no reserves.
 
-    Raises ValueError.
+    Raises ValueError for a malformed answer.
     """
     reader = _Reader(answer)
     if reader.unsigned(1) != 1:
-        raise ValueError("the lens answered in another version of its layout")
+        raise ValueError("the lens answer must start with version 1")
     pools = [_read_pool(reader, question.ref) for question in questions]
     if reader.at != len(answer):
-        raise ValueError("the lens answered more than it was asked for")
+        raise ValueError("the lens answer is longer than the pools asked for")
     return pools
 
 
@@ -106,7 +97,7 @@ def _read_pool(reader: _Reader, ref: PoolRef) -> Pool | None:
     protocol_fee, lp_fee, liquidity = reader.unsigned(4), reader.unsigned(3), reader.unsigned(16)
     word_lo, word_hi = reader.signed(3), reader.signed(3)
     ticks = tuple((reader.signed(3), reader.signed(16)) for _ in range(reader.unsigned(2)))
-    # Two halves: v4-core ProtocolFeeLibrary 12 bits each, v3-core slot0.feeProtocol 4 bits each.
+    # Two fees: 12 bits each (v4-core ProtocolFeeLibrary) or 4 bits each (v3-core slot0.feeProtocol).
     width = 12 if ref.kind == "v4" else 4
     return ConcentratedPool(
         "v4" if ref.kind == "v4" else "v3",
@@ -127,7 +118,7 @@ def _read_pool(reader: _Reader, ref: PoolRef) -> Pool | None:
 
 
 class _Reader:
-    """Big-endian integers one after the other."""
+    """Reads big-endian integers in order."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -142,7 +133,7 @@ class _Reader:
     def _read(self, size: int, *, signed: bool) -> int:
         end = self.at + size
         if end > len(self.data):
-            raise ValueError("the lens answered less than it was asked for")
+            raise ValueError("the lens answer is shorter than the pools asked for")
         value = int.from_bytes(self.data[self.at : end], "big", signed=signed)
         self.at = end
         return value

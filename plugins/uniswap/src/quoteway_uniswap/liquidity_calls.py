@@ -1,7 +1,6 @@
-"""From the plan of a liquidity quote to its one transaction.
+"""Makes the one transaction of a liquidity plan. No tokens remain in the contract that it calls.
 
-v2 through the router, v3 through NonfungiblePositionManager.multicall, v4 through
-PositionManager.modifyLiquidities. Nothing is left behind in any of them.
+v2: the router. v3: NonfungiblePositionManager.multicall. v4: PositionManager.modifyLiquidities.
 """
 
 from __future__ import annotations
@@ -75,8 +74,8 @@ _ACTIONS: Mapping[int, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A transaction's bytes and what they mean."""
+class LiquidityCall:
+    """Encoded calldata with its native value, and the decoded call."""
 
     data: bytes
     value: int
@@ -84,7 +83,7 @@ class Made:
 
 
 def spends_of(plan: Mapping[str, Any], manager: Address) -> tuple[Spend, ...]:
-    """What the plan's transaction pulls from the sender, and through whom."""
+    """Returns what the plan's transaction pulls from the sender."""
     if plan["do"] == "remove" and plan["kind"] == "v2":
         return (Spend(plan["pool"], plan["shares"], manager),)
     if plan["do"] != "add":
@@ -99,28 +98,33 @@ def spends_of(plan: Mapping[str, Any], manager: Address) -> tuple[Spend, ...]:
     return tuple(Spend(token, amount, manager) for token, amount in paid)
 
 
-def make_call(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
-    """The calldata of a plan. ``deadline`` is in Unix seconds. Raises ValueError for what does not fit."""
+def make_call(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> LiquidityCall:
+    """Returns the call of a plan. ``deadline`` is in Unix seconds.
+
+    Raises ValueError when a value does not fit its type.
+    """
     makers = {"v2": _router_call, "v3": _multicall, "v4": _modify_liquidities}
     return makers[plan["kind"]](plan, sender, recipient, deadline)
 
 
 def _value(plan: Mapping[str, Any]) -> int:
-    """The native coin that goes with the call."""
+    """Returns the native value of the call."""
     if plan["do"] != "add":
         return 0
     return sum(amount for amount, coin in zip(plan["amounts"], plan["coin"], strict=True) if coin)
 
 
-def _made(call: Function, args: list[Any], value: int, inner: tuple[DecodedCall, ...] = ()) -> Made:
+def _made(call: Function, args: list[Any], value: int, inner: tuple[DecodedCall, ...] = ()) -> LiquidityCall:
     described = call.describe(args)
-    return Made(call.encode(args), value, DecodedCall(described.signature, described.args, inner))
+    return LiquidityCall(call.encode(args), value, DecodedCall(described.signature, described.args, inner))
 
 
 # --- v2 ---------------------------------------------------------------------------------------------------
 
 
-def _router_call(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
+def _router_call(
+    plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int
+) -> LiquidityCall:
     tokens, mins, adds = plan["tokens"], plan["mins"], plan["do"] == "add"
     if plan["native"]:
         eth = plan["coin"].index(True)
@@ -137,7 +141,7 @@ def _router_call(plan: Mapping[str, Any], sender: Address, recipient: Address, d
 # --- v3 ---------------------------------------------------------------------------------------------------
 
 
-def _multicall(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
+def _multicall(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> LiquidityCall:
     calls: list[tuple[Function, list[Any]]] = []
 
     def add(declaration: str, *args: Any) -> None:
@@ -155,7 +159,7 @@ def _multicall(plan: Mapping[str, Any], sender: Address, recipient: Address, dea
         token_id = plan["token_id"]
         if plan["do"] == "remove" and plan["liquidity"]:
             add(_DECREASE, (token_id, plan["liquidity"], *plan["mins"], deadline))
-        # The zero address stands for the manager itself, where the wrapped coin is unwrapped.
+        # The zero address is the manager itself, which then unwraps the wrapped coin.
         holder = NATIVE if plan["native"] else recipient
         add(_COLLECT, (token_id, holder, _MAX_UINT128, _MAX_UINT128))
         if plan["native"]:
@@ -177,8 +181,8 @@ def _action(name: str) -> tuple[int, Function]:
     return next((code, function(text)) for code, text in _ACTIONS.items() if text.startswith(f"{name}("))
 
 
-class _Script:
-    """PositionManager actions one after the other."""
+class _Actions:
+    """A sequence of PositionManager actions."""
 
     def __init__(self) -> None:
         self.codes = b""
@@ -192,52 +196,55 @@ class _Script:
         self.inner.append(form.describe(args))
 
 
-def _modify_liquidities(plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int) -> Made:
-    script = _Script()
+def _modify_liquidities(
+    plan: Mapping[str, Any], sender: Address, recipient: Address, deadline: int
+) -> LiquidityCall:
+    actions = _Actions()
     tokens = plan["tokens"]
     if plan["do"] == "add":
-        _add_v4(script, plan, sender, recipient)
+        _add_v4(actions, plan, sender, recipient)
     elif plan.get("all"):
-        script.add("BURN_POSITION", plan["token_id"], *plan["mins"], b"")
-        script.add("TAKE_PAIR", *tokens, recipient)
+        actions.add("BURN_POSITION", plan["token_id"], *plan["mins"], b"")
+        actions.add("TAKE_PAIR", *tokens, recipient)
     else:
         removes = plan["do"] == "remove"
         minimums = plan["mins"] if removes else (0, 0)
-        script.add(
+        actions.add(
             "DECREASE_LIQUIDITY", plan["token_id"], plan["liquidity"] if removes else 0, *minimums, b""
         )
-        script.add("TAKE_PAIR", *tokens, recipient)
-    unlock_data = encode(("bytes", "bytes[]"), (script.codes, script.inputs))
-    return _made(function(_MODIFY), [unlock_data, deadline], _value(plan), tuple(script.inner))
+        actions.add("TAKE_PAIR", *tokens, recipient)
+    unlock_data = encode(("bytes", "bytes[]"), (actions.codes, actions.inputs))
+    return _made(function(_MODIFY), [unlock_data, deadline], _value(plan), tuple(actions.inner))
 
 
-def _add_v4(script: _Script, plan: Mapping[str, Any], sender: Address, recipient: Address) -> None:
-    """Pays in exactly what is allowed, then mints as much as that makes at the price there is.
+def _add_v4(actions: _Actions, plan: Mapping[str, Any], sender: Address, recipient: Address) -> None:
+    """Pays in exactly the allowed amounts and mints the liquidity that they make at the present price.
 
-    To fix the liquidity instead would ask for an allowance beyond what is spent. The action has maximums
-    only, so the least that must be taken, which keeps out who moves the price, is held up by a loan: what may
-    be left is taken out first, and only a debt (the least was taken) can be paid back; a credit reverts.
+    A fixed liquidity would need an allowance above what is spent. The mint action has no minimums, so they
+    are enforced by the balance with the PoolManager: after the mint, TAKE withdraws the amount that may be
+    left over. When less than the minimum was used, a credit remains and SETTLE reverts. Otherwise there is a
+    debt, which SETTLE pays from the withdrawn amount.
     """
     tokens, amounts, mins = plan["tokens"], plan["amounts"], plan["mins"]
     token_id = plan["token_id"]
     if token_id is not None:
-        script.add("DECREASE_LIQUIDITY", token_id, 0, 0, 0, b"")
-        script.add("TAKE_PAIR", *tokens, recipient)
+        actions.add("DECREASE_LIQUIDITY", token_id, 0, 0, 0, b"")
+        actions.add("TAKE_PAIR", *tokens, recipient)
     paid = [side for side in (0, 1) if amounts[side]]
     for side in paid:
-        script.add("SETTLE", tokens[side], amounts[side], True)
+        actions.add("SETTLE", tokens[side], amounts[side], True)
     if token_id is None:
         key = (*tokens, plan["fee"], plan["spacing"], plan["hooks"])
-        script.add("MINT_POSITION_FROM_DELTAS", key, *plan["ticks"], *amounts, recipient, b"")
+        actions.add("MINT_POSITION_FROM_DELTAS", key, *plan["ticks"], *amounts, recipient, b"")
     else:
-        script.add("INCREASE_LIQUIDITY_FROM_DELTAS", token_id, *amounts, b"")
+        actions.add("INCREASE_LIQUIDITY_FROM_DELTAS", token_id, *amounts, b"")
     for side in paid:
-        spare = amounts[side] - mins[side]
+        surplus = amounts[side] - mins[side]
         if mins[side] == 0:
-            script.add("CLOSE_CURRENCY", tokens[side])
+            actions.add("CLOSE_CURRENCY", tokens[side])
             continue
-        if spare:
-            script.add("TAKE", tokens[side], ADDRESS_THIS, spare)
-        script.add("SETTLE", tokens[side], OPEN_DELTA, False)
-        if spare:
-            script.add("SWEEP", tokens[side], sender)
+        if surplus:
+            actions.add("TAKE", tokens[side], ADDRESS_THIS, surplus)
+        actions.add("SETTLE", tokens[side], OPEN_DELTA, False)
+        if surplus:
+            actions.add("SWEEP", tokens[side], sender)

@@ -1,13 +1,13 @@
-"""What liquidity operations must know of a pool and its positions, read at one block."""
+"""Reads the state of pools and positions that liquidity operations need, at one block."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from quoteway import NATIVE, Address, Block, Chain, Reason, UpstreamError
+from quoteway import Address, Block, Chain, Reason, UpstreamError
 from quoteway.evm.abi import Function, function
-from quoteway.evm.address import address_bytes, checksum, keccak256
+from quoteway.evm.address import address_bytes, keccak256
 from quoteway.evm.chain import Call, CallFailed
 from quoteway.evm.erc20 import BALANCE_OF, TOTAL_SUPPLY
 from quoteway_amm import (
@@ -19,7 +19,8 @@ from quoteway_amm import (
     v2_protocol_shares,
 )
 
-from quoteway_uniswap.candidates import pool_id, v3_pool, v4_pool_slot
+from quoteway_uniswap.abi_words import address_of, signed, words_of
+from quoteway_uniswap.candidates import EXTSLOAD, pool_id, v3_pool, v4_pool_slot
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.known_pools import KnownPool, manager_of
 
@@ -37,17 +38,16 @@ _POOL_POSITIONS = function("positions(bytes32 key) returns (uint128, uint256, ui
 _POSITIONS = function("positions(uint256 tokenId) returns (uint96, address)")
 _OWNER_OF = function("ownerOf(uint256 tokenId) returns (address)")
 _INFO = function("getPoolAndPositionInfo(uint256 tokenId) returns (address)")
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
 
-# v4-core StateLibrary: the members of Pool.State.
+# v4-core StateLibrary: slots of the members of Pool.State.
 _GROWTH_SLOT, _LIQUIDITY_SLOT, _TICKS_SLOT, _POSITIONS_SLOT = 1, 3, 4, 6
 
 
 @dataclass(frozen=True, slots=True)
 class PairState:
-    """A v2 pair. Balances may exceed reserves by donations, which the next mint takes and burns pay out.
+    """A v2 pair. Balances may exceed reserves by donations, which the next mint or burn includes.
 
-    ``stray_shares`` are LP tokens that lie in the pair itself: the next burn burns them too.
+    ``stray_shares`` are LP tokens held by the pair itself: the next burn burns them too.
     """
 
     reserve0: int
@@ -61,7 +61,7 @@ class PairState:
 
     @property
     def supply_after_fee(self) -> int:
-        """LP tokens once the protocol's have been minted, as the next mint or burn does first."""
+        """Returns the LP token supply after the protocol's mint, which every mint or burn makes first."""
         if not self.fee_on:
             return self.total_supply
         minted = v2_protocol_shares(self.reserve0, self.reserve1, self.total_supply, self.k_last)
@@ -70,7 +70,7 @@ class PairState:
 
 @dataclass(frozen=True, slots=True)
 class RangedState:
-    """A v3 or v4 pool's price and liquidity. ``protocol_fee`` is as slot0 holds it."""
+    """A v3 or v4 pool's price and liquidity. ``protocol_fee`` is as in slot0."""
 
     sqrt_price_x96: int
     tick: int
@@ -99,7 +99,7 @@ class Nft:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A position with what it is worth: ``amounts`` of principal and ``fees``, both as a withdrawal pays."""
+    """A position with the principal (``amounts``) and ``fees`` that a withdrawal pays."""
 
     nft: Nft
     state: RangedState
@@ -108,40 +108,42 @@ class Holding:
 
 
 class Reading:
-    """Calls gathered to be made in one go, each once."""
+    """A batch of calls; equal calls are made once."""
 
     def __init__(self) -> None:
         self._calls: dict[Call, list[int]] = {}
 
     def add(self, to: Address, call: Function, *args: object, words: int = 1) -> Call:
-        """Puts a call on the list; ``words`` is the most that is read of its answer."""
+        """Adds a call of which at most ``words`` words are read."""
         read = Call(to, call.encode(args), max_output=32 * words)
         self._calls[read] = []
         return read
 
     async def run(self, chain: Chain, block: Block | None) -> None:
-        """Makes the calls."""
+        """Makes the calls in one round trip."""
         answers = await chain.call_many(list(self._calls), block=block)
         for read, answer in zip(self._calls, answers, strict=True):
-            # What a call answers beyond the words asked for is of no interest here.
+            # A longer answer is cut to the words asked for.
             cut = answer.output if isinstance(answer, CallFailed) and answer.too_long else b""
             data = answer if isinstance(answer, bytes) else cut
-            self._calls[read] = [int.from_bytes(data[at : at + 32]) for at in range(0, len(data) - 31, 32)]
+            self._calls[read] = words_of(data)
 
     def words(self, read: Call) -> list[int]:
-        """The answer as unsigned words; empty when the call failed."""
+        """Returns the answer as unsigned words; empty when the call failed."""
         return self._calls[read]
 
     def word(self, read: Call) -> int:
-        """The first word. Raises UpstreamError when the call failed."""
+        """Returns the first word. Raises UpstreamError when the call failed."""
         words = self.words(read)
         if not words:
-            raise UpstreamError("A pool's state could not be read.", reason=Reason.RPC_ERROR)
+            raise UpstreamError(
+                "The pool's state could not be read: try again later.", reason=Reason.RPC_ERROR
+            )
         return words[0]
 
 
 async def read_pair(chain: Chain, block: Block, pool: KnownPool) -> PairState:
-    """A v2 pair's state: one round trip."""
+    """Returns a v2 pair's state in one round trip."""
     pair = pool.ref.id
     assert pool.deployment.v2 is not None
     reading = Reading()
@@ -175,7 +177,7 @@ class _RangedReads:
         if self._v4:
             at = v4_pool_slot(pool)
             self._slot0, self._growth0, self._growth1, self._liquidity = (
-                reading.add(target, _EXTSLOAD, _slot(at + offset))
+                reading.add(target, EXTSLOAD, _slot(at + offset))
                 for offset in (0, _GROWTH_SLOT, _GROWTH_SLOT + 1, _LIQUIDITY_SLOT)
             )
         else:
@@ -189,15 +191,15 @@ class _RangedReads:
         packed = word(self._slot0)
         if not self._v4:
             price, tick, *rest = self._reading.words(self._slot0)
-            return RangedState(price, _signed(tick), word(self._liquidity), self._lp_fee, rest[3], growth)
-        price, tick = packed & ((1 << 160) - 1), _signed(packed >> 160, 24)
+            return RangedState(price, signed(tick), word(self._liquidity), self._lp_fee, rest[3], growth)
+        price, tick = packed & ((1 << 160) - 1), signed(packed >> 160, 24)
         return RangedState(
             price, tick, word(self._liquidity), packed >> 208 & 0xFFFFFF, packed >> 184 & 0xFFFFFF, growth
         )
 
 
 async def read_ranged(chain: Chain, block: Block | None, pools: Sequence[KnownPool]) -> list[RangedState]:
-    """The states of v3 and v4 pools: one round trip."""
+    """Returns the states of v3 and v4 pools in one round trip."""
     reading = Reading()
     reads = [_RangedReads(reading, p.ref.kind, p.ref.target, p.ref.id, p.ref.fee) for p in pools]
     await reading.run(chain, block)
@@ -207,7 +209,7 @@ async def read_ranged(chain: Chain, block: Block | None, pools: Sequence[KnownPo
 async def read_nfts(
     chain: Chain, block: Block, deployment: Deployment, kind: str, token_ids: Iterable[int]
 ) -> list[Nft]:
-    """The position tokens that exist, without those that were burned: one round trip."""
+    """Returns the position tokens that exist and are not burned, in one round trip."""
     manager = manager_of(deployment, kind)
     if manager is None:
         return []
@@ -226,14 +228,14 @@ async def read_nfts(
     for token_id, owner, about in asked:
         if reading.words(owner) and reading.words(about) and reading.word(owner):
             make = _v3_nft if kind == "v3" else _v4_nft
-            found.append(make(deployment, token_id, _address(reading.word(owner)), reading.words(about)))
+            found.append(make(deployment, token_id, address_of(reading.word(owner)), reading.words(about)))
     return found
 
 
 def _v3_nft(deployment: Deployment, token_id: int, owner: Address, words: list[int]) -> Nft:
     """Source: NonfungiblePositionManager.positions."""
     assert deployment.v3 is not None
-    token0, token1, fee = _address(words[2]), _address(words[3]), words[4]
+    token0, token1, fee = address_of(words[2]), address_of(words[3]), words[4]
     spacing = dict(deployment.v3.fee_tiers).get(fee, 0)
     pool = v3_pool(deployment.v3, token0, token1, fee, spacing).id
     return Nft(
@@ -243,8 +245,8 @@ def _v3_nft(deployment: Deployment, token_id: int, owner: Address, words: list[i
         owner,
         PoolKey(token0, token1, fee, spacing),
         pool,
-        _signed(words[5]),
-        _signed(words[6]),
+        signed(words[5]),
+        signed(words[6]),
         words[7],
         (words[8], words[9]),
         (words[10], words[11]),
@@ -253,13 +255,15 @@ def _v3_nft(deployment: Deployment, token_id: int, owner: Address, words: list[i
 
 def _v4_nft(deployment: Deployment, token_id: int, owner: Address, words: list[int]) -> Nft:
     """Source: PositionManager.getPoolAndPositionInfo; PositionInfoLibrary packs the ticks."""
-    key = PoolKey(_address(words[0]), _address(words[1]), words[2], _signed(words[3]), _address(words[4]))
-    lower, upper = _signed(words[5] >> 8, 24), _signed(words[5] >> 32, 24)
+    key = PoolKey(
+        address_of(words[0]), address_of(words[1]), words[2], signed(words[3]), address_of(words[4])
+    )
+    lower, upper = signed(words[5] >> 8, 24), signed(words[5] >> 32, 24)
     return Nft(deployment, "v4", token_id, owner, key, pool_id(key), lower, upper)
 
 
 async def read_holdings(chain: Chain, block: Block, nfts: Sequence[Nft]) -> list[Holding]:
-    """What positions are worth: one round trip for all of them."""
+    """Returns amounts and fees of positions in one round trip."""
     reading = Reading()
     reads = [_HoldingReads(reading, nft) for nft in nfts]
     if reads:
@@ -283,9 +287,9 @@ class _HoldingReads:
             pool = v4_pool_slot(nft.pool)
             key = int.from_bytes(keccak256(spot + nft.token_id.to_bytes(32)))
             record = _mapped(key, pool + _POSITIONS_SLOT)
-            self._record = [reading.add(target, _EXTSLOAD, _slot(record + n)) for n in range(3)]
+            self._record = [reading.add(target, EXTSLOAD, _slot(record + n)) for n in range(3)]
             slots = [_mapped(tick, pool + _TICKS_SLOT) for tick in ticks]
-            self._outside = [[reading.add(target, _EXTSLOAD, _slot(at + n)) for n in (1, 2)] for at in slots]
+            self._outside = [[reading.add(target, EXTSLOAD, _slot(at + n)) for n in (1, 2)] for at in slots]
         else:
             target = nft.pool
             self._record = [reading.add(target, _POOL_POSITIONS, keccak256(spot), words=5)]
@@ -312,11 +316,11 @@ class _HoldingReads:
                 outside[0][side],
                 outside[1][side],
             )
-            # Without liquidity nothing is earned, and the ticks may have been cleared.
+            # Without liquidity there are no fees, and the ticks may have been cleared.
             earned = fees_earned(inside, nft.growth_last[side], nft.liquidity) if nft.liquidity else 0
             fee = tokens_owed(nft.owed[side], earned)
             if nft.kind == "v3":
-                # The pool books one position per range for all tokens of the manager, and rounds on its own.
+                # The pool keeps one position per range for all tokens of the manager and rounds its fees too.
                 pool_earned = fees_earned(inside, record[1 + side], record[0]) if nft.liquidity else 0
                 fee = min(fee, tokens_owed(record[3 + side], pool_earned))
             fees.append(fee)
@@ -326,23 +330,14 @@ class _HoldingReads:
 
 
 def v4_tick_slot(identity: str, tick: int) -> int:
-    """The storage slot of a tick: liquidityGross and liquidityNet, then the two fee growths outside."""
+    """Returns the storage slot of a v4 tick's liquidityGross and liquidityNet; fee growths follow."""
     return _mapped(tick, v4_pool_slot(identity) + _TICKS_SLOT)
 
 
 def _mapped(key: int, slot: int) -> int:
-    """The slot of a mapping's member; signed keys are extended to a word."""
+    """Returns the slot of a mapping's member; signed keys are sign-extended to a word."""
     return int.from_bytes(keccak256((key % (1 << 256)).to_bytes(32) + slot.to_bytes(32)))
 
 
 def _slot(number: int) -> bytes:
     return (number % (1 << 256)).to_bytes(32)
-
-
-def _signed(word: int, bits: int = 256) -> int:
-    word &= (1 << bits) - 1
-    return word - (1 << bits) if word >> (bits - 1) else word
-
-
-def _address(word: int) -> Address:
-    return checksum(f"0x{word & ((1 << 160) - 1):040x}") if word else NATIVE

@@ -1,4 +1,4 @@
-"""Event logs of one chain over a range of blocks, however narrow a range its nodes will answer for."""
+"""Reads event logs in block ranges as small as the nodes allow."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from quoteway import Address, Chain, Reason, UpstreamError
 from quoteway.evm.address import checksum
 
-MOST_REQUESTS = 256
+MAX_REQUESTS = 256
 SPAN_BLOCKS = 10_000
-"""What most public nodes answer for at once."""
+"""The range that most public nodes accept."""
 ALL_BLOCKS = 1 << 32
 _AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """One log, with where in the chain it stands."""
+    """One log with its block and index."""
 
     block: int
     index: int
@@ -30,18 +30,18 @@ class LoggedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The logs of the blocks from ``first`` on, in order; ``first`` is later than asked for when the search
-    ended early."""
+    """The logs from block ``first`` on, in order. ``first`` is later than requested when the search
+    ended early.
+    """
 
     first: int
     logs: tuple[LoggedEvent, ...]
 
 
 class Logs:
-    """Searches logs newest first; a refused range is halved and the size that was answered is kept.
+    """Searches logs newest first, in ranges of ``span`` blocks; a refused range is halved.
 
-    ``span`` is how many blocks are asked for at first: many nodes bound what they answer and not the range,
-    so for logs that are few it may be all.
+    Many nodes limit the number of logs, not the range: for rare events ``span`` may be ``ALL_BLOCKS``.
     """
 
     def __init__(self, chain: Chain, span: int = SPAN_BLOCKS) -> None:
@@ -55,14 +55,14 @@ class Logs:
         first: int,
         last: int,
         *,
-        most_requests: int = MOST_REQUESTS,
+        max_requests: int = MAX_REQUESTS,
     ) -> Found:
-        """The logs of blocks ``first`` to ``last``, both inclusive, as far back as the requests last.
+        """Returns the logs of blocks ``first`` to ``last``, both inclusive, or of the last of them.
 
-        Raises UpstreamError when a node refuses even a single block.
+        The search ends early after ``max_requests``. Raises UpstreamError when a node refuses a single block.
         """
         parts: list[list[LoggedEvent]] = []
-        end, left = last, most_requests
+        end, left = last, max_requests
         while end >= first and left > 0:
             ranges: list[tuple[int, int]] = []
             stop = end
@@ -96,7 +96,7 @@ class Logs:
             return [_event(log) for log in answer if not log.get("removed")]
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise UpstreamError(
-                f"A node of {self._chain.network.name} gave logs that cannot be read.",
+                f"A node of {self._chain.network.name} returned malformed logs.",
                 reason=Reason.RPC_ERROR,
             ) from error
 

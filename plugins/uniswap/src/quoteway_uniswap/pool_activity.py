@@ -1,7 +1,7 @@
-"""What was traded in a pool over a range of blocks, and what fees it paid, to the base unit, from logs alone.
+"""Computes the trades of a pool and their exact fees in a range of blocks from logs.
 
-v3 and v4 swaps are walked again on the pool as it stood, which follows from its present ticks and the log of
-what changed them. Volume is what went in, the fee included.
+v3 and v4 swaps are computed again on the pool's state at that time, which follows from the present ticks and
+the events that changed them. Amounts in include the fee.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from quoteway import Block, Chain, GatewayError, Reason, UpstreamError
 from quoteway.evm.abi import event_topic, function
 from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fees_of_swap, tick_at_sqrt_ratio
 
-from quoteway_uniswap.known_pools import KnownPool
+from quoteway_uniswap.abi_words import signed, words_of
+from quoteway_uniswap.candidates import EXTSLOAD
+from quoteway_uniswap.known_pools import V4_INITIALIZE, KnownPool
 from quoteway_uniswap.liquidity_state import Reading, read_pair, read_ranged, v4_tick_slot
 from quoteway_uniswap.logs import LoggedEvent, Logs
 from quoteway_uniswap.pool_value import whole_pool
@@ -26,22 +28,20 @@ _V3_SWAP = event_topic("Swap(address,address,int256,int256,uint160,uint128,int24
 _V3_MINT = event_topic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
 _V3_BURN = event_topic("Burn(address,int24,int24,uint128,uint256,uint256)")
 _V3_PROTOCOL = event_topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
-_V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 _V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
 
 _TICKS = function("ticks(int24 tick) returns (uint128)")
-_EXTSLOAD = function("extsload(bytes32 slot) returns (bytes32)")
 
 _V2_PROTOCOL_SHARE = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Trade:
-    """A swap: which side went in (0 or 1), how much, and the fees of it, in base units of that side.
+    """A swap: the side of its input (0 or 1), the amount and the fees, in base units of that side.
 
-    ``exact`` is False where the pool's state just before is not known, and the fee is the rate of the amount.
+    ``exact`` is False when the pool's state before it is unknown: the fee is then the rate of the input.
     """
 
     block: int
@@ -54,8 +54,9 @@ class Trade:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The trades of blocks ``first`` to ``last``; ``first`` is later than asked for when the logs of all
-    blocks took too many requests."""
+    """The trades of blocks ``first`` to ``last``. ``first`` is later than requested when the logs of all
+    blocks would take too many requests.
+    """
 
     first: int
     last: int
@@ -65,7 +66,7 @@ class Activity:
 async def activity(
     chain: Chain, logs: Logs, states: PoolStates, pool: KnownPool, first: int, last: Block
 ) -> Activity:
-    """The pool's trades in blocks ``first`` to ``last``.
+    """Returns the pool's trades in blocks ``first`` to ``last``.
 
     Raises UpstreamError when the chain cannot be read.
     """
@@ -78,7 +79,7 @@ async def activity(
     if kind == "v3":
         topics: list[str | list[str] | None] = [[_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL]]
     else:
-        topics = [[_V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL], pool.ref.id]
+        topics = [[V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL], pool.ref.id]
     found = await logs.search(target, topics, first, last.number)
     events = [_Event.read(log) for log in found.logs]
     if not any(event.name == "swap" for event in events):
@@ -89,19 +90,19 @@ async def activity(
 
 
 def _pair_trades(log: LoggedEvent, pool: KnownPool, fee_on: bool) -> Iterable[Trade]:
-    """UniswapV2Pair.swap lets both tokens go in; the fee is charged on each."""
+    """Yields one trade per input: UniswapV2Pair.swap allows inputs of both tokens, each with a fee."""
     numerator, denominator = pool.ref.v2_fee
-    for side, amount in enumerate(_words(log)[:2]):
+    for side, amount in enumerate(words_of(log.data)[:2]):
         if amount:
             fee = amount * (denominator - numerator) // denominator
-            # Not taken at the swap but at the next mint or burn: a sixth of what the reserves grew by.
+            # Collected at the next mint or burn: a sixth of the growth of the reserves.
             protocol = fee // _V2_PROTOCOL_SHARE if fee_on else 0
             yield Trade(log.block, side, amount, fee - protocol, protocol)
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """An event of a v3 pool or of the PoolManager, in one form for both. Amounts are the pool's gain."""
+    """An event of a v3 pool or of the PoolManager. Amounts are the pool's balance changes."""
 
     name: str
     block: int
@@ -116,31 +117,31 @@ class _Event:
 
     @classmethod
     def read(cls, log: LoggedEvent) -> _Event:
-        topic, words, block = log.topics[0], _words(log), log.block
+        topic, words, block = log.topics[0], words_of(log.data), log.block
         if topic == _V3_SWAP:
-            amounts = _signed(words[0]), _signed(words[1])
-            return cls("swap", block, amounts, words[2], _signed(words[4]), words[3])
+            amounts = signed(words[0]), signed(words[1])
+            return cls("swap", block, amounts, words[2], signed(words[4]), words[3])
         if topic == _V4_SWAP:
-            amounts = -_signed(words[0]), -_signed(words[1])
-            return cls("swap", block, amounts, words[2], _signed(words[4]), words[3], fee=words[5])
+            amounts = -signed(words[0]), -signed(words[1])
+            return cls("swap", block, amounts, words[2], signed(words[4]), words[3], fee=words[5])
         if topic in (_V3_MINT, _V3_BURN):
-            ticks = _signed(int(log.topics[2], 16)), _signed(int(log.topics[3], 16))
+            ticks = signed(int(log.topics[2], 16)), signed(int(log.topics[3], 16))
             change = words[1] if topic == _V3_MINT else -words[0]
             return cls("change", block, liquidity=change, ticks=ticks)
         if topic == _V4_MODIFY:
-            ticks = _signed(words[0]), _signed(words[1])
-            return cls("change", block, liquidity=_signed(words[2]), ticks=ticks)
+            ticks = signed(words[0]), signed(words[1])
+            return cls("change", block, liquidity=signed(words[2]), ticks=ticks)
         if topic == _V3_PROTOCOL:
             before, after = (words[0], words[1]), (words[2], words[3])
             return cls("protocol", block, protocol=after, protocol_before=before)
         if topic == _V4_PROTOCOL:
             return cls("protocol", block, protocol=(words[0] & 0xFFF, words[0] >> 12))
         price, tick = words[-2:]
-        return cls("initialize", block, sqrt_price_x96=price, tick=_signed(tick))
+        return cls("initialize", block, sqrt_price_x96=price, tick=signed(tick))
 
 
 class _Replay:
-    """A pool going forward through its events."""
+    """Applies events to a pool in order."""
 
     def __init__(self, pool: ConcentratedPool, gross: dict[int, int], start_known: bool) -> None:
         self.pool = pool
@@ -158,10 +159,12 @@ class _Replay:
         last: Block,
         events: Sequence[_Event],
     ) -> _Replay:
-        """The pool as it was before the first event: the present one with all changes taken back."""
+        """Returns the pool before the first event: the present one with all changes reverted."""
         pool = await whole_pool(states, last, known.ref)
         if not isinstance(pool, ConcentratedPool):
-            raise UpstreamError("The pool's ticks could not all be read.", reason=Reason.RPC_ERROR)
+            raise UpstreamError(
+                "Some ticks of the pool could not be read: try again later.", reason=Reason.RPC_ERROR
+            )
         changes = [event for event in events if event.name == "change" and event.liquidity]
         touched = sorted({tick for event in changes for tick in event.ticks})
         gross = await _gross(chain, last, known, touched)
@@ -181,7 +184,7 @@ class _Replay:
         return cls(pool, gross, before is not None)
 
     def step(self, event: _Event) -> Trade | None:
-        """Applies an event; the trade it was, if it was one."""
+        """Applies an event and returns its trade, None for other events."""
         if event.name == "change":
             self._change(event)
             return None
@@ -208,7 +211,7 @@ class _Replay:
                 )
                 return Trade(event.block, side, amount_in, lp_fee, protocol_fee)
             except (BandExceeded, ValueError):
-                pass  # a state that does not fit: hooks, or a node's logs with gaps
+                pass  # the state does not fit: hooks, or missing logs
         fee = -(-amount_in * (event.fee if event.fee is not None else self.pool.fee_pips) // PIPS)
         setting = self.pool.protocol_fee_zero_for_one if side == 0 else self.pool.protocol_fee_one_for_zero
         if self.pool.kind == "v3":
@@ -236,26 +239,26 @@ class _Replay:
 
 
 async def _gross(chain: Chain, block: Block, pool: KnownPool, ticks: Sequence[int]) -> dict[int, int]:
-    """liquidityGross of ticks: a tick stops swaps while it is not zero."""
+    """Returns liquidityGross by tick: a tick is initialised while it is not zero."""
     reading = Reading()
     if pool.ref.kind == "v3":
         reads = [reading.add(pool.ref.target, _TICKS, tick) for tick in ticks]
     else:
         slots = [v4_tick_slot(pool.ref.id, tick).to_bytes(32) for tick in ticks]
-        reads = [reading.add(pool.ref.target, _EXTSLOAD, slot) for slot in slots]
+        reads = [reading.add(pool.ref.target, EXTSLOAD, slot) for slot in slots]
     if reads:
         await reading.run(chain, block)
     return {tick: reading.word(read) & ((1 << 128) - 1) for tick, read in zip(ticks, reads, strict=True)}
 
 
 def _protocol_at_start(pool: ConcentratedPool, events: Sequence[_Event]) -> tuple[int, int]:
-    """The protocol fees before the first event: the present ones when nothing changed them since."""
+    """Returns the protocol fees before the first event."""
     changed = next((event for event in events if event.name == "protocol"), None)
     if changed is None:
         return pool.protocol_fee_zero_for_one, pool.protocol_fee_one_for_zero
     if changed.protocol_before is not None:
         return changed.protocol_before
-    # v4 does not say what the fee was, but every swap says what was charged.
+    # The v4 event does not give the previous fee; it follows from the total fee of earlier swaps.
     found = [0, 0]
     for event in events[: events.index(changed)]:
         if event.name == "swap" and event.fee is not None:
@@ -268,7 +271,7 @@ def _protocol_at_start(pool: ConcentratedPool, events: Sequence[_Event]) -> tupl
 async def _state_before(
     chain: Chain, pool: KnownPool, first: int, events: Sequence[_Event]
 ) -> tuple[int, int, int] | None:
-    """(sqrt price, tick, liquidity) before the first event; None when it is not to be had."""
+    """Returns (sqrt price, tick, liquidity) before the first event; None when it cannot be read."""
     made = next((event for event in events if event.name == "initialize"), None)
     if made is not None:
         return made.sqrt_price_x96, tick_at_sqrt_ratio(made.sqrt_price_x96), 0
@@ -280,11 +283,3 @@ async def _state_before(
     except GatewayError:
         return None
     return (state.sqrt_price_x96, state.tick, state.liquidity) if state.sqrt_price_x96 else None
-
-
-def _words(log: LoggedEvent) -> list[int]:
-    return [int.from_bytes(log.data[at : at + 32]) for at in range(0, len(log.data) - 31, 32)]
-
-
-def _signed(word: int) -> int:
-    return word - (1 << 256) if word >> 255 else word

@@ -1,4 +1,4 @@
-"""The catalog of a chain's pools without an indexer: computed candidates, those that stand, their value."""
+"""Lists a chain's pools without an indexer: computed candidates that exist, with their value."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from quoteway import Address, Block, Chain, Context, GatewayError, Pool, Price
 from quoteway.evm.single_flight import SingleFlight
 
 from quoteway_uniswap.candidates import sorted_pair
+from quoteway_uniswap.deployed_pools import DeployedPools
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import KnownPool, PoolFinder
 from quoteway_uniswap.pool_series import Day, PoolSeries
 from quoteway_uniswap.pool_value import principals
-from quoteway_uniswap.standing import StandingPools
 from quoteway_uniswap.state import PoolStates
 
 SEARCH_AGAIN_S = 600
-"""How long a list of pools that stand is kept: new ones are seldom."""
+"""How long the list of existing pools is kept: new pools are rare."""
 FRESH_S = 60
 INCOMPLETE_FRESH_S = 5
 """How long a catalog is kept in which a price or a day was not read in time."""
 DAY_AGAIN_S = 600
-"""How long a pool's 24 hours are shown before their logs are read again."""
+"""How long the 24-hour figures of a pool are kept."""
 DAYS_BUDGET_S = 1.0
 """How long a refresh reads logs for these, the most valuable pools first; the others wait for the next."""
 PRICES_WAIT_S = 5.0
 """How long a refresh waits for the prices of all tokens of the catalog, asked for together."""
 _MOST_DAYS = 10_000
 MOST_TOKENS = 300
-"""Listed tokens that are paired with base tokens, the most trusted lists first."""
+"""Maximum number of listed tokens that are paired with base tokens, most trusted lists first."""
 
 
 class PoolCatalog:
@@ -53,7 +53,7 @@ class PoolCatalog:
         self._states = states
         self._series = series
         self._days: TTLCache[str, Day] = TTLCache(_MOST_DAYS, DAY_AGAIN_S, timer=context.now)
-        self._standing = StandingPools(chain, context.now)
+        self._deployed = DeployedPools(chain, context.now)
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
         self._known_until = 0
@@ -63,30 +63,30 @@ class PoolCatalog:
         self._rows_until = 0
 
     async def known(self) -> list[KnownPool]:
-        """The pools that stand. Searched anew after ``SEARCH_AGAIN_S`` seconds."""
+        """Returns the existing pools, searched again after ``SEARCH_AGAIN_S`` seconds."""
         if self._context.now() >= self._known_until:
             self._known = await self._flights.run("search", self._search)
             self._known_until = self._context.now() + SEARCH_AGAIN_S
         return self._known
 
     async def rows(self) -> list[Pool]:
-        """The catalog, at most ``FRESH_S`` seconds old."""
+        """Returns the catalog, at most ``FRESH_S`` seconds old."""
         if self._context.now() >= self._rows_until:
             try:
                 await self._flights.run("rows", self._refresh)
             except GatewayError as error:
                 if not self._rows:
                     raise
-                # Each row tells its time; the next call tries again.
+                # Rows carry the time of their values; the next call tries again.
                 self._context.log.warning("the catalog could not be read anew: %s", error)
         return list(self._rows.values())
 
     async def row(self, pool: KnownPool) -> Pool:
-        """One pool, listed or not; its value is that of the catalog, where it is listed."""
+        """Returns one pool, with the catalog's values when it is listed."""
         return self._rows.get(pool.id) or self._describe(pool, None, self._context.now())
 
     async def value(self, pool: KnownPool, block: Block) -> tuple[tuple[int, int] | None, float | None]:
-        """(principal in base units, US dollars) at ``block``, each None where it is not known."""
+        """Returns (principal in base units, US dollars) at ``block``, each None when unknown."""
         held = (await principals(self._states, block, [pool.ref]))[pool.ref.id]
         return held, _usd(pool, held, await self._prices([pool]))
 
@@ -161,18 +161,18 @@ class PoolCatalog:
 
     async def _search(self) -> list[KnownPool]:
         candidates = await self._finder.candidates(await self._pairs())
-        standing = {ref.id for ref in await self._standing.of(ref for _, ref in candidates)}
+        existing = {ref.id for ref in await self._deployed.among(ref for _, ref in candidates)}
         found = await asyncio.gather(
             *(
                 self._finder.adopt(deployment, ref, self._finder.hooks_of(ref.id))
                 for deployment, ref in candidates
-                if ref.id in standing
+                if ref.id in existing
             )
         )
         return [pool for pool in found if pool is not None]
 
     async def _pairs(self) -> list[tuple[Address, Address]]:
-        """Listed tokens and base tokens against base tokens, each pair once."""
+        """Returns the pairs of listed and base tokens with base tokens, each once."""
         listed = await self._context.listed_tokens(self._chain.network.chain_id)
         native_less = [address for address in listed if int(address, 16)][:MOST_TOKENS]
         pairs: dict[tuple[Address, Address], None] = {}

@@ -1,18 +1,15 @@
-"""The pool provider: lists pools, adds, removes and collects liquidity, tells positions and series."""
+"""The pool provider: pools, positions and series, and adding, removing and collecting liquidity."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
 from quoteway import (
     Address,
     Block,
     Build,
-    Chain,
     Context,
     GatewayError,
     InvalidRequest,
@@ -26,46 +23,23 @@ from quoteway import (
     SealedQuote,
     Series,
     Step,
-    Token,
     UpstreamError,
 )
 from quoteway.evm import permit2
-from quoteway.evm.erc20 import BALANCE_OF
 from quoteway.evm.units import format_units
 
-from quoteway_uniswap.commands import RESERVED_RECIPIENTS
+from quoteway_uniswap.building import deadline_of, until_text
+from quoteway_uniswap.chain_pools import ChainPools
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.known_pools import KnownPool, PoolFinder, manager_of
+from quoteway_uniswap.known_pools import KnownPool, manager_of
 from quoteway_uniswap.liquidity_calls import make_call, spends_of
-from quoteway_uniswap.liquidity_state import (
-    Holding,
-    PairState,
-    RangedState,
-    Reading,
-    read_nfts,
-    read_pair,
-    read_ranged,
-)
-from quoteway_uniswap.liquidity_terms import (
-    Sides,
-    Terms,
-    add_to_pair,
-    add_to_range,
-    collect,
-    remove_from_pair,
-    remove_from_range,
-    sides_of,
-    ticks_of,
-)
-from quoteway_uniswap.logs import ALL_BLOCKS, Logs
-from quoteway_uniswap.pool_catalog import PoolCatalog
-from quoteway_uniswap.pool_series import INTERVALS_S, Interval, PoolSeries
-from quoteway_uniswap.positions import WalletPositions, nft_position, pair_positions
+from quoteway_uniswap.liquidity_quoting import check_request, terms_at
+from quoteway_uniswap.liquidity_terms import Sides, Terms, sides_of
+from quoteway_uniswap.pool_series import INTERVALS_S, Interval
+from quoteway_uniswap.positions import nft_position, pair_positions
 from quoteway_uniswap.prices import UniswapPrices
 from quoteway_uniswap.provider import configured_deployments
 from quoteway_uniswap.quoting import gas_of
-from quoteway_uniswap.state import PoolStates
-from quoteway_uniswap.taxes import NO_TAX, TransferTaxes
 
 _Item = TypeVar("_Item")
 
@@ -81,23 +55,11 @@ _GAS_UNITS: Mapping[tuple[str, str], int] = {
     ("v4", "remove"): 145_000,
     ("v4", "collect"): 115_000,
 }
-"""Means of 1,000 random operations on the devnet, rounded up; an action's limits are simulated."""
-
-
-@dataclass(slots=True)
-class _Desk:
-    """What one chain needs."""
-
-    chain: Chain
-    finder: PoolFinder
-    wallets: WalletPositions
-    catalog: PoolCatalog
-    series: PoolSeries
-    taxes: TransferTaxes
+"""Means of 1,000 random operations on the devnet, rounded up. An action's gas limits are simulated."""
 
 
 class UniswapPools(PoolProvider):
-    """Liquidity of v2, v3 and v4 pools, exact at its block."""
+    """Quotes liquidity operations in v2, v3 and v4 pools, exact at their block."""
 
     id = "uniswap"
     title = "Uniswap"
@@ -110,10 +72,10 @@ class UniswapPools(PoolProvider):
         self._deployments = configured_deployments(context)
         self.networks = frozenset(self._deployments)
         self._prices = UniswapPrices(context)
-        self._desks: dict[int, _Desk] = {}
+        self._chains: dict[int, ChainPools] = {}
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The v2 routers and the position managers."""
+        """Returns the v2 routers and the position managers."""
         return {
             manager: f"{deployment.protocol.title()} {label}"
             for deployment in self._deployments.get(chain_id, ())
@@ -122,7 +84,7 @@ class UniswapPools(PoolProvider):
         }
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """The same contracts, and Permit2, through which the v4 position manager pulls."""
+        """Returns the same contracts and Permit2, which the v4 position manager uses."""
         contracts = self.contracts(chain_id)
         return (permit2.ADDRESS, *contracts) if contracts else ()
 
@@ -131,10 +93,10 @@ class UniswapPools(PoolProvider):
     async def pools(self, chain_id: int | None) -> Sequence[Pool]:
         """See ``PoolProvider``. Served from memory while the catalog is fresh."""
         chains = [each for each in self._deployments if chain_id in (None, each)]
-        return await self._of_chains([self._desk(each).catalog.rows() for each in chains])
+        return await self._of_chains([self._on_chain(each).catalog.rows() for each in chains])
 
     async def _of_chains(self, parts: Sequence[Awaitable[list[_Item]]]) -> list[_Item]:
-        """What the chains give together; one that fails costs the others nothing, all of them raise."""
+        """Returns the items of all chains. Skips chains that fail; raises when all fail."""
         outcomes = await asyncio.gather(*parts, return_exceptions=True)
         found = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
         for outcome in outcomes:
@@ -142,47 +104,42 @@ class UniswapPools(PoolProvider):
                 continue
             if not found or not isinstance(outcome, GatewayError):
                 raise outcome
-            self._context.log.warning("a chain is left out: %s", outcome)
+            self._context.log.warning("a chain is skipped because it could not be read: %s", outcome)
         return [item for part in found for item in part]
 
     async def pool(self, pool_id: str) -> Pool | None:
         """See ``PoolProvider``."""
         known = await self._find(pool_id)
-        return None if known is None else await self._desk(known.deployment.chain_id).catalog.row(known)
+        return None if known is None else await self._on_chain(known.deployment.chain_id).catalog.row(known)
 
     async def _find(self, pool_id: str) -> KnownPool | None:
         chain_id, _, own_id = pool_id.partition(":")
         if not chain_id.isdecimal() or int(chain_id) not in self._deployments:
             return None
-        return await self._desk(int(chain_id)).finder.find(own_id)
+        return await self._on_chain(int(chain_id)).finder.find(own_id)
 
-    # --- movements ------------------------------------------------------------------------------------------
+    # --- operations -----------------------------------------------------------------------------------------
 
     async def quote(self, request: PoolRequest) -> Quote | None:
-        """See ``PoolProvider``. Raises InvalidRequest for what the pool or the position does not allow."""
+        """See ``PoolProvider``. Raises InvalidRequest when pool or position do not allow the request."""
         pool = await self._find(request.pool_id)
         if pool is None or pool.deployment.chain_id != request.chain_id:
             return None
-        desk = self._desk(request.chain_id)
-        self._check(request, pool)
+        pools = self._on_chain(request.chain_id)
+        check_request(request, pool)
         sides = sides_of(pool, request)
-        block = await desk.chain.head()
-        if pool.ref.kind == "v2":
-            pair = await read_pair(desk.chain, block, pool)
-            terms = await self._pair_terms(desk, block, sides, pair)
-            return self._quote(sides, terms, block, _pair_state(pool, pair))
-        terms, state = await self._range_terms(desk, block, sides)
-        return self._quote(sides, terms, block, _ranged_state(pool, state))
+        block = await pools.chain.head()
+        terms, state = await terms_at(pools, block, sides)
+        return self._quote(sides, terms, block, state)
 
     async def build(self, sealed: SealedQuote) -> Build:
         """See ``PoolProvider``. Raises UpstreamError when the quote's deployment is no longer configured."""
         request, plan = sealed.request, sealed.plan
         if not isinstance(request, PoolRequest):
-            raise InvalidRequest("This quote is not of a pool.", reason=Reason.QUOTE_INVALID)
+            raise InvalidRequest("This quote is not a pool quote.", reason=Reason.QUOTE_INVALID)
         manager, deployment = self._manager(request.chain_id, plan)
         block = await self._context.chain(request.chain_id).head()
-        # A quiet chain's newest block may be old, and the next one carries the wall clock's time.
-        deadline = max(block.timestamp, sealed.created_at) + self._context.config.quotes.action_deadline_s
+        deadline = deadline_of(self._context, block, sealed)
         made = make_call(plan, request.sender, request.recipient, deadline)
         step = Step(
             kind=plan["do"],
@@ -206,109 +163,6 @@ class UniswapPools(PoolProvider):
             "The contract of this quote is no longer configured: request a new quote.",
             reason=Reason.PROVIDER_ERROR,
         )
-
-    def _check(self, request: PoolRequest, pool: KnownPool) -> None:
-        if request.action not in pool.actions:
-            why = "its hooks may change any amount" if pool.manager else "no contract for it is configured"
-            if pool.ref.kind == "v2" and request.action == "collect":
-                why = "fees of a v2 pool are part of its shares"
-            raise InvalidRequest(
-                f"{request.action} is not offered for this pool: {why}.", reason=Reason.UNSUPPORTED_ACTION
-            )
-        if request.recipient in RESERVED_RECIPIENTS or request.recipient in (
-            pool.manager,
-            pool.ref.target,
-            *(token.address for token in pool.tokens),
-        ):
-            raise InvalidRequest(
-                "What is sent to this recipient would be lost.", reason=Reason.INVALID_FORMAT
-            )
-        if pool.ref.kind == "v2" and (request.tick_lower is not None or request.tick_upper is not None):
-            raise InvalidRequest("A v2 pool has no ticks.", reason=Reason.CONFLICT)
-
-    async def _pair_terms(self, desk: _Desk, block: Block, sides: Sides, state: PairState) -> Terms:
-        request, pool = sides.request, sides.pool
-        if request.position_id not in (None, pool.id, pool.ref.id):
-            raise InvalidRequest("positionId of a v2 pool is the pool's id.", reason=Reason.CONFLICT)
-        share = Token(request.chain_id, pool.ref.id, 18, "UNI-V2", f"{_pair_name(pool)} liquidity shares")
-        taxes = await asyncio.gather(*(desk.taxes.of(token, block) for token in pool.tokens))
-        if sides.native and any(tax != NO_TAX for tax in taxes):
-            raise InvalidRequest(
-                "A token of this pool keeps part of every transfer: only the wrapped coin works with it.",
-                reason=Reason.UNSUPPORTED_TOKEN,
-            )
-        if request.action == "add":
-            await self._require_untaxed(desk, block, pool)
-            return add_to_pair(sides, state, share)
-        reading = Reading()
-        held = reading.add(pool.ref.id, BALANCE_OF, request.sender)
-        await reading.run(desk.chain, block)
-        out_bps = (taxes[0].from_pool_bps, taxes[1].from_pool_bps)
-        return remove_from_pair(sides, state, share, reading.word(held), out_bps)
-
-    async def _require_untaxed(self, desk: _Desk, block: Block, pool: KnownPool) -> None:
-        for token in pool.tokens:
-            if await desk.taxes.of(token, block) != NO_TAX:
-                raise InvalidRequest(
-                    f"{token.symbol or token.address} keeps part of every transfer: adding it would lose "
-                    "that part, or fail.",
-                    reason=Reason.UNSUPPORTED_TOKEN,
-                )
-
-    async def _range_terms(self, desk: _Desk, block: Block, sides: Sides) -> tuple[Terms, RangedState]:
-        request, pool = sides.request, sides.pool
-        manager = pool.manager
-        assert manager is not None
-        kind = pool.ref.kind
-        if request.action == "add":
-            await self._require_untaxed(desk, block, pool)
-        position = Token(request.chain_id, manager, 0, f"UNI-{kind.upper()}-POS", "Uniswap position")
-        if request.action == "add" and request.position_id is None:
-            ticks = ticks_of(pool, request)
-            (state,) = await read_ranged(desk.chain, block, [pool])
-            if not state.sqrt_price_x96:
-                raise InvalidRequest(
-                    "This pool has no price yet: nobody has initialised it.",
-                    reason=Reason.INSUFFICIENT_LIQUIDITY,
-                )
-            return add_to_range(sides, state, ticks, position, None), state
-        holding = await self._holding(desk, block, sides)
-        nft, state = holding.nft, holding.state
-        own = (nft.tick_lower, nft.tick_upper)
-        for asked, tick, name in zip(
-            (request.tick_lower, request.tick_upper), own, ("tickLower", "tickUpper"), strict=True
-        ):
-            if asked is not None and asked != tick:
-                raise InvalidRequest(f"{name} of this position is {tick}.", reason=Reason.CONFLICT)
-        if request.action == "add":
-            return add_to_range(sides, state, own, position, holding), state
-        if request.action == "remove":
-            return remove_from_range(sides, holding, position), state
-        return collect(sides, holding), state
-
-    async def _holding(self, desk: _Desk, block: Block, sides: Sides) -> Holding:
-        """The position that the request is about; without a positionId the wallet's only one in the pool."""
-        request, pool = sides.request, sides.pool
-        if request.position_id is None:
-            nfts = await desk.wallets.nfts(block, request.sender, (pool.ref.kind,), pool)
-            if len(nfts) != 1:
-                named = ", ".join(str(nft.token_id) for nft in nfts[:20])
-                have = (
-                    f"has several positions in this pool: {named}" if nfts else "has no position in this pool"
-                )
-                raise InvalidRequest(f"positionId is needed: this wallet {have}.", reason=Reason.MISSING)
-        else:
-            if not request.position_id.isdecimal() or len(request.position_id) > 78:
-                raise InvalidRequest("positionId is the position's number.", reason=Reason.INVALID_FORMAT)
-            token_id = int(request.position_id)
-            found = await read_nfts(desk.chain, block, pool.deployment, pool.ref.kind, [token_id])
-            nfts = [nft for nft in found if nft.pool == pool.ref.id]
-            if not nfts:
-                raise InvalidRequest("This pool has no position of this number.", reason=Reason.CONFLICT)
-            if nfts[0].owner != request.sender:
-                raise InvalidRequest("This position belongs to another account.", reason=Reason.CONFLICT)
-        (holding,) = await desk.wallets.holdings(block, nfts)
-        return holding
 
     def _quote(self, sides: Sides, terms: Terms, block: Block, state: Mapping[str, Any]) -> Quote:
         pool, request = sides.pool, sides.request
@@ -360,25 +214,25 @@ class UniswapPools(PoolProvider):
     # --- positions and series -------------------------------------------------------------------------------
 
     async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
-        """See ``PoolProvider``. v2 shares are looked for in the catalog's pairs."""
+        """See ``PoolProvider``. v2 shares are searched in the catalog's pairs."""
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
         return await self._of_chains([self._positions(chain_id, wallet, None) for chain_id in self.networks])
 
     async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[Position]:
-        desk = self._desk(chain_id)
-        block = await desk.chain.head()
-        pairs = [pool] if pool is not None else await desk.catalog.known()
-        found = await pair_positions(desk.chain, block, wallet, [p for p in pairs if p.ref.kind == "v2"])
+        pools = self._on_chain(chain_id)
+        block = await pools.chain.head()
+        pairs = [pool] if pool is not None else await pools.catalog.known()
+        found = await pair_positions(pools.chain, block, wallet, [p for p in pairs if p.ref.kind == "v2"])
         if pool is not None and pool.ref.kind == "v2":
             return found
-        holdings = await desk.wallets.holdings(block, await desk.wallets.nfts(block, wallet, pool=pool))
+        holdings = await pools.wallets.holdings(block, await pools.wallets.nfts(block, wallet, pool=pool))
         for holding in holdings:
             if holding.nft.kind == "v4":
-                desk.finder.learn(holding.nft.deployment, holding.nft.key)
-        pools = await asyncio.gather(*(desk.finder.find(holding.nft.pool) for holding in holdings))
-        for holding, known in zip(holdings, pools, strict=True):
+                pools.finder.learn(holding.nft.deployment, holding.nft.key)
+        owners = await asyncio.gather(*(pools.finder.find(holding.nft.pool) for holding in holdings))
+        for holding, known in zip(holdings, owners, strict=True):
             if known is not None and (holding.nft.liquidity or any(holding.fees)):
                 found.append(nft_position(known, holding, block))
         return found
@@ -388,55 +242,16 @@ class UniswapPools(PoolProvider):
         pool = await self._find(pool_id)
         if pool is None or interval not in INTERVALS_S:
             return None
-        desk = self._desk(pool.deployment.chain_id)
-        return await desk.series.of(pool, metric, start, end, cast(Interval, interval))
+        pools = self._on_chain(pool.deployment.chain_id)
+        return await pools.series.of(pool, metric, start, end, cast(Interval, interval))
 
-    # --- one chain ------------------------------------------------------------------------------------------
-
-    def _desk(self, chain_id: int) -> _Desk:
-        desk = self._desks.get(chain_id)
-        if desk is None:
+    def _on_chain(self, chain_id: int) -> ChainPools:
+        found = self._chains.get(chain_id)
+        if found is None:
             chain, deployments = self._context.chain(chain_id), self._deployments[chain_id]
-            logs, states = Logs(chain), PoolStates(chain)
-            # One pool's making and one wallet's tokens are few logs, wherever in the chain they are.
-            rare = Logs(chain, ALL_BLOCKS)
-            finder = PoolFinder(self._context, chain, deployments, rare)
-            series = PoolSeries(self._context, chain, logs, states, self._prices)
-            desk = self._desks[chain_id] = _Desk(
-                chain,
-                finder,
-                WalletPositions(self._context, chain, deployments, rare),
-                PoolCatalog(self._context, chain, deployments, finder, states, series),
-                series,
-                TransferTaxes(chain, deployments, self._context.now),
-            )
-        return desk
-
-
-def _pair_name(pool: KnownPool) -> str:
-    return "/".join(token.symbol or token.address for token in pool.tokens)
-
-
-def _pair_state(pool: KnownPool, state: PairState) -> dict[str, Any]:
-    return {
-        "kind": "v2",
-        "feeBps": pool.ref.fee / 100,
-        "reserves": [str(state.reserve0), str(state.reserve1)],
-        "sqrtPriceX96": None,
-        "tick": None,
-        "liquidity": str(state.total_supply),
-    }
-
-
-def _ranged_state(pool: KnownPool, state: RangedState) -> dict[str, Any]:
-    return {
-        "kind": pool.ref.kind,
-        "feeBps": state.lp_fee / 100,
-        "reserves": None,
-        "sqrtPriceX96": str(state.sqrt_price_x96),
-        "tick": state.tick,
-        "liquidity": str(state.liquidity),
-    }
+            found = ChainPools.of(self._context, chain, deployments, self._prices)
+            self._chains[chain_id] = found
+        return found
 
 
 def _description(plan: Mapping[str, Any], deployment: Deployment) -> str:
@@ -447,10 +262,10 @@ def _description(plan: Mapping[str, Any], deployment: Deployment) -> str:
 
 
 def _intent(plan: Mapping[str, Any], sealed: SealedQuote, deadline: int) -> str:
-    until = datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     paid = " and ".join(_named(leg, leg.amount) for leg in sealed.inputs)
     got = " and ".join(_named(leg, leg.amount_min or 0) for leg in sealed.outputs)
     to = f", sent to {sealed.outputs[0].account}" if sealed.outputs else ""
+    until = until_text(deadline)
     if plan["do"] == "add":
         return f"Add up to {paid} as liquidity{f' for at least {got}' if got else ''}{to}, before {until}"
     verb = "Remove liquidity" if plan["do"] == "remove" else "Collect fees"

@@ -1,4 +1,4 @@
-"""TVL, volume, fees and APR of a pool, computed from the chain itself over a bounded window."""
+"""TVL, volume, fees and APR of a pool, computed from chain state and the logs of a bounded window."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METRICS = ("tvl", "volume", "fees", "apr")
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 DAY_S = 86_400
 _DAYS_A_YEAR = 365
-_MOST_TVL_POINTS = 24
+_MAX_TVL_POINTS = 24
 
 Interval = Literal["1h", "1d", "1w"]
 _Sides = tuple[int, int]
@@ -28,8 +28,8 @@ _Prices = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a series is of, and the block it stands on."""
+class _Query:
+    """The pool, span and interval of a series, and the block at which it is computed."""
 
     pool: KnownPool
     head: Block
@@ -43,7 +43,7 @@ class _Asked:
 
     @property
     def moments(self) -> list[int]:
-        """The begins of the intervals that lie in the span, on the interval's own grid."""
+        """Returns the starts of the intervals in the span, as multiples of the interval."""
         return list(range(-(-self.start // self.step_s) * self.step_s, self.end, self.step_s))
 
     def series(
@@ -57,7 +57,7 @@ class _Asked:
         components: Mapping[str, float | None] | None = None,
         windows: Mapping[str, float | None] | None = None,
     ) -> Series:
-        """The answer, with null at every moment that ``values`` has nothing for."""
+        """Returns the series, with null at every moment without a value."""
         points = tuple((moment, values.get(moment)) for moment in self.moments)
         return Series(
             id=self.pool.id,
@@ -80,7 +80,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The trades of a window with the times of their buckets. ``since`` is where it really begins."""
+    """The trades of a window and the blocks of its intervals. ``since`` is its actual start."""
 
     activity: Activity
     since: int
@@ -90,7 +90,7 @@ class _Window:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A pool's last 24 hours: US dollars, and a fraction a year; None where it is not to be had."""
+    """A pool's last 24 hours: US dollars, and APR as a fraction; None when unknown."""
 
     volume_usd: float | None
     fees_usd: float | None
@@ -98,7 +98,7 @@ class Day:
 
 
 class PoolSeries:
-    """The series of one chain's pools. ``window_s`` bounds how far back logs are read."""
+    """The series of one chain's pools. Logs are read over the last ``window_s`` seconds."""
 
     def __init__(
         self,
@@ -120,28 +120,28 @@ class PoolSeries:
     async def of(
         self, pool: KnownPool, metric: str, start: int, end: int, interval: Interval
     ) -> Series | None:
-        """One metric; None for one that is none of ``METRICS``.
+        """Returns one metric; None when it is not one of ``METRICS``.
 
-        Raises UpstreamError when nothing can be read.
+        Raises UpstreamError when the chain cannot be read.
         """
         if metric not in METRICS:
             return None
         head = await self._chain.head()
-        asked = _Asked(pool, head, start, end, interval)
+        query = _Query(pool, head, start, end, interval)
         if metric == "tvl":
-            return await self._tvl(asked)
-        window = await self._window(asked)
+            return await self._tvl(query)
+        window = await self._window(query)
         prices = await self._prices_at(pool, head)
         if metric == "apr":
-            return await self._apr(asked, window, prices)
-        return self._flow(asked, metric, window, prices)
+            return await self._apr(query, window, prices)
+        return self._flow(query, metric, window, prices)
 
     async def day(self, pool: KnownPool, head: Block) -> Day:
-        """What the catalog shows: the whole window's volume, fees and APR.
+        """Returns volume, fees and APR of the whole window for the catalog.
 
-        Raises UpstreamError when nothing can be read.
+        Raises UpstreamError when the chain cannot be read.
         """
-        window = await self._window(_Asked(pool, head, head.timestamp, head.timestamp, "1d"))
+        window = await self._window(_Query(pool, head, head.timestamp, head.timestamp, "1d"))
         if not window.whole_day:
             return Day(None, None, None)
         prices = await self._prices_at(pool, head)
@@ -151,23 +151,23 @@ class PoolSeries:
         return Day(volume, fees, self._rate(lp, await self._value(pool, head)))
 
     def _rate(self, lp_usd: float | None, principal_usd: float | None) -> float | None:
-        """Fees of the window over principal, for a year."""
+        """Returns the LP fees of the window over principal, scaled to a year."""
         if lp_usd is None or not principal_usd:
             return None
         return lp_usd * _DAYS_A_YEAR * DAY_S / self._window_s / principal_usd
 
     # --- state ----------------------------------------------------------------------------------------------
 
-    async def _tvl(self, asked: _Asked) -> Series:
-        """At the end of each interval, newest first, until a node has no state for the block."""
-        pool, head = asked.pool, asked.head
+    async def _tvl(self, query: _Query) -> Series:
+        """Reads the end of each interval, newest first, until a node has no state for the block."""
+        pool, head = query.pool, query.head
         current = await self._value(pool, head)
         values: dict[int, float | None] = {}
-        earlier = [moment for moment in asked.moments if moment <= head.timestamp]
-        for moment in reversed(earlier[-_MOST_TVL_POINTS:]):
-            closes = moment + asked.step_s
+        earlier = [moment for moment in query.moments if moment <= head.timestamp]
+        for moment in reversed(earlier[-_MAX_TVL_POINTS:]):
+            closes = moment + query.step_s
             if closes > head.timestamp:
-                now = asked.end > head.timestamp - 60 or closes <= asked.end
+                now = query.end > head.timestamp - 60 or closes <= query.end
                 values[moment] = current if now else None
                 continue
             try:
@@ -177,7 +177,7 @@ class PoolSeries:
                 values[moment] = await self._value(pool, await self._chain.block(after.number - 1))
             except GatewayError:
                 break
-        return asked.series(
+        return query.series(
             "tvl",
             "usd",
             values,
@@ -185,8 +185,8 @@ class PoolSeries:
             method=(
                 "Principal of all liquidity (v2: reserves; v3, v4: what burning it pays, without "
                 "uncollected fees) read at the last block of each interval, at prices from the chain's pools "
-                f"at that block. At most {_MOST_TVL_POINTS} points, as far back as the node keeps state; "
-                "null: the state or a price is not to be had."
+                f"at that block. At most {_MAX_TVL_POINTS} points, as far back as the node keeps state; "
+                "null: the state or a price is unknown."
             ),
         )
 
@@ -202,9 +202,9 @@ class PoolSeries:
 
     # --- flows ----------------------------------------------------------------------------------------------
 
-    async def _window(self, asked: _Asked) -> _Window:
-        """The trades since the window's begin. Its first block is the first one wholly inside."""
-        pool, head = asked.pool, asked.head
+    async def _window(self, query: _Query) -> _Window:
+        """Returns the trades since the start of the window."""
+        pool, head = query.pool, query.head
         since = head.timestamp - self._window_s
         first = await self._times.first_since(since, head)
         number = head.number if first is None else first.number
@@ -213,22 +213,22 @@ class PoolSeries:
         if not complete:
             since = (await self._chain.block(found.first)).timestamp
         buckets = {}
-        for moment in asked.moments:
+        for moment in query.moments:
             if moment < since or moment > head.timestamp:
                 continue
             opens = await self._times.first_since(moment, head)
-            closes = await self._times.first_since(moment + asked.step_s, head)
+            closes = await self._times.first_since(moment + query.step_s, head)
             if opens is not None:
                 buckets[moment] = (opens.number, closes.number if closes else head.number + 1)
         return _Window(found, since, complete, buckets)
 
-    def _flow(self, asked: _Asked, metric: str, window: _Window, prices: _Prices) -> Series:
-        pool, found = asked.pool, window.activity
+    def _flow(self, query: _Query, metric: str, window: _Window, prices: _Prices) -> Series:
+        pool, found = query.pool, window.activity
         values = {
             moment: _usd(pool, _total(found, metric, *blocks), prices)
             for moment, blocks in window.buckets.items()
         }
-        return asked.series(
+        return query.series(
             metric,
             "usd",
             values,
@@ -237,12 +237,12 @@ class PoolSeries:
             components=_components(pool, metric, found),
         )
 
-    async def _apr(self, asked: _Asked, window: _Window, prices: _Prices) -> Series:
+    async def _apr(self, query: _Query, window: _Window, prices: _Prices) -> Series:
         found = window.activity
-        lp_usd = _usd(asked.pool, _total(found, "lp"), prices) if window.whole_day else None
-        principal_usd = await self._value(asked.pool, asked.head)
+        lp_usd = _usd(query.pool, _total(found, "lp"), prices) if window.whole_day else None
+        principal_usd = await self._value(query.pool, query.head)
         apr = self._rate(lp_usd, principal_usd)
-        return asked.series(
+        return query.series(
             "apr",
             "fraction",
             {},
@@ -250,8 +250,8 @@ class PoolSeries:
             method=(
                 f"Liquidity providers' fees of blocks {found.first} to {found.last} (the "
                 f"last {self._window_s / 3600:g} hours) times {_DAYS_A_YEAR} days over that window, over the "
-                "principal at the last block; not compounded, no rewards. Only the present value: past "
-                "principal is not kept by nodes. null: logs, state or a price are not to be had."
+                "principal at the last block; not compounded, no rewards. Only the present value is known: "
+                "nodes do not keep past state. null: logs, state or a price are unknown."
             ),
             components={"base": apr, "reward": None, "lpFeesUsd": lp_usd, "principalUsd": principal_usd},
             windows={"1d": apr if self._window_s == DAY_S else None, "7d": None, "30d": None},
@@ -260,16 +260,16 @@ class PoolSeries:
 
 def _flow_method(metric: str, window: _Window, window_s: int) -> str:
     what = {
-        "volume": "What went into the pool, fees included, from its Swap events",
+        "volume": "Inputs of swaps, fees included, from Swap events",
         "fees": (
-            "Fees on the input side, walked again step by step with the fee and protocol fee in force at "
-            "each block (v2: the rate of the input, a sixth to the protocol while feeTo is set)"
+            "Fees in the input token, computed again for each swap with the fee and protocol fee of its "
+            "block (v2: the rate of the input, a sixth to the protocol while feeTo is set)"
         ),
     }[metric]
     found = window.activity
     inexact = sum(not trade.exact for trade in found.trades)
-    rest = f" {inexact} swap(s) at the rate of their input, the state before them unknown." if inexact else ""
-    early = "" if window.whole_day else " Nodes answered for less than the window."
+    rest = f" {inexact} swap(s) at the rate of their input: the state before is unknown." if inexact else ""
+    early = "" if window.whole_day else " The nodes returned logs for less than the window."
     return (
         f"{what}, blocks {found.first} to {found.last}, at prices from the chain's pools at the last block. "
         f"Logs are read over {window_s / 3600:g} hours: intervals that begin earlier are null; current is "
@@ -278,7 +278,7 @@ def _flow_method(metric: str, window: _Window, window_s: int) -> str:
 
 
 def _components(pool: KnownPool, metric: str, found: Activity) -> dict[str, float | None]:
-    """Whole coins of each token, liquidity providers' and protocol's part apart."""
+    """Returns whole coins of each token, split into LP and protocol fees."""
     parts = ("volume",) if metric == "volume" else ("lp", "protocol")
     return {
         f"{part}{side}": _total(found, part)[side] / 10 ** pool.tokens[side].decimals
@@ -288,7 +288,7 @@ def _components(pool: KnownPool, metric: str, found: Activity) -> dict[str, floa
 
 
 def _total(found: Activity, part: str, first: int = 0, before: int | None = None) -> _Sides:
-    """Base units by side of a part (volume, lp, protocol, fees) in blocks from ``first`` to ``before``."""
+    """Returns base units by side of a part (volume, lp, protocol, fees) in blocks [first, before)."""
     sums = [0, 0]
     for trade in found.trades:
         if trade.block < first or (before is not None and trade.block >= before):
@@ -303,7 +303,7 @@ def _total(found: Activity, part: str, first: int = 0, before: int | None = None
 
 
 def _usd(pool: KnownPool, amounts: _Sides, prices: _Prices) -> float | None:
-    """US dollars; None when a side that counts has no price."""
+    """Returns US dollars; None when a token with an amount has no price."""
     total = 0.0
     for token, amount, price in zip(pool.tokens, amounts, prices, strict=True):
         if not amount:

@@ -1,4 +1,4 @@
-"""What a pool holds for its liquidity providers: the principal of all positions, at one block."""
+"""The principal of all positions of a pool at one block."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from quoteway_amm import (
 from quoteway_uniswap.candidates import PoolRef
 from quoteway_uniswap.state import PoolStates
 
-_MOST_WIDENINGS = 40
+_MAX_WIDENINGS = 40
 
 
 async def whole_pool(states: PoolStates, block: Block, ref: PoolRef) -> Pool | None:
-    """A pool with all its ticks; None when it does not exist or its ticks could not all be read.
+    """Returns a pool with all its ticks; None when it does not exist or some ticks could not be read.
 
     Raises UpstreamError or RpcError when the chain could not be read.
     """
-    for _ in range(_MOST_WIDENINGS):
+    for _ in range(_MAX_WIDENINGS):
         found = await states.load(block, [ref])
         if not found:
             return None
@@ -36,7 +36,7 @@ async def whole_pool(states: PoolStates, block: Block, ref: PoolRef) -> Pool | N
         if not isinstance(pool, ConcentratedPool):
             return pool
         first, last = word_of_tick(MIN_TICK, pool.tick_spacing), word_of_tick(MAX_TICK, pool.tick_spacing)
-        # An empty band is widened downwards first: the way back up starts from what that finds.
+        # When no word is known, the words below are read first; the words above start from their end.
         below = pool.word_lo > first or pool.word_lo > pool.word_hi
         above = pool.word_hi < last and pool.word_lo <= pool.word_hi
         if not below and not above:
@@ -47,8 +47,11 @@ async def whole_pool(states: PoolStates, block: Block, ref: PoolRef) -> Pool | N
 
 
 def principal(pool: Pool) -> tuple[int, int]:
-    """(amount0, amount1) in base units: v2 the reserves; v3 and v4 what burning all liquidity pays, without
-    uncollected fees, rounded down between each two initialised ticks. The whole pool must be known."""
+    """Returns (amount0, amount1) in base units; ``pool`` must have all its ticks.
+
+    v2: the reserves. v3, v4: what a burn of all liquidity pays without uncollected fees, rounded down between
+    each two initialised ticks.
+    """
     if isinstance(pool, V2Pool):
         return pool.reserve0, pool.reserve1
     assert isinstance(pool, ConcentratedPool)
@@ -64,7 +67,7 @@ def principal(pool: Pool) -> tuple[int, int]:
 async def principals(
     states: PoolStates, block: Block, refs: Sequence[PoolRef]
 ) -> dict[str, tuple[int, int] | None]:
-    """The principal of pools by id; None where a pool could not be read whole."""
+    """Returns the principal of pools by id; None for a pool that could not be read completely."""
     found: dict[str, tuple[int, int] | None] = {}
     await states.load(block, refs)
     for ref in refs:

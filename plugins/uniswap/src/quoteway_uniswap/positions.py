@@ -1,4 +1,4 @@
-"""The positions a wallet has: v2 shares, v3 and v4 position tokens."""
+"""The positions of a wallet: v2 shares, v3 and v4 position tokens."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from quoteway_uniswap.logs import Logs
 _TRANSFER = event_topic("Transfer(address,address,uint256)")
 _TOKEN_OF_OWNER = function("tokenOfOwnerByIndex(address owner, uint256 index) returns (uint256)")
 
-_MOST_TOKENS = 1_000
+_MAX_TOKENS = 1_000
 _WALLETS_KEPT = 1_024
 _REORG_BLOCKS = 64
 
 
 @dataclass(slots=True)
 class _Received:
-    """The v4 position tokens that ever came to a wallet, by logs up to block ``seen``."""
+    """The v4 position tokens that a wallet received up to block ``seen``."""
 
     seen: int = -1
     token_ids: set[int] = field(default_factory=set)
 
 
 class WalletPositions:
-    """Positions on one chain by wallet. v4 tokens cannot be listed: owners follow from Transfer logs."""
+    """The positions of wallets on one chain. v4 tokens are found by Transfer logs: they cannot be listed."""
 
     def __init__(self, context: Context, chain: Chain, deployments: Sequence[Deployment], logs: Logs) -> None:
         self._context = context
@@ -57,7 +57,7 @@ class WalletPositions:
         kinds: Iterable[str] = ("v3", "v4"),
         pool: KnownPool | None = None,
     ) -> list[Nft]:
-        """The wallet's position tokens, of one pool or of all, oldest first."""
+        """Returns the wallet's position tokens, of one pool or of all, oldest first."""
         parts = await asyncio.gather(
             *(
                 self._nfts_of(block, wallet, deployment, kind)
@@ -70,7 +70,7 @@ class WalletPositions:
         return [nft for nft in found if pool is None or nft.pool == pool.ref.id]
 
     async def holdings(self, block: Block, nfts: Sequence[Nft]) -> list[Holding]:
-        """The tokens with what they are worth."""
+        """Returns the position tokens with their amounts and fees."""
         return await read_holdings(self._chain, block, nfts)
 
     async def _nfts_of(self, block: Block, wallet: Address, deployment: Deployment, kind: str) -> list[Nft]:
@@ -87,7 +87,7 @@ class WalletPositions:
         reading = Reading()
         count = reading.add(manager, BALANCE_OF, wallet)
         await reading.run(self._chain, block)
-        held = min(reading.word(count), _MOST_TOKENS)
+        held = min(reading.word(count), _MAX_TOKENS)
         if not held:
             return []
         reading = Reading()
@@ -101,13 +101,13 @@ class WalletPositions:
         assert deployment.v4 is not None
         received = self._received.setdefault((manager, wallet), _Received())
         if received.seen < block.number:
-            # The last blocks once more: they may have been replaced since.
+            # The last blocks are read again: a reorganisation may have replaced them.
             first = max(deployment.v4.since_block, received.seen - _REORG_BLOCKS)
             topics = [_TRANSFER, None, "0x" + wallet[2:].lower().rjust(64, "0")]
             found = await self._logs.search(manager, topics, first, block.number)
             if found.first > first:
                 self._context.log.warning(
-                    "v4 positions on %s are known from block %d on only: nodes answer for few blocks at once",
+                    "v4 positions on %s are known only from block %d on: the nodes limit eth_getLogs",
                     self._chain.network.slug,
                     found.first,
                 )
@@ -119,7 +119,7 @@ class WalletPositions:
 async def pair_positions(
     chain: Chain, block: Block, wallet: Address, pairs: Sequence[KnownPool]
 ) -> list[Position]:
-    """The wallet's shares of v2 pairs: what burning them pays now, fees included."""
+    """Returns the wallet's shares of v2 pairs with what a burn pays now, fees included."""
     reading = Reading()
     reads = [reading.add(pair.ref.id, BALANCE_OF, wallet) for pair in pairs]
     if reads:
@@ -150,7 +150,7 @@ async def pair_positions(
 
 
 def nft_position(pool: KnownPool, holding: Holding, block: Block) -> Position:
-    """A position token as the gateway shows it."""
+    """Returns a position token as the API shows it."""
     nft, state = holding.nft, holding.state
     in_range = nft.tick_lower <= state.tick < nft.tick_upper
     return Position(

@@ -1,10 +1,9 @@
 """USD prices of tokens from the chain's own pools.
 
-Every pool between a token and a base token names a price; the answer is their median weighted by depth: what
-moves a pool's price by two per cent, in dollars, on its thinner side. Dollar tokens are the anchors, checked
-against each other; none is taken for a dollar when the others disagree. The same is read at a few earlier
-blocks, and the median over time is the price: who moves the pools for a block, or a few, moves nothing. Below
-the depth floor there is no price.
+The price at one block is the median over a token's pools against base tokens, weighted by depth: the dollars
+that move a pool's price by two per cent, on its thinner side. Dollar tokens are checked against each other.
+The price is the median over this and a few earlier blocks, so that moving pools for a few blocks does not
+change it. Below the depth floor there is no price.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ from quoteway.evm.single_flight import SingleFlight
 from quoteway_amm import BandExceeded, ConcentratedPool, Pool, V2Pool, swap_exact_in
 
 from quoteway_uniswap.candidates import PoolRef, pools_of_pair, sorted_pair
+from quoteway_uniswap.deployed_pools import DeployedPools
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.provider import configured_deployments
-from quoteway_uniswap.standing import StandingPools
 from quoteway_uniswap.state import PoolStates
 
 DEPTH_FLOOR_USD = 5_000.0
 SINGLE_POOL_FLOOR_USD = 25_000.0
-"""What two per cent must cost when one pool alone names the price."""
+"""The depth floor for a token with a single pool."""
 
 _SAMPLE_EVERY_BLOCKS = 20
 _SAMPLES = 5
-"""Earlier blocks looked at, so far back as nodes without an archive keep state (128 blocks)."""
+"""Earlier blocks, as far back as nodes without an archive keep state (128 blocks)."""
 _ENOUGH = 4
 _STEADY = 0.01
-"""With fewer blocks to look at than ``_ENOUGH``, how far apart they may be."""
+"""With fewer prices than ``_ENOUGH``, how far apart they may be."""
 _BAND = 0.02
 _UP, _DOWN = math.sqrt(1 + _BAND), math.sqrt(1 / (1 + _BAND))
 _AMOUNT = 1 << 126
@@ -43,8 +42,9 @@ _DEPEG = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A price at one block: US dollars of a whole token, depth in dollars behind it, by how many pools, and
-    how far these are apart (weighted mean deviation, a fraction)."""
+    """A price at one block: US dollars per whole token, depth in dollars, number of pools, and their weighted
+    mean deviation as a fraction.
+    """
 
     usd: float
     depth_usd: float
@@ -54,13 +54,13 @@ class Spot:
 
 @dataclass(slots=True)
 class _Sample:
-    """The prices found at one block; None: looked for and not found."""
+    """The prices at one block; None: there is no price."""
 
     spots: dict[Address, Spot | None] = field(default_factory=dict)
 
 
 class UniswapPrices(PriceSource):
-    """The prices of all chains with deployment rows that name dollar tokens."""
+    """The prices on all chains whose deployment rows have dollar tokens."""
 
     id = "uniswap"
     title = "Uniswap pools"
@@ -101,17 +101,17 @@ class ChainPrices:
             dict.fromkeys((*self._usd, *(token for row in deployments for token in row.pass_through)))
         )
         self._wrapped = deployments[0].wrapped_native
-        self._standing = StandingPools(chain, context.now)
+        self._deployed = DeployedPools(chain, context.now)
         self._states = PoolStates(chain)
         self._samples: LRUCache[str, _Sample] = LRUCache(2 * _SAMPLES)
         self._blocks: LRUCache[int, Block] = LRUCache(4 * _SAMPLES)
         self._flights = SingleFlight()
 
     async def at(self, addresses: Sequence[Address], block: Block) -> dict[Address, Price]:
-        """The prices at ``block`` of those of the tokens that have pools here.
+        """Returns the prices at ``block``, without tokens that have no price.
 
-        Raises UpstreamError when the chain cannot be read at ``block``; earlier blocks that cannot be read
-        lower the confidence.
+        Raises UpstreamError when the chain cannot be read at ``block``; earlier blocks that cannot be
+        read lower the confidence.
         """
         tokens = [self._erc20(address) for address in addresses]
         now = await self._sample(block, tokens)
@@ -125,7 +125,7 @@ class ChainPrices:
         return found
 
     async def spot(self, address: Address, block: Block) -> Spot | None:
-        """The price at one block alone, which whoever sends its transactions may have made."""
+        """Returns the price at one block only, which a single block's trades can manipulate."""
         token = self._erc20(address)
         return (await self._sample(block, [token])).get(token)
 
@@ -133,7 +133,7 @@ class ChainPrices:
         return self._wrapped if address == NATIVE else address
 
     def _numbers(self, block: Block) -> list[int]:
-        """Earlier blocks on a grid, so that the next heads look at the same ones."""
+        """Returns earlier blocks on a grid, so that later heads use the same ones."""
         last = (block.number - 1) // _SAMPLE_EVERY_BLOCKS * _SAMPLE_EVERY_BLOCKS
         numbers = (last - step * _SAMPLE_EVERY_BLOCKS for step in range(_SAMPLES))
         return [number for number in numbers if number > 0]
@@ -179,8 +179,8 @@ class ChainPrices:
         for row in self._deployments:
             for pair in pairs:
                 refs += pools_of_pair(row, *pair)
-                await asyncio.sleep(0)  # a new pair's addresses cost a millisecond of hashing
-        pools = await self._states.load(block, await self._standing.of(refs))
+                await asyncio.sleep(0)  # hashing a new pair's addresses takes a millisecond
+        pools = await self._states.load(block, await self._deployed.among(refs))
         return [pool for pool in pools if pool.has_liquidity]
 
     async def _decimals(self, tokens: Iterable[Address]) -> dict[Address, int]:
@@ -192,7 +192,7 @@ class ChainPrices:
 
 @dataclass(frozen=True, slots=True)
 class _Edge:
-    """What one pool says of a token: whole ``other`` coins for one, and the depth in such coins."""
+    """A token's price in one pool: whole ``other`` coins per coin, and the depth in such coins."""
 
     token: Address
     other: Address
@@ -201,7 +201,7 @@ class _Edge:
 
 
 def _edges(pools: Iterable[Pool], decimals: Mapping[Address, int], native_as: Address) -> list[_Edge]:
-    """Both directions of every pool."""
+    """Returns both directions of every pool."""
     edges = []
     for pool in pools:
         token0, token1 = (native_as if t == NATIVE else t for t in (pool.token0, pool.token1))
@@ -225,10 +225,9 @@ def _edges(pools: Iterable[Pool], decimals: Mapping[Address, int], native_as: Ad
 
 
 def depth_of(pool: Pool) -> tuple[int, int]:
-    """What of (token0, token1) moves the price by two per cent: token0 to lower it, token1 to raise it; the
-    thinner of both ways counts, each told in both tokens."""
+    """Returns (token0, token1) that move the price by two per cent in the thinner direction."""
     if isinstance(pool, V2Pool):
-        # From x to x * sqrt(1.02) on either side.
+        # Each reserve grows by a factor of sqrt(1.02).
         share = _UP - 1
         return int(pool.reserve0 * share), int(pool.reserve1 * share)
     if not isinstance(pool, ConcentratedPool):
@@ -248,19 +247,19 @@ def _base_prices(
     decimals: Mapping[Address, int],
     wrapped: Address,
 ) -> dict[Address, Spot | None]:
-    """Dollar tokens against each other, then the other base tokens against these, then against all."""
+    """Returns the prices of base tokens: dollar tokens first, then the others from known prices."""
     edges = _edges(pools, decimals, wrapped)
     known: dict[Address, Spot] = {}
     for token in usd:
         peers = [edge for edge in edges if edge.token == token and edge.other in usd and edge.depth > 0]
-        # Each peer once, by its deepest pool; with itself they vote, so that one token off its peg loses.
+        # The median over itself and each peer's deepest pool: a single token off its peg is outvoted.
         best = {edge.other: edge for edge in sorted(peers, key=lambda edge: edge.depth)}
         votes = sorted([1.0, *(edge.ratio for edge in best.values())])
         agreed = votes[(len(votes) - 1) // 2]
         depth = sum(edge.depth for edge in peers)
         off = abs(agreed - 1)
         if len(votes) < 3 and votes[-1] / votes[0] - 1 > _DEPEG:
-            continue  # two that disagree: nobody knows which is off
+            continue  # two tokens disagree: either may be off its peg
         known[token] = Spot(agreed, depth, len(peers), off)
     for _ in range(2):
         for base in bases:
@@ -270,7 +269,7 @@ def _base_prices(
 
 
 def _weighed(token: Address, edges: Sequence[_Edge], known: Mapping[Address, Spot]) -> Spot | None:
-    """The median of what pools say, weighted by depth in dollars; None below the floor."""
+    """Returns the median price over pools, weighted by depth in dollars; None below the floor."""
     said = sorted(
         (edge.ratio * known[edge.other].usd, edge.depth * known[edge.other].usd)
         for edge in edges
@@ -291,17 +290,16 @@ def _weighed(token: Address, edges: Sequence[_Edge], known: Mapping[Address, Spo
 
 
 def price_over_time(now: Spot | None, history: Sequence[Spot | None], block: Block) -> Price | None:
-    """The median of the price at ``block`` and at earlier ones; None where there was no depth.
+    """Returns the median of the prices at ``block`` and at earlier blocks; None when too few are known.
 
-    Without any earlier block, of which some nodes know nothing, it is the present price, at little
-    confidence.
+    Without earlier blocks (some nodes have no state for them) it is the present price with low confidence.
     """
     spots = [spot for spot in (now, *history) if spot is not None]
     if now is None or 2 * len(spots) <= len(history):
         return None
     ordered = sorted(spot.usd for spot in spots)
     if len(spots) < _ENOUGH and ordered[-1] / ordered[0] - 1 > _STEADY:
-        return None  # too few to outvote who moved the price, and it moved
+        return None  # too few prices to outvote a manipulated one
     usd = ordered[(len(ordered) - 1) // 2]
     depth = min(spot.depth_usd for spot in spots)
     agreement = max(0.0, 1 - max(now.spread, abs(now.usd / usd - 1)) / 0.05)

@@ -1,4 +1,4 @@
-"""The swap provider: quotes by exact local maths, builds Universal Router transactions."""
+"""The swap provider: exact quotes and Universal Router transactions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,19 @@ from quoteway_uniswap.taxes import TransferTaxes
 
 _MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
     "no_liquidity": ("The pools of this pair hold no liquidity.", Reason.INSUFFICIENT_LIQUIDITY),
-    "insufficient_liquidity": ("No path takes the whole amount.", Reason.INSUFFICIENT_LIQUIDITY),
-    "amount_too_low": ("The amount is so low that nothing would come out.", Reason.AMOUNT_TOO_LOW),
+    "insufficient_liquidity": (
+        "No path can trade the whole amount: request a smaller one.",
+        Reason.INSUFFICIENT_LIQUIDITY,
+    ),
+    "amount_too_low": (
+        "The output of this amount rounds to zero: request a larger amount.",
+        Reason.AMOUNT_TOO_LOW,
+    ),
 }
 
 
 class UniswapProvider(SwapProvider):
-    """Best single path of up to three hops over v2, v3 and v4 pools, net of gas, exact at its block."""
+    """Quotes the best single path over v2, v3 and v4 pools, net of gas, exact at its block."""
 
     id = "uniswap"
     title = "Uniswap"
@@ -57,13 +63,13 @@ class UniswapProvider(SwapProvider):
         self._tokens: dict[int, Mapping[Address, Token]] = {}
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The Universal Routers."""
+        """Returns the Universal Routers."""
         return {
             d.router: f"{d.protocol.title()} Universal Router" for d in self._deployments.get(chain_id, ())
         }
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """Permit2, and the routers that pull through it."""
+        """Returns Permit2 and the routers that pull through it."""
         rows = self._deployments.get(chain_id, ())
         return (permit2.ADDRESS, *dict.fromkeys(row.router for row in rows)) if rows else ()
 
@@ -78,7 +84,7 @@ class UniswapProvider(SwapProvider):
             if is_wrapping(request, deployment.wrapped_native):
                 return quote_of_wrapping(deployment, block, request, self._lifetime_s)
         tokens, *outcomes = await asyncio.gather(
-            self._tokens_on_the_way(request.chain_id),
+            self._pass_through_tokens(request.chain_id),
             *(self._route(d, block, request) for d in deployments),
             return_exceptions=True,
         )
@@ -118,8 +124,8 @@ class UniswapProvider(SwapProvider):
             deployment, self._states[chain_id], self._taxes[chain_id], block, request, self._max_hops
         )
 
-    async def _tokens_on_the_way(self, chain_id: int) -> Mapping[Address, Token]:
-        """The tokens that routes may pass through, looked up once: fees are stated in them."""
+    async def _pass_through_tokens(self, chain_id: int) -> Mapping[Address, Token]:
+        """Returns the tokens that routes may pass through: fees are stated in them."""
         known = self._tokens.get(chain_id)
         if known is None:
             bases = {NATIVE, *(token for row in self._deployments[chain_id] for token in row.pass_through)}
@@ -129,35 +135,46 @@ class UniswapProvider(SwapProvider):
 
     def _check(self, request: SwapRequest, deployments: Sequence[Deployment]) -> None:
         if request.token_in.address == request.token_out.address:
-            raise InvalidRequest("Both tokens are the same.", reason=Reason.CONFLICT)
+            raise InvalidRequest("tokenIn and tokenOut must be two different tokens.", reason=Reason.CONFLICT)
         if request.amount_in >= permit2.MAX_AMOUNT:
-            raise InvalidRequest("The amount does not fit Permit2's uint160.", reason=Reason.AMOUNT_TOO_HIGH)
+            raise InvalidRequest(
+                f"amount must be below {permit2.MAX_AMOUNT}, the maximum of Permit2.",
+                reason=Reason.AMOUNT_TOO_HIGH,
+            )
         if request.recipient in RESERVED_RECIPIENTS or request.recipient in {d.router for d in deployments}:
-            raise InvalidRequest("Tokens sent to this recipient would be lost.", reason=Reason.INVALID_FORMAT)
+            raise InvalidRequest(
+                "recipient must not be the router or a reserved address: the tokens would be lost.",
+                reason=Reason.INVALID_FORMAT,
+            )
 
     def _refuse(
         self, request: SwapRequest, deployments: Sequence[Deployment], refusals: Sequence[object]
     ) -> Quote | None:
         tokens = request.token_in.address, request.token_out.address
         hooked = [pool_id(key) for deployment in deployments for key in hooked_pools(deployment, *tokens)]
-        skipped = f" Skipped, since their hooks may change any amount: {', '.join(hooked)}." if hooked else ""
+        skipped = (
+            f" Skipped because their hooks may change any amount: {', '.join(hooked)}." if hooked else ""
+        )
         for refusal in ("insufficient_liquidity", "amount_too_low", "no_liquidity"):
             if refusal in refusals:
                 message, reason = _MESSAGES[refusal]
                 raise UpstreamError(message + skipped, reason=reason)
         if skipped:
-            raise UpstreamError("No pool without hooks joins these tokens." + skipped, reason=Reason.NO_ROUTE)
+            raise UpstreamError(
+                "No pool without hooks connects these tokens." + skipped, reason=Reason.NO_ROUTE
+            )
         return None
 
 
 def configured_deployments(context: Context) -> dict[int, tuple[Deployment, ...]]:
+    """Returns the deployments by chain id. Raises ConfigError for a wrong row."""
     extra: dict[str, list[Mapping[str, object]]] = {}
     for row in context.settings.get("deployments", ()):
         members = dict(row)
         slug = members.pop("network", None)
         if not isinstance(slug, str) or context.networks.find(slug) is None:
             known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.uniswap.deployments: network {slug!r} is unknown; known: {known}")
+            raise ConfigError(f"plugin.uniswap.deployments: network must be one of {known}, got {slug!r}")
         extra.setdefault(slug, []).append(members)
     found = {
         network.chain_id: deployments_of(network, extra.get(network.slug, ())) for network in context.networks

@@ -1,8 +1,8 @@
-"""The built-in rows: Uniswap on seven public networks, by chain id.
+"""The built-in deployment rows: Uniswap on seven public networks, by chain id.
 
-Factories, PoolManagers, position managers and routers as in @uniswap/sdk-core 7.19.4 and
-@uniswap/universal-router-sdk 5.13.0, tokens as in @uniswap/default-token-list (all MIT). Init-code hashes
-and fee tiers are the same on all seven. First v4 blocks as in the v4 subgraph's networks.json.
+Source (all MIT): contracts from @uniswap/sdk-core 7.19.4 and @uniswap/universal-router-sdk 5.13.0, tokens
+from @uniswap/default-token-list, first v4 blocks from networks.json of the v4 subgraph. Init-code hashes and
+fee tiers are the same on all seven.
 """
 
 from __future__ import annotations

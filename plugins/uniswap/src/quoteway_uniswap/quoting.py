@@ -1,4 +1,4 @@
-"""From a route to the quote a client sees."""
+"""Makes quotes from routes."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from quoteway_uniswap.routing import Route
 
 HIGH_PRICE_IMPACT_BPS = 500
 
-# The estimate is for storage in use already, and first use costs more; an action's limits are simulated.
+# The estimate is for storage in use; first use costs more. An action's gas limits are simulated.
 _GAS_LIMIT_PCT = 150
 
 
 def minimum_out(amount_out: int, slippage_bps: int) -> int:
-    """What the chain enforces: rounded down, but never nothing for something."""
+    """Returns the minimum output: rounded down, at least 1."""
     return max(amount_out * (10_000 - slippage_bps) // 10_000, 1)
 
 
 def spends_of(deployment: Deployment, request: SwapRequest, *, signed: bool) -> tuple[Spend, ...]:
-    """What the router pulls through Permit2; nothing for the native coin."""
+    """Returns what the router pulls through Permit2: nothing for the native coin."""
     if request.token_in.address == NATIVE:
         return ()
     return (
@@ -62,7 +62,7 @@ def quote_of_route(
     tokens: Mapping[Address, Token],
     lifetime_s: int | None,
 ) -> Quote:
-    """The quote of a route found at ``block``; ``tokens`` are those on the way, as far as known."""
+    """Returns the quote of a route at ``block``; ``tokens`` are the known tokens along the route."""
     deployment, path = route.deployment, route.path
     amount_min = minimum_out(route.amount_out, request.slippage_bps)
     tokens = {**tokens, **{token.address: token for token in (request.token_in, request.token_out)}}
@@ -99,7 +99,7 @@ def quote_of_route(
 def quote_of_wrapping(
     deployment: Deployment, block: Block, request: SwapRequest, lifetime_s: int | None
 ) -> Quote:
-    """Wrapping and unwrapping is one to one, at any time: the minimum is the amount."""
+    """Returns the quote of wrapping or unwrapping: one to one, so the minimum is the amount."""
     amount = request.amount_in
     gas = UNISWAP_GAS
     units = gas.transaction + (gas.wrap if request.token_in.address == NATIVE else gas.pull + gas.unwrap)
@@ -129,7 +129,7 @@ def quote_of_wrapping(
 
 
 def _plan(deployment: Deployment, hops: tuple[PathHop, ...]) -> dict[str, Any]:
-    """Read back by ``building.hops_of_plan``: [kind, token in, token out, fee, tick spacing] per hop."""
+    """Returns the plan; hops are [kind, token in, token out, fee, tick spacing], see ``hops_of_plan``."""
     return {
         "protocol": deployment.protocol,
         "router": deployment.router,
@@ -141,7 +141,7 @@ def _plan(deployment: Deployment, hops: tuple[PathHop, ...]) -> dict[str, Any]:
 
 
 def _key_fee(hop: PathHop) -> int:
-    """The fee in the pool's key: of v2 none, of v3 and hookless v4 what the LPs get."""
+    """Returns the fee in the pool's key: 0 for v2, the LP fee for v3 and hookless v4."""
     return int(getattr(hop.pool, "fee_pips", 0))
 
 
@@ -164,11 +164,11 @@ def _lp_fee(token: Token, hop: PathHop) -> Fee:
 
 
 def gas_of(deployment: Deployment, units: int, block: Block) -> Gas:
-    """An estimate in gas units with its price; the limit leaves room for first use of storage."""
+    """Returns the gas estimate and its price. The limit leaves room for first use of storage."""
     limit = units * _GAS_LIMIT_PCT // 100
     if block.base_fee_wei is None:
         return Gas(units, limit)
-    # Twice the base fee outlasts six full blocks of its steepest rise (EIP-1559).
+    # Twice the base fee covers five full blocks: it rises by at most 12.5 % per block (EIP-1559).
     tip = deployment.priority_fee_wei
     return Gas(units, limit, 2 * block.base_fee_wei + tip, cost_wei=units * (block.base_fee_wei + tip))
 
@@ -176,12 +176,12 @@ def gas_of(deployment: Deployment, units: int, block: Block) -> Gas:
 def _warnings(route: Route, request: SwapRequest) -> list[Notice]:
     notices = []
     if "gas_exceeds_output" in route.path.warnings:
-        notices.append(Notice("gas_exceeds_output", "Gas costs more than the swap brings in."))
+        notices.append(Notice("gas_exceeds_output", "Gas costs more than the output is worth."))
     for key in hooked_pools(route.deployment, request.token_in.address, request.token_out.address):
         notices.append(
             Notice(
                 "hooked_pool_skipped",
-                f"Pool {pool_id(key)} has hooks, which may change any amount: not considered.",
+                f"Pool {pool_id(key)} was skipped: its hooks may change any amount.",
             )
         )
     return notices

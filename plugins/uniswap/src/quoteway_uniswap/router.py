@@ -1,8 +1,8 @@
-"""From a path of pools to Universal Router calldata.
+"""Encodes a path of pools as Universal Router calldata.
 
-Neighbouring hops on one protocol become one command. Between commands the tokens stay in the router and the
-next one spends all of them (CONTRACT_BALANCE, OPEN_DELTA), so nothing is left behind; only the last enforces
-the minimum and pays the recipient. The native coin is wrapped or unwrapped where two forms of it meet.
+Consecutive hops on one protocol become one command. Between commands the router holds the tokens, and the
+next command spends all of them (CONTRACT_BALANCE, OPEN_DELTA), so nothing remains in the router. The last
+command enforces the minimum and pays the recipient. The native coin is wrapped or unwrapped between hops.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from quoteway_uniswap.commands import (
 
 @dataclass(frozen=True, slots=True)
 class SwapHop:
-    """One pool on the way, tokens in the pool's own form (v4 may hold the native coin as such)."""
+    """One pool of the path, with the pool's own tokens (on v4 possibly the native coin)."""
 
     kind: Kind
     token_in: Address
@@ -44,7 +44,7 @@ class SwapHop:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is swapped, for whom. Tokens are as the caller named them: ``NATIVE`` for the chain's own coin."""
+    """The swap to encode. Tokens are as requested: ``NATIVE`` is the native coin."""
 
     token_in: Address
     token_out: Address
@@ -56,7 +56,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Calldata:
-    """``execute`` encoded, what it means, and where a signature's placeholder starts (None without one)."""
+    """Encoded and decoded ``execute``; ``signature_offset`` is where the signature goes, None without one."""
 
     data: bytes
     value: int
@@ -71,16 +71,16 @@ def encode_swap(
     deadline: int,
     permit: PermitSingle | None = None,
 ) -> Calldata:
-    """The router's calldata for ``hops`` in order; no hops: wrap or unwrap. ``deadline`` is in Unix seconds.
+    """Returns the calldata for ``hops`` in order; without hops it wraps or unwraps.
 
-    ``permit`` goes first, with 65 zero bytes in place of its signature. Raises ValueError when the hops do
-    not join the two tokens or a value does not fit its type.
+    ``deadline`` is in Unix seconds. ``permit`` becomes the first command, with 65 zero bytes as signature.
+    Raises ValueError when the hops do not connect the two tokens or a value does not fit its type.
     """
     words = dialect(router_version)
     program = Program(words.command)
     if permit is not None:
         program.add("PERMIT2_PERMIT", permit.as_args(), bytes(65))
-    _Way(program, words, order).walk(hops)
+    _Encoder(program, words, order).encode(hops)
     execute = function(EXECUTE)
     args = (program.bytes, program.inputs, deadline)
     data = execute.encode(args)
@@ -94,19 +94,19 @@ def encode_swap(
     )
 
 
-class _Way:
-    """Where the tokens are while the commands are written."""
+class _Encoder:
+    """Adds the commands of a path and tracks who holds the tokens."""
 
     def __init__(self, program: Program, words: Dialect, order: Order) -> None:
         self.program = program
         self.words = words
         self.order = order
         self.held = order.token_in
-        # The native coin comes with the transaction; anything else is still the sender's.
+        # The native coin arrives with the transaction; the sender still holds a token.
         self.in_router = order.token_in == NATIVE
         self.amount = order.amount_in
 
-    def walk(self, hops: Sequence[SwapHop]) -> None:
+    def encode(self, hops: Sequence[SwapHop]) -> None:
         order = self.order
         if not hops:
             self._change_form(order.token_out, order.recipient, order.amount_out_min)
@@ -127,7 +127,8 @@ class _Way:
         order = self.order
         if {self.held, token} != {NATIVE, order.wrapped_native}:
             raise ValueError(
-                f"{self.held} and {token} are not two forms of the native coin: the path is broken"
+                f"the path needs a hop from {self.held} to {token}: only the native coin and its wrapped "
+                "form convert without a pool"
             )
         if token == NATIVE:
             if not self.in_router:
@@ -157,7 +158,7 @@ class _Way:
         first, last = section[0], section[-1]
         actions = Program(self.words.action)
         actions.add("SETTLE", first.token_in, self.amount, not self.in_router)
-        # What was just settled; later sections cannot know it beforehand.
+        # After the first section the amount is only known on chain: spend what was settled.
         amount = OPEN_DELTA if self.amount == CONTRACT_BALANCE else self.amount
         if len(section) == 1:
             currency0, currency1 = sorted_pair(first.token_in, first.token_out)
@@ -174,7 +175,7 @@ class _Way:
 
 
 def _sections(hops: Sequence[SwapHop]) -> list[list[SwapHop]]:
-    """Runs of hops that one command can do: one protocol, and the token handed on in one form."""
+    """Groups consecutive hops that fit into one command: one protocol, and no conversion between them."""
     sections = [[hops[0]]]
     for before, hop in pairwise(hops):
         if hop.kind == before.kind and hop.token_in == before.token_out:
@@ -185,8 +186,8 @@ def _sections(hops: Sequence[SwapHop]) -> list[list[SwapHop]]:
 
 
 def _signature_offset(data: bytes, permit_input: bytes) -> int:
-    """Where the 65 placeholder bytes start: they are the tail of the permit's input, padded to 96 bytes."""
+    """Returns where the 65 placeholder bytes start: the permit's input ends with them, padded to 96."""
     at = data.find(permit_input)
     if at < 0 or data.find(permit_input, at + 1) >= 0:
-        raise ValueError("the permit is not found once in the calldata")
+        raise ValueError("the calldata must contain the permit exactly once")
     return at + len(permit_input) - 96

@@ -1,4 +1,4 @@
-"""The best path of one deployment for a request, on pool state of one block."""
+"""Finds the best path of one deployment for a request at one block."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Refusal = Literal["no_pool", "no_liquidity", "amount_too_low", "insufficient_liq
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path with what the recipient gets of it.
+    """A path with the amount that the recipient gets.
 
-    ``amount_out`` is after the output token's transfer tax; taxes are in basis points. ``gas_price_wei`` is
-    base fee and tip, None where the chain names no base fee. ``net_output`` is ``amount_out`` less gas in
-    output base units, None where gas has no known price in that token.
+    ``amount_out`` is after the output token's transfer tax. ``gas_price_wei`` is base fee and tip, None when
+    the chain has no base fee. ``net_output`` is ``amount_out`` less gas, None when gas has no price in that
+    token.
     """
 
     deployment: Deployment
@@ -56,11 +56,11 @@ async def best_route(
     request: SwapRequest,
     max_hops: int,
 ) -> Route | Refusal:
-    """The route with the greatest output after gas, or why there is none.
+    """Returns the route with the greatest output after gas, or the reason why there is none.
 
-    One round trip when anything is not yet known at ``block``, a second one when a swap may leave the known
-    ticks. Raises UpstreamError or RpcError when the chain cannot be read, InvalidRequest for a token whose
-    tax cannot be quoted.
+    Takes one round trip when state is missing, a second one when a swap may leave the known ticks. Raises
+    UpstreamError or RpcError when the chain cannot be read, InvalidRequest for a token whose tax cannot be
+    quoted.
     """
     token_in, token_out = request.token_in.address, request.token_out.address
     refs = candidate_pools(deployment, token_in, token_out)
@@ -70,7 +70,7 @@ async def best_route(
     tax_in, tax_out = sold.to_pool_bps, bought.from_pool_bps
     taxed = bool(tax_in or tax_out)
     if taxed:
-        # Only v2 pairs price what they received, and only there the minimum is checked on what arrived.
+        # Only v2 pairs use the amount that arrived, and only their router checks the minimum on it.
         refs = tuple(ref for ref in refs if ref.kind == "v2")
     amount = taxed_amount(request.amount_in, tax_in)
     if amount <= 0:
@@ -111,5 +111,5 @@ def _gas_price(graph: Graph, token_out: Address, gas_price_wei: int | None) -> G
 
 
 def is_wrapping(request: SwapRequest, wrapped_native: Address) -> bool:
-    """Whether the request only changes the form of the native coin."""
+    """Returns whether the request only wraps or unwraps the native coin."""
     return {request.token_in.address, request.token_out.address} == {NATIVE, wrapped_native}

@@ -6,26 +6,28 @@ from marshmallow import Schema, fields, validate
 
 
 class UniswapSettings(Schema):
-    """Everything has a default: without the section, all networks that have deployment rows are served."""
+    """All members have defaults. The plugin serves every network with deployment rows."""
 
     max_hops = fields.Integer(
         strict=True,
         load_default=3,
         validate=validate.Range(1, 3),
-        metadata={"description": "Most pools on one path."},
+        metadata={"description": "Maximum number of pools on a path."},
     )
     lifetime_s = fields.Integer(
         strict=True,
         load_default=None,
         allow_none=True,
         validate=validate.Range(15, 900),
-        metadata={"description": "Shortens the lifetime of this provider's quotes, in seconds."},
+        metadata={
+            "description": "Lifetime of this provider's quotes in seconds, where shorter than the gateway's."
+        },
     )
     deployments = fields.List(
         fields.Dict(keys=fields.String()),
         load_default=[],
         metadata={
-            "description": "Rows of `quoteway_uniswap.deployments`, each with `network` (a slug): forks, and "
-            "replacements of built-in rows of the same protocol name."
+            "description": "Rows as in `quoteway_uniswap.deployments`, each with `network` (a slug). A row "
+            "adds a fork or replaces the built-in row of the same `protocol`."
         },
     )

@@ -1,4 +1,4 @@
-"""Pool snapshots by block: read once through the lens, shared by all requests, never mixed between blocks."""
+"""Pool state by block, read once through the lens and shared by all requests."""
 
 from __future__ import annotations
 
@@ -19,16 +19,13 @@ _BLOCKS_KEPT = 4
 
 @dataclass(slots=True)
 class _Snapshots:
-    """What is known at one block; None stands for a pool that does not exist."""
+    """The pools read at one block; None: the pool does not exist."""
 
     pools: dict[PoolRef, Pool | None] = field(default_factory=dict)
 
 
 class PoolStates:
-    """The pools of one chain.
-
-    Everything asked for twice at one block costs no RPC request the second time.
-    """
+    """The pools of one chain. Each pool is read once per block."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
@@ -36,7 +33,7 @@ class PoolStates:
         self._flights = SingleFlight()
 
     async def load(self, block: Block, refs: Sequence[PoolRef]) -> list[Pool]:
-        """Those of ``refs`` that exist, at ``block``. One round trip when anything is missing, else none.
+        """Returns those of ``refs`` that exist at ``block``. Takes one round trip when any is missing.
 
         Raises UpstreamError or RpcError when the chain could not be read.
         """
@@ -47,7 +44,7 @@ class PoolStates:
         return [pool for ref in refs if (pool := known.pools[ref]) is not None]
 
     async def widen(self, block: Block, refs: Iterable[PoolRef], exceeded: Iterable[BandExceeded]) -> None:
-        """Reads the rest of the tick range on the sides where swaps left the known band: one round trip."""
+        """Reads the remaining ticks on the sides where swaps left the known ones. Takes one round trip."""
         known = self._at(block)
         by_id = {ref.id: ref for ref in refs}
         questions = []
@@ -57,13 +54,13 @@ class PoolStates:
                 error.pool.word_lo,
                 error.pool.word_hi,
             ):
-                continue  # another request has widened it meanwhile
+                continue  # another request has widened it
             if error.zero_for_one:
                 nothing_known = pool.word_lo > pool.word_hi
                 questions.append(lens.rest_below(by_id[pool.id], pool.word_lo - (not nothing_known)))
             else:
                 questions.append(lens.rest_above(by_id[pool.id], pool.word_hi + 1))
-        # One pool a call: this is the round that must reach as far as bytes and gas allow.
+        # One pool per call, so that each answer reaches as far as its size and gas allow.
         answers = await asyncio.gather(*(self._call(block, (question,)) for question in questions))
         for question, (more,) in zip(questions, answers, strict=True):
             pool = known.pools[question.ref]
@@ -83,7 +80,7 @@ class PoolStates:
             parts, await asyncio.gather(*(self._call(block, part) for part in parts)), strict=True
         ):
             for question, pool in zip(part, pools, strict=True):
-                # The first to arrive stays: snapshots carry their own running totals.
+                # Keep the first object: it holds its running totals.
                 known.pools.setdefault(question.ref, pool)
 
     async def _call(self, block: Block, questions: tuple[lens.Question, ...]) -> list[Pool | None]:
@@ -93,7 +90,7 @@ class PoolStates:
                 return lens.read_answer(answer, questions)
             except ValueError as error:
                 raise UpstreamError(
-                    f"A node of {self._chain.network.name} gave pool state that cannot be read.",
+                    f"A node of {self._chain.network.name} returned malformed pool state.",
                     reason=Reason.RPC_ERROR,
                 ) from error
 
@@ -102,7 +99,7 @@ class PoolStates:
 
 
 def _joined(pool: ConcentratedPool, more: ConcentratedPool) -> ConcentratedPool:
-    """The pool with the words that ``more`` knows beyond its own; unchanged when they do not meet."""
+    """Returns the pool with the words of ``more`` added; unchanged when the two are not adjacent."""
     if more.word_lo > more.word_hi:
         return pool
     if pool.word_lo > pool.word_hi:

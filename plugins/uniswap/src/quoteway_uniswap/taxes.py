@@ -1,4 +1,4 @@
-"""What tokens keep of a transfer (fee on transfer), measured once per token in a simulation."""
+"""Measures transfer taxes (fee on transfer) of tokens in a simulation."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ from quoteway_uniswap.candidates import pools_of_pair, sorted_pair
 from quoteway_uniswap.deployments import Deployment
 
 REMEMBER_S = 3600
-"""A tax is a rate in the token's code or settings: it changes seldom, and an action is simulated all the
-same.
-"""
+"""Taxes change rarely, and every action is simulated before it is returned."""
 RETRY_S = 60
 
-# An account that holds nothing and has no code.
-_VISITOR = checksum("0x" + event_topic("quoteway_uniswap.taxes")[-40:])
+# An account without tokens and without code.
+_RECEIVER = checksum("0x" + event_topic("quoteway_uniswap.taxes")[-40:])
 _CALL_GAS = 500_000
 _TRANSFERS = (2, 5)
-"""Where the transfers are in a visit; the rest reads balances."""
+"""The positions of the transfers among the calls of ``_probe``; the others read balances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tax:
-    """Basis points that a token keeps of a transfer out of a pool and into one: many have two rates."""
+    """Basis points withheld from transfers out of a pool and into a pool."""
 
     from_pool_bps: int = 0
     to_pool_bps: int = 0
@@ -40,7 +38,7 @@ NO_TAX = Tax()
 
 
 class TransferTaxes:
-    """The taxes of one chain's tokens. Tokens that routes may pass through are taken to have none."""
+    """The taxes of one chain's tokens. Base tokens are assumed to have none."""
 
     def __init__(self, chain: Chain, deployments: Sequence[Deployment], clock: Callable[[], float]) -> None:
         self._chain = chain
@@ -50,9 +48,9 @@ class TransferTaxes:
         self._unknown: TTLCache[Address, None] = TTLCache(4096, RETRY_S, timer=clock)
 
     async def of(self, token: Token, block: Block) -> Tax:
-        """A token's tax; none where it cannot be measured (the simulation of the action then shows it).
+        """Returns a token's tax, ``NO_TAX`` when it cannot be measured: the simulation then shows it.
 
-        One round trip the first time. Raises InvalidRequest for a token whose tax cannot be quoted exactly.
+        Takes one round trip the first time. Raises InvalidRequest for a tax that cannot be quoted exactly.
         """
         if token.address in self._clean or token.address in self._unknown:
             return NO_TAX
@@ -71,27 +69,26 @@ class TransferTaxes:
         return found
 
     async def _measure(self, token: Token, block: Block) -> Tax | InvalidRequest | None:
-        """Small transfers from each place that may hold the token to a visitor, and half of it back, in one
-        request.
+        """Simulates a transfer from each pool to an empty account, and half of it back, in one request.
 
-        None when no place holds enough.
+        Returns None when no pool holds enough.
         """
         holders = self._holders(token.address)
-        # Multiples of 10,000 both, so that a tax in whole basis points shows without rounding.
+        # Both amounts are multiples of 10,000, so that a tax in whole basis points is not rounded.
         amount = 20_000 * 10 ** max(token.decimals - 6, 0)
-        visit = [call for holder in holders for call in _visit(token.address, holder, amount)]
-        results = await self._chain.simulate(visit, block=block)
-        size = len(visit) // len(holders)
+        calls = [call for holder in holders for call in _probe(token.address, holder, amount)]
+        results = await self._chain.simulate(calls, block=block)
+        size = len(calls) // len(holders)
         for start in range(0, len(results), size):
             part = results[start : start + size]
             balances = [result.output for index, result in enumerate(part) if index not in _TRANSFERS]
-            # Calls to an address without code succeed, and answer nothing.
+            # Calls to an address without code succeed and return nothing.
             if all(result.ok for result in part) and all(len(balance) >= 32 for balance in balances):
                 return _tax_of(token, part, amount)
         return None
 
     def _holders(self, token: Address) -> list[Address]:
-        """Pools against the base tokens, v2 first: a token that taxes is routed through no others."""
+        """Returns pools against the base tokens, v2 first: taxed tokens are routed only through v2."""
         refs = [
             ref
             for deployment in self._deployments
@@ -103,39 +100,39 @@ class TransferTaxes:
         return list(dict.fromkeys(ref.target for ref in refs))
 
 
-def _visit(token: Address, holder: Address, amount: int) -> list[SimulatedCall]:
+def _probe(token: Address, holder: Address, amount: int) -> list[SimulatedCall]:
     def balance(account: Address) -> SimulatedCall:
-        return SimulatedCall(_VISITOR, token, BALANCE_OF.encode([account]), gas=_CALL_GAS)
+        return SimulatedCall(_RECEIVER, token, BALANCE_OF.encode([account]), gas=_CALL_GAS)
 
     def transfer(sender: Address, to: Address, value: int) -> SimulatedCall:
         return SimulatedCall(sender, token, TRANSFER.encode([to, value]), gas=_CALL_GAS)
 
     return [
         balance(holder),
-        balance(_VISITOR),
-        transfer(holder, _VISITOR, amount),
+        balance(_RECEIVER),
+        transfer(holder, _RECEIVER, amount),
         balance(holder),
-        balance(_VISITOR),
-        transfer(_VISITOR, holder, amount // 2),
+        balance(_RECEIVER),
+        transfer(_RECEIVER, holder, amount // 2),
         balance(holder),
-        balance(_VISITOR),
+        balance(_RECEIVER),
     ]
 
 
 def _tax_of(token: Token, results: Sequence[SimulatedResult], amount: int) -> Tax | InvalidRequest:
-    holder0, visitor0, _, holder1, visitor1, _, holder2, visitor2 = (
+    holder0, receiver0, _, holder1, receiver1, _, holder2, receiver2 = (
         int.from_bytes(result.output[:32], "big") for result in results
     )
     bps = []
     for sent, left, arrived in (
-        (amount, holder0 - holder1, visitor1 - visitor0),
-        (amount // 2, visitor1 - visitor2, holder2 - holder1),
+        (amount, holder0 - holder1, receiver1 - receiver0),
+        (amount // 2, receiver1 - receiver2, holder2 - holder1),
     ):
         tax, rest = divmod((sent - arrived) * 10_000, sent)
         if left != sent or rest or not 0 <= tax < 10_000:
             return InvalidRequest(
-                f"Transfers of {token.symbol or token.address} do not arrive as sent, by an amount that no "
-                "quote can state exactly.",
+                f"Transfers of {token.symbol or token.address} lose an amount that is not a whole number of "
+                "basis points: an exact quote is not possible.",
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
         bps.append(tax)

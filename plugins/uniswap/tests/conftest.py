@@ -1,0 +1,20 @@
+"""A gateway with the plugin on the devnet."""
+
+import pytest
+import quoteway_devnet.plugin
+import quoteway_uniswap
+
+
+@pytest.fixture
+def uniswap_section():
+    """The ``[plugin.uniswap]`` section of the gateway."""
+    return {}
+
+
+@pytest.fixture
+async def gateway(fresh_devnet, make_gateway, uniswap_section):
+    quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+    ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
+    sections = {"devnet": {"enabled": True, "start": False, **ports}, "uniswap": uniswap_section}
+    plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
+    return await make_gateway(plugins, plugin_sections=sections)

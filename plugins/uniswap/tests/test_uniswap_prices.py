@@ -1,0 +1,72 @@
+"""USD prices from pools."""
+
+import pytest
+from liquidity import LiquidityHarness
+from quoteway import NATIVE, Block
+from quoteway_amm import swap_exact_in
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_uniswap.prices import ChainPrices, Spot, price_over_time
+from quoteway_uniswap.state import PoolStates
+
+
+@pytest.fixture
+async def harness(fresh_devnet):
+    async with LiquidityHarness(fresh_devnet) as harness:
+        yield harness
+
+
+async def test_prices_are_those_of_the_devnet_and_resist_manipulation_in_one_block(harness, fresh_devnet):
+    chain = fresh_devnet.chains["devnet"]
+    harness.rpc("anvil_mine", hex(90))
+    await harness.fresh()
+    rows = harness.pools._deployments[31337]
+    tokens = [token.address for token in chain.tokens]
+
+    async def read():
+        await harness.fresh()
+        return await ChainPrices(harness.context, harness.chain, rows).at(tokens, await harness.chain.head())
+
+    before = await read()
+    for token in chain.tokens:
+        assert before[token.address].usd == pytest.approx(float(token.price_usd), rel=1e-6), token.symbol
+        assert 0 < before[token.address].confidence <= 1
+    manipulated = [
+        p for p in chain.pools if p.pair in ("LDO/WETH", "WETH/USDC", "ETH/USDC") and p.hooks == NATIVE
+    ]
+    for pool in manipulated:
+        known = await harness.pools._find(harness.pool_id(pool))
+        (state,) = await PoolStates(harness.chain).load(await harness.chain.head(), [known.ref])
+        reserve = getattr(state, "reserve0", None)
+        amount = (
+            reserve
+            if reserve
+            else swap_exact_in(state, True, 2**127, state.sqrt_price_x96 * 3 // 4).amount_in
+        )
+        await harness.swap_in(pool, pool.token0, pool.token1, amount)
+    spot = await ChainPrices(harness.context, harness.chain, rows).spot(
+        chain.token("LDO").address, await harness.chain.head()
+    )
+    after = await read()
+    for token in chain.tokens:
+        now = after.get(token.address)
+        assert now is None or now.usd == pytest.approx(float(token.price_usd), rel=0.005), token.symbol
+    assert spot is None or spot.usd != pytest.approx(1.1, rel=0.05)
+    assert after[chain.token("WETH").address].confidence < before[chain.token("WETH").address].confidence
+
+
+def test_a_price_needs_several_blocks():
+    block = Block(100, "0x" + "ab" * 32, 0)
+    true, moved = Spot(2.0, 10**6, 3, 0.0), Spot(5.0, 10**6, 3, 0.0)
+    assert price_over_time(true, [true] * 5, block).usd == 2
+    assert price_over_time(moved, [moved, true, true, true, true], block).usd == 2
+    assert price_over_time(moved, [true, true], block) is None  # too few prices to decide
+    assert price_over_time(moved, [None] * 5, block) is None  # the pools are new
+    assert price_over_time(None, [true] * 5, block) is None
+    alone = price_over_time(true, [], block)  # a node without past state
+    assert alone.usd == 2
+    assert alone.confidence < 0.6 < price_over_time(true, [true] * 5, block).confidence
+
+
+async def test_a_token_without_pools_has_no_price(harness):
+    prices = ChainPrices(harness.context, harness.chain, harness.pools._deployments[31337])
+    assert await prices.at([ACCOUNTS[5].address], await harness.chain.head()) == {}
