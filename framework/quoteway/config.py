@@ -118,8 +118,10 @@ class NetworkConfig:
 class Config:
     """All of it. ``plugin_sections`` are as written, references resolved; each plugin's schema loads its own.
 
-    ``embedded`` tells that no file was given, so the embedded default (the devnet) runs. ``worker`` is this
-    process's index under ``--workers``.
+    ``embedded`` tells that nothing makes this a deployment: there is no file, and the environment and the
+    command line name no network, no host beyond this machine and no key. Then the devnet runs and quotes are
+    signed with a random key: ``run_key`` when several workers share one. ``worker`` is this process's index
+    under ``--workers``.
     """
 
     server: ServerConfig = field(default_factory=ServerConfig)
@@ -133,3 +135,4 @@ class Config:
     embedded: bool = True
     path: Path | None = None
     worker: int = 0
+    run_key: Secret | None = None

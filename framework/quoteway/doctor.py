@@ -67,11 +67,12 @@ def _tools() -> Iterator[Finding]:
 
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
-    from quoteway.config_loading import load_config
+    from quoteway.config_loading import load_config, source_of
     from quoteway.gateway import Gateway
 
     config = load_config(config_path)
-    findings = [Finding("ok", "config", str(config.path) if config.path else "embedded default (the devnet)")]
+    kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
+    findings = [Finding("ok", "config", kind)]
     logging.getLogger("quoteway").setLevel(logging.CRITICAL)
     gateway = Gateway(config)
     gateway.load()

@@ -341,6 +341,8 @@ def _by_chain(tokens: Iterable[tuple[int, Address]]) -> dict[int, list[Address]]
 
 def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:
     keys = [(key.id, key.secret.reveal().encode()) for key in config.quotes.keys]
+    if not keys and config.run_key is not None:
+        keys = [("run", config.run_key.reveal().encode())]
     if not keys:
         log.warning("no quotes.keys configured: signing with a random key, quotes will not survive a restart")
     return Sealer(KeyRing(keys) if keys else KeyRing.random(), issuer=config.quotes.issuer, clock=clock)

@@ -196,10 +196,9 @@ class Supervisor:
         shared["QUOTEWAY_SERVER__PORT"] = str(port)
         shared["QUOTEWAY_SERVER__WORKERS"] = str(self.config.server.workers)
         shared["PROMETHEUS_MULTIPROC_DIR"] = folder
-        if not self.config.quotes.keys:
+        if self.config.embedded:
             # Every worker must open what another sealed. Like a single process's, this key ends with the run.
             shared["QUOTEWAY_RUN_KEY"] = secrets.token_urlsafe(32)
-            shared["QUOTEWAY_QUOTES__KEYS"] = '[{id = "run", secret = {env = "QUOTEWAY_RUN_KEY"}}]'
         return shared
 
     def _tend(self, shared: Mapping[str, str]) -> bool:

@@ -8,7 +8,8 @@ from quoteway.credentials import Secret, SecretField
 from quoteway.errors import ConfigError
 
 KEYS = '[quotes]\nkeys = [{id = "k1", secret = {env = "KEY"}}]\n'
-ENV = {"KEY": "k" * 40}
+KEY = "4f1c9a07e2d85b36c0a7914ed3f8625b"
+ENV = {"KEY": KEY}
 
 
 @pytest.fixture
@@ -31,6 +32,57 @@ def test_without_a_file_the_embedded_default_runs(load):
     assert config.embedded is True
     assert (config.server.host, config.server.port, config.server.workers) == ("127.0.0.1", 8080, 1)
     assert config.quotes.keys == ()
+
+
+SIGNED = {"QUOTEWAY_QUOTES__KEYS": '[{id = "k1", secret = {env = "KEY"}}]', "KEY": KEY}
+API_KEYS = {"QUOTEWAY_AUTH__KEYS": '[{env = "KEY"}]', "KEY": KEY}
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"QUOTEWAY_NETWORKS__ETHEREUM__RPC": "https://rpc.example"},
+        {"QUOTEWAY_SERVER__HOST": "0.0.0.0"},
+        {"QUOTEWAY_SERVER__HOST": "192.0.2.1"},
+        {"QUOTEWAY_SERVER__HOST": "api.example.org"},
+        {"QUOTEWAY_SERVER__HOST": "::"},
+        API_KEYS,
+    ],
+    ids=str,
+)
+def test_the_environment_alone_makes_a_deployment(load, environ):
+    with pytest.raises(ConfigError) as caught:
+        load(None, environ)
+    for part in ("environment: quotes.keys is missing", "openssl rand -hex 32", "QUOTEWAY_QUOTES__KEYS="):
+        assert part in str(caught.value)
+    config = load(None, environ | SIGNED)
+    assert config.embedded is False
+    assert config.plugins.startup_timeout_s == 30.0
+    assert redacted(config)["path"] == "(environment)"
+
+
+def test_a_signing_key_alone_makes_a_deployment(load):
+    assert load(None, SIGNED).embedded is False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_a_host_of_this_machine_makes_none(load, host):
+    config = load(None, {"QUOTEWAY_SERVER__HOST": host, "QUOTEWAY_SERVER__PORT": "9000"})
+    assert config.embedded is True
+
+
+def test_a_host_of_the_command_line_counts_as_any_other(load):
+    with pytest.raises(ConfigError, match=r"server\.host 0\.0\.0\.0"):
+        load_config(environ={}, server={"host": "0.0.0.0"})
+    assert load_config(environ=SIGNED, server={"host": "0.0.0.0"}).server.host == "0.0.0.0"
+    environ = {"QUOTEWAY_SERVER__HOST": "0.0.0.0"}
+    assert load_config(environ=environ, server={"host": "127.0.0.1"}).embedded is True
+
+
+def test_workers_of_an_embedded_run_share_its_key(load):
+    config = load(None, {"QUOTEWAY_WORKER": "1", "QUOTEWAY_RUN_KEY": KEY})
+    assert (config.embedded, config.run_key) == (True, Secret(KEY))
+    assert load(None, {"QUOTEWAY_RUN_KEY": KEY}).run_key is None
 
 
 def test_the_file_is_found_in_order(load, tmp_path):
@@ -63,14 +115,14 @@ def test_the_environment_lies_over_the_file(load):
     assert config.plugins.load == ("rpc", "uniswap")
     assert config.networks["devnet-l2"].rpc[0].url == "https://x.example/k"
     assert config.providers["toy-swaps"].enabled is False
-    assert config.plugin_sections["lifi"]["api_key"] == Secret("k" * 40)
+    assert config.plugin_sections["lifi"]["api_key"] == Secret(KEY)
     assert config.worker == 3
 
 
 def test_secrets_come_from_files_beside_the_configuration(load, tmp_path):
-    (tmp_path / "key.txt").write_text("f" * 32 + "\n")
+    (tmp_path / "key.txt").write_text(KEY + "\n")
     config = load('[quotes]\nkeys = [{id = "a", secret = {file = "key.txt"}}]\n')
-    assert config.quotes.keys[0].secret.reveal() == "f" * 32
+    assert config.quotes.keys[0].secret.reveal() == KEY
 
 
 WRONG = [

@@ -1,6 +1,7 @@
 """The command: serving, workers, signals, and one clear sentence for what is wrong."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-KEY = "k" * 40
+KEY = "4f1c9a07e2d85b36c0a7914ed3f8625b"
 CONFIG = """
 [plugins]
 load = []
@@ -142,6 +143,34 @@ def test_workers_share_the_port_and_the_key_and_come_back(serve, tmp_path):
     assert get(f"{url}/healthz", Connection="close")[0] == 200
     assert served.stop() == 0
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("variable", ["QUOTEWAY_NETWORKS__ETHEREUM__RPC", "QUOTEWAY_SERVER__HOST"])
+def test_a_deployment_by_environment_does_not_start_without_a_signing_key(tmp_path, variable, workers):
+    value = {"QUOTEWAY_SERVER__HOST": "0.0.0.0"}.get(variable, "http://127.0.0.1:9")
+    done = command("serve", "--port", "0", "--workers", workers, cwd=tmp_path, **{variable: value})
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("quoteway: environment: quotes.keys is missing")
+    assert "openssl rand -hex 32" in line
+    done = command("doctor", cwd=tmp_path, **{variable: value})
+    assert done.returncode == 1
+    assert re.search(r"fail +config: environment: quotes.keys is missing", done.stdout)
+
+
+def test_a_deployment_by_environment_has_no_devnet_beside_it(serve, tmp_path):
+    (tmp_path / "quoteway.toml").unlink()
+    served = serve(
+        QUOTEWAY_NETWORKS__ETHEREUM__RPC="http://127.0.0.1:9",
+        QUOTEWAY_QUOTES__KEYS='[{id = "a", secret = {env = "KEY"}}]',
+        QUOTEWAY_PLUGINS__LOAD="rpc,devnet",
+        **{f"QUOTEWAY_PLUGIN__DEVNET__{name}": "0" for name in ("PORT", "L2_PORT", "RELAYER_PORT")},
+    )
+    served.lines("Quoteway is serving")
+    networks = json.loads(get(f"{served.url()}/v2/networks")[1])["data"]
+    assert [network["id"] for network in networks] == ["ethereum"]
+    assert "random key" not in served.log.read_text()
 
 
 def worker_pids(parent):
