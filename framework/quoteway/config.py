@@ -15,6 +15,13 @@ from quoteway.networks import Endpoint
 
 MIN_KEY_BYTES = 32
 """HS256 wants a key of at least the hash's size (RFC 7518, section 3.2); PyJWT only warns."""
+MIN_KEY_BITS = 192
+"""What a signing key must measure by ``credentials.measured_bits``. 20,000 keys of ``openssl rand -hex 16``
+measured 232 or more, words and runs repeated to the same length 128 or less."""
+
+MIN_API_KEY_BYTES = 16
+MIN_API_KEY_BITS = 112
+"""As ``MIN_KEY_BITS``, for API keys. 20,000 random keys of 16 letters and digits measured 128 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,11 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class QuotesConfig:
-    """``[quotes]``. The first of ``keys`` signs, all verify. ``order`` breaks ties between equal quotes."""
+    """``[quotes]``. The first of ``keys`` signs, all verify. ``order`` breaks ties between equal quotes.
+
+    A key has at least 32 bytes and, so that no repeated word or run of characters passes, compresses to no
+    less than 192 bits. ``openssl rand -hex 32`` makes one.
+    """
 
     lifetime_s: int = 180
     action_deadline_s: int = 1_200
@@ -83,7 +94,10 @@ class PluginsConfig:
 
 @dataclass(frozen=True, slots=True)
 class AuthConfig:
-    """``[auth]``. With keys, every ``/v2`` request needs one of them as a Bearer token."""
+    """``[auth]``. With keys, every ``/v2`` request needs one of them as a Bearer token.
+
+    A key has at least 16 bytes and compresses to no less than 112 bits. ``openssl rand -hex 32`` makes one.
+    """
 
     keys: tuple[Secret, ...] = ()
 

@@ -245,7 +245,7 @@ def _refuse_missing_key(config: Config, sign: str) -> None:
     if not config.quotes.keys:
         raise ConfigError(
             f"{config.path or 'environment'}: quotes.keys is missing: {sign} makes this a deployment, which "
-            "signs quotes with a key of its own. Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
+            "signs quotes with its own key. Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
             'Then add `keys = [{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]` to [quotes] of quoteway.toml, '
             'or set QUOTEWAY_QUOTES__KEYS=\'[{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]\''
         )

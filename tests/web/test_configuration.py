@@ -1,6 +1,7 @@
 """The configuration: where it comes from, what is refused and how, and that secrets never show."""
 
 import json
+import secrets
 
 import pytest
 from quoteway.config_loading import load_config, redacted
@@ -183,6 +184,36 @@ def test_a_configured_deployment_needs_a_signing_key_of_its_own(load):
         load(two)
 
 
+WEAK = [
+    ("a" * 64, "easy to guess"),
+    ("ab" * 32, "easy to guess"),
+    ("password" * 8, "easy to guess"),
+    ("canary1" * 8, "easy to guess"),
+    ("0123456789abcdef" * 4, "easy to guess"),
+    ("abcdefghijklmnopqrstuvwxyz012345", "easy to guess"),
+    ("0" * 63 + "1", "easy to guess"),
+    ("x", "shorter than"),
+]
+
+
+@pytest.mark.parametrize(("key", "sentence"), WEAK, ids=lambda value: value[:12])
+@pytest.mark.parametrize("member", ["quotes.keys.0.secret", "auth.keys.0"])
+def test_a_weak_key_is_refused_and_not_shown(load, member, key, sentence):
+    text = KEYS if member.startswith("quotes") else KEYS + '[auth]\nkeys = [{env = "AUTH"}]\n'
+    environ = {"KEY": key} if member.startswith("quotes") else {**ENV, "AUTH": key}
+    with pytest.raises(ConfigError, match="openssl rand -hex 32") as caught:
+        load(text, environ)
+    assert f"{member}: this key is {sentence}" in str(caught.value)
+    assert len(key) == 1 or key not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [secrets.token_hex, secrets.token_urlsafe])
+def test_random_keys_are_strong(load, make):
+    for _ in range(200):
+        config = load(KEYS + '[auth]\nkeys = [{env = "AUTH"}]\n', {"KEY": make(32), "AUTH": make(16)})
+        assert config.auth.keys
+
+
 def test_a_variable_with_one_underscore_is_a_typo(load):
     with pytest.raises(ConfigError, match="Did you mean QUOTEWAY_SERVER__PORT"):
         load(None, {"QUOTEWAY_SERVER_PORT": "1"})
@@ -205,8 +236,8 @@ def test_nothing_shows_a_secret(load):
     )
     environ = {
         **ENV,
-        "KEY": "canary1" * 8,
-        "AUTH": "canary2",
+        "KEY": "canary1-4f1c9a07e2d85b36c0a7914ed3f8625b",
+        "AUTH": "canary2-9b2e64d17fa0583c",
         "URL": "https://u:canary3@b.example/x",
         "STORE": "redis://:canary6@h",
     }
@@ -215,7 +246,7 @@ def test_nothing_shows_a_secret(load):
     assert "canary" not in shown + repr(config)
     for kept in ("https://rpc.example/***", "https://b.example/*** (main)", "fast", "NOT_SET"):
         assert kept in shown
-    assert config.auth.keys[0].reveal() == "canary2"
+    assert config.auth.keys[0].reveal() == "canary2-9b2e64d17fa0583c"
 
 
 def test_secret_field_takes_references_only(monkeypatch):

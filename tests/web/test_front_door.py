@@ -283,9 +283,10 @@ def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
         '{url = "https://b.example", headers = {Authorization = {env = "H"}}}]\n'
         '[plugin.x]\napi = {env = "P"}\n'
     )
-    config = load_config(file, {"K": "k" * 40, "H": "Bearer hhhhhhhh", "P": "pppppppp"})
+    key = "4f1c9a07e2d85b36c0a7914ed3f8625b"
+    config = load_config(file, {"K": key, "H": "Bearer hhhhhhhh", "P": "pppppppp"})
     token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
-    hidden = ["k" * 40, "Bearer hhhhhhhh", "pppppppp", "0123456789abcdef0123", token, "user:pw@"]
+    hidden = [key, "Bearer hhhhhhhh", "pppppppp", "0123456789abcdef0123", token, "user:pw@"]
     text = " ".join(hidden).replace("user:pw@", "http://user:pw@h/")
     line = log_line(config, "got %s\r\n\x1b[31mfake", text, extra_member=text)
     for secret in hidden:
