@@ -48,12 +48,18 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
-    """``[limits]``: requests per caller in three groups. ``store`` is ``memory://`` or a Valkey/Redis URL."""
+    """``[limits]``: requests per caller in three groups. ``store`` is ``memory://`` or a Valkey/Redis URL.
+
+    ``wrong_keys`` limits, per client address, requests with a wrong API key or none: after so many 401 they
+    are answered 429. A right key is served all the same and counts for itself, so that nobody can lock out
+    others behind one proxy.
+    """
 
     enabled: bool = True
     quotes: str = "60/minute"
     catalog: str = "300/minute"
     rpc: str = "600/minute"
+    wrong_keys: str = "10/minute"
     store: Secret | str = "memory://"
 
 

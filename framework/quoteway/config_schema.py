@@ -146,6 +146,7 @@ class LimitsSection(Section):
     quotes = fields.String(validate=_rate)
     catalog = fields.String(validate=_rate)
     rpc = fields.String(validate=_rate)
+    wrong_keys = fields.String(validate=_rate)
     store = StoreField()
 
 

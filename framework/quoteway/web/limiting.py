@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.web")
 
+_COUNTED = {
+    "quotes": "requests",
+    "catalog": "requests",
+    "rpc": "requests",
+    "wrong_keys": "requests without a valid API key",
+}
+"""The groups, and what a refusal says was too many."""
+
 STORE_TIMEOUT_S = 1.0
 """So long a request waits for a shared store. Not less: a busy moment must not end the counting."""
 STORE_PAUSE_S = 5.0
@@ -62,13 +70,13 @@ class Counters(MemoryStorage):
 
 
 class Limiter:
-    """Counts requests per caller in three groups. A store that fails lets requests pass; the log says so.
+    """Counts requests per caller and group. A store that fails lets requests pass; the log says so.
 
     ``policies`` and what ``take`` returns are the header values of draft-ietf-httpapi-ratelimit-headers.
     """
 
     def __init__(self, config: LimitsConfig, *, storage: Storage | None = None) -> None:
-        items = {group: parse(getattr(config, group)) for group in ("quotes", "catalog", "rpc")}
+        items = {group: parse(getattr(config, group)) for group in _COUNTED}
         self.policies = {
             group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in items.items()
         }
@@ -113,7 +121,7 @@ class Limiter:
         if count <= allowed:
             return f'"{group}";r={allowed - count};t={reset_s}'
         raise RateLimited(
-            f"More than {allowed} requests within {window_s} s. Try again in {reset_s} s.",
+            f"More than {allowed} {_COUNTED[group]} within {window_s} s. Try again in {reset_s} s.",
             headers={
                 "Retry-After": str(reset_s),
                 "RateLimit-Policy": self.policies[group],
