@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.serve")
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = tuple(name for name in signal.Signals if name.name in ("SIGTERM", "SIGINT", "SIGHUP"))
+"""All end the service gracefully. SIGHUP, which a closing terminal sends, reloads nothing."""
+STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
+"""Set in the environment: the process stops gracefully when its standard input ends. The kernel closes a pipe
+when the process that holds its other end is gone, by SIGKILL too, so no child outlives its parent."""
 MAX_BACKOFF_S = 30.0
 STEADY_S = 10.0
 """A worker that lived this long starts again without delay."""
@@ -40,7 +45,7 @@ STEADY_S = 10.0
 
 
 def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
-    """Serves until SIGTERM or SIGINT. Raises ``ConfigError`` when the socket cannot be had."""
+    """Serves until SIGTERM, SIGINT or SIGHUP. Raises ``ConfigError`` when the socket cannot be had."""
     try:
         import uvloop
     except ImportError:  # Windows
@@ -55,8 +60,11 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for name in STOP_SIGNALS:
+    for name in _unignored(STOP_SIGNALS):
         loop.add_signal_handler(name, stop.set)
+    if STOP_AT_EOF in os.environ:
+        grace_s = 2 * config.server.shutdown_timeout_s + 5
+        threading.Thread(target=_stop_at_eof, args=(loop, stop, grace_s), daemon=True).start()
     gateway = Gateway(config)
     runner = make_runner(make_app(gateway, run_gateway=False), config)
     await runner.setup()
@@ -76,6 +84,25 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
     finally:
         await runner.cleanup()
         await gateway.stop()
+
+
+def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
+    """Those that this process was not started to ignore, as ``nohup`` makes it ignore SIGHUP."""
+    return [name for name in signals if signal.getsignal(name) is not signal.SIG_IGN]
+
+
+def _stop_at_eof(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, grace_s: float) -> None:
+    """Stops the service when standard input ends, and ends the process when it does not stop in time.
+
+    A thread, since a plugin may keep the event loop busy for ever.
+    """
+    with contextlib.suppress(OSError):
+        while os.read(0, 4_096):
+            pass
+    with contextlib.suppress(RuntimeError):  # the loop is closed: it stops already
+        loop.call_soon_threadsafe(stop.set)
+    time.sleep(grace_s)
+    os._exit(1)
 
 
 def make_runner(app: web.Application, config: Config) -> web.AppRunner:
@@ -159,7 +186,8 @@ class _Worker:
 class Supervisor:
     """Keeps ``workers`` processes on one port (SO_REUSEPORT: the kernel spreads connections over them).
 
-    A worker that dies is started again, later each time. SIGTERM and SIGINT go to all; they drain and end.
+    A worker that dies is started again, later each time. SIGTERM, SIGINT and SIGHUP end all of them
+    gracefully. Each worker's standard input is a pipe from here, which closes when the supervisor is gone.
     """
 
     config: Config
@@ -167,16 +195,18 @@ class Supervisor:
     environ: Mapping[str, str]
     _workers: list[_Worker] = field(default_factory=list)
     _stopping: bool = False
+    _lifeline: int = -1
 
     def run(self) -> int:
         """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up."""
         with (
             _reserved_port(self.config) as port,
             tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
+            _pipe() as self._lifeline,
         ):
             shared = self._shared_environment(port, folder)
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
-            previous = {name: signal.signal(name, self._on_signal) for name in STOP_SIGNALS}
+            previous = {name: signal.signal(name, self._on_signal) for name in _unignored(STOP_SIGNALS)}
             try:
                 while not self._stopping:
                     if not self._tend(shared):
@@ -196,6 +226,7 @@ class Supervisor:
         shared["QUOTEWAY_SERVER__PORT"] = str(port)
         shared["QUOTEWAY_SERVER__WORKERS"] = str(self.config.server.workers)
         shared["PROMETHEUS_MULTIPROC_DIR"] = folder
+        shared[STOP_AT_EOF] = "1"
         if self.config.embedded:
             # Every worker must open what another sealed. Like a single process's, this key ends with the run.
             shared["QUOTEWAY_RUN_KEY"] = secrets.token_urlsafe(32)
@@ -212,7 +243,9 @@ class Supervisor:
                 self._note_death(worker, status, now)
             if now >= worker.start_at:
                 worker.process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
-                    list(self.command), env={**shared, "QUOTEWAY_WORKER": str(worker.index)}
+                    list(self.command),
+                    env={**shared, "QUOTEWAY_WORKER": str(worker.index)},
+                    stdin=self._lifeline,
                 )
                 worker.started_at = now
         return any(worker.failures < 5 for worker in self._workers)
@@ -236,6 +269,17 @@ class Supervisor:
                 log.error("a worker did not stop in time: killed")
                 process.kill()
                 process.wait()
+
+
+@contextlib.contextmanager
+def _pipe() -> Iterator[int]:
+    """The read end of a pipe whose write end this process alone holds: neither is inherited unasked."""
+    read_end, write_end = os.pipe()
+    try:
+        yield read_end
+    finally:
+        os.close(read_end)
+        os.close(write_end)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from quoteway_devnet.anvil import free_port
 
 KEY = "4f1c9a07e2d85b36c0a7914ed3f8625b"
 CONFIG = """
@@ -53,7 +54,7 @@ def get(url, **headers):
 class Served:
     """A ``quoteway serve`` process whose log is read from a file."""
 
-    def __init__(self, folder, *arguments, **more):
+    def __init__(self, folder, *arguments, before=None, **more):
         self.log = Path(folder) / "serve.log"
         self.started = time.monotonic()
         with self.log.open("wb") as stream:
@@ -62,9 +63,10 @@ class Served:
                 cwd=folder,
                 env=environment(**more),
                 stderr=stream,
+                preexec_fn=before,
             )
 
-    def lines(self, pattern, count=1, timeout=20):
+    def lines(self, pattern, count=1, timeout=60):
         """Waits for ``count`` matches in the log and returns them."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -145,6 +147,82 @@ def test_workers_share_the_port_and_the_key_and_come_back(serve, tmp_path):
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
+def living(pids):
+    """Those that still run; a zombie has ended."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            found += [pid] if state != "Z" else []
+    return found
+
+
+def descendants(pid):
+    children = worker_pids(pid)
+    return [*children, *(grandchild for child in children for grandchild in descendants(child))]
+
+
+def all_end(pids, seconds=30):
+    deadline = time.monotonic() + seconds
+    while living(pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = living(pids)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sighup_stops_gracefully_and_leaves_no_process(serve, workers):
+    served = serve("--workers", str(workers))
+    served.url(workers)
+    served.lines("Quoteway is serving")
+    started = descendants(served.process.pid)
+    served.process.send_signal(signal.SIGHUP)
+    try:
+        assert served.process.wait(20) == 0
+    finally:
+        all_end(started)
+    assert served.log.read_text().count("stopping: ") == workers
+
+
+def test_sighup_is_ignored_under_nohup(serve):
+    served = serve(before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    url = served.url()
+    served.lines("Quoteway is serving")
+    served.process.send_signal(signal.SIGHUP)
+    assert get(f"{url}/healthz")[0] == 200
+    assert served.stop() == 0
+
+
+def test_workers_end_when_the_supervisor_is_killed(serve):
+    served = serve("--workers", "2")
+    url = served.url(workers=2)
+    served.lines("Quoteway is serving")
+    workers = worker_pids(served.process.pid)
+    assert len(workers) == 2
+    served.process.kill()
+    all_end(workers)
+    assert served.log.read_text().count("stopping: ") == 2, "requests under way are answered first"
+    with pytest.raises(urllib.error.URLError):
+        get(f"{url}/healthz")
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGHUP"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_chain_of_the_devnet_outlives_the_server(serve, tmp_path, workers, name):
+    (tmp_path / "quoteway.toml").unlink()
+    names = ("PORT", "L2_PORT", "RELAYER_PORT")
+    ports = {f"QUOTEWAY_PLUGIN__DEVNET__{name}": str(free_port()) for name in names}
+    served = serve("--workers", str(workers), QUOTEWAY_PLUGINS__LOAD="rpc,devnet", **ports)
+    served.lines("Quoteway is serving")
+    started = descendants(served.process.pid)
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in started]
+    assert len([command for command in commands if b"anvil" in command.split(b"\0")[0]]) == 2
+    served.process.send_signal(getattr(signal, name))
+    all_end(started)
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("variable", ["QUOTEWAY_NETWORKS__ETHEREUM__RPC", "QUOTEWAY_SERVER__HOST"])
 def test_a_deployment_by_environment_does_not_start_without_a_signing_key(tmp_path, variable, workers):
@@ -174,8 +252,9 @@ def test_a_deployment_by_environment_has_no_devnet_beside_it(serve, tmp_path):
 
 
 def worker_pids(parent):
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(pid) for pid in children]
+    """The children of a process, whichever of its threads started them."""
+    threads = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(pid) for children in threads for pid in children.read_text().split()]
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
