@@ -25,6 +25,7 @@ from quoteway.networks import Network, Networks
 from quoteway.plugins import PluginEntry, Registry, State, networks_of
 from quoteway.prices import WAIT_S, PriceBook
 from quoteway.providers import Provider, RpcUpstream, TokenCatalog
+from quoteway.reachability import Reachability
 from quoteway.sealing import KeyRing, Sealer
 from quoteway.spine import Spine
 from quoteway.valuation import Valuation
@@ -59,6 +60,7 @@ class Gateway:
             self.registry.add(name, plugin)
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.prices = PriceBook(config, self.runtime, self.registry)
+        self.reachability = Reachability(self._forward)
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
@@ -167,6 +169,7 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
+        await self.reachability.close()
         await self.prices.close()
         await self.spine.close()
         await asyncio.gather(
@@ -187,13 +190,14 @@ class Gateway:
             await self.stop()
 
     def readiness(self) -> list[str]:
-        """Why the gateway is not ready to serve; empty when it is."""
+        """Why the gateway is not ready to serve, from memory; empty when it is. Whether nodes answer is for
+        ``reachability``."""
         if not self.ready:
             over = self._starting is not None and self._starting.done()
             return ["start-up failed: see the log" if over else "plugins are starting"]
-        if not self.runtime.networks:
-            return []
-        return [
+        served = {network.slug for network in self.runtime.networks}
+        unserved = [s for s, settings in self.config.networks.items() if settings.rpc and s not in served]
+        return [f"no enabled plugin serves the RPC endpoints of {slug}" for slug in unserved] + [
             f"no RPC upstream answers for {network.slug}"
             for network in self.runtime.networks
             if not self.registry.enabled(Capability.RPC, network.chain_id)
