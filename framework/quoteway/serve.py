@@ -36,6 +36,8 @@ STOP_SIGNALS = tuple(name for name in signal.Signals if name.name in ("SIGTERM",
 STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
 """Set in the environment: the process stops gracefully when its standard input ends. The kernel closes a pipe
 when the process that holds its other end is gone, by SIGKILL too, so no child outlives its parent."""
+UNUSABLE_CONFIG = 2
+"""The exit status of the command after a ``ConfigError``."""
 MAX_BACKOFF_S = 30.0
 STEADY_S = 10.0
 """A worker that lived this long starts again without delay."""
@@ -180,6 +182,7 @@ class _Worker:
     started_at: float = 0.0
     start_at: float = 0.0
     failures: int = 0
+    starts: int = 0
 
 
 @dataclass(slots=True)
@@ -198,7 +201,10 @@ class Supervisor:
     _lifeline: int = -1
 
     def run(self) -> int:
-        """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up."""
+        """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up, 2 when the
+        configuration cannot be used. Raises ``ConfigError`` for what no worker can be started with.
+        """
+        self._check()
         with (
             _reserved_port(self.config) as port,
             tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
@@ -209,14 +215,22 @@ class Supervisor:
             previous = {name: signal.signal(name, self._on_signal) for name in _unignored(STOP_SIGNALS)}
             try:
                 while not self._stopping:
-                    if not self._tend(shared):
-                        return 1
+                    failure = self._tend(shared)
+                    if failure is not None:
+                        return failure
                     time.sleep(0.05)
                 return 0
             finally:
                 self._end_all()
                 for name, handler in previous.items():
                     signal.signal(name, handler)
+
+    def _check(self) -> None:
+        """Refuses once, here, what every worker would refuse."""
+        from quoteway.web.limiting import open_store
+
+        if self.config.limits.enabled:
+            open_store(self.config.limits.store)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self._stopping = True
@@ -232,14 +246,18 @@ class Supervisor:
             shared["QUOTEWAY_RUN_KEY"] = secrets.token_urlsafe(32)
         return shared
 
-    def _tend(self, shared: Mapping[str, str]) -> bool:
-        """Starts what is due; False when every worker keeps failing at once."""
+    def _tend(self, shared: Mapping[str, str]) -> int | None:
+        """Starts what is due. An exit status when every worker keeps failing at once, or when one cannot use
+        the configuration at its first start: another start would end the same way.
+        """
         now = time.monotonic()
         for worker in self._workers:
             status = None if worker.process is None else worker.process.poll()
             if worker.process is not None and status is None:
                 continue
             if worker.process is not None:
+                if status == UNUSABLE_CONFIG and worker.starts == 1:
+                    return UNUSABLE_CONFIG
                 self._note_death(worker, status, now)
             if now >= worker.start_at:
                 worker.process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
@@ -247,8 +265,8 @@ class Supervisor:
                     env={**shared, "QUOTEWAY_WORKER": str(worker.index)},
                     stdin=self._lifeline,
                 )
-                worker.started_at = now
-        return any(worker.failures < 5 for worker in self._workers)
+                worker.started_at, worker.starts = now, worker.starts + 1
+        return None if any(worker.failures < 5 for worker in self._workers) else 1
 
     def _note_death(self, worker: _Worker, status: int | None, now: float) -> None:
         steady = now - worker.started_at >= STEADY_S

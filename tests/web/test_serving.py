@@ -268,6 +268,32 @@ def test_a_taken_port_is_one_sentence(tmp_path, workers):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_store_without_its_client_is_one_sentence(tmp_path, workers):
+    (tmp_path / "quoteway.toml").write_text(CONFIG)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "valkey.py").write_text("raise ImportError('not installed')")
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    store = {"QUOTEWAY_LIMITS__STORE": "valkey://127.0.0.1:9", "PYTHONPATH": path}
+    done = command("serve", "--port", "0", "--workers", workers, cwd=tmp_path, **store)
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("quoteway: limits.store names a Valkey or Redis server, and its client is not")
+    assert "pip install 'quoteway[valkey]'" in line
+    done = command("doctor", cwd=tmp_path, **store)
+    assert done.returncode == 1
+    assert re.search(r"fail +limits.store: .*quoteway\[valkey\]", done.stdout)
+
+
+def test_a_configuration_that_no_worker_can_use_ends_them_all(tmp_path):
+    (tmp_path / "quoteway.toml").write_text(CONFIG)
+    unknown = {"QUOTEWAY_NETWORKS__NOBODY__RPC": "http://127.0.0.1:9"}
+    done = command("serve", "--port", "0", "--workers", "2", cwd=tmp_path, **unknown)
+    assert done.returncode == 2
+    assert "give its chain_id" in done.stderr
+    assert "starting again" not in done.stderr
+
+
 def test_a_wrong_configuration_is_one_sentence(tmp_path):
     (tmp_path / "quoteway.toml").write_text("[server]\nprot = 1\n")
     for name in ("serve", "config", "providers"):

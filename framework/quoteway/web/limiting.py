@@ -81,7 +81,7 @@ class Limiter:
             group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in items.items()
         }
         self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
-        self._storage = storage or _storage(config.store)
+        self._storage = storage or open_store(config.store)
         self._counters = self._storage if type(self._storage) is Counters else None
         self._paused_until = 0.0
 
@@ -139,7 +139,8 @@ class Limiter:
             )
 
 
-def _storage(store: Secret | str) -> Storage:
+def open_store(store: Secret | str) -> Storage:
+    """The counters' store, asked nothing yet. Raises ``ConfigError`` when its client is not installed."""
     url = store.reveal() if isinstance(store, Secret) else store
     if url.startswith("memory"):
         return Counters()
