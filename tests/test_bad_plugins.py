@@ -66,7 +66,7 @@ def server(tmp_path):
     with log.open("wb") as sink:
         process = subprocess.Popen(
             [sys.executable, "-m", "quoteway", "serve", "--config", str(tmp_path / "quoteway.toml")],
-            env={**os.environ, "PYTHONPATH": str(tmp_path), "TEST_KEY": "k" * 40},
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "TEST_KEY": "4f1c9a07e2d85b36c0a7914ed3f8625b"},
             stdout=sink,
             stderr=subprocess.STDOUT,
         )

@@ -1,6 +1,7 @@
 """The configuration: where it comes from, what is refused and how, and that secrets never show."""
 
 import json
+import secrets
 
 import pytest
 from quoteway.config.loading import load_config, redacted
@@ -8,7 +9,8 @@ from quoteway.errors import ConfigError
 from quoteway.secrets import Secret, SecretField
 
 KEYS = '[quotes]\nkeys = [{id = "k1", secret = {env = "KEY"}}]\n'
-ENV = {"KEY": "k" * 40}
+KEY = "4f1c9a07e2d85b36c0a7914ed3f8625b"
+ENV = {"KEY": KEY}
 
 
 @pytest.fixture
@@ -31,6 +33,57 @@ def test_without_a_file_the_embedded_default_runs(load):
     assert config.embedded is True
     assert (config.server.host, config.server.port, config.server.workers) == ("127.0.0.1", 8080, 1)
     assert config.quotes.keys == ()
+
+
+SIGNED = {"QUOTEWAY_QUOTES__KEYS": '[{id = "k1", secret = {env = "KEY"}}]', "KEY": KEY}
+API_KEYS = {"QUOTEWAY_AUTH__KEYS": '[{env = "KEY"}]', "KEY": KEY}
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"QUOTEWAY_NETWORKS__ETHEREUM__RPC": "https://rpc.example"},
+        {"QUOTEWAY_SERVER__HOST": "0.0.0.0"},
+        {"QUOTEWAY_SERVER__HOST": "192.0.2.1"},
+        {"QUOTEWAY_SERVER__HOST": "api.example.org"},
+        {"QUOTEWAY_SERVER__HOST": "::"},
+        API_KEYS,
+    ],
+    ids=str,
+)
+def test_the_environment_alone_makes_a_deployment(load, environ):
+    with pytest.raises(ConfigError) as caught:
+        load(None, environ)
+    for part in ("environment: quotes.keys is missing", "openssl rand -hex 32", "QUOTEWAY_QUOTES__KEYS="):
+        assert part in str(caught.value)
+    config = load(None, environ | SIGNED)
+    assert config.embedded is False
+    assert config.plugins.startup_timeout_s == 30.0
+    assert redacted(config)["path"] == "(environment)"
+
+
+def test_a_signing_key_alone_makes_a_deployment(load):
+    assert load(None, SIGNED).embedded is False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_a_host_of_this_machine_makes_none(load, host):
+    config = load(None, {"QUOTEWAY_SERVER__HOST": host, "QUOTEWAY_SERVER__PORT": "9000"})
+    assert config.embedded is True
+
+
+def test_a_host_of_the_command_line_counts_as_any_other(load):
+    with pytest.raises(ConfigError, match=r"server\.host 0\.0\.0\.0"):
+        load_config(environ={}, server={"host": "0.0.0.0"})
+    assert load_config(environ=SIGNED, server={"host": "0.0.0.0"}).server.host == "0.0.0.0"
+    environ = {"QUOTEWAY_SERVER__HOST": "0.0.0.0"}
+    assert load_config(environ=environ, server={"host": "127.0.0.1"}).embedded is True
+
+
+def test_workers_of_an_embedded_run_share_its_key(load):
+    config = load(None, {"QUOTEWAY_WORKER": "1", "QUOTEWAY_RUN_KEY": KEY})
+    assert (config.embedded, config.run_key) == (True, Secret(KEY))
+    assert load(None, {"QUOTEWAY_RUN_KEY": KEY}).run_key is None
 
 
 def test_the_file_is_found_in_order(load, tmp_path):
@@ -63,14 +116,14 @@ def test_the_environment_lies_over_the_file(load):
     assert config.plugins.load == ("rpc", "uniswap")
     assert config.networks["devnet-l2"].rpc[0].url == "https://x.example/k"
     assert config.providers["toy-swaps"].enabled is False
-    assert config.plugin_sections["lifi"]["api_key"] == Secret("k" * 40)
+    assert config.plugin_sections["lifi"]["api_key"] == Secret(KEY)
     assert config.worker == 3
 
 
 def test_secrets_come_from_files_beside_the_configuration(load, tmp_path):
-    (tmp_path / "key.txt").write_text("f" * 32 + "\n")
+    (tmp_path / "key.txt").write_text(KEY + "\n")
     config = load('[quotes]\nkeys = [{id = "a", secret = {file = "key.txt"}}]\n')
-    assert config.quotes.keys[0].secret.reveal() == "f" * 32
+    assert config.quotes.keys[0].secret.reveal() == KEY
 
 
 WRONG = [
@@ -131,6 +184,36 @@ def test_a_configured_deployment_needs_a_signing_key_of_its_own(load):
         load(two)
 
 
+WEAK = [
+    ("a" * 64, "easy to guess"),
+    ("ab" * 32, "easy to guess"),
+    ("password" * 8, "easy to guess"),
+    ("canary1" * 8, "easy to guess"),
+    ("0123456789abcdef" * 4, "easy to guess"),
+    ("abcdefghijklmnopqrstuvwxyz012345", "easy to guess"),
+    ("0" * 63 + "1", "easy to guess"),
+    ("x", "shorter than"),
+]
+
+
+@pytest.mark.parametrize(("key", "sentence"), WEAK, ids=lambda value: value[:12])
+@pytest.mark.parametrize("member", ["quotes.keys.0.secret", "auth.keys.0"])
+def test_a_weak_key_is_refused_and_not_shown(load, member, key, sentence):
+    text = KEYS if member.startswith("quotes") else KEYS + '[auth]\nkeys = [{env = "AUTH"}]\n'
+    environ = {"KEY": key} if member.startswith("quotes") else {**ENV, "AUTH": key}
+    with pytest.raises(ConfigError, match="openssl rand -hex 32") as caught:
+        load(text, environ)
+    assert f"{member}: this key is {sentence}" in str(caught.value)
+    assert len(key) == 1 or key not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [secrets.token_hex, secrets.token_urlsafe])
+def test_random_keys_are_strong(load, make):
+    for _ in range(200):
+        config = load(KEYS + '[auth]\nkeys = [{env = "AUTH"}]\n', {"KEY": make(32), "AUTH": make(16)})
+        assert config.auth.keys
+
+
 def test_a_variable_with_one_underscore_is_a_typo(load):
     with pytest.raises(ConfigError, match="Did you mean QUOTEWAY_SERVER__PORT"):
         load(None, {"QUOTEWAY_SERVER_PORT": "1"})
@@ -153,8 +236,8 @@ def test_nothing_shows_a_secret(load):
     )
     environ = {
         **ENV,
-        "KEY": "canary1" * 8,
-        "AUTH": "canary2",
+        "KEY": "canary1-4f1c9a07e2d85b36c0a7914ed3f8625b",
+        "AUTH": "canary2-9b2e64d17fa0583c",
         "URL": "https://u:canary3@b.example/x",
         "STORE": "redis://:canary6@h",
     }
@@ -163,7 +246,7 @@ def test_nothing_shows_a_secret(load):
     assert "canary" not in shown + repr(config)
     for kept in ("https://rpc.example/***", "https://b.example/*** (main)", "fast", "NOT_SET"):
         assert kept in shown
-    assert config.auth.keys[0].reveal() == "canary2"
+    assert config.auth.keys[0].reveal() == "canary2-9b2e64d17fa0583c"
 
 
 def test_secret_field_takes_references_only(monkeypatch):

@@ -164,6 +164,39 @@ async def test_keys(serve_app, make_config, refused):
     assert (await api.get("/healthz")).status == 200
 
 
+async def test_wrong_keys_are_limited_by_address_and_right_ones_are_served(serve_app, make_config, refused):
+    config = make_config(trusted_proxies=("127.0.0.0/8",))
+    config = replace(config, auth=AuthConfig(keys=(Secret(CANARY),)))
+    api = await serve_app(config=config)
+
+    async def ask(key, address="192.0.2.1"):
+        headers = {"Authorization": f"Bearer {key}", "X-Forwarded-For": address}
+        return await api.get("/v2/providers", headers=headers)
+
+    answers = [await ask(f"wrong-{number}") for number in range(12)]
+    assert [answer.status for answer in answers] == [401] * 10 + [429] * 2
+    for key in ("wrong", CANARY[:-1], CANARY + "x", ""):
+        answer = await ask(key)
+        details = refused(answer, 429, "rate_limit_exceeded")
+        assert details["retryable"] is True
+        assert 1 <= int(answer.headers["Retry-After"]) <= 60
+        assert answer.headers["RateLimit-Policy"] == '"wrong_keys";q=10;w=60'
+        assert "without a valid API key" in answer.body["error"]["message"]
+    right = await ask(CANARY)
+    assert right.status == 200, "others behind the same address keep their access"
+    assert right.headers["RateLimit"].startswith('"catalog";')
+    assert (await ask("wrong", "192.0.2.2")).status == 401, "another address has its own window"
+
+
+async def test_wrong_keys_are_not_limited_where_limits_are_off(serve_app, make_config):
+    config = replace(
+        make_config(), auth=AuthConfig(keys=(Secret(CANARY),)), limits=LimitsConfig(enabled=False)
+    )
+    api = await serve_app(config=config)
+    answers = [await api.get("/v2/providers", headers={"Authorization": "Bearer no"}) for _ in range(15)]
+    assert {answer.status for answer in answers} == {401}
+
+
 async def test_a_kept_answer_is_asked_for_like_any_other(serve_app, make_config, refused):
     """It is found before its route is looked for: nothing that every request goes through may be left out."""
     keys, ours = (Secret(CANARY),), "https://app.example.org"
@@ -283,9 +316,10 @@ def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
         '{url = "https://b.example", headers = {Authorization = {env = "H"}}}]\n'
         '[plugin.x]\napi = {env = "P"}\n'
     )
-    config = load_config(file, {"K": "k" * 40, "H": "Bearer hhhhhhhh", "P": "pppppppp"})
+    key = "4f1c9a07e2d85b36c0a7914ed3f8625b"
+    config = load_config(file, {"K": key, "H": "Bearer hhhhhhhh", "P": "pppppppp"})
     token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
-    hidden = ["k" * 40, "Bearer hhhhhhhh", "pppppppp", "0123456789abcdef0123", token, "user:pw@"]
+    hidden = [key, "Bearer hhhhhhhh", "pppppppp", "0123456789abcdef0123", token, "user:pw@"]
     text = " ".join(hidden).replace("user:pw@", "http://user:pw@h/")
     line = log_line(config, "got %s\r\n\x1b[31mfake", text, extra_member=text)
     for secret in hidden:

@@ -1,6 +1,7 @@
 """The command: serving, workers, signals, and one clear sentence for what is wrong."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -13,8 +14,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from quoteway_devnet.anvil import free_port
 
-KEY = "k" * 40
+KEY = "4f1c9a07e2d85b36c0a7914ed3f8625b"
 CONFIG = """
 [plugins]
 load = []
@@ -52,7 +54,7 @@ def get(url, **headers):
 class Served:
     """A ``quoteway serve`` process whose log is read from a file."""
 
-    def __init__(self, folder, *arguments, **more):
+    def __init__(self, folder, *arguments, before=None, **more):
         self.log = Path(folder) / "serve.log"
         self.started = time.monotonic()
         with self.log.open("wb") as stream:
@@ -61,9 +63,10 @@ class Served:
                 cwd=folder,
                 env=environment(**more),
                 stderr=stream,
+                preexec_fn=before,
             )
 
-    def lines(self, pattern, count=1, timeout=20):
+    def lines(self, pattern, count=1, timeout=60):
         """Waits for ``count`` matches in the log and returns them."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -144,9 +147,114 @@ def test_workers_share_the_port_and_the_key_and_come_back(serve, tmp_path):
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
+def living(pids):
+    """Those that still run; a zombie has ended."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            found += [pid] if state != "Z" else []
+    return found
+
+
+def descendants(pid):
+    children = worker_pids(pid)
+    return [*children, *(grandchild for child in children for grandchild in descendants(child))]
+
+
+def all_end(pids, seconds=30):
+    deadline = time.monotonic() + seconds
+    while living(pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = living(pids)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_sighup_stops_gracefully_and_leaves_no_process(serve, workers):
+    served = serve("--workers", str(workers))
+    served.url(workers)
+    served.lines("Quoteway is serving")
+    started = descendants(served.process.pid)
+    served.process.send_signal(signal.SIGHUP)
+    try:
+        assert served.process.wait(20) == 0
+    finally:
+        all_end(started)
+    assert served.log.read_text().count("stopping: ") == workers
+
+
+def test_sighup_is_ignored_under_nohup(serve):
+    served = serve(before=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    url = served.url()
+    served.lines("Quoteway is serving")
+    served.process.send_signal(signal.SIGHUP)
+    assert get(f"{url}/healthz")[0] == 200
+    assert served.stop() == 0
+
+
+def test_workers_end_when_the_supervisor_is_killed(serve):
+    served = serve("--workers", "2")
+    url = served.url(workers=2)
+    served.lines("Quoteway is serving")
+    workers = worker_pids(served.process.pid)
+    assert len(workers) == 2
+    served.process.kill()
+    all_end(workers)
+    assert served.log.read_text().count("stopping: ") == 2, "requests under way are answered first"
+    with pytest.raises(urllib.error.URLError):
+        get(f"{url}/healthz")
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGHUP"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_no_chain_of_the_devnet_outlives_the_server(serve, tmp_path, workers, name):
+    (tmp_path / "quoteway.toml").unlink()
+    names = ("PORT", "L2_PORT", "RELAYER_PORT")
+    ports = {f"QUOTEWAY_PLUGIN__DEVNET__{name}": str(free_port()) for name in names}
+    served = serve("--workers", str(workers), QUOTEWAY_PLUGINS__LOAD="rpc,devnet", **ports)
+    served.lines("Quoteway is serving")
+    started = descendants(served.process.pid)
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in started]
+    assert len([command for command in commands if b"anvil" in command.split(b"\0")[0]]) == 2
+    served.process.send_signal(getattr(signal, name))
+    all_end(started)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("variable", ["QUOTEWAY_NETWORKS__ETHEREUM__RPC", "QUOTEWAY_SERVER__HOST"])
+def test_a_deployment_by_environment_does_not_start_without_a_signing_key(tmp_path, variable, workers):
+    value = {"QUOTEWAY_SERVER__HOST": "0.0.0.0"}.get(variable, "http://127.0.0.1:9")
+    done = command("serve", "--port", "0", "--workers", workers, cwd=tmp_path, **{variable: value})
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("quoteway: environment: quotes.keys is missing")
+    assert "openssl rand -hex 32" in line
+    done = command("doctor", cwd=tmp_path, **{variable: value})
+    assert done.returncode == 1
+    assert re.search(r"fail +config: environment: quotes.keys is missing", done.stdout)
+
+
+def test_a_deployment_by_environment_has_no_devnet_beside_it(serve, tmp_path):
+    (tmp_path / "quoteway.toml").unlink()
+    served = serve(
+        QUOTEWAY_NETWORKS__ETHEREUM__RPC="http://127.0.0.1:9",
+        QUOTEWAY_QUOTES__KEYS='[{id = "a", secret = {env = "KEY"}}]',
+        QUOTEWAY_PLUGINS__LOAD="rpc,devnet",
+        **{f"QUOTEWAY_PLUGIN__DEVNET__{name}": "0" for name in ("PORT", "L2_PORT", "RELAYER_PORT")},
+    )
+    served.lines("Quoteway is serving")
+    networks = json.loads(get(f"{served.url()}/v2/networks")[1])["data"]
+    assert [network["id"] for network in networks] == ["ethereum"]
+    assert "random key" not in served.log.read_text()
+
+
 def worker_pids(parent):
-    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(pid) for pid in children]
+    """The children of a process, whichever of its threads started them."""
+    threads = Path(f"/proc/{parent}/task").glob("*/children")
+    return [int(pid) for children in threads for pid in children.read_text().split()]
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -158,6 +266,32 @@ def test_a_taken_port_is_one_sentence(tmp_path, workers):
     assert done.returncode == 2
     assert f"quoteway: port {port} on 127.0.0.1 is taken: stop what listens there" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_store_without_its_client_is_one_sentence(tmp_path, workers):
+    (tmp_path / "quoteway.toml").write_text(CONFIG)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "valkey.py").write_text("raise ImportError('not installed')")
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    store = {"QUOTEWAY_LIMITS__STORE": "valkey://127.0.0.1:9", "PYTHONPATH": path}
+    done = command("serve", "--port", "0", "--workers", workers, cwd=tmp_path, **store)
+    assert done.returncode == 2
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("quoteway: limits.store names a Valkey or Redis server, and its client is not")
+    assert "pip install 'quoteway[valkey]'" in line
+    done = command("doctor", cwd=tmp_path, **store)
+    assert done.returncode == 1
+    assert re.search(r"fail +limits.store: .*quoteway\[valkey\]", done.stdout)
+
+
+def test_a_configuration_that_no_worker_can_use_ends_them_all(tmp_path):
+    (tmp_path / "quoteway.toml").write_text(CONFIG)
+    unknown = {"QUOTEWAY_NETWORKS__NOBODY__RPC": "http://127.0.0.1:9"}
+    done = command("serve", "--port", "0", "--workers", "2", cwd=tmp_path, **unknown)
+    assert done.returncode == 2
+    assert "give its chain_id" in done.stderr
+    assert "starting again" not in done.stderr
 
 
 def test_a_wrong_configuration_is_one_sentence(tmp_path):

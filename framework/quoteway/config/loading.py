@@ -4,10 +4,15 @@ Every section has one schema; an unknown key is an error that names the nearest 
 ``QUOTEWAY_SERVER__PORT=9000`` overrides ``port`` of ``[server]``: values are read as TOML where they are TOML
 and as text otherwise, and a list may be given as comma-separated text. Secrets come by reference only
 (``quoteway.secrets``).
+
+A file, a network (``[networks.<slug>]``), a host that other machines can reach, ``quotes.keys`` or
+``auth.keys`` makes it a deployment, by file, environment or command line alike. A deployment needs
+``quotes.keys`` and runs no devnet unless ``[plugin.devnet] enabled = true`` asks for it.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import tomllib
@@ -15,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields as members_of
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -62,15 +68,23 @@ _NAMED_SECTIONS: Mapping[str, tuple[type[Section], Callable[..., Any]]] = {
 }
 
 
-def load_config(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Config:
+def load_config(
+    path: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    server: Mapping[str, Any] = MappingProxyType({}),
+) -> Config:
     """Reads, overlays and checks the configuration.
 
     The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` when there is one, else none at
-    all: the embedded default. Raises ``ConfigError`` with every mistake found, each with its remedy.
+    all. The environment overrides the file, ``server`` (the command line) overrides both. Raises
+    ``ConfigError`` with every mistake found, each with its remedy.
     """
     path = _find_file(path, environ)
     tree = _read(path) if path else {}
     _overlay(tree, environ)
+    if server and isinstance(tree.setdefault("server", {}), dict):
+        tree["server"].update(server)
     tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
     mistakes: list[str] = []
     loaded: dict[str, Any] = {}
@@ -91,17 +105,19 @@ def load_config(path: Path | None = None, environ: Mapping[str, str] = os.enviro
     ]
     if mistakes:
         raise ConfigError(f"{path or 'environment'}: " + "; ".join(mistakes))
-    if path is None and "startup_timeout_s" not in tree.get("plugins", {}):
-        loaded["plugins"] = replace(loaded["plugins"], startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
     config = Config(
-        **loaded,
-        plugin_sections=plugin_sections,
-        embedded=path is None,
-        path=path,
-        worker=_worker_index(environ),
+        **loaded, plugin_sections=plugin_sections, embedded=False, path=path, worker=_worker_index(environ)
     )
-    _refuse_missing_key(config)
-    return config
+    _refuse_repeated_key_ids(config)
+    sign = _sign_of_deployment(config)
+    if sign is not None:
+        _refuse_missing_key(config, sign)
+        return config
+    if "startup_timeout_s" not in tree.get("plugins", {}):
+        config = replace(
+            config, plugins=replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
+        )
+    return replace(config, embedded=True, run_key=_run_key(environ))
 
 
 def _find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -199,24 +215,61 @@ def _worker_index(environ: Mapping[str, str]) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def _refuse_missing_key(config: Config) -> None:
-    if not config.embedded and not config.quotes.keys:
+def _run_key(environ: Mapping[str, str]) -> Secret | None:
+    """The signing key that the supervisor made for the workers of one embedded run."""
+    key = environ.get("QUOTEWAY_RUN_KEY", "")
+    return Secret(key) if key and "QUOTEWAY_WORKER" in environ else None
+
+
+def _sign_of_deployment(config: Config) -> str | None:
+    """The setting that makes this a deployment; None for the embedded default."""
+    if config.path is not None:
+        return f"the file {config.path}"
+    for slug in config.networks:
+        return f"networks.{slug}"
+    if not _is_loopback(config.server.host):
+        return f"server.host {config.server.host}, which other machines can reach,"
+    if config.quotes.keys:
+        return "quotes.keys"
+    return "auth.keys" if config.auth.keys else None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _refuse_missing_key(config: Config, sign: str) -> None:
+    if not config.quotes.keys:
         raise ConfigError(
-            f"{config.path}: quotes.keys is missing: a configured deployment signs quotes with its own key. "
-            'Add `keys = [{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]` to [quotes] and export QUOTEWAY_KEY '
-            "(`openssl rand -base64 32`)"
+            f"{config.path or 'environment'}: quotes.keys is missing: {sign} makes this a deployment, which "
+            "signs quotes with its own key. Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
+            'Then add `keys = [{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]` to [quotes] of quoteway.toml, '
+            'or set QUOTEWAY_QUOTES__KEYS=\'[{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]\''
         )
+
+
+def _refuse_repeated_key_ids(config: Config) -> None:
     ids = [key.id for key in config.quotes.keys]
     if len(set(ids)) != len(ids):
-        raise ConfigError(f"{config.path}: quotes.keys: every id must be unique")
+        raise ConfigError(f"{config.path or 'environment'}: quotes.keys: every id must be unique")
 
 
 # --- showing ------------------------------------------------------------------------------------------------
 
 
+def source_of(config: Config) -> str:
+    """Where the configuration comes from, for people."""
+    if config.embedded:
+        return "(embedded default)"
+    return str(config.path) if config.path else "(environment)"
+
+
 def redacted(config: Config) -> dict[str, Any]:
     """The configuration as plain data for people: secrets, header values and the paths of RPC URLs hidden."""
-    shown: dict[str, Any] = {"path": str(config.path) if config.path else "(embedded default)"}
+    shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
     for name in (*_SECTIONS, *_NAMED_SECTIONS):
         shown[name] = _show(getattr(config, name))
     shown["plugin"] = {name: _show_raw(section) for name, section in config.plugin_sections.items()}

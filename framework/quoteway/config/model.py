@@ -15,6 +15,13 @@ from quoteway.secrets import Secret
 
 MIN_KEY_BYTES = 32
 """HS256 wants a key of at least the hash's size (RFC 7518, section 3.2); PyJWT only warns."""
+MIN_KEY_BITS = 192
+"""What a signing key must measure by ``credentials.measured_bits``. 20,000 keys of ``openssl rand -hex 16``
+measured 232 or more, words and runs repeated to the same length 128 or less."""
+
+MIN_API_KEY_BYTES = 16
+MIN_API_KEY_BITS = 112
+"""As ``MIN_KEY_BITS``, for API keys. 20,000 random keys of 16 letters and digits measured 128 or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +48,18 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
-    """``[limits]``: requests per caller in three groups. ``store`` is ``memory://`` or a Valkey/Redis URL."""
+    """``[limits]``: requests per caller in three groups. ``store`` is ``memory://`` or a Valkey/Redis URL.
+
+    ``wrong_keys`` limits, per client address, requests with a wrong API key or none: after so many 401 they
+    are answered 429. A right key is served all the same and counts for itself, so that nobody can lock out
+    others behind one proxy.
+    """
 
     enabled: bool = True
     quotes: str = "60/minute"
     catalog: str = "300/minute"
     rpc: str = "600/minute"
+    wrong_keys: str = "10/minute"
     store: Secret | str = "memory://"
 
 
@@ -60,7 +73,11 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True)
 class QuotesConfig:
-    """``[quotes]``. The first of ``keys`` signs, all verify. ``order`` breaks ties between equal quotes."""
+    """``[quotes]``. The first of ``keys`` signs, all verify. ``order`` breaks ties between equal quotes.
+
+    A key has at least 32 bytes and, so that no repeated word or run of characters passes, compresses to no
+    less than 192 bits. ``openssl rand -hex 32`` makes one.
+    """
 
     lifetime_s: int = 180
     action_deadline_s: int = 1_200
@@ -83,7 +100,10 @@ class PluginsConfig:
 
 @dataclass(frozen=True, slots=True)
 class AuthConfig:
-    """``[auth]``. With keys, every ``/v2`` request needs one of them as a Bearer token."""
+    """``[auth]``. With keys, every ``/v2`` request needs one of them as a Bearer token.
+
+    A key has at least 16 bytes and compresses to no less than 112 bits. ``openssl rand -hex 32`` makes one.
+    """
 
     keys: tuple[Secret, ...] = ()
 
@@ -118,8 +138,10 @@ class NetworkConfig:
 class Config:
     """All of it. ``plugin_sections`` are as written, references resolved; each plugin's schema loads its own.
 
-    ``embedded`` tells that no file was given, so the embedded default (the devnet) runs. ``worker`` is this
-    process's index under ``--workers``.
+    ``embedded`` tells that nothing makes this a deployment: there is no file, and the environment and the
+    command line name no network, no host beyond this machine and no key. Then the devnet runs and quotes are
+    signed with a random key: ``run_key`` when several workers share one. ``worker`` is this process's index
+    under ``--workers``.
     """
 
     server: ServerConfig = field(default_factory=ServerConfig)
@@ -133,3 +155,4 @@ class Config:
     embedded: bool = True
     path: Path | None = None
     worker: int = 0
+    run_key: Secret | None = None

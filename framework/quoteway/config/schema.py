@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, post_load, pre_load, validate
 
-from quoteway.config.model import MIN_KEY_BYTES, SigningKey
+from quoteway.config.model import (
+    MIN_API_KEY_BITS,
+    MIN_API_KEY_BYTES,
+    MIN_KEY_BITS,
+    MIN_KEY_BYTES,
+    SigningKey,
+)
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
-from quoteway.secrets import Secret, SecretField, Unresolved
+from quoteway.secrets import Secret, SecretField, Unresolved, measured_bits
 
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
 
@@ -135,19 +141,26 @@ class LimitsSection(Section):
     quotes = fields.String(validate=_rate)
     catalog = fields.String(validate=_rate)
     rpc = fields.String(validate=_rate)
+    wrong_keys = fields.String(validate=_rate)
     store = StoreField()
 
 
-def _long_enough(secret: Secret) -> None:
-    if len(secret.reveal().encode()) < MIN_KEY_BYTES:
-        raise ValidationError(
-            f"this key is shorter than {MIN_KEY_BYTES} bytes: make one with `openssl rand -base64 32`"
-        )
+def _strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
+    def check(secret: Secret) -> None:
+        key, remedy = secret.reveal().encode(), "make one with `openssl rand -hex 32`"
+        if len(key) < min_bytes:
+            raise ValidationError(f"this key is shorter than {min_bytes} bytes: {remedy}")
+        if measured_bits(key) < min_bits:
+            raise ValidationError(
+                f"this key is easy to guess: it repeats itself or has few different characters: {remedy}"
+            )
+
+    return check
 
 
 class KeySection(Section):
     id = fields.String(required=True, validate=validate.Regexp(r"^[A-Za-z0-9_.-]{1,32}$"))
-    secret = SecretField(required=True, validate=_long_enough)
+    secret = SecretField(required=True, validate=_strong(MIN_KEY_BYTES, MIN_KEY_BITS))
 
     @post_load
     def make(self, data: dict[str, Any], **kwargs: Any) -> SigningKey:
@@ -180,7 +193,7 @@ class PluginsSection(Section):
 
 
 class AuthSection(Section):
-    keys = Listing(SecretField())
+    keys = Listing(SecretField(validate=_strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS)))
 
 
 class ProviderSection(Section):

@@ -18,6 +18,7 @@ from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
 from quoteway.host.lifespan import Lifespan
 from quoteway.host.lists import Lists
+from quoteway.host.reachability import Reachability
 from quoteway.host.registry import PluginEntry, Registry, State, networks_of
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
@@ -57,6 +58,7 @@ class Gateway:
         self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
         self.prices = PriceBook(config, self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
+        self.reachability = Reachability(self._forward)
         self.ready = False
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
@@ -163,6 +165,7 @@ class Gateway:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
         await self.lists.close()
+        await self.reachability.close()
         await self.prices.close()
         await self.spine.close()
         await asyncio.gather(
@@ -183,13 +186,14 @@ class Gateway:
             await self.stop()
 
     def readiness(self) -> list[str]:
-        """Why the gateway is not ready to serve; empty when it is."""
+        """Why the gateway is not ready to serve, from memory; empty when it is. Whether nodes answer is for
+        ``reachability``."""
         if not self.ready:
             over = self._starting is not None and self._starting.done()
             return ["start-up failed: see the log" if over else "plugins are starting"]
-        if not self.runtime.networks:
-            return []
-        return [
+        served = {network.slug for network in self.runtime.networks}
+        unserved = [s for s, settings in self.config.networks.items() if settings.rpc and s not in served]
+        return [f"no enabled plugin serves the RPC endpoints of {slug}" for slug in unserved] + [
             f"no RPC upstream answers for {network.slug}"
             for network in self.runtime.networks
             if not self.registry.enabled(Capability.RPC, network.chain_id)
@@ -259,6 +263,8 @@ def _by_chain(tokens: Iterable[tuple[int, Address]]) -> dict[int, list[Address]]
 
 def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:
     keys = [(key.id, key.secret.reveal().encode()) for key in config.quotes.keys]
+    if not keys and config.run_key is not None:
+        keys = [("run", config.run_key.reveal().encode())]
     if not keys:
         log.warning("no quotes.keys configured: signing with a random key, quotes will not survive a restart")
     return Sealer(KeyRing(keys) if keys else KeyRing.random(), issuer=config.quotes.issuer, clock=clock)

@@ -111,13 +111,12 @@ def _config(
 ) -> Config:
     from quoteway.config.loading import load_config
 
-    config = load_config(path)
     given = {"host": host, "port": port, "workers": workers}
-    server = replace(config.server, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # each has its own type
+    config = load_config(path, server={name: value for name, value in given.items() if value is not None})
     sections = dict(config.plugin_sections)
     if no_devnet and _is_installed("devnet"):  # a section for a plugin that is not installed is an error
         sections["devnet"] = {**sections.get("devnet", {}), "enabled": False}
-    return replace(config, server=server, plugin_sections=sections)
+    return replace(config, plugin_sections=sections)
 
 
 def _is_installed(plugin: str) -> bool:

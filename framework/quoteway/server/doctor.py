@@ -19,6 +19,7 @@ from quoteway.errors import ConfigError
 if TYPE_CHECKING:
     import aiohttp
 
+    from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
     from quoteway.networks import Endpoint
 
@@ -67,11 +68,12 @@ def _tools() -> Iterator[Finding]:
 
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
-    from quoteway.config.loading import load_config
+    from quoteway.config.loading import load_config, source_of
     from quoteway.engine.gateway import Gateway
 
     config = load_config(config_path)
-    findings = [Finding("ok", "config", str(config.path) if config.path else "embedded default (the devnet)")]
+    kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
+    findings = [Finding("ok", "config", kind), *_store(config)]
     logging.getLogger("quoteway").setLevel(logging.CRITICAL)
     gateway = Gateway(config)
     gateway.load()
@@ -89,6 +91,16 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
         if entry.reason is not None and entry.reason != "disabled"
     ]
     return findings + await _endpoints(gateway)
+
+
+def _store(config: Config) -> Iterator[Finding]:
+    from quoteway.web.http.limits import open_store
+
+    if config.limits.enabled:
+        try:
+            open_store(config.limits.store)
+        except ConfigError as error:
+            yield Finding("fail", "limits.store", str(error))
 
 
 def _import_trace(plugin: object) -> str:

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.server.serve")
 
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+STOP_SIGNALS = tuple(name for name in signal.Signals if name.name in ("SIGTERM", "SIGINT", "SIGHUP"))
+"""All end the service gracefully. SIGHUP, which a closing terminal sends, reloads nothing."""
+STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
+"""Set in the environment: the process stops gracefully when its standard input ends. The kernel closes a pipe
+when the process that holds its other end is gone, by SIGKILL too, so no child outlives its parent."""
+UNUSABLE_CONFIG = 2
+"""The exit status of the command after a ``ConfigError``."""
 MAX_BACKOFF_S = 30.0
 STEADY_S = 10.0
 """A worker that lived this long starts again without delay."""
@@ -40,7 +47,7 @@ STEADY_S = 10.0
 
 
 def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
-    """Serves until SIGTERM or SIGINT. Raises ``ConfigError`` when the socket cannot be had."""
+    """Serves until SIGTERM, SIGINT or SIGHUP. Raises ``ConfigError`` when the socket cannot be had."""
     try:
         import uvloop
     except ImportError:  # Windows
@@ -55,8 +62,11 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for name in STOP_SIGNALS:
+    for name in _unignored(STOP_SIGNALS):
         loop.add_signal_handler(name, stop.set)
+    if STOP_AT_EOF in os.environ:
+        grace_s = 2 * config.server.shutdown_timeout_s + 5
+        threading.Thread(target=_stop_at_eof, args=(loop, stop, grace_s), daemon=True).start()
     gateway = Gateway(config)
     runner = make_runner(make_app(gateway, run_gateway=False), config)
     await runner.setup()
@@ -76,6 +86,25 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
     finally:
         await runner.cleanup()
         await gateway.stop()
+
+
+def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
+    """Those that this process was not started to ignore, as ``nohup`` makes it ignore SIGHUP."""
+    return [name for name in signals if signal.getsignal(name) is not signal.SIG_IGN]
+
+
+def _stop_at_eof(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, grace_s: float) -> None:
+    """Stops the service when standard input ends, and ends the process when it does not stop in time.
+
+    A thread, since a plugin may keep the event loop busy for ever.
+    """
+    with contextlib.suppress(OSError):
+        while os.read(0, 4_096):
+            pass
+    with contextlib.suppress(RuntimeError):  # the loop is closed: it stops already
+        loop.call_soon_threadsafe(stop.set)
+    time.sleep(grace_s)
+    os._exit(1)
 
 
 def make_runner(app: web.Application, config: Config) -> web.AppRunner:
@@ -153,13 +182,15 @@ class _Worker:
     started_at: float = 0.0
     start_at: float = 0.0
     failures: int = 0
+    starts: int = 0
 
 
 @dataclass(slots=True)
 class Supervisor:
     """Keeps ``workers`` processes on one port (SO_REUSEPORT: the kernel spreads connections over them).
 
-    A worker that dies is started again, later each time. SIGTERM and SIGINT go to all; they drain and end.
+    A worker that dies is started again, later each time. SIGTERM, SIGINT and SIGHUP end all of them
+    gracefully. Each worker's standard input is a pipe from here, which closes when the supervisor is gone.
     """
 
     config: Config
@@ -167,26 +198,39 @@ class Supervisor:
     environ: Mapping[str, str]
     _workers: list[_Worker] = field(default_factory=list)
     _stopping: bool = False
+    _lifeline: int = -1
 
     def run(self) -> int:
-        """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up."""
+        """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up, 2 when the
+        configuration cannot be used. Raises ``ConfigError`` for what no worker can be started with.
+        """
+        self._check()
         with (
             _reserved_port(self.config) as port,
             tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
+            _pipe() as self._lifeline,
         ):
             shared = self._shared_environment(port, folder)
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
-            previous = {name: signal.signal(name, self._on_signal) for name in STOP_SIGNALS}
+            previous = {name: signal.signal(name, self._on_signal) for name in _unignored(STOP_SIGNALS)}
             try:
                 while not self._stopping:
-                    if not self._tend(shared):
-                        return 1
+                    failure = self._tend(shared)
+                    if failure is not None:
+                        return failure
                     time.sleep(0.05)
                 return 0
             finally:
                 self._end_all()
                 for name, handler in previous.items():
                     signal.signal(name, handler)
+
+    def _check(self) -> None:
+        """Refuses once, here, what every worker would refuse."""
+        from quoteway.web.http.limits import open_store
+
+        if self.config.limits.enabled:
+            open_store(self.config.limits.store)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self._stopping = True
@@ -196,27 +240,33 @@ class Supervisor:
         shared["QUOTEWAY_SERVER__PORT"] = str(port)
         shared["QUOTEWAY_SERVER__WORKERS"] = str(self.config.server.workers)
         shared["PROMETHEUS_MULTIPROC_DIR"] = folder
-        if not self.config.quotes.keys:
+        shared[STOP_AT_EOF] = "1"
+        if self.config.embedded:
             # Every worker must open what another sealed. Like a single process's, this key ends with the run.
             shared["QUOTEWAY_RUN_KEY"] = secrets.token_urlsafe(32)
-            shared["QUOTEWAY_QUOTES__KEYS"] = '[{id = "run", secret = {env = "QUOTEWAY_RUN_KEY"}}]'
         return shared
 
-    def _tend(self, shared: Mapping[str, str]) -> bool:
-        """Starts what is due; False when every worker keeps failing at once."""
+    def _tend(self, shared: Mapping[str, str]) -> int | None:
+        """Starts what is due. An exit status when every worker keeps failing at once, or when one cannot use
+        the configuration at its first start: another start would end the same way.
+        """
         now = time.monotonic()
         for worker in self._workers:
             status = None if worker.process is None else worker.process.poll()
             if worker.process is not None and status is None:
                 continue
             if worker.process is not None:
+                if status == UNUSABLE_CONFIG and worker.starts == 1:
+                    return UNUSABLE_CONFIG
                 self._note_death(worker, status, now)
             if now >= worker.start_at:
                 worker.process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
-                    list(self.command), env={**shared, "QUOTEWAY_WORKER": str(worker.index)}
+                    list(self.command),
+                    env={**shared, "QUOTEWAY_WORKER": str(worker.index)},
+                    stdin=self._lifeline,
                 )
-                worker.started_at = now
-        return any(worker.failures < 5 for worker in self._workers)
+                worker.started_at, worker.starts = now, worker.starts + 1
+        return None if any(worker.failures < 5 for worker in self._workers) else 1
 
     def _note_death(self, worker: _Worker, status: int | None, now: float) -> None:
         steady = now - worker.started_at >= STEADY_S
@@ -237,6 +287,17 @@ class Supervisor:
                 log.error("a worker did not stop in time: killed")
                 process.kill()
                 process.wait()
+
+
+@contextlib.contextmanager
+def _pipe() -> Iterator[int]:
+    """The read end of a pipe whose write end this process alone holds: neither is inherited unasked."""
+    read_end, write_end = os.pipe()
+    try:
+        yield read_end
+    finally:
+        os.close(read_end)
+        os.close(write_end)
 
 
 @contextlib.contextmanager

@@ -50,6 +50,7 @@ def _secrets(config: Config) -> Iterator[str]:
                 yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
     yield from (key.reveal() for key in config.auth.keys)
     yield from (key.secret.reveal() for key in config.quotes.keys)
+    yield from _held(config.run_key)
     yield from _held(config.limits.store)
     yield from _held(config.plugin_sections)
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from ports import answers
+from quoteway.config.loading import load_config
 from quoteway.config.model import Config, PluginsConfig, ServerConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.host.registry import NotEnabled
@@ -72,6 +73,16 @@ async def test_with_a_configuration_file_it_runs_only_when_asked():
     async with asked.running():
         assert set(networks(asked)) == {31337, 31338}
         assert answers(section["port"])
+
+
+def test_it_does_not_run_beside_a_deployment_by_environment():
+    key = {"KEY": "4f1c9a07e2d85b36c0a7914ed3f8625b"}
+    signed = {"QUOTEWAY_QUOTES__KEYS": '[{id = "a", secret = {env = "KEY"}}]', **key}
+    named = {"QUOTEWAY_PLUGINS__LOAD": "devnet", "QUOTEWAY_SERVER__HOST": "0.0.0.0"}
+    for environ, expected in (({}, {31337, 31338}), (named | signed, set())):
+        one = Gateway(load_config(environ=environ), plugins={"devnet": plugin}, discover=False)
+        one.registry.load()
+        assert set(networks(one)) == expected
 
 
 async def test_a_taken_port_is_the_plugins_reason():

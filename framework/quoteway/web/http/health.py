@@ -22,13 +22,21 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def health_routes(gateway: Gateway) -> list[web.RouteDef]:
-    """``/healthz`` (200 while the process serves) and ``/readyz`` (200 once the providers are up)."""
+    """``/healthz`` (200 while the process serves) and ``/readyz`` (200 while the providers are up and some
+    network's nodes answer).
+    """
 
     async def healthz(request: web.Request) -> web.StreamResponse:
         return json_response(b'{"status":"ok"}', headers=NO_STORE)
 
     async def readyz(request: web.Request) -> web.StreamResponse:
-        reasons = gateway.readiness()
+        reasons, silent = gateway.readiness(), []
+        if not reasons:
+            networks = list(gateway.runtime.networks)
+            silent = [network.slug for network in await gateway.reachability.silent(networks)]
+            # One network that answers is enough: its node's failure must not take the others out of service.
+            if networks and len(silent) == len(networks):
+                reasons = [f"no RPC upstream of {slug} answers" for slug in silent]
         if reasons:
             raise ProviderUnavailable(
                 "Not ready: " + "; ".join(reasons) + ".",
@@ -36,7 +44,8 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
                 extra={"notReady": reasons},
                 retryable=True,
             )
-        return json_response(orjson.dumps({"status": "ready"}), headers=NO_STORE)
+        body = {"status": "ready", **({"notAnswering": silent} if silent else {})}
+        return json_response(orjson.dumps(body), headers=NO_STORE)
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
 

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("quoteway.web")
 
+_COUNTED = {
+    "quotes": "requests",
+    "catalog": "requests",
+    "rpc": "requests",
+    "wrong_keys": "requests without a valid API key",
+}
+"""The groups, and what a refusal says was too many."""
+
 STORE_TIMEOUT_S = 1.0
 """So long a request waits for a shared store. Not less: a busy moment must not end the counting."""
 STORE_PAUSE_S = 5.0
@@ -62,18 +70,18 @@ class Counters(MemoryStorage):
 
 
 class Limiter:
-    """Counts requests per caller in three groups. A store that fails lets requests pass; the log says so.
+    """Counts requests per caller and group. A store that fails lets requests pass; the log says so.
 
     ``policies`` and what ``take`` returns are the header values of draft-ietf-httpapi-ratelimit-headers.
     """
 
     def __init__(self, config: LimitsConfig, *, storage: Storage | None = None) -> None:
-        items = {group: parse(getattr(config, group)) for group in ("quotes", "catalog", "rpc")}
+        items = {group: parse(getattr(config, group)) for group in _COUNTED}
         self.policies = {
             group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in items.items()
         }
         self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
-        self._storage = storage or _storage(config.store)
+        self._storage = storage or open_store(config.store)
         self._counters = self._storage if type(self._storage) is Counters else None
         self._paused_until = 0.0
 
@@ -113,7 +121,7 @@ class Limiter:
         if count <= allowed:
             return f'"{group}";r={allowed - count};t={reset_s}'
         raise RateLimited(
-            f"More than {allowed} requests within {window_s} s. Try again in {reset_s} s.",
+            f"More than {allowed} {_COUNTED[group]} within {window_s} s. Try again in {reset_s} s.",
             headers={
                 "Retry-After": str(reset_s),
                 "RateLimit-Policy": self.policies[group],
@@ -131,7 +139,8 @@ class Limiter:
             )
 
 
-def _storage(store: Secret | str) -> Storage:
+def open_store(store: Secret | str) -> Storage:
+    """The counters' store, asked nothing yet. Raises ``ConfigError`` when its client is not installed."""
     url = store.reveal() if isinstance(store, Secret) else store
     if url.startswith("memory"):
         return Counters()

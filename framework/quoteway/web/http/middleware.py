@@ -92,7 +92,9 @@ class FrontDoor:
                 response = web.Response(status=204)
             else:
                 if operation is not None or request.path.startswith(("/v2/", "/x/")):
-                    caller = self._authorized(request) if self._keys else self._callers.of(request)
+                    caller = self._key_of(request) if self._keys else self._callers.of(request)
+                    if caller is None:
+                        raise await self._unauthorized(request)
                     limiter = self._limiter
                     if limiter is not None:
                         if limiter.in_process:
@@ -146,19 +148,27 @@ class FrontDoor:
                 f"No answer within {self._timeout_s:g} s.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
             ) from None
 
-    def _authorized(self, request: web.Request) -> str:
-        """The caller's key as a counting key. Raises ``Unauthorized``."""
+    def _key_of(self, request: web.Request) -> str | None:
+        """The caller's key as a counting key; None without a right one."""
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         token = given.strip().encode("utf-8", "surrogateescape")
         found = None
         for index, key in enumerate(self._keys):
             if hmac.compare_digest(key, token):  # no early exit: the time must not tell which key is near
                 found = index
-        if found is None or scheme.lower() != "bearer":
-            raise Unauthorized(
-                "Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"}
-            )
-        return f"key:{found}"
+        return None if found is None or scheme.lower() != "bearer" else f"key:{found}"
+
+    async def _unauthorized(self, request: web.Request) -> Unauthorized:
+        """What a request without a right key is told. Raises ``RateLimited`` after too many from its address.
+
+        Only such requests come here: a right key is served whatever others send from the same address. The
+        count is of the address alone, so that no answer depends on how near a wrong key is.
+        """
+        if self._limiter is not None:
+            await self._limiter.take("wrong_keys", self._callers.of(request))
+        return Unauthorized(
+            "Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"}
+        )
 
     def _allow_origin(self, request: web.Request, response: web.StreamResponse) -> None:
         out = response.headers

@@ -42,7 +42,8 @@ def gateway_over(devnet: Devnet, **settings: str) -> Iterator[str]:
                 # An empty folder and no settings of the user's: the embedded default.
                 cwd=folder,
                 env=_environment(devnet) | settings,
-                stdin=subprocess.DEVNULL,
+                # The gateway stops when this pipe closes, which the kernel does however the demo ends.
+                stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -62,6 +63,7 @@ def _environment(devnet: Devnet) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("QUOTEWAY_")}
     return inherited | {
         "QUOTEWAY_SERVER__PORT": "0",
+        "QUOTEWAY_STOP_AT_EOF": "1",
         # The chains are ours already: nothing else can have taken their ports in between.
         "QUOTEWAY_PLUGIN__DEVNET__START": "false",
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(devnet.ports[DEVNET.slug]),
