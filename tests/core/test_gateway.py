@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 
 import pytest
 from cachetools import TTLCache
@@ -59,6 +58,7 @@ async def test_when_all_upstreams_fail_the_error_is_upstream_s_and_says_nothing_
     assert "canary" not in failure.value.message
 
 
+@pytest.mark.looptime
 async def test_a_dead_node_does_not_hold_the_start(make_gateway):
     class Dead(MemoryRpc):
         async def forward(self, network, method, params, *, timeout_s):
@@ -72,10 +72,11 @@ async def test_a_dead_node_does_not_hold_the_start(make_gateway):
     await gateway.start()
     await asyncio.sleep(0.2)
     assert gateway.readiness() == []
-    started = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    started = loop.time()
     await gateway.started()
     await gateway.stop()
-    assert time.perf_counter() - started < 3
+    assert loop.time() - started < 3
 
 
 # --- tokens ---------------------------------------------------------------------------------------------
@@ -94,6 +95,7 @@ class Lying(ListedTokens):
         return self._answer
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize(
     "answer",
     [

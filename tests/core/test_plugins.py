@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import time
 
 import pytest
 from distributions import CATALOG, UNIMPORTABLE, install_bad_four
@@ -53,11 +52,11 @@ async def test_a_plugin_goes_from_installed_to_enabled(installed):
     assert (entry.state, entry.reason) == (State.CONFIGURED, None)
     assert gateway.registry.get(Capability.TOKENS, "toy") is None
     await gateway.start()
-    await asyncio.wait_for(entry.plugin.entered.wait(), 2)
+    await asyncio.wait_for(entry.plugin.entered.wait(), 60)
     assert gateway.readiness() == ["plugins are starting"]
     assert not gateway.ready
     entry.plugin.go_on.set()
-    await asyncio.wait_for(gateway.started(), 2)
+    await asyncio.wait_for(gateway.started(), 60)
     assert entry.state is State.ENABLED
     assert gateway.ready
     assert gateway.readiness() == []
@@ -319,6 +318,7 @@ SWALLOW = """
 """
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize(
     "start",
     [
@@ -334,20 +334,22 @@ async def test_a_start_that_fails_or_hangs_costs_only_its_plugin(installed, no_u
     installed("good", works("good") + LIFESPAN.format(start="await asyncio.sleep(0.05)", stop="pass"))
     config = Config(plugins=PluginsConfig(load=("bad", "good"), startup_timeout_s=0.5))
     gateway = Gateway(config)
-    started = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    started = loop.time()
     async with gateway.running():
-        assert time.perf_counter() - started < 1.2
+        assert loop.time() - started < 1.2
         plugins = {entry.name: entry for entry in gateway.registry.plugins}
         assert plugins["bad"].reason is NotEnabled.STARTUP_FAILED
         assert plugins["good"].state is State.ENABLED
         assert [p.id for p in gateway.registry.enabled(Capability.TOKENS)] == ["good"]
         assert gateway.ready
         await asyncio.sleep(0)
-        stop_at = time.perf_counter()
-    assert time.perf_counter() - stop_at < 3
+        stop_at = loop.time()
+    assert loop.time() - stop_at < 3
     assert plugins["bad"].state is not State.ENABLED
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize("stop", ["raise RuntimeError('canary')", "await asyncio.sleep(60)", SWALLOW])
 async def test_an_end_that_fails_or_hangs_holds_nobody(installed, stop):
     from quoteway.config import ServerConfig
@@ -362,8 +364,9 @@ async def test_an_end_that_fails_or_hangs_holds_nobody(installed, stop):
     async with gateway.running():
         plugins = {entry.name: entry for entry in gateway.registry.plugins}
         assert plugins["bad"].state is State.ENABLED
-        stop_at = time.perf_counter()
-    assert time.perf_counter() - stop_at < 1.0
+        loop = asyncio.get_running_loop()
+        stop_at = loop.time()
+    assert loop.time() - stop_at < 1.0
     assert plugins["good"].plugin.left == 1
     assert plugins["bad"].reason is None  # it did start
 
@@ -410,6 +413,7 @@ def test_networks_that_clash_refuse_the_later_plugin_whole():
 # --- four bad plugins together -----------------------------------------------------------------------------
 
 
+@pytest.mark.looptime
 async def test_four_bad_plugins_together_cost_only_themselves(installed, no_unretrieved):
     bad = install_bad_four(installed.folder)
     honest = ToyPlugin([MemoryRpc({4242}), FixedRateSwap], networks=[TESTNET])
@@ -434,9 +438,10 @@ async def test_four_bad_plugins_together_cost_only_themselves(installed, no_unre
         token = Token(4242, "0x" + "1" * 40, 6, "USD")
         request = SwapRequest(4242, 4242, coin, token, 10**18, USER, USER, 50)
         for _ in range(3):
-            started = time.perf_counter()
+            loop = asyncio.get_running_loop()
+            started = loop.time()
             answer = await gateway.spine.quote(Capability.SWAP, request)
-            assert time.perf_counter() - started < 0.6
+            assert loop.time() - started == pytest.approx(0.4)
             assert answer.sealed.provider == "fixed-rate"
             assert {(a.provider, a.outcome, a.reason) for a in answer.attempts} == {
                 ("fixed-rate", "quoted", None),
