@@ -424,7 +424,7 @@ async def test_code(chain, devnet):
     assert len(await chain.code(token(devnet, "USDC"))) > 100
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.builds(Call, st.just(NOBODY), st.binary(max_size=300), max_output=st.integers(0, 600))

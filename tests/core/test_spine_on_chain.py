@@ -360,7 +360,7 @@ class HangsInBuild(RouterSwap):
     ("cls", "reason"), [(RaisesInBuild, Reason.PROVIDER_ERROR), (HangsInBuild, Reason.PROVIDER_TIMEOUT)]
 )
 async def test_a_build_that_fails_or_hangs_is_an_upstream_error_in_time(ground, cls, reason):
-    here = await ground(cls, quotes=QuotesConfig(competition_timeout_s=0.5))
+    here = await ground(cls, quotes=QuotesConfig(competition_timeout_s=3.0))
     with pytest.raises(UpstreamError) as refusal:
         await here.action()
     assert refusal.value.reason is reason

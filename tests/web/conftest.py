@@ -322,7 +322,12 @@ class Api:
     gateway: Gateway
     session: aiohttp.ClientSession
     app: web.Application
+    runner: web.AppRunner
     weth: str = ""
+
+    def open_connections(self):
+        """How many connections the server has at the moment."""
+        return len(self.runner.server.connections)
 
     async def get(self, path, **kwargs):
         return await self.request("GET", path, **kwargs)
@@ -340,7 +345,7 @@ class Api:
             body = await response.json()
         return SimpleNamespace(status=response.status, headers=response.headers, raw=raw, body=body)
 
-    def raw(self, request: bytes, *, timeout=5.0) -> bytes:
+    def raw(self, request: bytes, *, timeout=60.0) -> bytes:
         """Bytes in, all bytes out: for what a client library would not send. Blocks: call in a thread."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as connection:
             connection.sendall(request)
@@ -352,9 +357,13 @@ class Api:
 
 
 def make_config(**server):
-    """A configuration with generous limits, so that only the tests of limits meet them."""
+    """A configuration with generous limits, so that only the tests of limits meet them, on a busy machine
+    too.
+    """
     limits = configuration.LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
-    return configuration.Config(server=replace(configuration.ServerConfig(), port=0, **server), limits=limits)
+    quotes = configuration.QuotesConfig(competition_timeout_s=20.0)
+    server = replace(configuration.ServerConfig(), port=0, **server)
+    return configuration.Config(server=server, limits=limits, quotes=quotes)
 
 
 @pytest.fixture
@@ -375,7 +384,7 @@ async def serve_app():
             await gateway.started()
             port = runner.addresses[0][1]
             session = await stack.enter_async_context(aiohttp.ClientSession())
-            return Api(f"http://127.0.0.1:{port}", port, gateway, session, app)
+            return Api(f"http://127.0.0.1:{port}", port, gateway, session, app, runner)
 
         yield serve
 

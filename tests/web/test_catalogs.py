@@ -164,9 +164,10 @@ class BadPools:
             id = "hanging"
 
             async def pools(self, chain_id):
-                for _ in range(3):
+                # The deadline cancels it once, the end of the test again.
+                for _ in range(2):
                     try:
-                        await asyncio.sleep(0.5)
+                        await asyncio.sleep(3600)
                     except asyncio.CancelledError:
                         continue
 
@@ -187,7 +188,7 @@ async def test_one_failing_source_never_fails_a_list(serve_app, make_config, dev
 
     toy_plugin.kinds = ()
     config = make_config()
-    config = replace(config, quotes=replace(config.quotes, competition_timeout_s=0.2))
+    config = replace(config, quotes=replace(config.quotes, competition_timeout_s=2.0))
     api = await serve_app({"toys": toy_plugin, "bad": BadPools(31337)}, config=config)
     answer = await api.get("/v2/pools")
     assert [row["id"] for row in answer.body["data"]] == ["31337:0x1"]
@@ -210,7 +211,7 @@ async def test_a_list_whose_every_source_fails_is_no_empty_list(
 
     toy_plugin.kinds = ()
     config = make_config()
-    config = replace(config, quotes=replace(config.quotes, competition_timeout_s=0.2))
+    config = replace(config, quotes=replace(config.quotes, competition_timeout_s=2.0))
     api = await serve_app({"toys": toy_plugin, "bad": Broken()}, config=config)
     refused(await api.get("/v2/pools"), 502, "upstream_error")
 

@@ -139,14 +139,13 @@ async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):
                 @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
                 @hypothesis.settings(
                     max_examples=8,
-                    deadline=None,
                     database=None,
                     suppress_health_check=list(hypothesis.HealthCheck),
                 )
                 def attempt(case):
                     nonlocal counted
                     counted += 1
-                    response = case.call(timeout=5)
+                    response = case.call(timeout=60)
                     if response.status_code in (502, 503):  # documented refusals, in the envelope
                         assert set(response.json()) == {"error"}, response.text
                         return

@@ -46,14 +46,14 @@ def narrowed(pool, below, above):
     return replace(pool, ticks=ticks, word_lo=lo, word_hi=hi)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(concentrated_pools(), directions, amounts)
 def test_ladder_equals_loop(pool, zero_for_one, amount):
     assert pool.exact_in(zero_for_one, amount) == loop_exact_in(pool, zero_for_one, amount)
     assert pool.exact_out(zero_for_one, amount) == loop_exact_out(pool, zero_for_one, amount)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     concentrated_pools(),
     directions,
@@ -71,14 +71,14 @@ def test_ladder_equals_loop_at_the_edge_of_the_band(pool, zero_for_one, asked, b
         assert outcome(lambda: pool.exact_out(zero_for_one, amount)) == by_loop  # noqa: B023
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts, st.integers(0, 1), st.integers(0, 1))
 def test_a_narrow_band_gives_the_full_answer_or_none(pool, zero_for_one, amount, below, above):
     known = outcome(lambda: narrowed(pool, below, above).exact_in(zero_for_one, amount))
     assert known == ("band", zero_for_one) or known == pool.exact_in(zero_for_one, amount)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts, amounts)
 def test_more_in_never_gives_less(pool, zero_for_one, amount, more):
     small, large = pool.exact_in(zero_for_one, amount), pool.exact_in(zero_for_one, amount + more)
@@ -92,7 +92,7 @@ def test_more_in_never_gives_less(pool, zero_for_one, amount, more):
         assert small[0] <= large[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts)
 def test_the_cost_of_an_output_buys_that_output(pool, zero_for_one, amount):
     # It may cost more than the input: an output rounded down to a step's whole costs the way to its stop.
@@ -106,7 +106,7 @@ def test_the_cost_of_an_output_buys_that_output(pool, zero_for_one, amount):
     assert again[0] >= given_out[0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(concentrated_pools(), directions, amounts, st.integers(1, 4000))
 def test_a_price_limit_stops_the_swap_there(pool, zero_for_one, amount, distance):
     limit = sqrt_ratio_at_tick(pool.tick + (-distance if zero_for_one else distance + 1))

@@ -116,7 +116,7 @@ def check_hops(path, token_in, token_out):
     assert (path.hops[0].amount_in, path.hops[-1].amount_out) == (path.amount_in, path.amount_out)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(pool_sets(), amounts, gas_prices, st.integers(1, 3), st.permutations(TOKENS))
 def test_exact_in_equals_brute_force(pools, amount, gas_price, hops, tokens):
     token_in, token_out = tokens[:2]
@@ -138,7 +138,7 @@ def test_exact_in_equals_brute_force(pools, amount, gas_price, hops, tokens):
         assert hop.pool.exact_in(hop.zero_for_one, hop.amount_in) == (hop.amount_out, hop.ticks_crossed)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(pool_sets(), amounts, gas_prices, st.integers(1, 3), st.permutations(TOKENS))
 def test_exact_out_equals_brute_force(pools, amount, gas_price, hops, tokens):
     token_in, token_out = tokens[:2]
@@ -173,7 +173,7 @@ def narrowed_sets(draw):
     return full, narrow
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(narrowed_sets(), amounts, gas_prices)
 def test_an_answer_from_narrow_bands_is_the_true_best(sets, amount, gas_price):
     full, narrow = (Graph(pools, WRAPPED) for pools in sets)

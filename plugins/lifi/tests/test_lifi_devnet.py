@@ -235,23 +235,24 @@ def test_the_thief_is_not_the_user():
 @pytest.mark.slow
 async def test_what_the_gateway_adds_to_lifis_own_time(ground, record_property):
     here = await ground()
+    # The processor's time, all of it in this process: a busy machine makes the wall clock lie, not this one.
     took = {"quote": [], "upstream": [], "action": []}
     honest = here.fake.answer
 
     async def timed(path, query, count):
-        began = time.perf_counter()
+        began = time.process_time()
         answer = await honest(path, query, count)
-        took["upstream"].append(time.perf_counter() - began)
+        took["upstream"].append(time.process_time() - began)
         return answer
 
     here.fake.answer = timed
     for amount in range(10**9, 10**9 + 30):
-        began = time.perf_counter()
+        began = time.process_time()
         _, sealed = await here.quoted(Capability.SWAP, here.swap(amount=amount))
-        took["quote"].append(time.perf_counter() - began)
-        began = time.perf_counter()
+        took["quote"].append(time.process_time() - began)
+        began = time.process_time()
         await here.spine.action(sealed)
-        took["action"].append(time.perf_counter() - began)
+        took["action"].append(time.process_time() - began)
     p50 = {name: statistics.median(times) * 1000 for name, times in took.items()}
     print({name: f"{ms:.1f} ms" for name, ms in p50.items()})
     record_property("p50_ms", p50)
