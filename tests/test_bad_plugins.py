@@ -17,7 +17,7 @@ from distributions import install, install_bad_four
 
 HONEST = """
     from quoteway import Network, Token
-    from quoteway.testing.toys import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
+    from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
 
     TOKEN = Token(4242, "0x1111111111111111111111111111111111111111", 6, "USD", "A dollar")
     plugin = ToyPlugin(

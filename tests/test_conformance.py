@@ -9,7 +9,7 @@ import pytest
 from quoteway.models import SwapRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.conformance import CatalogConformance, SwapConformance
-from quoteway.testing.toys import HttpRpc, ListedTokens, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import HttpRpc, ListedTokens, RouterSwap, ToyPlugin, step_of
 
 pytestmark = pytest.mark.xdist_group("devnet")
 

@@ -14,8 +14,8 @@ from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
 from quoteway.testing.execution import catch_up, execute
+from quoteway.testing.fakes import ListedRoutes, ToyPlugin
 from quoteway.testing.serving import served
-from quoteway.testing.toys import ListedRoutes, ToyPlugin
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from quoteway import NATIVE, Endpoint, Network, SwapRequest, Token
 from quoteway.testing.conformance import SwapConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs" / "tutorial"))
 ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"

@@ -22,7 +22,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.testing.toys import step_of
+from quoteway.testing.fakes import step_of
 
 NOW = 1_800_000_000
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"

@@ -8,7 +8,7 @@ from quoteway.competition import Competition, attempts_of, best
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.models import NATIVE, Block, SwapRequest, Token
 from quoteway.providers import SwapProvider
-from quoteway.testing.toys import swap_quote
+from quoteway.testing.fakes import swap_quote
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 REQUEST = SwapRequest(

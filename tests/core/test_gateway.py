@@ -11,7 +11,7 @@ from quoteway.errors import ConfigError, ProviderUnavailable, RpcError, Upstream
 from quoteway.gateway import Gateway
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 USD = Token(7, "0x" + "1" * 40, 6, "USD")

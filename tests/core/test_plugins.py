@@ -12,7 +12,7 @@ from quoteway.gateway import Gateway
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.plugins import NotEnabled, State
-from quoteway.testing.toys import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 TESTNET = Network("testnet", 4242, "Testnet")

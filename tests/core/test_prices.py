@@ -7,7 +7,7 @@ import pytest
 from quoteway.models import NATIVE, Block, Fee, Gas, Leg, Position, Price, Quote, Token
 from quoteway.networks import Network
 from quoteway.prices import MAX_AGE_S, RETRY_S, WAIT_S, PriceBook
-from quoteway.testing.toys import ListedPrices, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import ListedPrices, MemoryRpc, ToyPlugin
 from quoteway.valuation import Valuation, total, value_of
 
 WETH = "0x" + "1" * 40

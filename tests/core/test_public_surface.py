@@ -17,7 +17,7 @@ from quoteway.gateway import Gateway
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.plugins import CAPABILITY_HOOKS, NotEnabled, State
-from quoteway.testing.toys import FixedRateSwap, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FixedRateSwap, MemoryRpc, ToyPlugin
 
 ROOT = pathlib.Path(__file__).parents[2]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("quoteway_")]

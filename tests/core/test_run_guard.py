@@ -46,7 +46,7 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.simulation import Granted, Trace, Transfer
-from quoteway.testing.toys import step_of
+from quoteway.testing.fakes import step_of
 
 RUN = Simulation(
     "success",

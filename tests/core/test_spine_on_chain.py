@@ -13,7 +13,7 @@ from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.models import NATIVE, Capability, Spend, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import HttpRpc, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import HttpRpc, RouterSwap, ToyPlugin, step_of
 
 pytestmark = pytest.mark.xdist_group("devnet")
 

@@ -8,7 +8,7 @@ import pytest
 from quoteway.evm.balance_scan import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Block, Leg, Pool, Position, Token, Vault
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults, ToyPlugin
 from quoteway.web.portfolio import fair_shares
 
 pytestmark = pytest.mark.xdist_group("devnet")

@@ -14,7 +14,7 @@ from quoteway.evm.abi import function
 from quoteway.models import NATIVE, Build, Leg, Quote, SignatureRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.providers import SwapProvider
-from quoteway.testing.toys import HttpRpc, ListedTokens, NodeRelay, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import HttpRpc, ListedTokens, NodeRelay, RouterSwap, ToyPlugin, step_of
 from quoteway.web.signed_transaction import decode_signed
 from quoteway_devnet.accounts import ACCOUNTS
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from quoteway.models import NATIVE, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import HttpRpc, ListedPrices, ListedTokens, RouterSwap, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ListedPrices, ListedTokens, RouterSwap, ToyPlugin
 
 pytestmark = pytest.mark.xdist_group("devnet")
 

@@ -4,7 +4,7 @@ import pytest
 import quoteway_erc4626
 from quoteway import VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 

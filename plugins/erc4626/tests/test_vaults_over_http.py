@@ -1,7 +1,7 @@
 """The vault endpoints over a real socket, on the devnet's contracts."""
 
 import pytest
-from quoteway.testing.toys import ListedPrices, ToyPlugin
+from quoteway.testing.fakes import ListedPrices, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from vault_desk import desk_on, send

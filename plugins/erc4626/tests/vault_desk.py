@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import quoteway_erc4626
 from quoteway.testing.serving import served
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks

@@ -7,7 +7,7 @@ import pytest
 import quoteway_lifi
 from fake_lifi import HERE, FakeLifi, cases, logged, patched
 from quoteway import Capability, Network, Secret, SwapRequest, Token, UpstreamError
-from quoteway.testing.toys import MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import MemoryRpc, ToyPlugin
 
 KEY = "canary-7f3a9c"
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -284,7 +284,7 @@ async def test_what_is_known_beside_a_transfers_state(start):
 
 
 async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, clock):
-    from quoteway.testing.toys import ListedTokens
+    from quoteway.testing.fakes import ListedTokens
 
     usdc, far = ANSWERS["transfer"]["action"]["fromToken"], ANSWERS["transfer"]["action"]["toToken"]
     odd = {**usdc, "address": "0x" + "12" * 20, "coinKey": "ODD"}

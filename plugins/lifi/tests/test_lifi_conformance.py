@@ -10,7 +10,7 @@ from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi
 from quoteway import NATIVE, Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest, Token, guard
 from quoteway.testing.bridge_conformance import BridgeConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")

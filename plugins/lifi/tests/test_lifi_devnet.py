@@ -10,7 +10,7 @@ from devnet_lifi import THIEF, DevnetLifi
 from fake_lifi import FakeLifi, cases
 from quoteway import NATIVE, Capability, Endpoint, Network, RpcError, SwapRequest, Token, UpstreamError
 from quoteway.evm import erc20
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")

@@ -15,7 +15,7 @@ from quoteway.config_loading import redacted
 from quoteway.evm.abi import opaque_call, reencode
 from quoteway.models import Argument, DecodedCall
 from quoteway.serve import make_runner
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway.web.app import make_app
 from quoteway_devnet.accounts import ACCOUNTS
 from test_lifi_api import filled

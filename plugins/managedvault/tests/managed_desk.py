@@ -9,7 +9,7 @@ import quoteway_managedvault
 from eth_utils import keccak
 from quoteway.testing.execution import catch_up
 from quoteway.testing.serving import served
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks

@@ -6,7 +6,7 @@ from eth_utils import to_checksum_address
 from managed_desk import BOT, OWNER, USER, Ground
 from quoteway import DeployRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet.networks import devnet_networks
 
 

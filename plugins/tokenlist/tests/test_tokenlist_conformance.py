@@ -3,7 +3,7 @@
 import pytest
 import quoteway_tokenlist
 from quoteway.testing.conformance import CatalogConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import HttpRpc, ToyPlugin
 
 networks = pytest.importorskip("quoteway_devnet.networks", reason="needs the quoteway-devnet distribution")
 
