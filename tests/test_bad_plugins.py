@@ -17,10 +17,10 @@ from distributions import install, install_bad_four
 
 HONEST = """
     from quoteway import Network, Token
-    from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
+    from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, FakePlugin
 
     TOKEN = Token(4242, "0x1111111111111111111111111111111111111111", 6, "USD", "A dollar")
-    plugin = ToyPlugin(
+    plugin = FakePlugin(
         [MemoryRpc({4242}), FixedRateSwap, ListedTokens([TOKEN])],
         networks=[Network("testnet", 4242, "Testnet")],
     )
@@ -59,8 +59,8 @@ def wait_for(condition, seconds=120):
 def server(tmp_path):
     """Address and log of a running ``quoteway serve`` with the bad four and an honest plugin installed."""
     install_bad_four(tmp_path)
-    module = install(tmp_path, "honest", HONEST, target="toy_toy_honest_honest:plugin")
-    assert module == "toy_toy_honest_honest"
+    module = install(tmp_path, "honest", HONEST, target="fake_fake_honest_honest:plugin")
+    assert module == "fake_fake_honest_honest"
     (tmp_path / "quoteway.toml").write_text(CONFIG)
     log = tmp_path / "log"
     with log.open("wb") as sink:

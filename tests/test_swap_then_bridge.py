@@ -14,7 +14,7 @@ from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
 from quoteway.testing.execution import catch_up, execute
-from quoteway.testing.fakes import ListedRoutes, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, ListedRoutes
 from quoteway.testing.serving import served
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
@@ -632,7 +632,7 @@ async def test_a_bridge_whose_routes_are_none_does_not_stop_the_others(make_desk
         return None
 
     odd.routes, odd.quote = routes, none
-    desk = await make_desk(more={"odd": ToyPlugin([odd])})
+    desk = await make_desk(more={"odd": FakePlugin([odd])})
     for _ in range(2):
         quoted = await desk.quote(desk.request())
         assert [part.provider for part in quoted.sealed.parts] == ["uniswap", "across"]

@@ -40,7 +40,7 @@ SWAP = function(
 
 
 class Provider:
-    id = "toy"
+    id = "fake"
 
     def contracts(self, chain_id):
         return {ROUTER: "Router", USDC.address: "A provider may declare a token", permit2.ADDRESS: "Permit2"}
@@ -58,7 +58,7 @@ QUOTE = Quote(
     net_output=MINIMUM - 7,
 )
 SEALED = SealedQuote(
-    Capability.SWAP, "toy", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
+    Capability.SWAP, "fake", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
 )
 
 

@@ -12,13 +12,13 @@ from quoteway.gateway import Gateway
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.plugins import NotEnabled, State
-from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 TESTNET = Network("testnet", 4242, "Testnet")
 
 
-def works(provider_id="toy"):
+def works(provider_id="fake"):
     return CATALOG.format(id=provider_id)
 
 
@@ -46,11 +46,11 @@ async def test_a_plugin_goes_from_installed_to_enabled(installed):
     )
     gateway = Gateway(Config(plugins=PluginsConfig(load=("good",))))
     (entry,) = [e for e in gateway.registry.plugins if e.name == "good"]
-    assert (entry.state, entry.distribution, entry.version) == (State.INSTALLED, "toy-good", "1.0")
+    assert (entry.state, entry.distribution, entry.version) == (State.INSTALLED, "fake-good", "1.0")
     before = gateway.registry.revision
     gateway.load()
     assert (entry.state, entry.reason) == (State.CONFIGURED, None)
-    assert gateway.registry.get(Capability.TOKENS, "toy") is None
+    assert gateway.registry.get(Capability.TOKENS, "fake") is None
     await gateway.start()
     await asyncio.wait_for(entry.plugin.entered.wait(), 60)
     assert gateway.readiness() == ["plugins are starting"]
@@ -60,7 +60,7 @@ async def test_a_plugin_goes_from_installed_to_enabled(installed):
     assert entry.state is State.ENABLED
     assert gateway.ready
     assert gateway.readiness() == []
-    assert gateway.registry.get(Capability.TOKENS, "toy").id == "toy"
+    assert gateway.registry.get(Capability.TOKENS, "fake").id == "fake"
     assert gateway.registry.revision > before
     assert not entry.plugin.left.is_set()
     await gateway.stop()
@@ -90,7 +90,7 @@ def test_another_api_version_is_incompatible_and_never_imported(installed, load,
     module = installed("other", "raise AssertionError('imported')", group=group)
     plugins, _ = load("other")
     assert plugins["other"].reason is NotEnabled.INCOMPATIBLE
-    for part in (group, "quoteway.v1", "toy-other"):
+    for part in (group, "quoteway.v1", "fake-other"):
         assert part in plugins["other"].detail
     assert module not in sys.modules
 
@@ -155,17 +155,17 @@ def test_an_entry_point_to_nowhere_is_an_import_that_failed(installed, load):
     [
         ("def quoteway_token_catalogs(): return []", "hookimpl"),
         (works().replace("async def profile(self, token_id): return None", ""), "profile"),
-        (works().replace('id, title = "toy", "Toy"', 'title = "Toy"'), "id"),
-        (works().replace('"toy"', '"Toy!"'), "Toy!"),
-        (works().replace('id, title = "toy", "Toy"', 'id = "toy"'), "title"),
+        (works().replace('id, title = "fake", "Fake"', 'title = "Fake"'), "id"),
+        (works().replace('"fake"', '"Fake!"'), "Fake!"),
+        (works().replace('id, title = "fake", "Fake"', 'id = "fake"'), "title"),
         (works().replace("async def tokens", "def tokens"), "tokens"),
         (works().replace("return [Catalog()]", "return [object()]"), "TokenCatalog"),
         (works().replace("return [Catalog()]", "return 'Catalog'"), "TokenCatalog"),
         (works().replace("def quoteway_token_catalogs", "async def quoteway_token_catalogs"), "async"),
-        (works().replace('"toy", "Toy"', '"toy", "Toy"; networks = None'), "networks"),
-        (works().replace('"toy", "Toy"', '"toy", "Toy"; networks = {"mainnet"}'), "networks"),
+        (works().replace('"fake", "Fake"', '"fake", "Fake"; networks = None'), "networks"),
+        (works().replace('"fake", "Fake"', '"fake", "Fake"; networks = {"mainnet"}'), "networks"),
         (
-            works().replace('"toy", "Toy"', '"toy", "Toy"; networks = property(lambda self: 1 / 0)'),
+            works().replace('"fake", "Fake"', '"fake", "Fake"; networks = property(lambda self: 1 / 0)'),
             "ZeroDivision",
         ),
     ],
@@ -199,7 +199,7 @@ def test_two_claims_for_one_provider_id_refuse_both_and_name_both(installed, loa
 
 
 def test_one_id_for_two_capabilities_of_one_plugin_is_no_conflict():
-    class Both(ToyPlugin):
+    class Both(FakePlugin):
         pass
 
     plugin = Both([MemoryRpc({1}, provider_id="same"), ListedTokens([], provider_id="same")])
@@ -231,11 +231,11 @@ def test_two_distributions_that_claim_one_plugin_name_are_both_refused(installed
 
 
 def test_a_disabled_provider_is_loaded_and_not_enabled(installed, load):
-    installed("good", works("toy"))
-    _, gateway = load("good", providers={"toy": ProviderConfig(enabled=False)})
+    installed("good", works("fake"))
+    _, gateway = load("good", providers={"fake": ProviderConfig(enabled=False)})
     (entry,) = gateway.registry.providers
     assert entry.reason is NotEnabled.DISABLED
-    assert "providers.toy" in entry.detail
+    assert "providers.fake" in entry.detail
 
 
 WITH_SETTINGS = (
@@ -394,10 +394,10 @@ def test_a_distribution_with_broken_metadata_hides_no_other(installed, load):
 
 
 def test_networks_that_clash_refuse_the_later_plugin_whole():
-    first = ToyPlugin(networks=[Network("main", 1, "Main")])
-    second = ToyPlugin(networks=[Network("fine", 2, "Fine"), Network("other", 1, "Other")])
-    third = ToyPlugin(networks=["not a network"])
-    rpc = ToyPlugin([MemoryRpc({1, 2})])
+    first = FakePlugin(networks=[Network("main", 1, "Main")])
+    second = FakePlugin(networks=[Network("fine", 2, "Fine"), Network("other", 1, "Other")])
+    third = FakePlugin(networks=["not a network"])
+    rpc = FakePlugin([MemoryRpc({1, 2})])
     gateway = Gateway(
         Config(), plugins={"first": first, "second": second, "third": third, "rpc": rpc}, discover=False
     )
@@ -416,7 +416,7 @@ def test_networks_that_clash_refuse_the_later_plugin_whole():
 @pytest.mark.looptime
 async def test_four_bad_plugins_together_cost_only_themselves(installed, no_unretrieved):
     bad = install_bad_four(installed.folder)
-    honest = ToyPlugin([MemoryRpc({4242}), FixedRateSwap], networks=[TESTNET])
+    honest = FakePlugin([MemoryRpc({4242}), FixedRateSwap], networks=[TESTNET])
     config = Config(
         plugins=PluginsConfig(load=(*bad, "honest"), startup_timeout_s=2.0),
         quotes=QuotesConfig(competition_timeout_s=0.4),

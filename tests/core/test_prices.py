@@ -7,7 +7,7 @@ import pytest
 from quoteway.models import NATIVE, Block, Fee, Gas, Leg, Position, Price, Quote, Token
 from quoteway.networks import Network
 from quoteway.prices import MAX_AGE_S, RETRY_S, WAIT_S, PriceBook
-from quoteway.testing.fakes import ListedPrices, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, ListedPrices, MemoryRpc
 from quoteway.valuation import Valuation, total, value_of
 
 WETH = "0x" + "1" * 40
@@ -37,7 +37,7 @@ def book(make_gateway):
         chain = Chain()
         network = Network("seven", 7, "Seven", wrapped_native=WETH, head_poll_s=3600.0)
         gateway = await make_gateway(
-            {"toy": ToyPlugin([chain.rpc, *sources], networks=[network])}, **sections
+            {"fake": FakePlugin([chain.rpc, *sources], networks=[network])}, **sections
         )
         now = [1000.0]
         made = PriceBook(gateway.config, gateway.runtime, gateway.registry, lambda: now[0])

@@ -13,7 +13,7 @@ from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.models import NATIVE, Capability, Spend, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.fakes import HttpRpc, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import FakePlugin, HttpRpc, RouterSwap, step_of
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -94,8 +94,8 @@ def ground(fresh_devnet, make_gateway, router):
         network = Network(
             "devnet", 31337, "Devnet", head_poll_s=0.2, endpoints=(Endpoint(fresh_devnet.urls["devnet"]),)
         )
-        plugin = ToyPlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network])
-        return Ground(fresh_devnet, await make_gateway({"toy": plugin}, **sections))
+        plugin = FakePlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network])
+        return Ground(fresh_devnet, await make_gateway({"fake": plugin}, **sections))
 
     return make
 
@@ -202,7 +202,7 @@ async def test_a_warm_quote_asks_the_node_for_nothing_of_the_wallet(ground):
     asked = here.chain.requests
     for _ in range(3):
         await here.spine.quote(Capability.SWAP, here.request())
-    # The toy provider reads its price each time, nothing else is read.
+    # The fake provider reads its price each time, nothing else is read.
     assert here.chain.requests - asked <= 3 + 2
 
 

@@ -20,8 +20,8 @@ from quoteway.providers import (
 )
 from quoteway.serve import make_runner
 from quoteway.testing.fakes import (
+    FakePlugin,
     HttpRpc,
-    ToyPlugin,
     WrapBridge,
     WrapPools,
     WrapSwaps,
@@ -34,7 +34,7 @@ WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 
-class WrappingPlugin(ToyPlugin):
+class WrappingPlugin(FakePlugin):
     """All of them, over the devnet's nodes; of the capabilities beside RPC those in ``kinds``."""
 
     def __init__(self, devnet):
@@ -43,7 +43,7 @@ class WrappingPlugin(ToyPlugin):
         spoke_pool = devnet.chains["devnet"].contracts["SpokePool"]
         chain_ids = [chain.chain_id for chain in devnet.chains.values()]
         makers = [
-            lambda context: HttpRpc(context, provider_id="toy-rpc"),
+            lambda context: HttpRpc(context, provider_id="fake-rpc"),
             lambda context: WrapSwaps(context, weth, chain_ids),
             lambda context: WrapBridge(context, weth, chain_ids, spoke_pool),
             lambda context: WrapPools(context, weth, chain_ids[:1]),
@@ -170,12 +170,12 @@ async def api(serve_app):
 
 
 @pytest.fixture
-def toy_plugin(devnet):
+def fake_plugin(devnet):
     return WrappingPlugin(devnet)
 
 
 @pytest.fixture
-def toy_classes():
+def fake_classes():
     return {
         "swap": WrapSwaps,
         "bridge": WrapBridge,
@@ -186,10 +186,10 @@ def toy_classes():
 
 
 @pytest.fixture
-async def toys(serve_app, toy_plugin):
-    """An app whose toy providers serve every capability on the devnet."""
-    served = await serve_app({"toys": toy_plugin})
-    served.weth = toy_plugin.weth
+async def fakes(serve_app, fake_plugin):
+    """An app whose fake providers serve every capability on the devnet."""
+    served = await serve_app({"fakes": fake_plugin})
+    served.weth = fake_plugin.weth
     return served
 
 

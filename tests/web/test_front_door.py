@@ -241,17 +241,17 @@ async def test_metrics_are_bounded(api):
     assert "quoteway_ready 1.0" in text
 
 
-async def test_metrics_count_provider_outcomes(toys):
+async def test_metrics_count_provider_outcomes(fakes):
     body = {
         "network": "devnet",
         "fromToken": "native",
-        "toToken": toys.weth,
+        "toToken": fakes.weth,
         "amount": "1",
-        "address": toys.weth,
+        "address": fakes.weth,
     }
-    await toys.post("/v2/swaps/quote", body)
-    text = (await toys.get("/metrics")).raw.decode()
-    labels = 'capability="swap",method="quote",outcome="quoted",provider="toy-swaps"'
+    await fakes.post("/v2/swaps/quote", body)
+    text = (await fakes.get("/metrics")).raw.decode()
+    labels = 'capability="swap",method="quote",outcome="quoted",provider="fake-swaps"'
     assert f"quoteway_provider_outcomes_total{{{labels}}} 1.0" in text
 
 

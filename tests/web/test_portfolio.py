@@ -8,7 +8,7 @@ import pytest
 from quoteway.evm.balance_scan import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Block, Leg, Pool, Position, Token, Vault
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.fakes import HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults
 from quoteway.web.portfolio import fair_shares
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -83,7 +83,7 @@ class Place:
 
         tokens = [self.token(t) if isinstance(t, str) else t for t in listed]
         providers = [rpc, ListedTokens(tokens), self.prices, *more]
-        api = await serve_app({"toy": ToyPlugin(providers, networks=networks)}, config=config)
+        api = await serve_app({"fake": FakePlugin(providers, networks=networks)}, config=config)
         for chain in api.gateway.runtime.chains.values():
             await chain.head(fresh=True)
         return api
@@ -316,8 +316,8 @@ def position(token, resource, number=1, amount=10**6):
 def sources(place):
     usdc = place.token("USDC")
     pool_id, vault_id = f"31337:{address(1)}", f"31337:{address(2)}"
-    pool = Pool(pool_id, "devnet", 31337, "toy", "v2", address(1), (usdc, usdc), (), "toy", 0)
-    vault = Vault(vault_id, "devnet", 31337, address(2), "V", "toy", "hold", usdc, usdc, (), "toy", 0)
+    pool = Pool(pool_id, "devnet", 31337, "fake", "v2", address(1), (usdc, usdc), (), "fake", 0)
+    vault = Vault(vault_id, "devnet", 31337, address(2), "V", "fake", "hold", usdc, usdc, (), "fake", 0)
 
     class Pools(ListedPools):
         async def positions(self, wallet, pool_id):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from quoteway.models import NATIVE, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.fakes import HttpRpc, ListedPrices, ListedTokens, RouterSwap, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPrices, ListedTokens, RouterSwap
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -36,7 +36,7 @@ def priced(devnet, serve_app):
             source,
             lambda context: RouterSwap(context, 31337, router),
         ]
-        api = await serve_app({"toy": ToyPlugin(providers, networks=[network])})
+        api = await serve_app({"fake": FakePlugin(providers, networks=[network])})
         api.source, api.tokens = source, {symbol: row.address for symbol, row in rows.items()}
         return api
 

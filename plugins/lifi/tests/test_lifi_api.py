@@ -7,7 +7,7 @@ import pytest
 import quoteway_lifi
 from fake_lifi import HERE, FakeLifi, cases, logged, patched
 from quoteway import Capability, Network, Secret, SwapRequest, Token, UpstreamError
-from quoteway.testing.fakes import MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 KEY = "canary-7f3a9c"
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -64,7 +64,7 @@ def start(make_gateway, clock):
             "max_response_bytes": 65_536,
             **settings,
         }
-        plugins = {"toy": ToyPlugin([MemoryRpc({1, 10})], networks=networks), "lifi": quoteway_lifi}
+        plugins = {"fake": FakePlugin([MemoryRpc({1, 10})], networks=networks), "lifi": quoteway_lifi}
         return await make_gateway(plugins, plugin_sections={"lifi": section}, clock=clock)
 
     return make
@@ -298,9 +298,9 @@ async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, cloc
     ]
     async with FakeLifi(lambda *_: {"body": {"connections": connections}}) as fake:
         networks = [Network("ethereum", 1, "Ethereum"), Network("optimism", 10, "Optimism")]
-        toy = ToyPlugin([MemoryRpc({1, 10}), ListedTokens([USDC, WETH, FAR])], networks=networks)
+        fake = FakePlugin([MemoryRpc({1, 10}), ListedTokens([USDC, WETH, FAR])], networks=networks)
         section = {"enabled": True, "base_url": fake.url}
-        gateway = await make_gateway({"toy": toy, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
+        gateway = await make_gateway({"fake": fake, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
         provider = gateway.registry.get(Capability.BRIDGE, "lifi")
         for _ in range(2):
             (route,) = await provider.routes(1, 10)
@@ -318,10 +318,10 @@ async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, cloc
 
 
 async def test_nothing_is_offered_before_it_is_switched_on(make_gateway):
-    toy = ToyPlugin([MemoryRpc({1})], networks=[Network("ethereum", 1, "Ethereum")])
+    fake = FakePlugin([MemoryRpc({1})], networks=[Network("ethereum", 1, "Ethereum")])
     for section in ({}, {"enabled": False}, {"api_key": Secret(KEY)}):
         sections = {"lifi": section} if section else {}
-        gateway = await make_gateway({"toy": toy, "lifi": quoteway_lifi}, plugin_sections=sections)
+        gateway = await make_gateway({"fake": fake, "lifi": quoteway_lifi}, plugin_sections=sections)
         assert [p.provider.id for p in gateway.registry.providers if p.plugin.name == "lifi"] == []
 
 
@@ -341,8 +341,8 @@ async def test_nothing_is_offered_before_it_is_switched_on(make_gateway):
     ],
 )
 async def test_settings_that_cannot_be_are_refused_without_showing_secrets(make_gateway, section, reason):
-    toy = ToyPlugin([MemoryRpc({1})], networks=[Network("ethereum", 1, "Ethereum")])
-    gateway = await make_gateway({"toy": toy, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
+    fake = FakePlugin([MemoryRpc({1})], networks=[Network("ethereum", 1, "Ethereum")])
+    gateway = await make_gateway({"fake": fake, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
     entry = next(entry for entry in gateway.registry.plugins if entry.name == "lifi")
     assert entry.reason == reason
     assert "canary" not in (entry.detail or "")

@@ -10,7 +10,7 @@ from devnet_lifi import THIEF, DevnetLifi
 from fake_lifi import FakeLifi, cases
 from quoteway import NATIVE, Capability, Endpoint, Network, RpcError, SwapRequest, Token, UpstreamError
 from quoteway.evm import erc20
-from quoteway.testing.fakes import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -92,7 +92,7 @@ async def ground(fresh_devnet, make_gateway):
             for name in ("UniswapV2Router02", "SpokePool"):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
         sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
-        plugins = {"toy": ToyPlugin([rpc], networks=networks), "lifi": quoteway_lifi}
+        plugins = {"fake": FakePlugin([rpc], networks=networks), "lifi": quoteway_lifi}
         return Ground(fresh_devnet, await make_gateway(plugins, plugin_sections=sections), fake)
 
     yield make

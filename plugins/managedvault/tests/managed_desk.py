@@ -8,8 +8,8 @@ import quoteway_erc4626
 import quoteway_managedvault
 from eth_utils import keccak
 from quoteway.testing.execution import catch_up
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.testing.serving import served
-from quoteway.testing.fakes import HttpRpc, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
@@ -91,7 +91,7 @@ class Ground:
 async def desk_on(devnet):
     """A served gateway with both vault plugins: (client, see the newest block)."""
     plugins = {
-        "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+        "chains": FakePlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
         "managedvault": quoteway_managedvault,
     }

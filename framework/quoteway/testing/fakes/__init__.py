@@ -2,11 +2,11 @@
 
 Offline: ``MemoryRpc`` is a chain without contracts, ``FixedRateSwap`` and the catalogs answer from what they
 were given. On a real chain: ``HttpRpc`` forwards to the network's endpoints, ``RouterSwap`` swaps through a
-Uniswap v2 router, and the ``Wrap`` classes wrap the native coin. ``ToyPlugin`` makes a plugin of
+Uniswap v2 router, and the ``Wrap`` classes wrap the native coin. ``FakePlugin`` makes a plugin of
 any of them::
 
-    plugin = ToyPlugin(networks=[network], providers=[MemoryRpc({1}), lambda context: FixedRateSwap(context)])
-    gateway = await make_gateway({"toy": plugin})
+    plugin = FakePlugin(networks=[network], providers=[MemoryRpc({1}), FixedRateSwap])
+    gateway = await make_gateway({"fake": plugin})
 """
 
 from quoteway.testing.fakes.chains import HttpRpc, MemoryRpc
@@ -18,12 +18,13 @@ from quoteway.testing.fakes.listed import (
     ListedVaults,
     NodeRelay,
 )
-from quoteway.testing.fakes.plugin import ToyPlugin
-from quoteway.testing.fakes.swaps import TOY_TARGET, FixedRateSwap, RouterSwap, step_of, swap_quote
+from quoteway.testing.fakes.plugin import FakePlugin
+from quoteway.testing.fakes.swaps import FAKE_TARGET, FixedRateSwap, RouterSwap, step_of, swap_quote
 from quoteway.testing.fakes.wrapping import WrapBridge, Wrapping, WrapPools, WrapSwaps, WrapTokens, WrapVaults
 
 __all__ = [
-    "TOY_TARGET",
+    "FAKE_TARGET",
+    "FakePlugin",
     "FixedRateSwap",
     "HttpRpc",
     "ListedPools",
@@ -34,7 +35,6 @@ __all__ = [
     "MemoryRpc",
     "NodeRelay",
     "RouterSwap",
-    "ToyPlugin",
     "WrapBridge",
     "WrapPools",
     "WrapSwaps",

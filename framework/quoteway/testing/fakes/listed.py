@@ -36,7 +36,7 @@ from quoteway import (
     VaultRequest,
 )
 from quoteway.evm.abi import function
-from quoteway.testing.fakes.swaps import TOY_TARGET, step_of, swap_quote
+from quoteway.testing.fakes.swaps import FAKE_TARGET, step_of, swap_quote
 
 
 class ListedTokens(TokenCatalog):
@@ -184,7 +184,7 @@ class ListedRoutes(BridgeProvider):
         self.networks = frozenset(chain_id for pair in ends for chain_id in pair)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        return {TOY_TARGET: "Toy bridge"}
+        return {FAKE_TARGET: "Fake bridge"}
 
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
         return [
@@ -207,6 +207,6 @@ class ListedRoutes(BridgeProvider):
         network = self._context.networks.by_chain_id(got.token.chain_id)
         token = (network.wrapped_native if network else None) or got.token.address
         args = [got.token.chain_id, got.account, token, got.amount_min]
-        step = step_of(self.SEND, args, to=TOY_TARGET, chain_id=paid.token.chain_id, value=paid.amount)
+        step = step_of(self.SEND, args, to=FAKE_TARGET, chain_id=paid.token.chain_id, value=paid.amount)
         arrival = Arrival(0, chain_id=(0,), recipient=(1,), token=(2,), amount_min=(3,))
         return Build((step,), (), sealed.inputs, sealed.outputs, arrivals=(arrival,))

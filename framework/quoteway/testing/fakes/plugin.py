@@ -11,7 +11,7 @@ from quoteway import Capability, Context, Network, Provider, hookimpl
 ProviderOrMaker = Provider | Callable[[Context], Provider]
 
 
-class ToyPlugin:
+class FakePlugin:
     """A plugin made of provider objects, or of functions that make one from the plugin's context."""
 
     def __init__(

@@ -20,8 +20,8 @@ from quoteway import (
 )
 from quoteway.evm.abi import Function, function
 
-TOY_TARGET = "0x0000000000000000000000000000000000070701"
-"""The contract that offline toys say they call. Nothing is there on any chain."""
+FAKE_TARGET = "0x0000000000000000000000000000000000070701"
+"""The contract that offline fakes say they call. Nothing is there on any chain."""
 
 
 def swap_quote(request: SwapRequest, amount_out: int, block: Any, **more: Any) -> Quote:
@@ -81,10 +81,10 @@ class FixedRateSwap(SwapProvider):
         self._rate = numerator, denominator
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        return {TOY_TARGET: "Toy exchange"}
+        return {FAKE_TARGET: "Fake exchange"}
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        return (TOY_TARGET,)
+        return (FAKE_TARGET,)
 
     async def quote(self, request: SwapRequest) -> Quote | None:
         block = await self._context.chain(request.chain_id).head()
@@ -103,13 +103,13 @@ class FixedRateSwap(SwapProvider):
             request.recipient,
         ]
         value = request.amount_in if request.token_in.is_native else 0
-        step = step_of(self.SWAP, args, to=TOY_TARGET, chain_id=request.chain_id, value=value, intent="Swap")
+        step = step_of(self.SWAP, args, to=FAKE_TARGET, chain_id=request.chain_id, value=value, intent="Swap")
         return Build((step,), self._spends(request), sealed.inputs, sealed.outputs)
 
     def _spends(self, request: SwapRequest) -> tuple[Spend, ...]:
         if request.token_in.is_native:
             return ()
-        return (Spend(request.token_in.address, request.amount_in, TOY_TARGET),)
+        return (Spend(request.token_in.address, request.amount_in, FAKE_TARGET),)
 
 
 class RouterSwap(SwapProvider):

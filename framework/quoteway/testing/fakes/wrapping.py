@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from quoteway import (
     NATIVE,
@@ -96,7 +96,7 @@ class Wrapping:
 class WrapSwaps(Wrapping, SwapProvider):
     """Swaps the coin for its wrapped token."""
 
-    id, title = "toy-swaps", "Toy swaps"
+    id, title = "fake-swaps", "Fake swaps"
 
     async def quote(self, request: SwapRequest) -> Quote | None:
         ends = request.token_in.address, request.token_out.address
@@ -108,7 +108,7 @@ class WrapSwaps(Wrapping, SwapProvider):
 class WrapBridge(Wrapping, BridgeProvider):
     """Sends the coin through a ``SpokePool`` of Across: no lesser call says what arrives on another chain."""
 
-    id, title = "toy-bridge", "Toy bridge"
+    id, title = "fake-bridge", "Fake bridge"
     SEND = function(
         "depositV3(address depositor, address recipient, address inputToken, address outputToken, "
         "uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, address exclusiveRelayer, "
@@ -127,7 +127,7 @@ class WrapBridge(Wrapping, BridgeProvider):
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
         ends = [(a, b) for a in sorted(self.networks) for b in sorted(self.networks) if a != b]
         return [
-            BridgeRoute(a, b, Token(a, NATIVE, 18, "ETH"), Token(b, self.weth, 18, "WETH"), "toy", True)
+            BridgeRoute(a, b, Token(a, NATIVE, 18, "ETH"), Token(b, self.weth, 18, "WETH"), "fake", True)
             for a, b in ends
             if from_chain_id in (None, a) and to_chain_id in (None, b)
         ]
@@ -166,7 +166,7 @@ class WrapBridge(Wrapping, BridgeProvider):
 class WrapPools(Wrapping, PoolProvider):
     """Seven pools of the coin and its wrapped token, the first of them at the wrapped token's address."""
 
-    id, title = "toy-pools", "Toy pools"
+    id, title = "fake-pools", "Fake pools"
     actions = ("add",)
     count = 7
 
@@ -177,7 +177,7 @@ class WrapPools(Wrapping, PoolProvider):
             id=f"{chain_id}:{address}",
             network=self.slug(chain_id),
             chain_id=chain_id,
-            protocol="toy",
+            protocol="fake",
             kind="wrap",
             address=address,
             tokens=(Token(chain_id, NATIVE, 18, "ETH"), Token(chain_id, self.weth, 18, "WETH")),
@@ -197,9 +197,7 @@ class WrapPools(Wrapping, PoolProvider):
         assert request.amount is not None
         return await self.wrap(request, request.amount, recipient=request.recipient)
 
-    async def series(
-        self, pool_id: str, metric: str, start: int, end: int, interval: Literal["1h", "1d", "1w"]
-    ) -> Series | None:
+    async def series(self, pool_id: str, metric: str, start: int, end: int, interval: Any) -> Series | None:
         if metric == "volume":
             return None
         points = ((start, 1.5), (end, None))
@@ -209,7 +207,7 @@ class WrapPools(Wrapping, PoolProvider):
 class WrapVaults(Wrapping, VaultProvider):
     """One vault whose share is the wrapped token."""
 
-    id, title = "toy-vaults", "Toy vaults"
+    id, title = "fake-vaults", "Fake vaults"
     actions = ("deposit",)
     manage_actions = ("harvest",)
 
@@ -225,8 +223,8 @@ class WrapVaults(Wrapping, VaultProvider):
                 network=self.slug(mine),
                 chain_id=mine,
                 address=self.weth,
-                name="Toy vault",
-                protocol="toy",
+                name="Fake vault",
+                protocol="fake",
                 strategy="wrap",
                 asset=Token(mine, NATIVE, 18, "ETH"),
                 share=Token(mine, self.weth, 18, "WETH"),
@@ -249,7 +247,7 @@ class WrapVaults(Wrapping, VaultProvider):
 class WrapTokens(TokenCatalog):
     """The coin and its wrapped token."""
 
-    id, title = "toy-tokens", "Toy tokens"
+    id, title = "fake-tokens", "Fake tokens"
 
     def __init__(self, chain_id: int, weth: Address) -> None:
         self.networks = frozenset({chain_id})
