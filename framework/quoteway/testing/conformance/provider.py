@@ -23,7 +23,7 @@ MAX_BLOCK_S = 0.05
 STRANGER = "0x0000000000000000000057ac6e00000057Ac6e00"
 """An account that holds nothing, and no contract."""
 
-_CANCEL_S = 30.0
+_CANCEL_S = 10.0
 _MEMORY_S = 0.2
 _ROUNDS = 25
 
