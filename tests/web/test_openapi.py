@@ -113,6 +113,8 @@ async def test_it_is_made_once_whatever_query_a_caller_invents(api):
     assert len({id(rendered.body) for rendered in kept}) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 async def test_schemathesis_finds_nothing(serve_app, fake_plugin, refused):
     """Generated requests, good and bad: every answer is documented, in its schema, and never a 500."""
     fakes = await serve_app({"fakes": fake_plugin})
