@@ -5,11 +5,13 @@ BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TOOLS  := $(VENV)/.tools
 PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
+# The Solidity compiler and its libraries, beside each plugin's own contracts.
+COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(wildcard plugins/*/contracts/package-lock.json))
 
-.PHONY: help run demo test check bench docs clean
+.PHONY: help prepare run demo test test-all test-wheels check bench docs clean
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
@@ -30,14 +32,29 @@ $(TOOLS): $(INSTALLED)
 	@echo "Adding the development tools to $(VENV)..."
 	$(call install,.[dev])
 
+%/node_modules/.package-lock.json: %/package-lock.json
+	@echo "Fetching the compiler of $* with npm..."
+	@cd $* && npm ci --silent --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+prepare: $(TOOLS) $(COMPILERS)  ## install and fetch everything that the tests need; they work offline afterwards
+	@$(BIN)/quoteway devnet --prepare
+
 run: $(INSTALLED)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
 	@$(BIN)/quoteway serve
 
 demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quote, sign, execute, compare
 	@$(BIN)/quoteway demo
 
-test: $(TOOLS)  ## every test
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup tests plugins
+test: prepare  ## every test that needs pip and npm alone
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not services" tests plugins
+
+test-all: prepare  ## every test; needs redis-server, nginx, chromium and openssl too, and a skip is a failure
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-skips tests plugins
+
+test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
+	@$(BIN)/python tests/wheels.py
+
 
 check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

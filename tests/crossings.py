@@ -49,7 +49,7 @@ def section(devnet, relayer_port):
 
 async def read_lists(gateway):
     """Waits for the token lists, which a gateway that has just started may still be reading."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not all([await gateway.tokens.listed(chain_id) for chain_id in CHAIN_IDS.values()]):
         assert time.monotonic() < deadline
         await asyncio.sleep(0.01)
@@ -118,7 +118,7 @@ class Desk:
         data = "0x70a08231" + owner[2:].rjust(64, "0")
         return int(await self.rpc(slug, "eth_call", {"to": token.address, "data": data}, "latest"), 16)
 
-    async def until(self, chain_id, tx_hash, *wanted, timeout_s=15.0):
+    async def until(self, chain_id, tx_hash, *wanted, timeout_s=120.0):
         """Follows a transfer to one of the wanted states; every state on the way."""
         seen, deadline = [], time.monotonic() + timeout_s
         while True:

@@ -9,7 +9,7 @@ import pytest
 from quoteway.models import SwapRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.conformance import CatalogConformance, SwapConformance
-from quoteway.testing.toys import HttpRpc, ListedTokens, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedTokens, RouterSwap, step_of
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -28,7 +28,7 @@ def cases_of(devnet):
 
 
 class TestHonest(SwapConformance):
-    """The toy router passes as any plugin must."""
+    """The fake router passes as any plugin must."""
 
     provider_id = "router"
 
@@ -47,8 +47,8 @@ class TestHonest(SwapConformance):
 
 async def serve(devnet, make_gateway, cls):
     router = devnet.chains["devnet"].contracts["UniswapV2Router02"]
-    plugin = ToyPlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network_of(devnet)])
-    return await make_gateway({"toy": plugin})
+    plugin = FakePlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network_of(devnet)])
+    return await make_gateway({"fake": plugin})
 
 
 class BlocksTheLoop(RouterSwap):
@@ -149,8 +149,8 @@ async def test_a_catalog_with_wrong_decimals_or_a_token_twice_is_found(fresh_dev
     ):
         catalog = ListedTokens(wrong)
         catalog.networks = frozenset({31337})
-        plugin = ToyPlugin([HttpRpc, catalog], networks=[network_of(fresh_devnet)])
-        gateway = await make_gateway({"toy": plugin})
+        plugin = FakePlugin([HttpRpc, catalog], networks=[network_of(fresh_devnet)])
+        gateway = await make_gateway({"fake": plugin})
         method = getattr(CatalogConformance(), check)
         given = {"gateway": gateway, "provider": catalog}
         names = method.__code__.co_varnames[1 : method.__code__.co_argcount]

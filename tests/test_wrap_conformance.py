@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from quoteway import NATIVE, Endpoint, Network, SwapRequest, Token
 from quoteway.testing.conformance import SwapConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "docs" / "tutorial"))
 ALICE = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -20,7 +20,7 @@ class TestWrap(SwapConformance):
         weth = fresh_devnet.chains["devnet"].token("WETH").address
         endpoint = Endpoint(fresh_devnet.urls["devnet"])
         network = Network("devnet", 31337, "Devnet", wrapped_native=weth, endpoints=(endpoint,))
-        return await make_gateway({"wrap": wrap_provider, "chain": ToyPlugin([HttpRpc], networks=[network])})
+        return await make_gateway({"wrap": wrap_provider, "chain": FakePlugin([HttpRpc], networks=[network])})
 
     @pytest.fixture
     def cases(self, fresh_devnet):

@@ -25,7 +25,7 @@ from quoteway import (
     UpstreamError,
 )
 from quoteway.evm.abi import function, opaque_call
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -120,7 +120,7 @@ async def act(devnet, make_gateway, attack, recipient):
         ends.append(Token(chain.chain_id, row.address, row.decimals, "USDC"))
     pool = devnet.chains["devnet"].contracts["SpokePool"]
     toys = [HttpRpc, lambda context: Deposits(context, pool, attack)]
-    gateway = await make_gateway({"toy": ToyPlugin(toys, networks=networks)})
+    gateway = await make_gateway({"toy": FakePlugin(toys, networks=networks)})
     request = SwapRequest(31337, 31338, *ends, AMOUNT, USER, recipient, 50)
     answer = await gateway.spine.quote(Capability.BRIDGE, request)
     sealed = gateway.spine.open(Capability.BRIDGE, answer.sealed.token)

@@ -19,7 +19,7 @@ def installed(tmp_path, monkeypatch):
 
     add.folder = tmp_path
     yield add
-    for module in [m for m in sys.modules if m.startswith("toy_")]:
+    for module in [m for m in sys.modules if m.startswith("fake_")]:
         del sys.modules[module]
 
 

@@ -5,8 +5,8 @@ import textwrap
 
 def install(folder, plugin, source, *, group="quoteway.v1", distribution=None, version="1.0", target=None):
     """Installs ``source`` as plugin ``plugin``; returns the module's name."""
-    distribution = distribution or f"toy-{plugin}"
-    module = f"toy_{distribution}_{plugin}".replace("-", "_").replace(".", "_")
+    distribution = distribution or f"fake-{plugin}"
+    module = f"fake_{distribution}_{plugin}".replace("-", "_").replace(".", "_")
     (folder / f"{module}.py").write_text(textwrap.dedent(source))
     info = folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
     info.mkdir(exist_ok=True)
@@ -21,7 +21,7 @@ CATALOG = """
     from quoteway import TokenCatalog, hookimpl
 
     class Catalog(TokenCatalog):
-        id, title = "{id}", "Toy"
+        id, title = "{id}", "Fake"
         async def tokens(self, chain_id): return []
         async def profile(self, token_id): return None
         async def token(self, chain_id, address): return None

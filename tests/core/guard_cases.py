@@ -22,7 +22,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.testing.toys import step_of
+from quoteway.testing.fakes import step_of
 
 NOW = 1_800_000_000
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -40,7 +40,7 @@ SWAP = function(
 
 
 class Provider:
-    id = "toy"
+    id = "fake"
 
     def contracts(self, chain_id):
         return {ROUTER: "Router", USDC.address: "A provider may declare a token", permit2.ADDRESS: "Permit2"}
@@ -58,7 +58,7 @@ QUOTE = Quote(
     net_output=MINIMUM - 7,
 )
 SEALED = SealedQuote(
-    Capability.SWAP, "toy", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
+    Capability.SWAP, "fake", REQUEST, QUOTE.inputs, QUOTE.outputs, 50, {"v": 1}, BLOCK, NOW, NOW + 180
 )
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 
 import pytest
 from quoteway.engine.ranking import attempts_of, best
@@ -10,7 +9,7 @@ from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.models import NATIVE, Block, SwapRequest, Token
 from quoteway.providers import SwapProvider
-from quoteway.testing.toys import swap_quote
+from quoteway.testing.fakes import swap_quote
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 REQUEST = SwapRequest(
@@ -18,6 +17,9 @@ REQUEST = SwapRequest(
 )
 BLOCK = Block(1, "0x" + "11" * 32, 1)
 CANARY = "canary-7f3a"
+
+# The loop's clock jumps from timer to timer: deadlines are exact however busy the machine is.
+pytestmark = pytest.mark.looptime
 
 
 def quote(amount, **more):
@@ -96,9 +98,10 @@ async def test_every_outcome_has_its_name_and_the_deadline_holds(no_unretrieved)
         Player("deaf", swallows),
         Player("late", swallows_and_raises),
     ]
-    started = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    started = loop.time()
     outcomes = await compete(players)
-    assert time.perf_counter() - started < 0.45
+    assert loop.time() - started == pytest.approx(0.3)
     assert [(o.provider.id, o.kind, o.reason) for o in outcomes] == [
         ("good", "quoted", None),
         ("none", "no_route", Reason.NO_ROUTE),
@@ -140,9 +143,10 @@ async def test_fifty_providers_are_asked_at_once():
 
     players = [Player(f"p{n}", takes_a_while) for n in range(48)]
     players += [Player("deaf", swallows), Player("best", answers(quote(10_100)))]
-    started = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    started = loop.time()
     outcomes = await compete(players, timeout_s=0.3)
-    assert time.perf_counter() - started < 0.5
+    assert loop.time() - started == pytest.approx(0.3)
     assert [o.provider for o in outcomes] == players
     assert best(outcomes)[0].id == "best"
     assert sum(o.kind == "quoted" for o in outcomes) == 49
@@ -222,7 +226,8 @@ async def test_observers_are_told_of_every_call():
         ("good", "swap", "quote", "quoted"),
         ("slow", "swap", "quote", "timeout"),
     ]
-    assert all(0 <= e["duration_s"] < 1 for e in events)
+    assert events[0]["duration_s"] >= 0
+    assert events[1]["duration_s"] == 0.1
 
 
 async def test_nobody_to_ask_is_no_outcome():
@@ -247,12 +252,10 @@ async def test_who_never_lets_go_is_asked_no_more_until_it_has(caplog):
     assert len(asked) == 3
     assert [event["outcome"] for event in events] == ["timeout"] * 5
     assert "never end" in caplog.text
-    started = time.perf_counter()
     outcomes = await competition.ask_all([player, other], deaf, verb="quote")
     assert [outcome.kind for outcome in outcomes] == ["timeout", "timeout"]
     assert asked[3:] == [other], "it costs itself alone"
     await asyncio.sleep(0.7)
-    assert time.perf_counter() - started > 0.6
     await competition.ask_all([player], deaf, verb="quote")
     assert asked[4:] == [player]
     await asyncio.sleep(0.7)

@@ -97,12 +97,9 @@ def chain(make_chain, node):
 def mined(rpc, transaction):
     """anvil answers before its block is made."""
     sent = rpc("eth_sendTransaction", transaction)
-    for _ in range(200):
-        receipt = rpc("eth_getTransactionReceipt", sent)
-        if receipt:
-            return receipt
+    while (receipt := rpc("eth_getTransactionReceipt", sent)) is None:
         time.sleep(0.01)
-    raise AssertionError("the transaction was not mined")
+    return receipt
 
 
 def token(devnet, symbol):
@@ -123,17 +120,16 @@ async def test_the_head_is_known_without_asking_and_followed(fresh_devnet, make_
     chain = make_chain(node, network=FAST)
     await chain.head()
     await asyncio.to_thread(rpc, "anvil_mine", "0x1")
-    for _ in range(100):
-        await asyncio.sleep(0.02)
-        if (await chain.head()).number == first.number + 2:
-            return
-    pytest.fail("the poller did not see the new block")
+    async with asyncio.timeout(60):
+        while (await chain.head()).number != first.number + 2:
+            await asyncio.sleep(0.02)
 
 
+@pytest.mark.looptime
 async def test_polling_ends_when_nobody_asks(make_chain):
     node = Node()
     node.answers["eth_getBlockByNumber"] = block_answer(5)
-    chain = make_chain(node, network=FAST, idle_s=0.1)
+    chain = make_chain(node, network=FAST, idle_s=0.1, clock=asyncio.get_running_loop().time)
     await chain.head()
     await asyncio.sleep(0.4)
     asked = len(node.asked)
@@ -142,6 +138,7 @@ async def test_polling_ends_when_nobody_asks(make_chain):
     assert (await chain.head()).number == 5
 
 
+@pytest.mark.looptime
 async def test_a_failing_node_is_logged_once_and_never_serves_an_old_head(make_chain, caplog):
     now = [0.0]
     node = Node()
@@ -163,6 +160,7 @@ async def test_a_failing_node_is_logged_once_and_never_serves_an_old_head(make_c
 # --- requests -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.looptime
 async def test_identical_concurrent_reads_are_one_request(make_chain):
     node = Node()
     node.answers["eth_gasPrice"] = "0x5"
@@ -184,6 +182,7 @@ async def test_identical_concurrent_reads_are_one_request(make_chain):
     assert len(node.asked) == 2, "an old answer is not given to a later read"
 
 
+@pytest.mark.looptime
 async def test_a_fresh_head_is_no_older_than_the_call(make_chain):
     node = Node()
     heads = iter([1, 2, 3])
@@ -313,6 +312,7 @@ async def test_different_reads_are_not_mixed_up(make_chain):
     assert codes == [f"0x{at:02x}" for at in range(50)]
 
 
+@pytest.mark.looptime
 async def test_a_read_nobody_waits_for_is_given_up():
     flights, cancelled = SingleFlight(), asyncio.Event()
 
@@ -328,10 +328,11 @@ async def test_a_read_nobody_waits_for_is_given_up():
     await asyncio.sleep(0.01)
     assert not cancelled.is_set()
     waiters[1].cancel()
-    await asyncio.wait_for(cancelled.wait(), 1)
+    await asyncio.wait_for(cancelled.wait(), 60)
     assert await asyncio.gather(*waiters, return_exceptions=True)
 
 
+@pytest.mark.looptime
 async def test_a_failure_nobody_waits_for_is_no_noise():
     flights, noise = SingleFlight(), []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: noise.append(context))
@@ -362,6 +363,7 @@ async def test_every_waiter_gets_the_error(make_chain):
     assert all(isinstance(outcome, UpstreamError) for outcome in outcomes)
 
 
+@pytest.mark.looptime
 async def test_a_dispatcher_that_hangs_costs_no_more_than_the_deadline(make_chain):
     async def hangs(method, params, timeout_s):
         while True:
@@ -376,7 +378,7 @@ async def test_a_dispatcher_that_hangs_costs_no_more_than_the_deadline(make_chai
     with pytest.raises(UpstreamError) as failure:
         await chain.request("eth_gasPrice", timeout_s=0.2)
     assert failure.value.reason is Reason.PROVIDER_TIMEOUT
-    assert asyncio.get_running_loop().time() - started < 1
+    assert asyncio.get_running_loop().time() - started < 0.3
 
 
 async def test_a_node_of_another_chain_is_refused(make_chain, node):
@@ -528,7 +530,7 @@ async def test_code(chain, devnet):
     assert len(await chain.code(token(devnet, "USDC"))) > 100
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.builds(Call, st.just(NOBODY), st.binary(max_size=300), max_output=st.integers(0, 600))

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 
 import pytest
 from cachetools import TTLCache
@@ -12,7 +11,7 @@ from quoteway.errors import ConfigError, ProviderUnavailable, RpcError, Upstream
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.secrets import Secret
-from quoteway.testing.toys import FixedRateSwap, ListedTokens, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 USD = Token(7, "0x" + "1" * 40, 6, "USD")
@@ -32,8 +31,8 @@ def rpc(name, **answers):
 
 async def forward(make_gateway, *upstreams):
     order = tuple(upstream.id for upstream in upstreams)
-    plugin = ToyPlugin(upstreams, networks=[SEVEN])
-    gateway = await make_gateway({"toy": plugin}, quotes=QuotesConfig(order=order))
+    plugin = FakePlugin(upstreams, networks=[SEVEN])
+    gateway = await make_gateway({"fake": plugin}, quotes=QuotesConfig(order=order))
     return await gateway.runtime.chains[7].request("eth_call", [])
 
 
@@ -59,23 +58,25 @@ async def test_when_all_upstreams_fail_the_error_is_upstream_s_and_says_nothing_
     assert "canary" not in failure.value.message
 
 
+@pytest.mark.looptime
 async def test_a_dead_node_does_not_hold_the_start(make_gateway):
     class Dead(MemoryRpc):
         async def forward(self, network, method, params, *, timeout_s):
             await asyncio.sleep(timeout_s)
             raise UpstreamError("too late")
 
-    plugin = ToyPlugin(
+    plugin = FakePlugin(
         [MemoryRpc({7}), Dead({8}, provider_id="dead")], networks=[SEVEN, Network("eight", 8, "Eight")]
     )
-    gateway = Gateway(Config(), plugins={"toy": plugin}, discover=False)
+    gateway = Gateway(Config(), plugins={"fake": plugin}, discover=False)
     await gateway.start()
     await asyncio.sleep(0.2)
     assert gateway.readiness() == []
-    started = time.perf_counter()
+    loop = asyncio.get_running_loop()
+    started = loop.time()
     await gateway.started()
     await gateway.stop()
-    assert time.perf_counter() - started < 3
+    assert loop.time() - started < 3
 
 
 # --- tokens ---------------------------------------------------------------------------------------------
@@ -94,6 +95,7 @@ class Lying(ListedTokens):
         return self._answer
 
 
+@pytest.mark.looptime
 @pytest.mark.parametrize(
     "answer",
     [
@@ -107,13 +109,13 @@ class Lying(ListedTokens):
     ],
 )
 async def test_a_catalog_that_fails_or_answers_for_another_token_leaves_it_to_the_next(make_gateway, answer):
-    plugin = ToyPlugin([MemoryRpc({7}), Lying(answer), ListedTokens([USD])], networks=[SEVEN])
-    gateway = await make_gateway({"toy": plugin}, quotes=QuotesConfig(competition_timeout_s=0.2))
+    plugin = FakePlugin([MemoryRpc({7}), Lying(answer), ListedTokens([USD])], networks=[SEVEN])
+    gateway = await make_gateway({"fake": plugin}, quotes=QuotesConfig(competition_timeout_s=0.2))
     assert await gateway.tokens.find(7, USD.address) == USD
 
 
 async def test_tokens_of_unknown_networks_are_none_and_the_coin_is_the_network_s(make_gateway):
-    gateway = await make_gateway({"toy": ToyPlugin([MemoryRpc({7})], networks=[SEVEN])})
+    gateway = await make_gateway({"fake": FakePlugin([MemoryRpc({7})], networks=[SEVEN])})
     assert await gateway.tokens.find(8, USD.address) is None
     coin = await gateway.tokens.find(7, NATIVE)
     assert (coin.symbol, coin.decimals, coin.is_native) == ("ETH", 18, True)
@@ -125,10 +127,10 @@ async def test_tokens_of_unknown_networks_are_none_and_the_coin_is_the_network_s
 
 
 def networks_of(config_networks, *described):
-    plugin = ToyPlugin(
+    plugin = FakePlugin(
         [lambda context: MemoryRpc({n.chain_id for n in context.networks})], networks=described
     )
-    gateway = Gateway(Config(networks=config_networks), plugins={"toy": plugin}, discover=False)
+    gateway = Gateway(Config(networks=config_networks), plugins={"fake": plugin}, discover=False)
     gateway.load()
     return {network.slug: network for network in gateway.runtime.networks}
 
@@ -174,7 +176,7 @@ async def test_a_network_whose_upstreams_are_disabled_is_not_ready(make_gateway)
         pass
 
     upstream = LateLiar({7})
-    gateway = await make_gateway({"toy": ToyPlugin([upstream], networks=[SEVEN])})
+    gateway = await make_gateway({"fake": FakePlugin([upstream], networks=[SEVEN])})
     assert gateway.readiness() == []
     (entry,) = gateway.registry.providers
     entry.reason = "startup_failed"
@@ -188,7 +190,7 @@ REQUEST = SwapRequest(7, 7, Token(7, NATIVE, 18, "ETH"), USD, 10**18, USER, USER
 
 
 def swaps(*makers, **sections):
-    return {"toy": ToyPlugin([MemoryRpc({7, 8}), *makers], networks=[SEVEN, Network("eight", 8, "Eight")])}
+    return {"fake": FakePlugin([MemoryRpc({7, 8}), *makers], networks=[SEVEN, Network("eight", 8, "Eight")])}
 
 
 async def test_ties_go_to_the_configured_order_and_then_by_id(make_gateway):
@@ -282,8 +284,8 @@ class HurriedTimer:
 
 
 async def test_a_token_that_expires_while_it_is_looked_for_is_looked_up_again(make_gateway):
-    plugin = ToyPlugin([rpc("one"), ListedTokens([USD])], networks=[SEVEN])
-    gateway = await make_gateway({"toy": plugin})
+    plugin = FakePlugin([rpc("one"), ListedTokens([USD])], networks=[SEVEN])
+    gateway = await make_gateway({"fake": plugin})
     gateway._tokens = TTLCache(10, 10, timer=HurriedTimer())
     for _ in range(300):
         assert await gateway.tokens.find(7, USD.address) == USD

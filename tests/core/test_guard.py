@@ -53,7 +53,7 @@ from quoteway.models import (
     Spend,
     VaultRequest,
 )
-from quoteway.testing.toys import step_of
+from quoteway.testing.fakes import step_of
 
 
 def test_honest_builds_pass():

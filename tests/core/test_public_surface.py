@@ -17,7 +17,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.host.registry import CAPABILITY_HOOKS, NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
-from quoteway.testing.toys import FixedRateSwap, MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, FixedRateSwap, MemoryRpc
 
 ROOT = pathlib.Path(__file__).parents[2]
 HOOKS = [name for name in vars(hookspecs) if name.startswith("quoteway_")]
@@ -51,7 +51,7 @@ def test_every_hook_tells_when_it_is_called(name):
     assert re.search(r"\b(called|entered)\b", text, re.IGNORECASE), text
 
 
-class Recorder(ToyPlugin):
+class Recorder(FakePlugin):
     """Implements every hook there is and writes down who was called with what."""
 
     def __init__(self, *args, **more):
@@ -82,7 +82,7 @@ class Recorder(ToyPlugin):
     @hookimpl
     def quoteway_event_sources(self, context):
         self.note("quoteway_event_sources", context)
-        return [{"chain_id": 1, "address": None, "topics": [], "protocol": "toy"}]
+        return [{"chain_id": 1, "address": None, "topics": [], "protocol": "fake"}]
 
     @hookimpl
     def quoteway_observe(self, event):
@@ -92,7 +92,7 @@ class Recorder(ToyPlugin):
 
 
 def _recording(name):
-    inherited = getattr(ToyPlugin, name)
+    inherited = getattr(FakePlugin, name)
 
     def hook(self, context):
         self.note(name, context)
@@ -127,7 +127,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     assert [a for _, a in gateway.registry.ask("quoteway_routes")] == [["a route"]]
     assert [a for _, a in gateway.registry.commands()] == [["a command"]]
     ((_, rows),) = gateway.registry.ask("quoteway_event_sources")
-    assert rows[0]["protocol"] == "toy"
+    assert rows[0]["protocol"] == "fake"
     request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
     answer = await gateway.spine.quote(Capability.SWAP, request)
     assert answer.sealed.provider == "fixed-rate"
@@ -144,8 +144,8 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
 
 
 async def test_two_gateways_in_one_process_share_nothing(make_gateway):
-    one = await make_gateway({"a": ToyPlugin([MemoryRpc({7})], networks=[Network("seven", 7, "Seven")])})
-    two = await make_gateway({"b": ToyPlugin([MemoryRpc({8})], networks=[Network("eight", 8, "Eight")])})
+    one = await make_gateway({"a": FakePlugin([MemoryRpc({7})], networks=[Network("seven", 7, "Seven")])})
+    two = await make_gateway({"b": FakePlugin([MemoryRpc({8})], networks=[Network("eight", 8, "Eight")])})
     assert [n.slug for n in one.runtime.networks] == ["seven"]
     assert [n.slug for n in two.runtime.networks] == ["eight"]
     assert not set(one.runtime.chains) & set(two.runtime.chains)

@@ -68,7 +68,7 @@ async def test_what_is_in_memory_is_served_while_a_newer_one_is_read(source, ref
     assert time.monotonic() - started < WAITS["first_wait_s"]
     source.open.set()
     async with asyncio.timeout(5):
-        while refresher.known("a").value != 2:  # noqa: ASYNC110  nobody is told when a read ends
+        while refresher.known("a").value != 2:
             await asyncio.sleep(0)
 
 

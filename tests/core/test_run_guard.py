@@ -47,7 +47,7 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.simulation.run import Granted, Trace, Transfer
-from quoteway.testing.toys import step_of
+from quoteway.testing.fakes import step_of
 
 RUN = Simulation(
     "success",
@@ -225,7 +225,7 @@ SHARE = Token(1, VAULT, 18, "vUSDC")
 DEPOSIT = function("deposit(uint256 assets, address receiver)")
 ENTERING = SealedQuote(
     Capability.VAULT,
-    "toy",
+    "fake",
     VaultRequest(f"1:{VAULT}", 1, "deposit", USDC.address, SOLD, USER, USER, 50),
     QUOTE.inputs,
     (Leg(SHARE, GOT, USER, amount_min=MINIMUM),),
@@ -309,7 +309,7 @@ def test_an_input_is_what_the_contract_previews(said, fair):
 def test_a_run_without_amounts_that_reverts_has_no_moved_price():
     sealed = SealedQuote(
         Capability.VAULT,
-        "toy",
+        "fake",
         DeployRequest(1, USDC.address, USER, "x"),
         (),
         (),

@@ -3,7 +3,6 @@
 import base64
 import json
 import random
-import time
 import tracemalloc
 import zlib
 from dataclasses import fields, replace
@@ -388,12 +387,12 @@ def test_expired_and_garbled_are_told_apart_and_an_expired_one_can_still_be_read
         sealer().open(Capability.SWAP, garbled, allow_expired=True)
 
 
-def test_a_megabyte_is_refused_without_reading_it():
+def test_a_megabyte_is_refused_without_reading_it(monkeypatch):
     seal = sealer()
+    monkeypatch.setattr("quoteway.engine.quote_tokens._SHAPE", None)
+    monkeypatch.setattr("quoteway.engine.quote_tokens._unb64", None)
     for token in ("A" * 1_000_000, "." * 1_000_000, "a." * 500_000, "e30." + "A" * 1_000_000 + ".e30"):
-        started = time.perf_counter()
         refused(seal, token)
-        assert time.perf_counter() - started < 0.01
 
 
 def test_a_compressed_bomb_is_not_inflated_even_when_authentic(authentic):

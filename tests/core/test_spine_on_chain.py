@@ -12,7 +12,7 @@ from quoteway.evm import erc20, permit2
 from quoteway.guard import calldata as guard
 from quoteway.models import NATIVE, Capability, Spend, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import HttpRpc, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import FakePlugin, HttpRpc, RouterSwap, step_of
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -94,8 +94,8 @@ def ground(fresh_devnet, make_gateway, router):
         network = Network(
             "devnet", 31337, "Devnet", head_poll_s=0.2, endpoints=(Endpoint(fresh_devnet.urls["devnet"]),)
         )
-        plugin = ToyPlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network])
-        return Ground(fresh_devnet, await make_gateway({"toy": plugin}, **sections))
+        plugin = FakePlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network])
+        return Ground(fresh_devnet, await make_gateway({"fake": plugin}, **sections))
 
     return make
 
@@ -202,7 +202,7 @@ async def test_a_warm_quote_asks_the_node_for_nothing_of_the_wallet(ground):
     asked = here.chain.requests
     for _ in range(3):
         await here.spine.quote(Capability.SWAP, here.request())
-    # Each reads the head, and the toy provider its price; nothing else is read but heads that are polled.
+    # Each reads the head, and the fake provider its price; nothing else is read but heads that are polled.
     assert here.chain.requests - asked <= 2 * 3 + 2
 
 
@@ -360,7 +360,7 @@ class HangsInBuild(RouterSwap):
     ("cls", "reason"), [(RaisesInBuild, Reason.PROVIDER_ERROR), (HangsInBuild, Reason.PROVIDER_TIMEOUT)]
 )
 async def test_a_build_that_fails_or_hangs_is_an_upstream_error_in_time(ground, cls, reason):
-    here = await ground(cls, quotes=QuotesConfig(competition_timeout_s=0.5))
+    here = await ground(cls, quotes=QuotesConfig(competition_timeout_s=3.0))
     with pytest.raises(UpstreamError) as refusal:
         await here.action()
     assert refusal.value.reason is reason

@@ -106,7 +106,7 @@ def test_the_environment_lies_over_the_file(load):
         "QUOTEWAY_SERVER__CORS_ORIGINS": "https://a.example, https://b.example",
         "QUOTEWAY_PLUGINS__LOAD": "rpc,uniswap",
         "QUOTEWAY_NETWORKS__DEVNET_L2__RPC": "https://x.example/k",
-        "QUOTEWAY_PROVIDERS__TOY_SWAPS__ENABLED": "false",
+        "QUOTEWAY_PROVIDERS__FAKE_SWAPS__ENABLED": "false",
         "QUOTEWAY_PLUGIN__LIFI__API_KEY": '{env = "KEY"}',
         "QUOTEWAY_WORKER": "3",
     }
@@ -115,7 +115,7 @@ def test_the_environment_lies_over_the_file(load):
     assert config.server.cors_origins == ("https://a.example", "https://b.example")
     assert config.plugins.load == ("rpc", "uniswap")
     assert config.networks["devnet-l2"].rpc[0].url == "https://x.example/k"
-    assert config.providers["toy-swaps"].enabled is False
+    assert config.providers["fake-swaps"].enabled is False
     assert config.plugin_sections["lifi"]["api_key"] == Secret(KEY)
     assert config.worker == 3
 
@@ -221,8 +221,8 @@ def test_a_variable_with_one_underscore_is_a_typo(load):
 
 @pytest.mark.parametrize("url", ["https://host:canary/", "https://[canary/"])
 def test_a_plugin_s_url_that_cannot_be_read_is_not_shown(load, url):
-    config = load(KEYS + f'[plugin.toy]\nbase_url = "{url}"\n')
-    assert redacted(config)["plugin"] == {"toy": {"base_url": "***"}}
+    config = load(KEYS + f'[plugin.fake]\nbase_url = "{url}"\n')
+    assert redacted(config)["plugin"] == {"fake": {"base_url": "***"}}
 
 
 def test_nothing_shows_a_secret(load):

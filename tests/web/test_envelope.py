@@ -116,20 +116,20 @@ async def test_a_bug_of_ours_tells_nothing(serve_app, refused, caplog):
     assert "canary" in caplog.text, "the operator gets the traceback"
 
 
-async def test_a_request_over_its_deadline_is_502(serve_app, make_config, toy_plugin, refused):
+async def test_a_request_over_its_deadline_is_502(serve_app, make_config, fake_plugin, refused):
     import asyncio
     from dataclasses import replace
 
     config = make_config()
     config = replace(config, server=replace(config.server, request_timeout_s=0.1))
-    api = await serve_app({"toys": toy_plugin}, config=config)
+    api = await serve_app({"fakes": fake_plugin}, config=config)
 
     async def hang(*args):
         await asyncio.sleep(60)
 
     api.gateway.tokens.find = hang
-    body = {"network": "devnet", "fromToken": "native", "toToken": toy_plugin.weth, "amount": "1"}
-    answer = await api.post(PATH, {**body, "address": toy_plugin.weth})
+    body = {"network": "devnet", "fromToken": "native", "toToken": fake_plugin.weth, "amount": "1"}
+    answer = await api.post(PATH, {**body, "address": fake_plugin.weth})
     details = refused(answer, 502, "upstream_error", "provider_timeout")
     assert details["retryable"] is True
 
@@ -169,10 +169,10 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("path", HOSTILE, ids=lambda path: path[:30])
-async def test_hostile_targets_are_told_in_the_envelope(toys, path):
+async def test_hostile_targets_are_told_in_the_envelope(fakes, path):
     from yarl import URL
 
-    async with toys.session.get(URL(toys.url + path, encoded=True)) as response:
+    async with fakes.session.get(URL(fakes.url + path, encoded=True)) as response:
         body = await response.json()
     assert response.status in (400, 404, 405, 422), body
     assert set(body) == {"error"}

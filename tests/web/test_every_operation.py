@@ -39,7 +39,7 @@ class Place:
             self.url + path, data, {"Content-Type": "application/json"}, method=method
         )
         try:
-            answer = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30)
+            answer = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=120)
         except urllib.error.HTTPError as error:
             answer = error
         with answer:
@@ -50,7 +50,7 @@ class Place:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         request = urllib.request.Request(self.node, body, {"Content-Type": "application/json"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(request, timeout=30) as answer:
+        with opener.open(request, timeout=120) as answer:
             return json.loads(answer.read())["result"]
 
     @property
@@ -171,7 +171,7 @@ def place():
 
     with own_server() as (url, nodes):
         place = Place(url, nodes["devnet"])
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         # A catalog is empty while its only source has not answered in time, as on a busy machine.
         while not place.ask("GET", "/v2/pools?network=devnet&limit=1").body["data"]:
             assert time.monotonic() < deadline

@@ -8,7 +8,7 @@ from quoteway.host.lists import FIRST_WAIT_S, NEWER_WAIT_S
 from quoteway.models import Pool, Token
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider
-from quoteway.testing.toys import MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 WETH = "0x" + "1" * 40
 
@@ -49,7 +49,7 @@ class Pools(PoolProvider):
 
 async def serve(serve_app, provider, *more):
     networks = [Network("seven", 7, "Seven"), Network("eight", 8, "Eight")]
-    plugin = ToyPlugin([MemoryRpc({7, 8}), provider, *more], networks=networks)
+    plugin = FakePlugin([MemoryRpc({7, 8}), provider, *more], networks=networks)
     return await serve_app({"toys": plugin})
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import aiohttp
 import pytest
 from quoteway.networks import Endpoint
+from quoteway.testing.fakes import FakePlugin
 from quoteway.testing.serving import served
-from quoteway.testing.toys import ToyPlugin
 
 quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
 quoteway_uniswap = pytest.importorskip("quoteway_uniswap", reason="needs the quoteway-uniswap distribution")
@@ -46,7 +46,7 @@ async def far_away(fresh_devnet, slow_node):
                 )
             ]
             plugins = {
-                "chains": ToyPlugin(networks=networks),
+                "chains": FakePlugin(networks=networks),
                 "rpc": quoteway_rpc,
                 "uniswap": quoteway_uniswap,
                 "erc4626": quoteway_erc4626,
@@ -54,7 +54,7 @@ async def far_away(fresh_devnet, slow_node):
                 "across": quoteway_across,
             }
             api = await stack.enter_async_context(served(plugins))
-            while (await api.get("/readyz")).status != 200:  # noqa: ASYNC110  a client has no event
+            while (await api.get("/readyz")).status != 200:
                 await asyncio.sleep(0.01)
             return api
 
@@ -64,7 +64,7 @@ async def far_away(fresh_devnet, slow_node):
 async def complete(api, path):
     """The list once no provider is missing."""
     async with asyncio.timeout(60):
-        while (await api.get(path)).body.get("partial") != []:  # noqa: ASYNC110  a client has no event
+        while (await api.get(path)).body.get("partial") != []:
             await asyncio.sleep(0.05)
         return (await api.get(path)).body
 

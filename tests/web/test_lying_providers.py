@@ -14,25 +14,25 @@ ODD_ROWS = [
     {"tvl_usd": float("nan")},
     {"tvl_usd": 10**30},
     {"id": ["31337:0x1"]},
-    {"protocol": "toy\u202e"},
+    {"protocol": "fake\u202e"},
     {"source": NOT_TEXT},
     {"actions": None},
 ]
 
 
 class Beside:
-    """A plugin with the toys of one kind again, under other ids and changed."""
+    """A plugin with the fakes of one kind again, under other ids and changed."""
 
-    def __init__(self, weth, toys, **made):
+    def __init__(self, weth, fakes, **made):
         self.weth = weth
-        self.toys = toys
+        self.fakes = fakes
         self.made = made
 
     def make(self, kind, context):
         more = self.made.get(kind)
         if more is None:
             return []
-        liar = type("Liar", (self.toys[kind],), {"id": f"a-liar-{kind}", **more})
+        liar = type("Liar", (self.fakes[kind],), {"id": f"a-liar-{kind}", **more})
         return [liar(31337, self.weth) if kind == "tokens" else liar(context, self.weth, [31337, 31338])]
 
     @hookimpl
@@ -61,9 +61,9 @@ class Beside:
 
 
 @pytest.fixture
-def serve_beside(serve_app, toy_plugin, toy_classes):
+def serve_beside(serve_app, fake_plugin, fake_classes):
     async def serve(**made):
-        return await serve_app({"toys": toy_plugin, "liar": Beside(toy_plugin.weth, toy_classes, **made)})
+        return await serve_app({"fakes": fake_plugin, "liar": Beside(fake_plugin.weth, fake_classes, **made)})
 
     return serve
 
@@ -125,13 +125,13 @@ async def test_an_odd_route_costs_its_bridge_its_routes(serve_beside):
 
 
 @pytest.mark.parametrize("points", [((0, "1"),), ((None, 1.0),), ((0, 1.0, 2.0),), 5])
-async def test_an_odd_series_is_its_provider_s_failure(serve_beside, toy_plugin, points, refused):
+async def test_an_odd_series_is_its_provider_s_failure(serve_beside, fake_plugin, points, refused):
     async def series(self, pool_id, metric, start, end, interval):
         return Series(pool_id, metric, "usd", interval, start, end, points, "chain", "state", 1_700_000_000)
 
-    toy_plugin.kinds = ()
+    fake_plugin.kinds = ()
     api = await serve_beside(pool={"series": series})
-    answer = await api.get(f"/v2/pools/31337:{toy_plugin.weth}/tvl?from=1700000000&to=1700086400")
+    answer = await api.get(f"/v2/pools/31337:{fake_plugin.weth}/tvl?from=1700000000&to=1700086400")
     refused(answer, 502, "upstream_error", "unsafe_answer")
 
 
@@ -147,7 +147,7 @@ async def test_an_odd_position_costs_its_source_its_positions(serve_beside):
 
 
 @pytest.mark.parametrize("odd", [10**400, 10**300, True, float("inf")], ids=range(4))
-async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin, odd):
+async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, fake_plugin, odd):
     class Source(PriceSource):
         title, networks = "Prices", frozenset({31337})
 
@@ -159,8 +159,8 @@ async def test_a_price_that_is_none_costs_nobody_else_s(serve_beside, toy_plugin
 
     api = await serve_beside(prices=[Source("a-liar", odd), Source("honest", 2.5)])
     await api.gateway.runtime.chains[31337].head()
-    found = await api.gateway.prices.get(31337, [toy_plugin.weth], wait_s=2.0)
-    assert found[toy_plugin.weth].usd == 2.5
+    found = await api.gateway.prices.get(31337, [fake_plugin.weth], wait_s=2.0)
+    assert found[fake_plugin.weth].usd == 2.5
 
 
 def raising(self):
@@ -193,7 +193,7 @@ async def test_networks_that_are_no_set_or_raise_cost_nobody_else(serve_beside, 
     body = {"fromToken": "native", "toToken": api.gateway.runtime.networks.by_chain_id(31337).wrapped_native}
     body |= {"amount": "5", "address": WALLET, "network": "devnet"}
     quote = await api.post("/v2/swaps/quote", body)
-    assert (quote.status, quote.body["provider"]) == (200, "toy-swaps")
+    assert (quote.status, quote.body["provider"]) == (200, "fake-swaps")
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ async def test_odd_news_of_a_transfer_leave_it_to_the_bridge_that_knows(serve_be
         "toToken": weth,
         "amount": "5",
     }
-    body |= {"amount": "5", "address": WALLET, "provider": "toy-bridge"}
+    body |= {"amount": "5", "address": WALLET, "provider": "fake-bridge"}
     quote = await api.post("/v2/bridges/quote", body)
     action = await api.post(f"/v2/bridges/{quote.body['quoteId']}/action")
     tx_id = action.body["steps"][0]["txId"]

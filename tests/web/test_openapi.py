@@ -113,9 +113,11 @@ async def test_it_is_made_once_whatever_query_a_caller_invents(api):
     assert len({id(rendered.body) for rendered in kept}) == 1
 
 
-async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+async def test_schemathesis_finds_nothing(serve_app, fake_plugin, refused):
     """Generated requests, good and bad: every answer is documented, in its schema, and never a 500."""
-    toys = await serve_app({"toys": toy_plugin})
+    fakes = await serve_app({"fakes": fake_plugin})
     failures: list[str] = []
     counted = 0
 
@@ -124,7 +126,7 @@ async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):
         import hypothesis
         import schemathesis
 
-        loaded = schemathesis.openapi.from_url(f"{toys.url}/v2/openapi.json")
+        loaded = schemathesis.openapi.from_url(f"{fakes.url}/v2/openapi.json")
         checks = [
             schemathesis.checks.not_a_server_error,
             schemathesis.specs.openapi.checks.status_code_conformance,
@@ -139,14 +141,13 @@ async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):
                 @hypothesis.given(case=operation.as_strategy(generation_mode=mode))
                 @hypothesis.settings(
                     max_examples=8,
-                    deadline=None,
                     database=None,
                     suppress_health_check=list(hypothesis.HealthCheck),
                 )
                 def attempt(case):
                     nonlocal counted
                     counted += 1
-                    response = case.call(timeout=5)
+                    response = case.call(timeout=60)
                     if response.status_code in (502, 503):  # documented refusals, in the envelope
                         assert set(response.json()) == {"error"}, response.text
                         return
@@ -162,7 +163,7 @@ async def test_schemathesis_finds_nothing(serve_app, toy_plugin, refused):
     await asyncio.to_thread(run)
     assert not failures, "\n\n".join(failures)
     assert counted > 250
-    assert (await toys.get("/healthz")).status == 200
+    assert (await fakes.get("/healthz")).status == 200
 
 
 def test_every_member_of_every_request_is_described(contract):

@@ -8,7 +8,7 @@ import pytest
 from quoteway.evm.balance_scan import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Block, Leg, Pool, Position, Token, Vault
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults
 from quoteway.web.resources.portfolio import fair_shares
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -83,7 +83,7 @@ class Place:
 
         tokens = [self.token(t) if isinstance(t, str) else t for t in listed]
         providers = [rpc, ListedTokens(tokens), self.prices, *more]
-        api = await serve_app({"toy": ToyPlugin(providers, networks=networks)}, config=config)
+        api = await serve_app({"fake": FakePlugin(providers, networks=networks)}, config=config)
         for chain in api.gateway.runtime.chains.values():
             await chain.head(fresh=True)
         return api
@@ -316,8 +316,8 @@ def position(token, resource, number=1, amount=10**6):
 def sources(place):
     usdc = place.token("USDC")
     pool_id, vault_id = f"31337:{address(1)}", f"31337:{address(2)}"
-    pool = Pool(pool_id, "devnet", 31337, "toy", "v2", address(1), (usdc, usdc), (), "toy", 0)
-    vault = Vault(vault_id, "devnet", 31337, address(2), "V", "toy", "hold", usdc, usdc, (), "toy", 0)
+    pool = Pool(pool_id, "devnet", 31337, "fake", "v2", address(1), (usdc, usdc), (), "fake", 0)
+    vault = Vault(vault_id, "devnet", 31337, address(2), "V", "fake", "hold", usdc, usdc, (), "fake", 0)
 
     class Pools(ListedPools):
         async def positions(self, wallet, pool_id):
@@ -368,7 +368,7 @@ async def test_sources_that_fail_or_lie_are_named_and_cost_nobody_else(
 
     bad = [broken(does.__name__, does) for does in (raises, lies)]
     config = make_config()
-    quotes = replace(config.quotes, competition_timeout_s=0.5)
+    quotes = replace(config.quotes, competition_timeout_s=2.0)
     api = await place.serve(serve_app, *sources, *bad, config=replace(config, quotes=quotes))
     body = contract.check("getPortfolioPositions", await api.get(f"/v2/portfolio/positions?wallet={WALLET}"))
     assert body["total"] == 3
@@ -389,16 +389,14 @@ async def test_a_position_that_two_sources_know_is_counted_once(serve_app, place
 async def test_a_source_that_hangs_is_left_behind(serve_app, place, sources, make_config):
     class Hanging(ListedPools):
         async def positions(self, wallet, pool_id):
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
     hanging = Hanging([], provider_id="hangs")
     hanging.networks = frozenset({31337})
     config = make_config()
-    quotes = replace(config.quotes, competition_timeout_s=0.3)
+    quotes = replace(config.quotes, competition_timeout_s=2.0)
     api = await place.serve(serve_app, *sources, hanging, config=replace(config, quotes=quotes))
-    started = time.monotonic()
     body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
-    assert time.monotonic() - started < 1.5
     assert body["partial"] == [{"provider": "hangs", "reason": "provider_timeout"}]
     assert body["total"] == 3
 

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -100,11 +99,9 @@ async def test_a_slow_body_is_cut_at_its_deadline(serve_app, make_config):
     config = replace(config, server=replace(config.server, body_timeout_s=0.2))
     api = await serve_app(config=config)
     api.gateway.ready = True
-    started = time.monotonic()
     request = b"POST /v2/swaps/quote HTTP/1.1\r\nContent-Length: 50\r\n" + JSON + HOST + b"\r\n{"
     answer = await raw(api, request)
     check_envelope(answer, 408)
-    assert time.monotonic() - started < 2
     assert answer[1]["connection"] == "close"
 
 
@@ -141,10 +138,12 @@ async def test_a_client_that_does_not_take_its_answer_is_cut_off(serve_app, make
         await loop.sock_connect(client, ("127.0.0.1", api.port))
         # More answers than the sockets' buffers take, and none of them read.
         await loop.sock_sendall(client, (b"GET /v2/openapi.json HTTP/1.1\r\n" + HOST + b"\r\n") * 100)
-        await asyncio.sleep(1.5)
+        async with asyncio.timeout(60):
+            while api.open_connections():
+                await asyncio.sleep(0.02)
         received = 0
         with contextlib.suppress(ConnectionResetError):
-            while chunk := await asyncio.wait_for(loop.sock_recv(client, 1 << 20), 5):
+            while chunk := await asyncio.wait_for(loop.sock_recv(client, 1 << 20), 60):
                 received += len(chunk)
     assert 0 < received < 100 * len(openapi_document())
 

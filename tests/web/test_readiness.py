@@ -8,7 +8,7 @@ from quoteway.config.model import NetworkConfig
 from quoteway.errors import UpstreamError
 from quoteway.host import reachability
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.toys import MemoryRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 SEVEN, EIGHT = Network("seven", 7, "Seven"), Network("eight", 8, "Eight")
 
@@ -46,7 +46,7 @@ def two(monkeypatch):
 
 @pytest.fixture
 async def served(serve_app, two):
-    return await serve_app({"toy": ToyPlugin(two, networks=[SEVEN, EIGHT])})
+    return await serve_app({"toy": FakePlugin(two, networks=[SEVEN, EIGHT])})
 
 
 async def test_it_is_503_while_no_network_answers_and_recovers_by_itself(served, two, refused):
@@ -95,7 +95,7 @@ async def test_a_node_of_another_chain_is_no_answer(served, two):
 
 async def test_nodes_are_not_asked_more_often_than_said(serve_app):
     node = Node({7})
-    api = await serve_app({"toy": ToyPlugin([node], networks=[SEVEN])})
+    api = await serve_app({"toy": FakePlugin([node], networks=[SEVEN])})
     before, started = node.probes, time.monotonic()
     for _ in range(4):
         await asyncio.gather(*(api.get("/readyz") for _ in range(50)))

@@ -196,23 +196,23 @@ async def test_swap_members(api, refused, change, expected):
     assert {field["path"]: field["reason"] for field in details["fields"]} == expected
 
 
-async def test_network_and_chains_must_agree(toys, refused):
-    body = {**SWAP, "network": "devnet", "fromToken": "native", "toToken": toys.weth}
+async def test_network_and_chains_must_agree(fakes, refused):
+    body = {**SWAP, "network": "devnet", "fromToken": "native", "toToken": fakes.weth}
     details = refused(
-        await toys.post("/v2/swaps/quote", {**body, "toChain": "devnet-l2"}), 422, "validation_error"
+        await fakes.post("/v2/swaps/quote", {**body, "toChain": "devnet-l2"}), 422, "validation_error"
     )
     assert [field["path"] for field in details["fields"]] == ["toChain"]
     apart = {**body, "network": "", "fromChain": "devnet", "toChain": "devnet-l2"}
-    # The toys have a bridge: a swap and a transfer might do, for a wallet that sends several calls as one.
-    refused(await toys.post("/v2/swaps/quote", apart), 502, "upstream_error", "no_route")
+    # The fakes have a bridge: a swap and a transfer might do, for a wallet that sends several calls as one.
+    refused(await fakes.post("/v2/swaps/quote", apart), 502, "upstream_error", "no_route")
     one_call = {**apart, "atomicBatch": False}
-    refused(await toys.post("/v2/swaps/quote", one_call), 503, "provider_unavailable", "capability_disabled")
+    refused(await fakes.post("/v2/swaps/quote", one_call), 503, "provider_unavailable", "capability_disabled")
     unknown = {**body, "toToken": WALLET}
     details = refused(
-        await toys.post("/v2/swaps/quote", unknown), 422, "validation_error", "unsupported_token"
+        await fakes.post("/v2/swaps/quote", unknown), 422, "validation_error", "unsupported_token"
     )
     assert [field["path"] for field in details["fields"]] == ["toToken"]
-    refused(await toys.post("/v2/swaps/quote", {**body, "provider": "nobody"}), 503, "provider_unavailable")
+    refused(await fakes.post("/v2/swaps/quote", {**body, "provider": "nobody"}), 503, "provider_unavailable")
 
 
 @pytest.mark.parametrize(
@@ -269,15 +269,15 @@ async def test_query_members(api, refused, path, member):
     assert [field["path"] for field in details["fields"]] == [member]
 
 
-async def test_tokens_that_are_no_quotes(toys, refused):
+async def test_tokens_that_are_no_quotes(fakes, refused):
     body = {
         "network": "devnet",
         "fromToken": "native",
-        "toToken": toys.weth,
+        "toToken": fakes.weth,
         "amount": "1",
         "address": WALLET,
     }
-    good = (await toys.post("/v2/swaps/quote", body)).body["quoteId"]
+    good = (await fakes.post("/v2/swaps/quote", body)).body["quoteId"]
     _, claims, signature = good.split(".")
     none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0"
     for bad in (
@@ -290,25 +290,25 @@ async def test_tokens_that_are_no_quotes(toys, refused):
         claims,
         "%00",
     ):
-        refused(await toys.get(f"/v2/swaps/quote/{bad}"), 404, "not_found", "quote_invalid")
-        refused(await toys.post(f"/v2/swaps/{bad}/action"), 404, "not_found", "quote_invalid")
+        refused(await fakes.get(f"/v2/swaps/quote/{bad}"), 404, "not_found", "quote_invalid")
+        refused(await fakes.post(f"/v2/swaps/{bad}/action"), 404, "not_found", "quote_invalid")
 
 
-async def test_an_expired_quote_is_shown_but_not_exchanged(serve_app, toy_plugin, refused, contract):
+async def test_an_expired_quote_is_shown_but_not_exchanged(serve_app, fake_plugin, refused, contract):
     now = [time.time()]
-    toys = await serve_app({"toys": toy_plugin}, clock=lambda: now[0])
+    fakes = await serve_app({"fakes": fake_plugin}, clock=lambda: now[0])
     body = {
         "network": "devnet",
         "fromToken": "native",
-        "toToken": toy_plugin.weth,
+        "toToken": fake_plugin.weth,
         "amount": "1",
         "address": WALLET,
     }
-    token = (await toys.post("/v2/swaps/quote", body)).body["quoteId"]
+    token = (await fakes.post("/v2/swaps/quote", body)).body["quoteId"]
     now[0] += 181
-    shown = contract.check("getSwapQuote", await toys.get(f"/v2/swaps/quote/{token}"))
+    shown = contract.check("getSwapQuote", await fakes.get(f"/v2/swaps/quote/{token}"))
     assert (shown["status"], shown["expiresIn"]) == ("expired", 0)
-    refused(await toys.post(f"/v2/swaps/{token}/action"), 404, "not_found", "quote_expired")
+    refused(await fakes.post(f"/v2/swaps/{token}/action"), 404, "not_found", "quote_expired")
 
 
 async def test_rpc_policy(api, refused):
@@ -334,18 +334,22 @@ async def test_rpc_policy(api, refused):
     refused(answer, 422, "validation_error", "unknown_member")
 
 
-async def test_rpc_answers(toys, contract):
+async def test_rpc_answers(fakes, contract):
     call = {"jsonrpc": "2.0", "id": 987, "method": "eth_chainId", "params": []}
-    assert (await toys.post("/v2/rpc/31337", call)).body == {"jsonrpc": "2.0", "id": 987, "result": "0x7a69"}
-    answer = await toys.post(
+    assert (await fakes.post("/v2/rpc/31337", call)).body == {"jsonrpc": "2.0", "id": 987, "result": "0x7a69"}
+    answer = await fakes.post(
         "/v2/rpc/31337", {**call, "id": "a", "method": "eth_getBalance", "params": [WALLET, "latest"]}
     )
     assert answer.body["id"] == "a"
     assert int(answer.body["result"], 16) > 0
-    reverting = {"to": toys.weth, "data": "0x2e1a7d4d" + "ff" * 32}
-    answer = await toys.post("/v2/rpc/31337", {**call, "method": "eth_call", "params": [reverting, "latest"]})
+    reverting = {"to": fakes.weth, "data": "0x2e1a7d4d" + "ff" * 32}
+    answer = await fakes.post(
+        "/v2/rpc/31337", {**call, "method": "eth_call", "params": [reverting, "latest"]}
+    )
     body = contract.check("callRpc", answer)
     assert answer.status == 200
     assert body["error"]["code"]
-    many = await asyncio.gather(*(toys.post("/v2/rpc/31337", {**call, "id": number}) for number in range(20)))
+    many = await asyncio.gather(
+        *(fakes.post("/v2/rpc/31337", {**call, "id": number}) for number in range(20))
+    )
     assert [answer.body["id"] for answer in many] == list(range(20))

@@ -16,7 +16,7 @@ LEGACY = {"gasPrice": 10**10}
 ACCESS = {"gasPrice": 10**10, "accessList": [{"address": WALLET, "storageKeys": ["0x" + "00" * 32]}]}
 
 
-class ToyRelay:
+class FakeRelay:
     def __init__(self):
         self.sent = []
 
@@ -25,7 +25,7 @@ class ToyRelay:
         sent = self.sent
 
         class Recording(Relay):
-            id, title, networks = "toy-relay", "Toy relay", frozenset({31337})
+            id, title, networks = "fake-relay", "Fake relay", frozenset({31337})
 
             async def submit(self, chain_id, signed_payload):
                 sent.append((chain_id, signed_payload))
@@ -47,13 +47,13 @@ def sign(transaction, fees, **changes):
 
 
 @pytest.mark.parametrize("fees", [DYNAMIC, LEGACY, ACCESS], ids=["type 2", "legacy", "type 1"])
-async def test_only_the_built_transaction_is_broadcast(serve_app, toy_plugin, contract, refused, fees):
-    relay = ToyRelay()
-    api = await serve_app({"toys": toy_plugin, "relay": relay})
+async def test_only_the_built_transaction_is_broadcast(serve_app, fake_plugin, contract, refused, fees):
+    relay = FakeRelay()
+    api = await serve_app({"fakes": fake_plugin, "relay": relay})
     body = {
         "network": "devnet",
         "fromToken": "native",
-        "toToken": toy_plugin.weth,
+        "toToken": fake_plugin.weth,
         "amount": "7",
         "address": WALLET,
     }

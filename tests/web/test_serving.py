@@ -37,7 +37,7 @@ def command(*arguments, cwd, **more):
         env=environment(**more),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -45,7 +45,7 @@ def command(*arguments, cwd, **more):
 def get(url, **headers):
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -66,7 +66,7 @@ class Served:
                 preexec_fn=before,
             )
 
-    def lines(self, pattern, count=1, timeout=60):
+    def lines(self, pattern, count=1, timeout=120):
         """Waits for ``count`` matches in the log and returns them."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
@@ -82,7 +82,7 @@ class Served:
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def serve(tmp_path):
 
         def start(*arguments, **more):
             served = Served(tmp_path, *arguments, **more)
-            stack.callback(served.process.wait, 30)
+            stack.callback(served.process.wait, 120)
             stack.callback(served.process.terminate)
             return served
 
@@ -115,15 +115,16 @@ def test_a_request_under_way_is_answered_before_the_end(serve):
     served = serve()
     port = int(served.url().rpartition(":")[2])
     served.lines("Quoteway is serving")
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         head = b"POST /v2/swaps/quote HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        connection.sendall(head + b"Content-Length: 2\r\n\r\n{")
-        time.sleep(0.3)
+        connection.sendall(head + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 100 "), "the server works on the request"
+        connection.sendall(b"{")
         served.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        served.lines("stopping")
         connection.sendall(b"}")
         assert connection.recv(1_000).startswith(b"HTTP/1.1 422 ")
-    assert served.process.wait(20) == 0
+    assert served.process.wait(120) == 0
 
 
 def test_workers_share_the_port_and_the_key_and_come_back(serve, tmp_path):
@@ -331,7 +332,7 @@ asyncio.run(main())
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from quoteway.evm.abi import function
 from quoteway.models import NATIVE, Build, Leg, Quote, SignatureRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.providers import SwapProvider
-from quoteway.testing.toys import HttpRpc, ListedTokens, NodeRelay, RouterSwap, ToyPlugin, step_of
+from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedTokens, NodeRelay, RouterSwap, step_of
 from quoteway.web.resources.signed_transaction import decode_signed
 from quoteway_devnet.accounts import ACCOUNTS
 
@@ -148,7 +148,7 @@ def bench(fresh_devnet, serve_app):
             lambda context: unwrap(context, chain.contracts["WETH9"]),
             *more,
         ]
-        return Bench(fresh_devnet, await serve_app({"toy": ToyPlugin(providers, networks=networks)}))
+        return Bench(fresh_devnet, await serve_app({"fake": FakePlugin(providers, networks=networks)}))
 
     return make
 

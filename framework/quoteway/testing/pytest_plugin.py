@@ -51,7 +51,8 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
 
     ``plugins`` are modules or objects with hooks, by name. ``sections`` are members of
     ``quoteway.config.model.Config`` (``quotes=QuotesConfig(...)``), or ``config`` a whole one;
-    ``discover=True`` adds the installed plugins.
+    ``discover=True`` adds the installed plugins. Unless ``config`` or ``quotes`` says otherwise, a
+    competition lasts up to 30 s: a test does not fail because the machine is busy.
     """
     async with contextlib.AsyncExitStack() as stack:
 
@@ -63,9 +64,10 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
             clock: Any = None,
             **sections: Any,
         ) -> Gateway:
-            from quoteway.config.model import Config
+            from quoteway.config.model import Config, QuotesConfig
             from quoteway.engine.gateway import Gateway
 
+            sections.setdefault("quotes", QuotesConfig(competition_timeout_s=30.0))
             options = {"clock": clock} if clock is not None else {}
             gateway = Gateway(config or Config(**sections), plugins=plugins, discover=discover, **options)
             return await stack.enter_async_context(gateway.running())

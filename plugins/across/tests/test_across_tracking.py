@@ -31,6 +31,13 @@ async def test_a_slow_fill_is_seen_on_its_way(desk, relayer):
     assert last["destinationChainId"] == 31338
 
 
+async def rounds_of(relayer, count=5):
+    """Waits until the relayer has looked at the chains so many times."""
+    wanted = relayer.rounds + count
+    while relayer.rounds < wanted:
+        await asyncio.sleep(0.02)
+
+
 async def test_who_is_out_of_liquidity_fills_later(desk, relayer):
     request = desk.request()
     quoted = await desk.quote(request)
@@ -38,7 +45,7 @@ async def test_who_is_out_of_liquidity_fills_later(desk, relayer):
     relayer.behave(liquid=False)
     sent = await desk.send(action)
     await desk.until(request, sent, "fill_pending")
-    await asyncio.sleep(0.5)
+    await rounds_of(relayer)
     assert (await desk.track(request, sent))["status"] == "fill_pending"
     relayer.behave(liquid=True)
     await desk.until(request, sent, "filled")
@@ -72,7 +79,7 @@ async def test_what_nobody_fills_is_paid_back(own_devnet, make_desk, sold):
         # In the wrapped form where the coin was sent; else all that had been paid is there again.
         assert await desk.balance(back, SENDER) - held == (amount if sold == "ETH" else 0)
         relayer.behave(filling=True)
-        await asyncio.sleep(0.5)
+        await rounds_of(relayer)
         assert (await desk.track(request, sent))["status"] == "refunded"
         assert await desk.balance(request.token_out, RECIPIENT) == 0
 
@@ -118,7 +125,8 @@ async def test_what_is_not_mined_is_pending_and_what_is_not_known_is_unknown(des
 async def test_other_transactions_are_not_this_bridges(desk):
     transaction = {"from": SENDER, "to": RECIPIENT, "value": "0x1"}
     sent = await desk.rpc("devnet", "eth_sendTransaction", transaction)
-    await asyncio.sleep(0.1)
+    while await desk.rpc("devnet", "eth_getTransactionReceipt", sent) is None:
+        await asyncio.sleep(0.01)
     assert await desk.bridge.track(31337, sent) is None
     assert await desk.bridge.track(1, sent) is None
 

@@ -97,7 +97,7 @@ class Desk:
     async def track(self, request, tx_hash):
         return dict(await self.bridge.track(request.chain_id, tx_hash))
 
-    async def until(self, request, tx_hash, *wanted, timeout_s=15.0):
+    async def until(self, request, tx_hash, *wanted, timeout_s=120.0):
         """Follows a transfer to one of the wanted states; every state on the way, and the last answer."""
         seen, deadline = [], time.monotonic() + timeout_s
         while True:

@@ -21,7 +21,7 @@ pytest.importorskip("quoteway_tokenlist", reason="the demo finds its tokens in t
 
 def run_demo(*options):
     command = [sys.executable, "-m", "quoteway", "demo", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +205,6 @@ def test_serving_imports_no_signing_code():
         "print([m for m in sys.modules if m.startswith(('eth_account', 'web3', 'quoteway_devnet.demo'))])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.stdout == "[]\n", done.stderr

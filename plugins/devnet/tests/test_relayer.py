@@ -26,7 +26,7 @@ def relayer(fresh):
 
 
 def ask(relayer, path, body=None, **query):
-    connection = http.client.HTTPConnection("127.0.0.1", relayer.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", relayer.port, timeout=60)
     target = f"{path}?{urlencode(query)}" if query else path
     connection.request("GET" if body is None else "POST", target, body)
     response = connection.getresponse()
@@ -71,7 +71,7 @@ def balance(devnet, slug, owner):
         )
 
 
-def arrives(devnet, amount, timeout_s=10):
+def arrives(devnet, amount, timeout_s=120):
     deadline = time.monotonic() + timeout_s
     while balance(devnet, "devnet-l2", RECIPIENT) != amount:
         assert time.monotonic() < deadline
@@ -180,7 +180,9 @@ def test_the_conduct_is_told_over_http(relayer, fresh):
     assert ask(relayer, "/nowhere")[0] == 404
     _, terms = fees(relayer, fresh)
     deposit(fresh, terms)
-    time.sleep(0.7)
+    rounds = relayer.rounds + 10
+    while relayer.rounds < rounds:
+        time.sleep(0.02)
     assert balance(fresh, "devnet-l2", RECIPIENT) == 0
     ask(relayer, "/conduct", json.dumps({"filling": True}))
     arrives(fresh, int(terms["outputAmount"]))

@@ -1,4 +1,3 @@
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -61,13 +60,10 @@ def test_fee_on_transfer_takes_one_percent(fresh, rpc):
 
 
 def test_own_contracts_compile_to_what_is_committed(tmp_path):
-    sources = tmp_path / "contracts"
-    shutil.copytree(CONTRACTS, sources, ignore=shutil.ignore_patterns("node_modules"))
+    assert (CONTRACTS / "node_modules").is_dir(), f"run `make prepare`, or `npm ci` in {CONTRACTS}"
     output = tmp_path / "artifacts"
     output.mkdir()
-    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(install, cwd=sources, check=True, capture_output=True, timeout=110)
-    subprocess.run(["node", "compile.js", output], cwd=sources, check=True, timeout=60)
+    subprocess.run(["node", "compile.js", output], cwd=CONTRACTS, check=True)
     committed = Path(quoteway_devnet.__file__).with_name("artifacts")
     assert {file.name for file in output.iterdir()} == {file.name for file in committed.iterdir()}
     for file in output.iterdir():

@@ -4,7 +4,7 @@ import pytest
 import quoteway_erc4626
 from quoteway import VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 
@@ -25,7 +25,7 @@ class TestVaults(VaultConformance):
     @pytest.fixture
     async def gateway(self, stocked, fresh_devnet, make_gateway):
         networks = devnet_networks(fresh_devnet.ports)
-        chains = ToyPlugin([lambda context: HttpRpc(context)], networks=networks)
+        chains = FakePlugin([lambda context: HttpRpc(context)], networks=networks)
         return await make_gateway({"chains": chains, "erc4626": quoteway_erc4626})
 
     @pytest.fixture

@@ -1,7 +1,7 @@
 """The vault endpoints over a real socket, on the devnet's contracts."""
 
 import pytest
-from quoteway.testing.toys import ListedPrices, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, ListedPrices
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from vault_desk import desk_on, send
@@ -245,7 +245,7 @@ async def test_positions_are_what_redeeming_pays(desk):
 
 async def test_dollars_where_the_asset_has_a_price(fresh_devnet):
     usdc = fresh_devnet.chains["devnet"].token("USDC").address
-    prices = ToyPlugin([ListedPrices({31337}, {usdc: 0.5})])
+    prices = FakePlugin([ListedPrices({31337}, {usdc: 0.5})])
     async with desk_on(fresh_devnet, prices=prices) as desk:
         vault = desk.vaults["steady-usdc"].address
         tvl = (await desk.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1w")).body

@@ -7,8 +7,8 @@ import importlib.util
 from dataclasses import dataclass
 
 import quoteway_erc4626
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.testing.serving import served
-from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
@@ -33,7 +33,7 @@ HAS_MANAGED = importlib.util.find_spec("quoteway_managedvault") is not None
 def plugins(devnet, **more):
     """The chains, this plugin, and managedvault where it is installed."""
     found = {
-        "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+        "chains": FakePlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
     }
     if HAS_MANAGED:

@@ -11,7 +11,7 @@ from fake_lifi import FakeLifi
 from quoteway import NATIVE, Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest, Token
 from quoteway.guard import calldata as guard
 from quoteway.testing.conformance.bridges import BridgeConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -39,7 +39,7 @@ async def lifi_of(devnet, make_gateway):
             )
             rows.append({"network": slug, "address": chain.contracts["SpokePool"]})
         sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
-        plugins = {"toy": ToyPlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
+        plugins = {"fake": FakePlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
         yield await make_gateway(plugins, plugin_sections=sections)
 
 

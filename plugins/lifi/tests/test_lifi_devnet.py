@@ -10,7 +10,7 @@ from devnet_lifi import THIEF, DevnetLifi
 from fake_lifi import FakeLifi, cases
 from quoteway import NATIVE, Capability, Endpoint, Network, RpcError, SwapRequest, Token, UpstreamError
 from quoteway.evm import erc20
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -92,7 +92,7 @@ async def ground(fresh_devnet, make_gateway):
             for name in ("UniswapV2Router02", "SpokePool"):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
         sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
-        plugins = {"toy": ToyPlugin([rpc], networks=networks), "lifi": quoteway_lifi}
+        plugins = {"fake": FakePlugin([rpc], networks=networks), "lifi": quoteway_lifi}
         return Ground(fresh_devnet, await make_gateway(plugins, plugin_sections=sections), fake)
 
     yield make
@@ -235,23 +235,24 @@ def test_the_thief_is_not_the_user():
 @pytest.mark.slow
 async def test_what_the_gateway_adds_to_lifis_own_time(ground, record_property):
     here = await ground()
+    # The processor's time, all of it in this process: a busy machine makes the wall clock lie, not this one.
     took = {"quote": [], "upstream": [], "action": []}
     honest = here.fake.answer
 
     async def timed(path, query, count):
-        began = time.perf_counter()
+        began = time.process_time()
         answer = await honest(path, query, count)
-        took["upstream"].append(time.perf_counter() - began)
+        took["upstream"].append(time.process_time() - began)
         return answer
 
     here.fake.answer = timed
     for amount in range(10**9, 10**9 + 30):
-        began = time.perf_counter()
+        began = time.process_time()
         _, sealed = await here.quoted(Capability.SWAP, here.swap(amount=amount))
-        took["quote"].append(time.perf_counter() - began)
-        began = time.perf_counter()
+        took["quote"].append(time.process_time() - began)
+        began = time.process_time()
         await here.spine.action(sealed)
-        took["action"].append(time.perf_counter() - began)
+        took["action"].append(time.process_time() - began)
     p50 = {name: statistics.median(times) * 1000 for name, times in took.items()}
     print({name: f"{ms:.1f} ms" for name, ms in p50.items()})
     record_property("p50_ms", p50)

@@ -15,7 +15,7 @@ from quoteway.config.model import LimitsConfig
 from quoteway.evm.abi import opaque_call, reencode
 from quoteway.models import Argument, DecodedCall
 from quoteway.server.serve import make_runner
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.web.app import make_app
 from quoteway_devnet.accounts import ACCOUNTS
 from test_lifi_api import filled
@@ -55,7 +55,7 @@ async def client(fresh_devnet, make_gateway, caplog):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
         section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": 0.5}
         section |= {"api_key": Secret(KEY), "max_response_bytes": 65_536}
-        plugins = {"toy": ToyPlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
+        plugins = {"fake": FakePlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
         limits = LimitsConfig(enabled=False)
         gateway = await make_gateway(plugins, plugin_sections={"lifi": section}, limits=limits)
         runner = make_runner(make_app(gateway, run_gateway=False), gateway.config)

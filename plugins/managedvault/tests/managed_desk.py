@@ -7,8 +7,8 @@ import contextlib
 import quoteway_erc4626
 import quoteway_managedvault
 from eth_utils import keccak
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.testing.serving import served
-from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
@@ -90,7 +90,7 @@ class Ground:
 async def desk_on(devnet):
     """A served gateway with both vault plugins."""
     plugins = {
-        "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+        "chains": FakePlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
         "managedvault": quoteway_managedvault,
     }

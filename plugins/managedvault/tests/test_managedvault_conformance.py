@@ -6,7 +6,7 @@ from eth_utils import to_checksum_address
 from managed_desk import BOT, OWNER, USER, Ground
 from quoteway import DeployRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.networks import devnet_networks
 
 
@@ -23,7 +23,7 @@ class TestManagedVaults(VaultConformance):
     @pytest.fixture
     async def gateway(self, stocked, fresh_devnet, make_gateway):
         networks = devnet_networks(fresh_devnet.ports)
-        chains = ToyPlugin([lambda context: HttpRpc(context)], networks=networks)
+        chains = FakePlugin([lambda context: HttpRpc(context)], networks=networks)
         return await make_gateway({"chains": chains, "managedvault": quoteway_managedvault})
 
     @pytest.fixture

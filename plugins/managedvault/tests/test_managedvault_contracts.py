@@ -1,7 +1,6 @@
 """ManagedVault and its factory on a real chain: who may what, and whose money is safe from whom."""
 
 import json
-import shutil
 import subprocess
 from importlib import resources
 from pathlib import Path
@@ -32,13 +31,10 @@ def vault(ground):
 
 
 def test_the_source_gives_what_is_committed(tmp_path):
-    sources = tmp_path / "contracts"
-    shutil.copytree(CONTRACTS, sources, ignore=shutil.ignore_patterns("node_modules"))
+    assert (CONTRACTS / "node_modules").is_dir(), f"run `make prepare`, or `npm ci` in {CONTRACTS}"
     output = tmp_path / "artifacts"
     output.mkdir()
-    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(install, cwd=sources, check=True, capture_output=True, timeout=110)
-    subprocess.run(["node", "compile.js", output], cwd=sources, check=True, timeout=60)
+    subprocess.run(["node", "compile.js", output], cwd=CONTRACTS, check=True)
     committed = Path(quoteway_managedvault.__file__).with_name("artifacts")
     assert {file.name for file in output.iterdir()} == {file.name for file in committed.iterdir()}
     for file in output.iterdir():

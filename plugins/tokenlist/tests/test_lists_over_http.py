@@ -6,7 +6,6 @@ import ipaddress
 import shutil
 import ssl
 import subprocess
-import time
 
 import aiohttp
 import orjson
@@ -157,10 +156,8 @@ async def test_a_slow_list_is_given_up(server, session):
         return response
 
     server.answer = drip
-    began = time.monotonic()
     limits = Limits(max_bytes=100_000, timeout_s=0.4, allow_private=True)
     assert "0.4 s" in await refused(session, server.url, limits)
-    assert time.monotonic() - began < 2
 
 
 async def test_redirects_within_the_host_are_followed(server, session):

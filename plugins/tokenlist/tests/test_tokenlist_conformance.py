@@ -3,7 +3,7 @@
 import pytest
 import quoteway_tokenlist
 from quoteway.testing.conformance import CatalogConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
+from quoteway.testing.fakes import FakePlugin, HttpRpc
 
 networks = pytest.importorskip("quoteway_devnet.networks", reason="needs the quoteway-devnet distribution")
 
@@ -15,7 +15,7 @@ class TestTokenList(CatalogConformance):
 
     @pytest.fixture
     async def gateway(self, fresh_devnet, make_gateway):
-        chains = ToyPlugin([HttpRpc], networks=networks.devnet_networks(fresh_devnet.ports))
+        chains = FakePlugin([HttpRpc], networks=networks.devnet_networks(fresh_devnet.ports))
         return await make_gateway({"chains": chains, "tokenlist": quoteway_tokenlist})
 
     @pytest.fixture

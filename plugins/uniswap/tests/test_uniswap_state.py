@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from quoteway_uniswap.candidates import candidate_pools, pools_of_pair, sorted_p
 from quoteway_uniswap.state import PoolStates
 
 PLUGIN = Path(__file__).parents[1]
+CONTRACTS = PLUGIN / "contracts"
 LIQUIDITY = function("liquidity() returns (uint128)")
 TICKS = function(
     "ticks(int24 tick) returns (uint128, int128, uint256, uint256, int56, uint160, uint32, bool)"
@@ -195,12 +195,9 @@ async def test_a_malformed_answer_raises_an_upstream_error(harness, answer):
         await PoolStates(MalformedChain()).load(await harness.chain.head(), [ref])
 
 
-def test_the_committed_artifact_equals_the_compiled_lens(tmp_path):
-    sources = tmp_path / "contracts"
-    shutil.copytree(PLUGIN / "contracts", sources, ignore=shutil.ignore_patterns("node_modules"))
-    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(install, cwd=sources, check=True, timeout=100, capture_output=True)
-    subprocess.run(["node", "compile.js", tmp_path], cwd=sources, check=True, timeout=100)
+def test_the_lens_compiles_to_what_is_committed(tmp_path):
+    assert (CONTRACTS / "node_modules").is_dir(), f"run `make prepare`, or `npm ci` in {CONTRACTS}"
+    subprocess.run(["node", "compile.js", tmp_path], cwd=CONTRACTS, check=True)
     committed = (PLUGIN / "src/quoteway_uniswap/artifacts/Lens.json").read_text()
     assert (tmp_path / "Lens.json").read_text() == committed
     assert len(json.loads(committed)["bytecode"]) // 2 + 40 * 68 + 64 < 49_152  # EIP-3860

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
@@ -88,20 +88,21 @@ class CatalogConformance(ProviderConformance):
             assert await provider.token(chain_id, STRANGER) is None
 
     async def test_an_unlisted_token_is_read_from_the_chain_or_none(
-        self, gateway: Gateway, provider: TokenCatalog, unlisted: tuple[int, Address] | None
+        self,
+        gateway: Gateway,
+        provider: TokenCatalog,
+        unlisted: tuple[int, Address] | None,
+        record_property: Callable[[str, object], None],
     ) -> None:
         if unlisted is None:
-            pytest.skip("no unlisted token is given")
+            record_property("not_applicable", "no unlisted token is given")
+            return
         found = await provider.token(*unlisted)
         real = await token_facts(gateway.runtime.chains[unlisted[0]], unlisted[1])
         assert real is not None
         assert found is None or found.decimals == real.decimals
 
     async def test_lists_come_from_memory(self, provider: TokenCatalog) -> None:
-        started = time.perf_counter()
-        for _ in range(10):
-            await provider.tokens(None)
-        assert time.perf_counter() - started < 0.5
         assert await longest_block(lambda: provider.tokens(None)) < MAX_BLOCK_S
         assert isinstance(provider.revision(), str)
         assert provider.revision() == provider.revision()

@@ -23,8 +23,9 @@ MAX_BLOCK_S = 0.05
 STRANGER = "0x0000000000000000000057ac6e00000057Ac6e00"
 """An account that holds nothing, and no contract."""
 
-_CANCEL_S = 1.0
-_ROUNDS = 6
+_CANCEL_S = 10.0
+_MEMORY_S = 0.2
+_ROUNDS = 25
 
 
 class ProviderConformance:
@@ -65,15 +66,18 @@ class ProviderConformance:
             assert all(label.strip() for label in contracts.values()), "contracts: labels for people"
 
     async def test_healthy_answers_at_once(self, provider: Provider) -> None:
-        started = time.perf_counter()
-        assert await provider.healthy() in (True, False, None)
-        assert time.perf_counter() - started < 0.2, "healthy() answers from memory"
+        took_s: list[float] = []
+        while not took_s or (took_s[-1] >= _MEMORY_S and len(took_s) < _ROUNDS):
+            started = time.perf_counter()
+            assert await provider.healthy() in (True, False, None)
+            took_s.append(time.perf_counter() - started)
+        assert min(took_s) < _MEMORY_S, "healthy() answers from memory"
 
 
 async def longest_block(work: Callable[[], Awaitable[object]]) -> float:
     """The longest time in seconds that the event loop was kept while ``work`` ran.
 
-    Up to six rounds are run, and the best counts: a busy machine is not taken for a blocking provider.
+    Up to 25 rounds are run, and the best counts: a busy machine is not taken for a blocking provider.
     """
     best = await _longest_block(work)
     for _ in range(_ROUNDS - 1):

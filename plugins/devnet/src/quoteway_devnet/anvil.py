@@ -111,7 +111,7 @@ class Anvil:
         """A new client of this chain."""
         return Rpc(self.port)
 
-    def wait(self, timeout_s: float = 20.0) -> None:
+    def wait(self, timeout_s: float = 120.0) -> None:
         """Return once the chain answers. Raises DevnetError when it ends or stays silent instead."""
         deadline = time.monotonic() + timeout_s
         while True:

@@ -71,6 +71,8 @@ class Relayer:
         self._open: dict[bytes, _Deposit] = {}
         self._rpcs: Mapping[str, Rpc] = {}
         self._ended = threading.Event()
+        self.rounds = 0
+        """How often it has looked at both chains and done what is due."""
         self.desk = FeeDesk(devnet)
         self.port = port
 
@@ -125,6 +127,7 @@ class Relayer:
             while not self._ended.wait(POLL_S):
                 try:
                     self._tick()
+                    self.rounds += 1
                     failing = False
                 except (OSError, RpcError, ValueError, KeyError) as error:
                     # The chains may be on their way down, or in the middle of a revert.

@@ -1,0 +1,30 @@
+"""What every suite of this repository shares."""
+
+import pytest
+from hypothesis import settings
+
+# A busy machine is slow, not wrong.
+settings.register_profile("quoteway", deadline=None)
+settings.load_profile("quoteway")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--no-skips", action="store_true", help="count a skipped test as a failed one")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and item.config.getoption("--no-skips"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which --no-skips counts as a failure: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    report = yield
+    if report.skipped and collector.config.getoption("--no-skips"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which --no-skips counts as a failure: {report.longrepr}"
+    return report

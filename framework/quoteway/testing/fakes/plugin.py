@@ -1,0 +1,76 @@
+"""A plugin made of provider objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from quoteway import Capability, Context, Network, Provider, hookimpl
+
+ProviderOrMaker = Provider | Callable[[Context], Provider]
+
+
+class FakePlugin:
+    """A plugin made of provider objects, or of functions that make one from the plugin's context."""
+
+    def __init__(
+        self,
+        providers: Iterable[ProviderOrMaker] = (),
+        *,
+        networks: Iterable[Network] = (),
+        lifespan: Callable[[Context], AbstractAsyncContextManager[Any]] | None = None,
+    ) -> None:
+        self._providers = list(providers)
+        self._networks = list(networks)
+        self._lifespan = lifespan
+        self._made: list[Provider] | None = None
+
+    def _of(self, capability: Capability, context: Context) -> list[Provider]:
+        if self._made is None:
+            self._made = [p if isinstance(p, Provider) else p(context) for p in self._providers]
+        return [p for p in self._made if p.capability is capability]
+
+    @hookimpl
+    def quoteway_networks(self, context: Context) -> list[Network]:
+        return self._networks
+
+    @hookimpl
+    def quoteway_lifespan(self, context: Context) -> AbstractAsyncContextManager[Any] | None:
+        return self._lifespan(context) if self._lifespan is not None else None
+
+    @hookimpl
+    def quoteway_rpc_upstreams(self, context: Context) -> list[Provider]:
+        return self._of(Capability.RPC, context)
+
+    @hookimpl
+    def quoteway_token_catalogs(self, context: Context) -> list[Provider]:
+        return self._of(Capability.TOKENS, context)
+
+    @hookimpl
+    def quoteway_swap_providers(self, context: Context) -> list[Provider]:
+        return self._of(Capability.SWAP, context)
+
+    @hookimpl
+    def quoteway_bridge_providers(self, context: Context) -> list[Provider]:
+        return self._of(Capability.BRIDGE, context)
+
+    @hookimpl
+    def quoteway_pool_providers(self, context: Context) -> list[Provider]:
+        return self._of(Capability.POOL, context)
+
+    @hookimpl
+    def quoteway_vault_providers(self, context: Context) -> list[Provider]:
+        return self._of(Capability.VAULT, context)
+
+    @hookimpl
+    def quoteway_metrics_providers(self, context: Context) -> list[Provider]:
+        return self._of(Capability.METRICS, context)
+
+    @hookimpl
+    def quoteway_price_sources(self, context: Context) -> list[Provider]:
+        return self._of(Capability.PRICES, context)
+
+    @hookimpl
+    def quoteway_relays(self, context: Context) -> list[Provider]:
+        return self._of(Capability.RELAY, context)

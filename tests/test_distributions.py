@@ -1,0 +1,39 @@
+"""What the distributions declare of each other."""
+
+import pathlib
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = pathlib.Path(__file__).parents[1]
+PROJECTS = {
+    folder.name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    for folder in (ROOT, *sorted((ROOT / "plugins").iterdir()))
+    if (folder / "pyproject.toml").is_file()
+}
+VERSIONS = {project["name"]: Version(project["version"]) for project in PROJECTS.values()}
+
+
+@pytest.mark.parametrize("folder", PROJECTS)
+def test_every_requirement_of_a_quoteway_distribution_names_the_next_breaking_version(folder):
+    """Below 1.0 a minor release may change Python interfaces: an older plugin does not install beside it."""
+    project = PROJECTS[folder]
+    extras = project.get("optional-dependencies", {}).values()
+    declared = [*project.get("dependencies", ()), *(text for extra in extras for text in extra)]
+    for requirement in map(Requirement, declared):
+        version = VERSIONS.get(requirement.name)
+        if version is None:
+            continue
+        after = f"{version.major}.{version.minor + 1}" if version.major == 0 else str(version.major + 1)
+        assert version in requirement.specifier, f"{requirement} excludes the {version} of this repository"
+        assert Version(after) not in requirement.specifier, f"{requirement} allows {after}"
+        assert Version("0") not in requirement.specifier, f"{requirement} has no lower bound"
+
+
+def test_every_plugin_needs_the_core():
+    # The pool mathematics stand alone.
+    for folder in (folder for folder in PROJECTS if folder not in (ROOT.name, "amm")):
+        names = {Requirement(text).name for text in PROJECTS[folder]["dependencies"]}
+        assert "quoteway" in names, folder
