@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from marshmallow import fields
 
 from quoteway.models import Pool
@@ -31,8 +29,8 @@ def _pair(pool: Pool) -> str:
 
 
 class Range(View):
-    tick_lower = required(fields.Integer, itemgetter(0))
-    tick_upper = required(fields.Integer, itemgetter(1))
+    tick_lower = required(fields.Integer, 0)
+    tick_upper = required(fields.Integer, 1)
 
 
 class PoolState(View):

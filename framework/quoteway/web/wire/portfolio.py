@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
 
 from marshmallow import fields
 
@@ -53,8 +52,8 @@ class Balance(View):
 
 
 class AsOf(View):
-    chain_id = required(fields.Integer, itemgetter(0))
-    block = required(fields.Integer, itemgetter(1))
+    chain_id = required(fields.Integer, 0)
+    block = required(fields.Integer, 1)
 
 
 class Partial(View):

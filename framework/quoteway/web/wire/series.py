@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any
 
 from marshmallow import fields
@@ -25,8 +24,8 @@ def _windows(series: models.Series) -> Any:
 
 
 class Point(View):
-    timestamp = required(fields.Integer, itemgetter(0))
-    value = nullable(fields.Float, itemgetter(1))
+    timestamp = required(fields.Integer, 0)
+    value = nullable(fields.Float, 1)
 
 
 class Series(View):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 from marshmallow import fields
 
 from quoteway.models import Token, TokenProfile
@@ -45,8 +43,8 @@ class Contract(View):
 
 
 class Social(View):
-    type = required(fields.String, itemgetter(0))
-    url = required(fields.String, itemgetter(1))
+    type = required(fields.String, 0)
+    url = required(fields.String, 1)
 
 
 def _safe_socials(profile: TokenProfile) -> list[tuple[str, str]]:

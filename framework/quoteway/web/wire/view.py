@@ -24,8 +24,9 @@ from marshmallow import EXCLUDE, Schema, fields
 from quoteway.networks import Networks
 
 Wire = dict[str, Any]
-Source = str | Callable[[Any], Any] | None
-"""Where a value comes from: an attribute (dotted for one of an attribute), or a function of the model."""
+Source = str | int | Callable[[Any], Any] | None
+"""Where a value comes from: an attribute (dotted for one of an attribute), an index into the model, or a
+function of the model."""
 Field = fields.Field[Any]
 Renderer = Callable[[Any, Networks], Wire]
 
@@ -164,10 +165,15 @@ class NetworkField(Field):
 # --- rendering --------------------------------------------------------------------------------------------
 
 
+def _is_declared_alone(view: type[View]) -> bool:
+    """Whether the declarations say all of a rendering: the class does not override ``render``."""
+    own: Any = view.render
+    return own.__func__ is View.__dict__["render"].__func__
+
+
 def _rendering(view: type[View]) -> Renderer:
     """``view.render``, without its look-up where the class does not override it."""
-    own: Any = view.render
-    return own if own.__func__ is not View.__dict__["render"].__func__ else _renderer(view)
+    return _renderer(view) if _is_declared_alone(view) else view.render
 
 
 @cache
@@ -178,44 +184,66 @@ def _renderer(view: type[View]) -> Renderer:
     members took twice the time of a dict written by hand.
     """
     names: dict[str, Any] = {"ABSENT": ABSENT}
-    lines, optionals = [], []
-    for name, field in view._declared_fields.items():
-        if field.metadata.get(_IN_DETAILS):
-            continue
-        key = field.data_key or camel_case(name)
-        lines.append(f"{key!r}: {_expression(name, field, names)},")
-        if not field.required:
-            optionals.append(f"if wire[{key!r}] is ABSENT: del wire[{key!r}]")
-    body = [f"wire = {{{' '.join(lines)}}}", *optionals, "return wire"]
+    optional = [key for key, _, field in _members(view) if not field.required]
+    body = [
+        f"wire = {_object(view, 'model', '', names)}",
+        *(f"if wire[{key!r}] is ABSENT: del wire[{key!r}]" for key in optional),
+        "return wire",
+    ]
     source = "def render(model, networks):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, f"<rendering of {view.__name__}>", "exec"), names)  # noqa: S102 - of declarations alone
     render: Renderer = names["render"]
     return render
 
 
-def _expression(name: str, field: Field, names: dict[str, Any]) -> str:
-    """The value of one member as Python source; ``names`` gets the functions that it calls."""
+def _members(view: type[View]) -> list[tuple[str, str, Field]]:
+    """The name on the wire, the name here and the field of each member to render."""
+    return [
+        (field.data_key or camel_case(name), name, field)
+        for name, field in view._declared_fields.items()
+        if not field.metadata.get(_IN_DETAILS)
+    ]
+
+
+def _object(view: type[View], model: str, path: str, names: dict[str, Any]) -> str:
+    """The dict of a view as Python source.
+
+    ``model`` is the expression of its model, ``path`` makes the variables unique, and ``names`` gets the
+    functions that the source calls.
+    """
+    members = (
+        f"{key!r}: {_expression(name, field, model, f'{path}_{name}', names)}"
+        for key, name, field in _members(view)
+    )
+    return f"{{{', '.join(members)}}}"
+
+
+def _expression(name: str, field: Field, model: str, path: str, names: dict[str, Any]) -> str:
     source = field.metadata.get(_SOURCE, name)
-    value = f"model.{source}"
-    if source is itself:
-        value = "model"
-    elif not isinstance(source, str):
-        names[f"{name}_source"] = source
-        value = f"{name}_source(model)"
-    held = "value"
-    converted = _converted(name, held, field, names)
+    if isinstance(source, str):
+        value = f"{model}.{source}"
+    elif isinstance(source, int):
+        value = f"{model}[{source}]"
+    elif source is itself:
+        value = model
+    else:
+        names[f"source{path}"] = source
+        value = f"source{path}({model})"
+    held = f"value{path}"
+    converted = _converted(held, field, path, names)
     if converted == held:
         return value
-    nothing = [f"({held} := {value}) is None"] if field.allow_none else []
-    if not field.required:
-        nothing.append(f"{held} is ABSENT" if nothing else f"({held} := {value}) is ABSENT")
-    if not nothing:
-        return _converted(name, value, field, names)
-    return f"{held} if {' or '.join(nothing)} else {converted}"
+    absent = [*(["None"] if field.allow_none else []), *([] if field.required else ["ABSENT"])]
+    if not absent:
+        return _converted(value, field, path, names)
+    first, *others = absent
+    tests = [f"({held} := {value}) is {first}", *(f"{held} is {other}" for other in others)]
+    return f"{held} if {' or '.join(tests)} else {converted}"
 
 
-def _converted(name: str, value: str, field: Field, names: dict[str, Any]) -> str:
-    function = f"{name}_convert"
+def _converted(value: str, field: Field, path: str, names: dict[str, Any]) -> str:
+    """The expression ``value`` as it is on the wire."""
+    function = f"convert{path}"
     match field:
         case ConvertedField():
             names[function] = field.convert
@@ -227,9 +255,20 @@ def _converted(name: str, value: str, field: Field, names: dict[str, Any]) -> st
             names[function] = _nested(field)
             return f"{function}({value}, networks)"
         case fields.List():
-            each = _converted(name, "each", field.inner, names)
-            return f"list({value})" if each == "each" else f"[{each} for each in {value}]"
+            item = f"item{path}"
+            rendered = _item(item, field.inner, path, names)
+            return f"list({value})" if rendered == item else f"[{rendered} for {item} in {value}]"
     return value
+
+
+def _item(item: str, field: Field, path: str, names: dict[str, Any]) -> str:
+    """An item of a list; the dict of a view is written in place, which spares a call for each row."""
+    view = field.nested if isinstance(field, fields.Nested) else None
+    if not (isinstance(view, type) and issubclass(view, View) and _is_declared_alone(view)):
+        return _converted(item, field, path, names)
+    if not all(member.required for _, _, member in _members(view)):
+        return _converted(item, field, path, names)
+    return _object(view, item, path, names)
 
 
 def _nested(field: fields.Nested) -> Renderer:
