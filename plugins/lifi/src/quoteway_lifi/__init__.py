@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from marshmallow import Schema
     from quoteway import BridgeProvider, Context, SwapProvider
 
-    from quoteway_lifi.desk import Desk
+    from quoteway_lifi.quoting import Quoter
 
 
 @hookimpl
@@ -31,7 +31,7 @@ def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
         return ()
     from quoteway_lifi.provider import LifiSwaps
 
-    return (LifiSwaps(_desk(context)),)
+    return (LifiSwaps(_quoter(context)),)
 
 
 @hookimpl
@@ -40,14 +40,14 @@ def quoteway_bridge_providers(context: Context) -> Iterable[BridgeProvider]:
         return ()
     from quoteway_lifi.provider import LifiBridges
 
-    return (LifiBridges(_desk(context)),)
+    return (LifiBridges(_quoter(context)),)
 
 
-def _desk(context: Context) -> Desk:
+def _quoter(context: Context) -> Quoter:
     """What both providers share: one API, one hold after a 429, one memory of what was built."""
-    from quoteway_lifi.desk import Desk
+    from quoteway_lifi.quoting import Quoter
 
-    if "desk" not in context.state:
-        context.state["desk"] = Desk(context)
-    desk: Desk = context.state["desk"]
-    return desk
+    if "quoter" not in context.state:
+        context.state["quoter"] = Quoter(context)
+    quoter: Quoter = context.state["quoter"]
+    return quoter

@@ -41,7 +41,7 @@ _UNVOUCHED = Notice(
 )
 
 
-class Desk:
+class Quoter:
     """What the swap and the bridge provider of one gateway share."""
 
     def __init__(self, context: Context) -> None:
