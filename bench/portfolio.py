@@ -63,8 +63,8 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 
 def _mint(devnet: Devnet) -> dict[str, int]:
     """Tokens on the chain, each with an amount of its own for the wallet: address to base units."""
+    from quoteway.evm.abi import encode_call
     from quoteway.evm.address import checksum
-    from quoteway_devnet import abi
     from quoteway_devnet.accounts import ACCOUNTS
 
     model = devnet.deploy("MintableToken", "(string,string,uint8)", "Bench", "BENCH", 6)
@@ -73,7 +73,7 @@ def _mint(devnet: Devnet) -> dict[str, int]:
         code = rpc("eth_getCode", model, "latest")
         for token, amount in amounts.items():
             rpc("anvil_setCode", token, code)
-            data = "0x" + abi.call("mint(address,uint256)", WALLET, amount).hex()
+            data = "0x" + encode_call("mint(address,uint256)", [WALLET, amount]).hex()
             rpc(
                 "eth_sendTransaction",
                 {"from": ACCOUNTS[-1].address, "to": token, "data": data, "gas": hex(200_000)},

@@ -31,7 +31,7 @@ KEEPER = "0x4444444444444444444444444444444444444444"
 STATES = ("origin_pending", "origin_confirmed", "fill_pending", "filled")
 
 
-class Desk:
+class TransferHarness:
     """A gateway, and both chains beside it."""
 
     def __init__(self, devnet, gateway):
@@ -137,7 +137,7 @@ class Report:
     arrival_s: list[float] = field(default_factory=list)
 
 
-async def execute_random_transfers(desk, count, seed):
+async def execute_random_transfers(harness, count, seed):
     """Both directions, every bridged token and the native coin, ten to a hundred thousand US dollars."""
     chance, report = random.Random(seed), Report()
     for _ in range(count):
@@ -149,32 +149,32 @@ async def execute_random_transfers(desk, count, seed):
         usd = Fraction(10 ** chance.uniform(1, 5)).limit_denominator(1000)
         amount = int(usd / row.price * 10**row.decimals)
         recipient = chance.choice((SENDER, RECIPIENT, f"0x{chance.getrandbits(160):040x}"))
-        request = desk.request(sold, amount, symbol, origin, recipient=_checksum(recipient))
-        await _one(desk, request, report)
+        request = harness.request(sold, amount, symbol, origin, recipient=_checksum(recipient))
+        await _one(harness, request, report)
         report.kinds[f"{sold} from {origin}"] += 1
     return report
 
 
-async def _one(desk, request, report):
+async def _one(harness, request, report):
     token_in, token_out = request.token_in, request.token_out
-    held = await desk.balance(token_in, request.sender)
-    had = await desk.balance(token_out, request.recipient)
+    held = await harness.balance(token_in, request.sender)
+    had = await harness.balance(token_out, request.recipient)
     began = time.perf_counter()
-    quoted = await desk.quote(request)
+    quoted = await harness.quote(request)
     report.quote_ms.append(1000 * (time.perf_counter() - began))
     began = time.perf_counter()
-    action = await desk.action(quoted)
+    action = await harness.action(quoted)
     report.action_ms.append(1000 * (time.perf_counter() - began))
-    sent = await desk.send(action)
+    sent = await harness.send(action)
     began = time.perf_counter()
-    seen, _ = await desk.until(request, sent, "filled")
+    seen, _ = await harness.until(request, sent, "filled")
     report.arrival_s.append(time.perf_counter() - began)
-    paid = held - await desk.balance(token_in, request.sender)
+    paid = held - await harness.balance(token_in, request.sender)
     if token_in.is_native:
         paid = action.inputs[0].amount  # gas is in the balance: the SpokePool's log has it exactly
-        receipt = await desk.rpc(SLUGS[request.chain_id], "eth_getTransactionByHash", sent)
+        receipt = await harness.rpc(SLUGS[request.chain_id], "eth_getTransactionByHash", sent)
         paid = int(receipt["value"], 16)
-    got = await desk.balance(token_out, request.recipient) - had
+    got = await harness.balance(token_out, request.recipient) - had
     report.done += 1
     walk = [STATES.index(state) for state in seen]
     if (paid, got) != (request.amount_in, quoted.quote.outputs[0].amount) or walk != sorted(walk):
@@ -201,7 +201,7 @@ async def run_transfers(count, seed):
         section |= {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
         config = Config(plugin_sections={"devnet": section})
         async with Gateway(config, plugins=plugins, discover=False).running() as gateway:
-            return await execute_random_transfers(Desk(devnet, gateway), count, seed)
+            return await execute_random_transfers(TransferHarness(devnet, gateway), count, seed)
 
 
 def main() -> None:

@@ -57,11 +57,11 @@ class TestVaults(VaultConformance):
 
 
 def _give_shares(devnet, slug, vault):
-    from quoteway_devnet import abi
+    from quoteway.evm.abi import encode_call
 
     calls = [
-        (vault.asset, abi.call("approve(address,uint256)", vault.address, 10**9)),
-        (vault.address, abi.call("deposit(uint256,address)", 10**9, WALLET)),
+        (vault.asset, encode_call("approve(address,uint256)", [vault.address, 10**9])),
+        (vault.address, encode_call("deposit(uint256,address)", [10**9, WALLET])),
     ]
     with devnet.rpc(slug) as rpc:
         for to, data in calls:

@@ -21,7 +21,7 @@ from quoteway.gateway import Gateway
 from quoteway.testing.execution import catch_up, execute
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
-from vault_desk import HAS_MANAGED, odd_vault, plugins
+from vault_harness import HAS_MANAGED, odd_vault, plugins
 
 OPERATIONS = ("deposit", "mint", "withdraw", "redeem")
 USERS = tuple(account.address for account in ACCOUNTS[:5])

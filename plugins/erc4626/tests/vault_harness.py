@@ -7,9 +7,9 @@ import importlib.util
 from dataclasses import dataclass
 
 import quoteway_erc4626
+from quoteway.evm.abi import encode_call
 from quoteway.testing.serving import served
 from quoteway.testing.toys import HttpRpc, ToyPlugin
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 
@@ -47,7 +47,7 @@ def send(devnet, sender, to, signature, *values, value=0):
     """A transaction from any account; fails when it reverts."""
     with devnet.rpc() as rpc:
         rpc("anvil_impersonateAccount", sender)
-        data = "0x" + abi.call(signature, *values).hex()
+        data = "0x" + encode_call(signature, values).hex()
         transaction = {"from": sender, "to": to, "data": data, "gas": hex(5_000_000), "value": hex(value)}
         identity = rpc("eth_sendTransaction", transaction)
         while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
@@ -74,7 +74,7 @@ def become(devnet, vault, **oddity):
 
 
 @dataclass
-class Desk:
+class VaultHarness:
     """A served gateway with names for what stands on the devnet."""
 
     devnet: object
@@ -124,10 +124,10 @@ class Desk:
 
     def balance(self, token, account):
         with self.devnet.rpc() as rpc:
-            data = "0x" + abi.call("balanceOf(address)", account).hex()
+            data = "0x" + encode_call("balanceOf(address)", [account]).hex()
             return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
-    async def fresh(self):
+    async def catch_up(self):
         """The gateway sees the newest block."""
         from quoteway.testing.execution import catch_up
 
@@ -135,7 +135,7 @@ class Desk:
 
 
 @contextlib.asynccontextmanager
-async def desk_on(devnet, **more):
-    """A desk on the devnet during the block."""
+async def serve_vaults(devnet, **more):
+    """A harness on the devnet during the block."""
     async with served(plugins(devnet, **more)) as api:
-        yield Desk(devnet, api)
+        yield VaultHarness(devnet, api)

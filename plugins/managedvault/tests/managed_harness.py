@@ -7,10 +7,10 @@ import contextlib
 import quoteway_erc4626
 import quoteway_managedvault
 from eth_utils import keccak
+from quoteway.evm.abi import encode_call, function
 from quoteway.testing.execution import catch_up
 from quoteway.testing.serving import served
 from quoteway.testing.toys import HttpRpc, ToyPlugin
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 from quoteway_devnet.rpc import RpcError
@@ -26,7 +26,7 @@ def selector(error):
     return "0x" + keccak(text=error)[:4].hex()
 
 
-class Ground:
+class ManagedChain:
     """The devnet's chain with its USDC, its factory and its two plain vaults."""
 
     def __init__(self, devnet):
@@ -39,12 +39,14 @@ class Ground:
 
     def read(self, to, signature, outputs, *values, sender=USER):
         with self.devnet.rpc() as rpc:
-            request = {"from": sender, "to": to, "data": "0x" + abi.call(signature, *values).hex()}
-            return abi.results(outputs, rpc("eth_call", request, "latest"))[0]
+            call = function(f"{signature} returns {outputs}")
+            request = {"from": sender, "to": to, "data": "0x" + call.encode(values).hex()}
+            (value,) = call.decode_output(bytes.fromhex(rpc("eth_call", request, "latest")[2:]))
+            return value
 
     def send(self, sender, to, signature, *values):
         """A transaction of any account. Returns None, or the selector of the error it reverts with."""
-        data = "0x" + abi.call(signature, *values).hex()
+        data = "0x" + encode_call(signature, values).hex()
         with self.devnet.rpc() as rpc:
             try:
                 rpc("eth_call", {"from": sender, "to": to, "data": data}, "latest")
@@ -88,7 +90,7 @@ class Ground:
 
 
 @contextlib.asynccontextmanager
-async def desk_on(devnet):
+async def serve_vaults(devnet):
     """A served gateway with both vault plugins: (client, see the newest block)."""
     plugins = {
         "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
@@ -97,7 +99,7 @@ async def desk_on(devnet):
     }
     async with served(plugins) as api:
 
-        async def fresh():
+        async def catch_up_head():
             await catch_up(devnet, api.gateway, 31337)
 
-        yield api, fresh
+        yield api, catch_up_head

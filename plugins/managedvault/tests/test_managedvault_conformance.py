@@ -3,7 +3,7 @@
 import pytest
 import quoteway_managedvault
 from eth_utils import to_checksum_address
-from managed_desk import BOT, OWNER, USER, Ground
+from managed_harness import BOT, OWNER, USER, ManagedChain
 from quoteway import DeployRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
 from quoteway.testing.toys import HttpRpc, ToyPlugin
@@ -16,8 +16,8 @@ class TestManagedVaults(VaultConformance):
     @pytest.fixture
     def stocked(self, fresh_devnet):
         """The user has shares before the gateway reads its first head."""
-        ground = Ground(fresh_devnet)
-        assert ground.deposit(ground.managed, 10**9) is None
+        chain = ManagedChain(fresh_devnet)
+        assert chain.deposit(chain.managed, 10**9) is None
         return fresh_devnet
 
     @pytest.fixture
@@ -28,8 +28,8 @@ class TestManagedVaults(VaultConformance):
 
     @pytest.fixture
     def cases(self, fresh_devnet):
-        ground = Ground(fresh_devnet)
-        vault, usdc = (to_checksum_address(each) for each in (ground.managed, ground.usdc))
+        chain = ManagedChain(fresh_devnet)
+        vault, usdc = (to_checksum_address(each) for each in (chain.managed, chain.usdc))
 
         def order(action, asset, amount, sender=USER, **more):
             return VaultRequest(f"31337:{vault}", 31337, action, asset, amount, sender, sender, 50, **more)
@@ -48,6 +48,6 @@ class TestManagedVaults(VaultConformance):
 
     @pytest.fixture
     def unknown(self, fresh_devnet):
-        ground = Ground(fresh_devnet)
-        steady, usdc = (to_checksum_address(each) for each in (ground.steady, ground.usdc))
+        chain = ManagedChain(fresh_devnet)
+        steady, usdc = (to_checksum_address(each) for each in (chain.steady, chain.usdc))
         return VaultRequest(f"31337:{steady}", 31337, "deposit", usdc, 10**6, USER, USER, 50)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
-from eth_utils.address import to_checksum_address
+from quoteway.evm.address import checksum
 
 from quoteway_devnet.anvil import BASE_FEE_WEI, Anvil, free_port
 from quoteway_devnet.errors import DevnetError
@@ -135,12 +135,14 @@ class Devnet:
 
         ``token`` is a symbol or an address; ``ETH`` or the zero address mean the native coin.
         """
-        from quoteway_devnet import abi
-        from quoteway_devnet.tables import NATIVE
+        from quoteway import NATIVE
+        from quoteway.evm.abi import encode_call
+
+        from quoteway_devnet.tables import NATIVE_SYMBOL
         from quoteway_devnet.transactions import DEPLOYER
 
         with self.rpc(slug) as rpc:
-            if token in (NATIVE, abi.ZERO_ADDRESS):
+            if token in (NATIVE_SYMBOL, NATIVE):
                 balance = int(rpc("eth_getBalance", to, "latest"), 16)
                 rpc("anvil_setBalance", to, hex(balance + amount))
                 return
@@ -151,8 +153,8 @@ class Devnet:
                 name = "mint"
                 if int(address, 16) == int(chain.contracts["WETH9"], 16):
                     name = "transfer"
-                    _send(rpc, DEPLOYER, address, abi.call("deposit()"), amount)
-                _send(rpc, DEPLOYER, address, abi.call(f"{name}(address,uint256)", to, amount))
+                    _send(rpc, DEPLOYER, address, encode_call("deposit()", []), amount)
+                _send(rpc, DEPLOYER, address, encode_call(f"{name}(address,uint256)", [to, amount]))
             finally:
                 rpc("anvil_stopImpersonatingAccount", DEPLOYER)
 
@@ -162,14 +164,13 @@ class Devnet:
         ``contract`` names an artifact (``YieldVault``, ``OddVault``, ``MintableToken``...), ``signature`` the
         types of its constructor's arguments.
         """
-        from quoteway_devnet import abi
         from quoteway_devnet.accounts import ACCOUNTS
-        from quoteway_devnet.transactions import own_init_code
+        from quoteway_devnet.transactions import constructor_arguments, own_init_code
 
-        data = own_init_code(contract) + abi.arguments(signature, *values)
+        data = own_init_code(contract) + constructor_arguments(signature, values)
         with self.rpc(slug) as rpc:
             receipt = _send(rpc, ACCOUNTS[-1].address, None, data)
-        return str(to_checksum_address(receipt["contractAddress"]))
+        return checksum(receipt["contractAddress"])
 
     def _once(self, slug: str, method: str, *params: Any) -> Any:
         with self.rpc(slug) as rpc:

@@ -9,6 +9,8 @@ then gives the canonical address.
 
 import re
 
+from quoteway.evm.address import keccak256
+
 from quoteway_devnet.errors import DevnetError
 
 ADDRESS = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
@@ -36,13 +38,11 @@ def init_code(deploy_permit2_source: str) -> bytes:
 
     Raises DevnetError when the outcome is not Permit2's published init code.
     """
-    from eth_utils.crypto import keccak
-
     match = re.search(r'hex"([0-9a-f]+)"', deploy_permit2_source)
     runtime = bytearray.fromhex(match[1] if match else "")
     for offset in (_CACHED_CHAIN_ID_AT, _CACHED_DOMAIN_SEPARATOR_AT):
         runtime[offset : offset + 32] = bytes(32)
     code = _CONSTRUCTOR + bytes(runtime)
-    if keccak(code) != INIT_CODE_HASH:
+    if keccak256(code) != INIT_CODE_HASH:
         raise DevnetError("The Permit2 source package holds other code than expected; report this as a bug.")
     return code

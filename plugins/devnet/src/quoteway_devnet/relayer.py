@@ -15,12 +15,12 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from eth_utils.crypto import keccak
+from quoteway.evm.abi import decode, encode, encode_call, event_topic
+from quoteway.evm.address import keccak256
 
-from quoteway_devnet import abi
 from quoteway_devnet.bridge import RELAYER
 from quoteway_devnet.chains import Devnet
-from quoteway_devnet.relayer_api import Conduct, FeeDesk, serving
+from quoteway_devnet.relayer_api import Conduct, FeeService, serving
 from quoteway_devnet.rpc import Rpc, RpcError
 
 log = logging.getLogger("quoteway.devnet.relayer")
@@ -35,7 +35,10 @@ _DEPOSITED = (
     "FundsDeposited(bytes32,bytes32,uint256,uint256,uint256,uint256,uint32,uint32,uint32,"
     "bytes32,bytes32,bytes32,bytes)"
 )
-_DEPOSITED_DATA = "(bytes32,bytes32,uint256,uint256,uint32,uint32,uint32,bytes32,bytes32,bytes)"
+_DEPOSITED_DATA = (
+    *("bytes32", "bytes32", "uint256", "uint256", "uint32", "uint32", "uint32"),
+    *("bytes32", "bytes32", "bytes"),
+)
 _BUNDLE_RELAYED = "RelayedRootBundle(uint32,bytes32,bytes32)"
 _LEAF = "(uint256,uint256,uint256[],uint32,address,address[])"
 """SpokePoolInterface.RelayerRefundLeaf."""
@@ -71,7 +74,7 @@ class Relayer:
         self._open: dict[bytes, _Deposit] = {}
         self._rpcs: Mapping[str, Rpc] = {}
         self._ended = threading.Event()
-        self.desk = FeeDesk(devnet)
+        self.fees = FeeService(devnet)
         self.port = port
 
     @property
@@ -86,11 +89,11 @@ class Relayer:
 
     @property
     def conduct(self) -> Conduct:
-        return self.desk.conduct
+        return self.fees.conduct
 
     def behave(self, **changes: Any) -> None:
         """Change members of ``Conduct``, as ``behave(filling=False)``."""
-        self.desk.conduct = replace(self.desk.conduct, **changes)
+        self.fees.conduct = replace(self.fees.conduct, **changes)
 
     @classmethod
     @contextmanager
@@ -98,7 +101,7 @@ class Relayer:
         """Relay during the block, in threads of its own; ``port`` 0 is any free. Raises DevnetError."""
         relayer = cls(devnet, port)
         with ExitStack() as stack:
-            relayer.port = stack.enter_context(serving(relayer.desk, port))
+            relayer.port = stack.enter_context(serving(relayer.fees, port))
             thread = threading.Thread(target=relayer._watch, name="devnet relayer", daemon=True)
             thread.start()
             try:
@@ -160,7 +163,7 @@ class Relayer:
                 self._heads.clear()
                 self._open.clear()
                 return
-        topic = "0x" + keccak(text=_DEPOSITED).hex()
+        topic = event_topic(_DEPOSITED)
         wanted = {
             "address": self._pools[slug],
             "topics": [topic],
@@ -179,7 +182,7 @@ class Relayer:
         destination = self._slugs.get(chain_id)
         if destination is None or destination == slug:
             return None
-        values = abi.results(_DEPOSITED_DATA, entry["data"])
+        values = decode(_DEPOSITED_DATA, bytes.fromhex(entry["data"][2:]))
         token_in, token_out, amount_in, amount_out, _, fill_deadline, exclusive_until, *rest = values
         recipient, relayer, message = rest
         origin_id = self._devnet.chains[slug].chain_id
@@ -187,7 +190,7 @@ class Relayer:
             *(depositor, recipient, relayer, token_in, token_out, amount_in, amount_out),
             *(origin_id, deposit_id, fill_deadline, exclusive_until, message),
         )
-        relay_hash = keccak(abi.arguments(f"({_RELAY},uint256)", relay, chain_id))
+        relay_hash = keccak256(encode([_RELAY, "uint256"], [relay, chain_id]))
         return _Deposit(slug, destination, relay, relay_hash, fill_deadline)
 
     # --- what becomes of it -------------------------------------------------------------------------------
@@ -209,14 +212,14 @@ class Relayer:
 
     def _fill(self, deposit: _Deposit) -> None:
         pool, rpc = self._pools[deposit.destination], self._rpcs[deposit.destination]
-        token, amount = abi.address_of(deposit.relay[4]), deposit.relay[6]
+        token, amount = _address(deposit.relay[4]), deposit.relay[6]
         chain_id = self._devnet.chains[deposit.destination].chain_id
         fill = _call(
             pool,
             f"fillRelay({_RELAY},uint256,bytes32)",
-            *(deposit.relay, chain_id, abi.word_of(RELAYER)),
+            *(deposit.relay, chain_id, encode(["address"], [RELAYER])),
         )
-        if self.desk.balance(rpc, token) < amount or not self._passes(rpc, fill):
+        if self.fees.balance(rpc, token) < amount or not self._passes(rpc, fill):
             deposit.not_before = time.monotonic() + _RETRY_S
             return
         deposit.sent = rpc("eth_sendTransaction", fill)
@@ -230,9 +233,9 @@ class Relayer:
         depositor, token, amount, deposit_id = (deposit.relay[at] for at in (0, 3, 5, 8))
         origin_id = self._devnet.chains[deposit.origin].chain_id
         # The deposit's id as the leaf's makes the root of a refund one of a kind, to be found again.
-        leaf = (0, origin_id, [amount], deposit_id, abi.address_of(token), [abi.address_of(depositor)])
-        root = keccak(abi.arguments(f"({_LEAF})", leaf))
-        topics = ["0x" + keccak(text=_BUNDLE_RELAYED).hex(), None, "0x" + root.hex()]
+        leaf = (0, origin_id, [amount], deposit_id, _address(token), [_address(depositor)])
+        root = keccak256(encode([_LEAF], [leaf]))
+        topics = [event_topic(_BUNDLE_RELAYED), None, "0x" + root.hex()]
         wanted = {"address": pool, "topics": topics, "fromBlock": "0x0", "toBlock": "latest"}
         bundles = rpc("eth_getLogs", wanted)
         if not bundles:
@@ -242,7 +245,7 @@ class Relayer:
                 deposit.not_before = 0.0
             return
         bundle = int(bundles[0]["topics"][1], 16)
-        topics = ["0x" + keccak(text=_REFUND_EXECUTED).hex(), None, f"0x{bundle:064x}"]
+        topics = [event_topic(_REFUND_EXECUTED), None, f"0x{bundle:064x}"]
         if rpc("eth_getLogs", wanted | {"topics": topics}):
             self._open.pop(deposit.relay_hash, None)
             return
@@ -260,6 +263,12 @@ class Relayer:
         return True
 
 
+def _address(word: bytes) -> str:
+    """Returns the address that a bytes32 member holds."""
+    (address,) = decode(["address"], word)
+    return str(address)
+
+
 def _call(to: str, signature: str, *values: Any) -> dict[str, str]:
-    data = "0x" + abi.call(signature, *values).hex()
+    data = "0x" + encode_call(signature, values).hex()
     return {"from": RELAYER, "to": to, "data": data, "gas": hex(_GAS)}

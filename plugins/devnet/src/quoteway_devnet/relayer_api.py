@@ -16,12 +16,14 @@ from itertools import permutations
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from quoteway_devnet import abi
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
+
 from quoteway_devnet.bridge import RELAYER, bridged_tokens
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.rpc import Rpc
-from quoteway_devnet.tables import NATIVE, TokenRow, base_units, token_row
+from quoteway_devnet.tables import NATIVE_SYMBOL, TokenRow, base_units, token_row
 
 CAPITAL_FEE_BPS = 2
 LP_FEE_BPS = 1
@@ -59,7 +61,7 @@ class ApiError(Exception):
         self.body = {"type": "AcrossApiError", "code": code, "status": 400, "message": message}
 
 
-class FeeDesk:
+class FeeService:
     """Answers the API's questions from both chains' state."""
 
     def __init__(self, devnet: Devnet) -> None:
@@ -71,7 +73,7 @@ class FeeDesk:
         """Base units of ``token`` that the relayer can fill with on the chain of ``rpc``."""
         if not self.conduct.liquid:
             return 0
-        data = "0x" + abi.call("balanceOf(address)", RELAYER).hex()
+        data = "0x" + encode_call("balanceOf(address)", [RELAYER]).hex()
         return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
     def routes(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -90,7 +92,11 @@ class FeeDesk:
                 }
                 rows.append(row)
                 if token.behaviour == "wrapped":
-                    native = {"originTokenSymbol": NATIVE, "destinationTokenSymbol": NATIVE, "isNative": True}
+                    native = {
+                        "originTokenSymbol": NATIVE_SYMBOL,
+                        "destinationTokenSymbol": NATIVE_SYMBOL,
+                        "isNative": True,
+                    }
                     rows.append(row | native)
         return [
             row
@@ -119,7 +125,7 @@ class FeeDesk:
             "timestamp": str(now_s),
             "isAmountTooLow": False,
             "quoteBlock": str(int(head["number"], 16)),
-            "exclusiveRelayer": RELAYER if exclusive else abi.ZERO_ADDRESS,
+            "exclusiveRelayer": RELAYER if exclusive else NATIVE,
             "exclusivityDeadline": now_s + conduct.exclusivity_s if exclusive else 0,
             "fillDeadline": str(max(int(time.time()), int(head["timestamp"], 16)) + conduct.fill_deadline_s),
             "spokePoolAddress": self._devnet.chains[origin].contracts["SpokePool"],
@@ -144,7 +150,7 @@ class FeeDesk:
             head = rpc("eth_getBlockByNumber", "latest", False)
             liquid = self.balance(rpc, token_out)
         gas_wei = _FILL_GAS * (int(head["baseFeePerGas"], 16) + _TIP_WEI)
-        gas = base_units(row.symbol, gas_wei * token_row(NATIVE).price / 10**18) + 1
+        gas = base_units(row.symbol, gas_wei * token_row(NATIVE_SYMBOL).price / 10**18) + 1
         return _FarSide(head, liquid, gas)
 
     def _route(self, query: Mapping[str, str]) -> tuple[str, str, TokenRow]:
@@ -194,11 +200,11 @@ def _fee(total: int, amount: int) -> dict[str, str]:
 
 
 @contextmanager
-def serving(desk: FeeDesk, port: int) -> Iterator[int]:
+def serving(fees: FeeService, port: int) -> Iterator[int]:
     """Serve on 127.0.0.1 during the block; yields the port. Raises DevnetError when it is taken."""
 
     class Handler(_Handler):
-        fee_desk = desk
+        service = fees
 
     try:
         server = _Server(("127.0.0.1", port), Handler)
@@ -223,7 +229,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    fee_desk: FeeDesk
+    service: FeeService
     protocol_version = "HTTP/1.1"
     timeout = 30
     # Without it the headers and the body wait for each other's acknowledgement, 40 ms each time.
@@ -235,13 +241,13 @@ class _Handler(BaseHTTPRequestHandler):
         query = dict(parse_qsl(address.query))
         try:
             if address.path == "/api/suggested-fees":
-                self._answer(200, self.fee_desk.suggested_fees(query))
+                self._answer(200, self.service.suggested_fees(query))
             elif address.path == "/api/limits":
-                self._answer(200, self.fee_desk.limits(query))
+                self._answer(200, self.service.limits(query))
             elif address.path == "/api/available-routes":
-                self._answer(200, self.fee_desk.routes(query))
+                self._answer(200, self.service.routes(query))
             elif address.path == "/conduct":
-                self._answer(200, asdict(self.fee_desk.conduct))
+                self._answer(200, asdict(self.service.conduct))
             else:
                 self._answer(404, {"message": "no such path"})
         except ApiError as error:
@@ -256,11 +262,11 @@ class _Handler(BaseHTTPRequestHandler):
             known = {field.name for field in fields(Conduct)}
             if self.path != "/conduct" or not isinstance(changes, dict) or not changes.keys() <= known:
                 raise ValueError
-            self.fee_desk.conduct = replace(self.fee_desk.conduct, **changes)
+            self.service.conduct = replace(self.service.conduct, **changes)
         except ValueError:
             self._answer(400, {"message": "expected POST /conduct with members of Conduct"})
             return
-        self._answer(200, asdict(self.fee_desk.conduct))
+        self._answer(200, asdict(self.service.conduct))
 
     def _answer(self, status: int, body: object) -> None:
         text = json.dumps(body).encode()

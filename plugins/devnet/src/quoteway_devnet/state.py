@@ -17,7 +17,6 @@ from quoteway_devnet.tables import CHAINS, ChainRow
 from quoteway_devnet.vaults import HISTORY_S
 
 _SOURCES = (
-    "abi",
     "accounts",
     "bridge",
     "build",

@@ -12,7 +12,7 @@ from typing import Literal
 Behaviour = Literal["plain", "wrapped", "no_return", "fee_on_transfer"]
 Protocol = Literal["v2", "v3", "v4"]
 
-NATIVE = "ETH"
+NATIVE_SYMBOL = "ETH"
 """The native coin in a v4 pool row."""
 
 
@@ -175,15 +175,15 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
         _v3("EURC", "USDC", 500, 4 * _M),
         _v3("GHO", "USDT", 500, 3 * _M, STABLE),
         _v3("cbBTC", "WBTC", 100, 10 * _M, STABLE),
-        _v4(NATIVE, "USDC", 500, 10, 35 * _M),
-        _v4(NATIVE, "USDC", 3000, 60, 12 * _M, WIDE),
-        _v4(NATIVE, "USDT", 500, 10, 12 * _M),
-        _v4(NATIVE, "DAI", 3000, 60, 3 * _M, WIDE),
-        _v4(NATIVE, "WBTC", 3000, 60, 14 * _M, WIDE),
-        _v4(NATIVE, "wstETH", 100, 1, 10 * _M, STABLE),
-        _v4(NATIVE, "LINK", 3000, 60, 4 * _M, WIDE),
-        _v4(NATIVE, "UNI", 10000, 200, 1 * _M, WIDE),
-        _v4(NATIVE, "AAVE", 10000, 200, 1 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "USDC", 500, 10, 35 * _M),
+        _v4(NATIVE_SYMBOL, "USDC", 3000, 60, 12 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "USDT", 500, 10, 12 * _M),
+        _v4(NATIVE_SYMBOL, "DAI", 3000, 60, 3 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "WBTC", 3000, 60, 14 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "wstETH", 100, 1, 10 * _M, STABLE),
+        _v4(NATIVE_SYMBOL, "LINK", 3000, 60, 4 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "UNI", 10000, 200, 1 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "AAVE", 10000, 200, 1 * _M, WIDE),
         _v4("USDC", "USDT", 100, 1, 25 * _M, STABLE),
         _v4("USDC", "DAI", 100, 1, 9 * _M, STABLE),
         _v4("WBTC", "USDC", 3000, 60, 10 * _M, WIDE),
@@ -191,7 +191,7 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
         _v4("GHO", "USDT", 100, 1, 2 * _M, STABLE),
         _v4("cbBTC", "WBTC", 100, 1, 6 * _M, STABLE),
         # Deeper than any other ETH/USDC pool and cheaper: a router that overlooks the hook would take it.
-        _v4(NATIVE, "USDC", 100, 1, 60 * _M, MAJOR, hooked=True),
+        _v4(NATIVE_SYMBOL, "USDC", 100, 1, 60 * _M, MAJOR, hooked=True),
     ),
     DEVNET_L2.slug: (
         _v2("WETH", "USDC", 6 * _M),
@@ -203,9 +203,9 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
         _v3("USDC", "USDT", 100, 8 * _M, STABLE),
         _v3("USDC", "DAI", 100, 4 * _M, STABLE),
         _v3("LINK", "WETH", 3000, 2 * _M, WIDE),
-        _v4(NATIVE, "USDC", 500, 10, 9 * _M),
-        _v4(NATIVE, "USDT", 3000, 60, 2 * _M, WIDE),
-        _v4(NATIVE, "wstETH", 100, 1, 5 * _M, STABLE),
+        _v4(NATIVE_SYMBOL, "USDC", 500, 10, 9 * _M),
+        _v4(NATIVE_SYMBOL, "USDT", 3000, 60, 2 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "wstETH", 100, 1, 5 * _M, STABLE),
         _v4("USDC", "USDT", 100, 1, 7 * _M, STABLE),
         _v4("WBTC", "USDC", 3000, 60, 3 * _M, WIDE),
     ),
@@ -242,7 +242,7 @@ NATIVE_GRANT_WEI = 1_000_000 * 10**18
 
 def token_row(symbol: str) -> TokenRow:
     """The row of a symbol; the native coin has the decimals and price of its wrapped form."""
-    wanted = "WETH" if symbol == NATIVE else symbol
+    wanted = "WETH" if symbol == NATIVE_SYMBOL else symbol
     return next(row for row in TOKENS if row.symbol == wanted)
 
 

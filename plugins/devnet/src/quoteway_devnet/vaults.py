@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from eth_utils.address import to_checksum_address
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
 
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.manifest import ChainManifest, Vault
 from quoteway_devnet.rpc import Call, Rpc
@@ -52,14 +52,13 @@ def create_vaults(site: "Site") -> Vaults:
 
     symbol, first, *others = VAULTS[0].asset, *plain
     asset = first.asset
-    arguments = (asset, DEPLOYER, abi.ZERO_ADDRESS, first.address, bytes(32))
+    arguments = (asset, DEPLOYER, NATIVE, first.address, bytes(32))
     types = "(address,address,address,address,bytes32)"
-    (managed,) = transactions.read(factory, f"predict{types}", "(address)", *arguments)
-    managed = to_checksum_address(managed)
-    transactions.later("deploying a managed vault", factory, abi.call(f"deploy{types}", *arguments))
+    (managed,) = transactions.read(factory, f"predict{types} returns (address)", *arguments)
+    transactions.later("deploying a managed vault", factory, encode_call(f"deploy{types}", arguments))
 
     def manage(what: str, signature: str, *values: Any) -> None:
-        transactions.later(what, managed, abi.call(signature, *values))
+        transactions.later(what, managed, encode_call(signature, values))
 
     for other in others:
         manage("adding a strategy", "addStrategy(address)", other.address)
@@ -102,11 +101,11 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
             continue
         calls: list[Call] = []
         for vault in plain:
-            total_assets = "0x" + abi.call("totalAssets()").hex()
+            total_assets = "0x" + encode_call("totalAssets()", []).hex()
             held = int(rpc("eth_call", {"to": vault.address, "data": total_assets}, "latest"), 16)
             yearly = held * Fraction(rows[vault.id].yield_pct_per_year) / 100
             earned = int(yearly * elapsed_s / _YEAR_S)
-            data = abi.call("mint(address,uint256)", vault.address, earned)
+            data = encode_call("mint(address,uint256)", [vault.address, earned])
             transaction = {
                 "from": DEPLOYER,
                 "to": vault.asset,
@@ -124,5 +123,5 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
 
 def _deposit(site: "Site", asset: str, vault: str, amount: int) -> None:
     later = site.transactions.later
-    later("allowing a vault", asset, abi.call("approve(address,uint256)", vault, amount))
-    later("depositing", vault, abi.call("deposit(uint256,address)", amount, DEPLOYER))
+    later("allowing a vault", asset, encode_call("approve(address,uint256)", [vault, amount]))
+    later("depositing", vault, encode_call("deposit(uint256,address)", [amount, DEPLOYER]))

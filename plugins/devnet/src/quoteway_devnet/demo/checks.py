@@ -1,15 +1,23 @@
 """What became of it: a broadcast transaction against the one that was built, and the account's portfolio."""
 
-from quoteway_devnet.demo.desk import Answer, Desk, Move, Operated, block_of, expected_of, listed
 from quoteway_devnet.demo.errors import DemoError
 from quoteway_devnet.demo.market import PART_OF_BALANCE
+from quoteway_devnet.demo.session import (
+    Answer,
+    BalanceChange,
+    OperationResult,
+    Session,
+    block_of,
+    expected_of,
+    listed,
+)
 from quoteway_devnet.demo.wallet import Sent
 
 _WORD_HEX = 64
 _UNLIMITED = "f" * _WORD_HEX
 
 
-def hash_reports(desk: Desk, vault: Answer) -> Operated:
+def check_submit_hash(session: Session, vault: Answer) -> OperationResult:
     """Deposits, but first sends the approval as somebody in between would like it: without a limit.
 
     Raises DemoError when ``submit-hash`` takes the one for the other.
@@ -17,34 +25,40 @@ def hash_reports(desk: Desk, vault: Answer) -> Operated:
     path, asset = f"/v2/vaults/{vault['id']}", vault["asset"]
     body = {
         "action": "deposit",
-        "address": desk.wallet.address,
+        "address": session.wallet.address,
         "asset": asset["address"],
-        "amount": str(desk.wallet.balance(asset["address"]) // PART_OF_BALANCE),
+        "amount": str(session.wallet.balance(asset["address"]) // PART_OF_BALANCE),
     }
-    quote = desk.quote(f"{path}/quote", body)
-    action = desk.gateway.post(f"{path}/action", body | {"quoteId": quote["quoteId"]})
+    quote = session.quote(f"{path}/quote", body)
+    action = session.gateway.post(f"{path}/action", body | {"quoteId": quote["quoteId"]})
     approval = action["transactions"][0]
     tampered = approval | {"data": approval["data"][:-_WORD_HEX] + _UNLIMITED}
     step = action["steps"][0]
-    desk.tell.say(f"   tampered  {step['clearSigning']['intent']}: signed with an unlimited amount instead")
-    _report(desk, step, desk.wallet.send(tampered, step["gasLimit"]), "mismatch", ["data"])
+    session.reporter.say(
+        f"   tampered  {step['clearSigning']['intent']}: signed with an unlimited amount instead"
+    )
+    _report(session, step, session.wallet.send(tampered, step["gasLimit"]), "mismatch", ["data"])
 
     expected = expected_of(quote)
-    before = {place: desk.wallet.balance(place[1].address, place[0]) for place in expected}
-    sent = desk.execute(action)
+    before = {place: session.wallet.balance(place[1].address, place[0]) for place in expected}
+    sent = session.execute(action)
     for step, one in zip(action["steps"], sent, strict=True):
-        _report(desk, step, one, "match", [])
+        _report(session, step, one, "match", [])
     moves = (
-        Move(token, account, quoted, desk.wallet.balance(token.address, account) - before[account, token])
+        BalanceChange(
+            token, account, quoted, session.wallet.balance(token.address, account) - before[account, token]
+        )
         for (account, token), quoted in expected.items()
     )
-    operated = Operated("deposit, reported", tuple(moves), len(sent) + 1, sum(one.gas_used for one in sent))
-    desk.tell.operated(operated)
+    operated = OperationResult(
+        "deposit, reported", tuple(moves), len(sent) + 1, sum(one.gas_used for one in sent)
+    )
+    session.reporter.operated(operated)
     return operated
 
 
-def _report(desk: Desk, step: Answer, sent: Sent, match: str, members: list[str]) -> None:
-    report = desk.gateway.post(f"/v2/transactions/{step['txId']}/submit-hash", {"hash": sent.identity})
+def _report(session: Session, step: Answer, sent: Sent, match: str, members: list[str]) -> None:
+    report = session.gateway.post(f"/v2/transactions/{step['txId']}/submit-hash", {"hash": sent.identity})
     found = [row["member"] for row in report["differences"]]
     if (report["match"], found) != (match, members):
         raise DemoError(
@@ -55,35 +69,35 @@ def _report(desk: Desk, step: Answer, sent: Sent, match: str, members: list[str]
     realized = report["realized"]["vsQuoteBps"]
     beside = "" if realized is None else f", {realized} bps beside the quote"
     style = "yellow" if found else "green"
-    desk.tell.say(f"   hash      {step['kind']} {match}{differing}; {report['status']}{beside}", style)
+    session.reporter.say(f"   hash      {step['kind']} {match}{differing}; {report['status']}{beside}", style)
 
 
-def portfolio(desk: Desk) -> Operated:
+def check_portfolio(session: Session) -> OperationResult:
     """Balances and positions of the account, each compared with what the node says. Raises DemoError."""
-    slug, wallet = desk.node.slug, desk.wallet
+    slug, wallet = session.node.slug, session.wallet
     query = f"wallet={wallet.address}&network={slug}"
-    desk.await_head()
-    balances = desk.gateway.get(f"/v2/portfolio/balances?{query}")
+    session.await_head()
+    balances = session.gateway.get(f"/v2/portfolio/balances?{query}")
     block, moves = block_of(balances), []
     for row in balances["data"]:
         token = listed(row["token"])
-        moves.append(Move(token, wallet.address, int(row["amount"]), wallet.balance(token.address)))
+        moves.append(BalanceChange(token, wallet.address, int(row["amount"]), wallet.balance(token.address)))
     total = "unknown" if balances["totalUsd"] is None else f"${balances['totalUsd']:,.2f}"
-    desk.tell.say(
+    session.reporter.say(
         f"   balances  {len(moves)} at block {block}, worth {total}, "
         f"difference {sum(abs(move.difference) for move in moves)}"
     )
-    positions = desk.gateway.get(f"/v2/portfolio/positions?{query}&limit=200")
+    positions = session.gateway.get(f"/v2/portfolio/positions?{query}&limit=200")
     for left_out in positions["partial"]:
         raise DemoError(f"The portfolio lacks {left_out['provider']}: {left_out['reason']}; try again.")
     for row in positions["data"]:
         where = row["poolId"] or row["vaultId"]
         value = "value unknown" if row["valueUsd"] is None else f"${row['valueUsd']:,.2f}"
-        desk.tell.say(f"   {row['provider']}: {row['kind']} {where}, {value}")
-        desk.tell.position(row)
+        session.reporter.say(f"   {row['provider']}: {row['kind']} {where}, {value}")
+        session.reporter.position(row)
         if row["vaultId"] is not None:
             # A vault's position is its shares, which are a token.
             share = row["vaultId"].partition(":")[2]
             token = listed({"address": share, "symbol": "shares", "decimals": 0})
-            moves.append(Move(token, wallet.address, int(row["liquidity"]), wallet.balance(share)))
-    return Operated("portfolio", tuple(moves), 0, 0)
+            moves.append(BalanceChange(token, wallet.address, int(row["liquidity"]), wallet.balance(share)))
+    return OperationResult("portfolio", tuple(moves), 0, 0)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from quoteway_devnet import abi
+from quoteway import NATIVE
+
 from quoteway_devnet.demo.clients import Gateway
 from quoteway_devnet.demo.errors import DemoError, RefusedError
-from quoteway_devnet.demo.scenarios import SENDER, Hops, Scenario
+from quoteway_devnet.demo.scenarios import SENDER, Hops, SwapScenario
 from quoteway_devnet.manifest import ChainManifest
 
 PART_OF_BALANCE = 100_000
@@ -40,7 +41,7 @@ class Market:
         self._slug = chain.slug
         self._balance = balance
         self._routes: dict[Pair, Hops] = {}
-        kinds = {token.address: token.behaviour for token in chain.tokens} | {abi.ZERO_ADDRESS: "native"}
+        kinds = {token.address: token.behaviour for token in chain.tokens} | {NATIVE: "native"}
         self.tokens: dict[str, Listed] = {}
         for row in gateway.pages(f"/v2/tokens?network={chain.slug}&limit=200"):
             contract = next(c for c in row["contracts"] if c["network"] == chain.slug)
@@ -48,7 +49,7 @@ class Market:
             if address in kinds:
                 self.tokens[address] = Listed(address, row["symbol"], decimals, kinds[address])
 
-    def request(self, scenario: Scenario) -> dict[str, Any]:
+    def request(self, scenario: SwapScenario) -> dict[str, Any]:
         """A quote request whose best route fits. Raises DemoError when no pair has one."""
         for pair in self._candidates(scenario):
             sold, bought = pair
@@ -78,7 +79,7 @@ class Market:
             "restart the devnet, whose pools may have been traded away from their prices."
         )
 
-    def _candidates(self, scenario: Scenario) -> Iterator[Pair]:
+    def _candidates(self, scenario: SwapScenario) -> Iterator[Pair]:
         """Every pair of the wanted kinds once: the likely to fit first, then the unknown, then the unlikely.
 
         A hop seen in a longer route makes the pair of its ends a likely single hop: it saves most questions.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quoteway_devnet.accounts import ACCOUNTS, Account
-from quoteway_devnet.tables import DEVNET, DEVNET_L2, NATIVE
+from quoteway_devnet.tables import DEVNET, DEVNET_L2, NATIVE_SYMBOL
 
 Hops = Sequence[Mapping[str, Any]]
 """The hops of a quote's ``route``, all paths in a row."""
@@ -32,7 +32,7 @@ def _mixed(hops: Hops) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class SwapScenario:
     """A swap worth showing. The pair is found by asking quotes until one ``fits``.
 
     ``sells`` and ``buys`` are kinds of token: ``native`` or a behaviour of ``tables.py``.
@@ -57,29 +57,29 @@ class Scenario:
         return str(self.request.get("toAddress", SENDER.address))
 
 
-SCENARIOS = (
-    Scenario("v2, one hop", _one_hop("uniswap-v2")),
-    Scenario("v3, one hop", _one_hop("uniswap-v3")),
-    Scenario("v4, one hop", _one_hop("uniswap-v4")),
-    Scenario("several hops, kinds mixed", _mixed),
-    Scenario("native coin in", sells=_NATIVE),
-    Scenario("native coin out", buys=_NATIVE),
-    Scenario("Permit2 by signature", request={"approvalMode": "permit2-signature"}, signatures=1),
-    Scenario(
+SWAP_SCENARIOS = (
+    SwapScenario("v2, one hop", _one_hop("uniswap-v2")),
+    SwapScenario("v3, one hop", _one_hop("uniswap-v3")),
+    SwapScenario("v4, one hop", _one_hop("uniswap-v4")),
+    SwapScenario("several hops, kinds mixed", _mixed),
+    SwapScenario("native coin in", sells=_NATIVE),
+    SwapScenario("native coin out", buys=_NATIVE),
+    SwapScenario("Permit2 by signature", request={"approvalMode": "permit2-signature"}, signatures=1),
+    SwapScenario(
         "USDT-like, allowance left over",
         sells=_NO_RETURN,
         leftover_allowance=1,
         step_kinds=frozenset({"approval_reset", "approval"}),
     ),
-    Scenario("fee on transfer, sold", sells=_FEE_ON_TRANSFER),
-    Scenario("fee on transfer, bought", buys=_FEE_ON_TRANSFER),
-    Scenario("to another recipient", request={"toAddress": RECIPIENT.address}),
-    Scenario("second chain", network=DEVNET_L2.slug),
+    SwapScenario("fee on transfer, sold", sells=_FEE_ON_TRANSFER),
+    SwapScenario("fee on transfer, bought", buys=_FEE_ON_TRANSFER),
+    SwapScenario("to another recipient", request={"toAddress": RECIPIENT.address}),
+    SwapScenario("second chain", network=DEVNET_L2.slug),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class PoolTour:
+class PoolScenario:
     """A pool of ``protocol`` entered and left, with a trade in it so that it earns."""
 
     title: str
@@ -89,7 +89,7 @@ class PoolTour:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultTour:
+class VaultScenario:
     """A deposit into the vault of ``strategy``, all of it redeemed."""
 
     title: str
@@ -97,7 +97,7 @@ class VaultTour:
 
 
 @dataclass(frozen=True, slots=True)
-class ManagedTour:
+class ManagedVaultScenario:
     """A managed vault deployed over the first strategy, given the second, filled and rebalanced."""
 
     title: str
@@ -107,7 +107,7 @@ class ManagedTour:
 
 
 @dataclass(frozen=True, slots=True)
-class HashTour:
+class SubmitHashScenario:
     """A deposit whose approval somebody tampers with: ``submit-hash`` tells it from the true one."""
 
     title: str
@@ -115,7 +115,7 @@ class HashTour:
 
 
 @dataclass(frozen=True, slots=True)
-class CrossingTour:
+class TransferScenario:
     """A token (or the native coin) sent to the account itself on another chain.
 
     Where it ``buys`` another token there, it is swapped on the way.
@@ -129,26 +129,37 @@ class CrossingTour:
 
 
 @dataclass(frozen=True, slots=True)
-class PortfolioTour:
+class PortfolioScenario:
     """What the account has after all of it."""
 
     title: str
 
 
-Tour = PoolTour | VaultTour | ManagedTour | HashTour | CrossingTour | PortfolioTour
+OperationScenario = (
+    PoolScenario
+    | VaultScenario
+    | ManagedVaultScenario
+    | SubmitHashScenario
+    | TransferScenario
+    | PortfolioScenario
+)
 
-TOURS: tuple[Tour, ...] = (
-    PoolTour("v2 pool: add and remove", "uniswap-v2", ("add", "trade", "remove all")),
-    PoolTour("v3 pool: add, collect, remove half", "uniswap-v3", ("add", "trade", "collect", "remove half")),
-    PoolTour("v4 pool: add, collect, remove", "uniswap-v4", ("add", "trade", "collect", "remove all")),
-    VaultTour("vault: deposit and redeem everything", "steady-usdc"),
-    ManagedTour(
+OPERATION_SCENARIOS: tuple[OperationScenario, ...] = (
+    PoolScenario("v2 pool: add and remove", "uniswap-v2", ("add", "trade", "remove all")),
+    PoolScenario(
+        "v3 pool: add, collect, remove half", "uniswap-v3", ("add", "trade", "collect", "remove half")
+    ),
+    PoolScenario("v4 pool: add, collect, remove", "uniswap-v4", ("add", "trade", "collect", "remove all")),
+    VaultScenario("vault: deposit and redeem everything", "steady-usdc"),
+    ManagedVaultScenario(
         "managed vault: deploy, deposit, rebalance", ("steady-usdc", "bold-usdc"), ACCOUNTS[3], ACCOUNTS[4]
     ),
-    HashTour("submit-hash: a tampered transaction and the true one", "bold-usdc"),
-    CrossingTour("bridge: USDC to the second chain", "USDC", DEVNET.slug, DEVNET_L2.slug),
-    CrossingTour("bridge: native coin back to the first", NATIVE, DEVNET_L2.slug, DEVNET.slug),
-    CrossingTour("swap and bridge: WETH into USDC there", "WETH", DEVNET.slug, DEVNET_L2.slug, buys="USDC"),
-    PortfolioTour("portfolio"),
+    SubmitHashScenario("submit-hash: a tampered transaction and the true one", "bold-usdc"),
+    TransferScenario("bridge: USDC to the second chain", "USDC", DEVNET.slug, DEVNET_L2.slug),
+    TransferScenario("bridge: native coin back to the first", NATIVE_SYMBOL, DEVNET_L2.slug, DEVNET.slug),
+    TransferScenario(
+        "swap and bridge: WETH into USDC there", "WETH", DEVNET.slug, DEVNET_L2.slug, buys="USDC"
+    ),
+    PortfolioScenario("portfolio"),
 )
 """In the order they are walked, but for crossings all on the first chain."""

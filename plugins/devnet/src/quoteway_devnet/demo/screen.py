@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quoteway_devnet.demo.desk import Operated, listed
 from quoteway_devnet.demo.market import Listed
 from quoteway_devnet.demo.scenarios import Hops
-from quoteway_devnet.demo.walk import Outcome
+from quoteway_devnet.demo.session import OperationResult, listed
+from quoteway_devnet.demo.swaps import SwapResult
 from quoteway_devnet.demo.wallet import Sent
 
 _PLAIN_WIDTH = 220
@@ -56,7 +56,7 @@ class Screen:
         blocks = ", ".join(str(one.block) for one in sent)
         self.say(f"   receipts  block {blocks}; {sum(one.gas_used for one in sent):,} gas")
 
-    def operated(self, operated: Operated) -> None:
+    def operated(self, operated: OperationResult) -> None:
         for move in operated.moves:
             if not move.quoted and not move.moved:
                 continue
@@ -75,17 +75,17 @@ class Screen:
         principal, fees = (_amounts(position[member]) for member in ("amounts", "uncollectedFees"))
         self.say(f"   position  {name}: {principal}; uncollected fees: {fees or 'none'}")
 
-    def received(self, outcome: Outcome) -> None:
-        token = outcome.token_out
+    def received(self, result: SwapResult) -> None:
+        token = result.token_out
         self.say(
-            f"   received  {whole(outcome.received, token.decimals)} {token.symbol}, "
-            f"difference {outcome.difference}",
-            "green" if outcome.exact else "bold red",
+            f"   received  {whole(result.received, token.decimals)} {token.symbol}, "
+            f"difference {result.difference}",
+            "green" if result.exact else "bold red",
         )
-        if outcome.sold != outcome.amount_in:
-            self.say(f"   sold      {outcome.sold} base units instead of {outcome.amount_in}", "bold red")
+        if result.sold != result.amount_in:
+            self.say(f"   sold      {result.sold} base units instead of {result.amount_in}", "bold red")
 
-    def table(self, outcomes: Sequence[Outcome]) -> None:
+    def table(self, swaps: Sequence[SwapResult]) -> None:
         table = Table(
             box=box.SIMPLE_HEAD, title="Quoted and received", title_justify="left", collapse_padding=True
         )
@@ -93,21 +93,21 @@ class Screen:
             table.add_column(name, overflow="fold")
         for name in ("sold", "quoted", "minimum", "received", "difference", "transactions", "gas"):
             table.add_column(name, justify="right", overflow="fold")
-        for outcome in outcomes:
-            token = outcome.token_out
+        for result in swaps:
+            token = result.token_out
             table.add_row(
-                Text(outcome.title),
-                Text(route(outcome.hops)),
-                Text(_short(outcome.sold, outcome.token_in)),
-                *(Text(_short(n, token)) for n in (outcome.quoted, outcome.minimum, outcome.received)),
-                Text(str(outcome.difference), "green" if outcome.exact else "bold red"),
-                str(outcome.transactions),
-                f"{outcome.gas_used:,}",
+                Text(result.title),
+                Text(route(result.hops)),
+                Text(_short(result.sold, result.token_in)),
+                *(Text(_short(n, token)) for n in (result.quoted, result.minimum, result.received)),
+                Text(str(result.difference), "green" if result.exact else "bold red"),
+                str(result.transactions),
+                f"{result.gas_used:,}",
             )
         self._console.print()
         self._console.print(table)
 
-    def operations(self, done: Sequence[Operated]) -> None:
+    def operations(self, done: Sequence[OperationResult]) -> None:
         table = Table(box=box.SIMPLE_HEAD, title="Pools, vaults, transfers, portfolio", title_justify="left")
         table.add_column("action", overflow="fold")
         table.add_column("given and received", overflow="fold")

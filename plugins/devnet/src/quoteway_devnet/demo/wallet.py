@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from eth_account import Account as Signer
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
 
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import Account
 from quoteway_devnet.demo.clients import Node
 from quoteway_devnet.demo.errors import DemoError
@@ -35,21 +36,21 @@ class Wallet:
     def balance(self, token: str, owner: str | None = None) -> int:
         """Base units that ``owner`` (this account) holds; the zero address is the native coin."""
         holder = owner or self.address
-        if token == abi.ZERO_ADDRESS:
+        if token == NATIVE:
             return int(self._node.call("eth_getBalance", holder, "latest"), 16)
-        return self._read(token, abi.call("balanceOf(address)", holder))
+        return self._read(token, encode_call("balanceOf(address)", [holder]))
 
     def reads_address(self, contract: str, getter: str) -> str:
         """What a getter without arguments says, in lower case."""
-        return f"0x{self._read(contract, abi.call(getter)):040x}"
+        return f"0x{self._read(contract, encode_call(getter, [])):040x}"
 
     def allowance(self, token: str, spender: str) -> int:
         """What ``spender`` may take, in base units."""
-        return self._read(token, abi.call("allowance(address,address)", self.address, spender))
+        return self._read(token, encode_call("allowance(address,address)", [self.address, spender]))
 
     def approve(self, token: str, spender: str, amount: int) -> Sent:
         """Set an allowance. Raises DemoError."""
-        data = "0x" + abi.call("approve(address,uint256)", spender, amount).hex()
+        data = "0x" + encode_call("approve(address,uint256)", [spender, amount]).hex()
         return self.send({"to": token, "data": data, "value": "0x0", "chainId": self._node.chain_id}, None)
 
     def splice(
