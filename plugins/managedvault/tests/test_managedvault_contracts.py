@@ -1,17 +1,12 @@
 """ManagedVault and its factory on a real chain: who may what, and whose money is safe from whom."""
 
 import json
-import shutil
-import subprocess
 from importlib import resources
-from pathlib import Path
 
 import pytest
-import quoteway_managedvault
 from managed_harness import BOT, DEPLOY, MAX, OWNER, THIEF, USER, ZERO, ManagedChain, selector
 from quoteway_devnet.accounts import ACCOUNTS
 
-CONTRACTS = Path(__file__).parents[1] / "contracts"
 NOT_OWNER = selector("OwnableUnauthorizedAccount(address)")
 NOT_OWNER_OR_BOT = selector("NotOwnerOrBot(address)")
 PAUSED = selector("EnforcedPause()")
@@ -29,20 +24,6 @@ def vault(chain):
     assert chain.send(OWNER, vault, "addStrategy(address)", chain.bold) is None
     assert chain.deposit(vault, 10**9) is None
     return vault
-
-
-def test_the_source_gives_what_is_committed(tmp_path):
-    sources = tmp_path / "contracts"
-    shutil.copytree(CONTRACTS, sources, ignore=shutil.ignore_patterns("node_modules"))
-    output = tmp_path / "artifacts"
-    output.mkdir()
-    install = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
-    subprocess.run(install, cwd=sources, check=True, capture_output=True, timeout=110)
-    subprocess.run(["node", "compile.js", output], cwd=sources, check=True, timeout=60)
-    committed = Path(quoteway_managedvault.__file__).with_name("artifacts")
-    assert {file.name for file in output.iterdir()} == {file.name for file in committed.iterdir()}
-    for file in output.iterdir():
-        assert file.read_bytes() == (committed / file.name).read_bytes(), file.name
 
 
 def test_the_devnet_has_this_factory():
