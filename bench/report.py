@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -40,7 +40,18 @@ class Report:
 
     def refusals(self, what: str, counted: Mapping[str, int]) -> None:
         """A row without a goal: how often each reason came."""
-        self.baseline(what, ", ".join(f"{reason} {count}" for reason, count in counted.items()) or "none")
+        self.baseline(what, counts(counted.items()))
+
+    def executed(self, what: str, wrong_when: str, wrong: Sequence[object], reverted: Sequence[str]) -> None:
+        """Adds the two rows of random operations that were executed: none may be wrong, none may revert."""
+        self.none(f"{what} where {wrong_when}", wrong, what.split()[-1])
+        self.none(f"{what} that reverted", reverted, what.split()[-1])
+        for line in [*reverted[:5], *map(str, wrong[:5])]:
+            self.say(line)
+
+    def none(self, what: str, found: Sequence[object], unit: str) -> None:
+        """Adds a row whose goal is that nothing was found."""
+        self.at_most(what, len(found), 0, unit, digits=0)
 
     def at_most(self, what: str, value: float, goal: float, unit: str, *, digits: int = 1) -> None:
         self.rows.append(Row(what, f"{value:.{digits}f} {unit}", f"<= {goal:g} {unit}", value <= goal))
@@ -58,6 +69,11 @@ class Report:
             mark = {True: "[green]met[/]", False: "[red]missed[/]", None: ""}[row.met]
             table.add_row(row.what, row.measured, row.goal, mark)
         self.console.print(table)
+
+
+def counts(rows: Iterable[tuple[str, int]]) -> str:
+    """Returns names and counts as text, ``v2 3, v3 4``."""
+    return ", ".join(f"{name} {count}" for name, count in rows) or "none"
 
 
 def percentile(values: Sequence[float], share: float) -> float:

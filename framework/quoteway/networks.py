@@ -111,6 +111,14 @@ class Networks:
             return self._by_id.get(int(digits))
         return None
 
+    def configured(self, name: object, where: str) -> Network:
+        """Returns the network that a configuration row at ``where`` names. Raises ``ConfigError``."""
+        found = self.find(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(network.slug for network in self)
+            raise ConfigError(f"{where}: network {name!r} is unknown; known: {known}")
+        return found
+
     def get(self, text: str, *, member: str = "network") -> Network:
         """As ``find``, but an unknown name raises ``InvalidRequest`` that names the nearest known slug."""
         found = self.find(text)

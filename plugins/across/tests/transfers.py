@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from quoteway import NATIVE, Capability, SwapRequest, Token
+from quoteway import Capability, SwapRequest
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import bridged_tokens
 from quoteway_devnet.chains import Devnet
@@ -40,11 +40,7 @@ class TransferHarness:
         self.bridge = gateway.registry.get(Capability.BRIDGE, "across")
 
     def token(self, symbol, slug="devnet"):
-        chain = self.devnet.chains[slug]
-        if symbol == "ETH":
-            return Token(chain.chain_id, NATIVE, 18, "ETH")
-        row = chain.token(symbol)
-        return Token(chain.chain_id, row.address, row.decimals, symbol)
+        return self.devnet.token(symbol, slug)
 
     def request(self, sold="USDC", amount=10**9, got=None, origin="devnet", **changes):
         target = "devnet-l2" if origin == "devnet" else "devnet"

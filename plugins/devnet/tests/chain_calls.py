@@ -1,7 +1,5 @@
 """Calls and transactions of the tests, from anvil's unlocked accounts."""
 
-import time
-
 from quoteway.evm.abi import encode_call, function
 
 
@@ -19,13 +17,7 @@ def raw_call(rpc, to, signature, *values, sender=None):
 def send(rpc, sender, to, signature, *values, value=0):
     """Send and return the receipt, whatever its status."""
     data = "0x" + encode_call(signature, values).hex()
-    identity = rpc(
-        "eth_sendTransaction",
-        {"from": sender, "to": to, "data": data, "value": hex(value), "gas": hex(5_000_000)},
-    )
-    while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-        time.sleep(0.002)
-    return receipt
+    return rpc.send({"from": sender, "to": to, "data": data, "value": hex(value), "gas": hex(5_000_000)})
 
 
 def balance(rpc, token, account):

@@ -59,9 +59,7 @@ def deposit(devnet, terms, amount=10**9):
     )
     with devnet.rpc("devnet") as rpc:
         for to, call in ((token, encode_call("approve(address,uint256)", [pool, amount])), (pool, data)):
-            sent = rpc("eth_sendTransaction", {"from": SENDER, "to": to, "data": "0x" + call.hex()})
-            while (receipt := rpc("eth_getTransactionReceipt", sent)) is None:
-                time.sleep(0.002)
+            receipt = rpc.send({"from": SENDER, "to": to, "data": "0x" + call.hex()})
             assert receipt["status"] == "0x1"
 
 

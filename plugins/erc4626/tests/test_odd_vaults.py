@@ -2,7 +2,7 @@
 
 import pytest
 from quoteway_devnet.accounts import ACCOUNTS
-from test_vaults_over_http import only, refused
+from test_vaults_over_http import only
 from vault_harness import become, odd_vault, serve_vaults
 
 USER = ACCOUNTS[0].address
@@ -52,8 +52,8 @@ async def test_paused(harness, vault):
     await hold(harness, vault)
     await change(harness, vault, paused=True)
     for order in ({}, {"action": "withdraw"}, {"action": "withdraw", "amount": "max"}, {"asset": "share"}):
-        error = refused(
-            await harness.quote(vault, **order), 422, "validation_error", "amount_too_high", "amount"
+        error = (await harness.quote(vault, **order)).refused(
+            422, "validation_error", "amount_too_high", "amount"
         )
         assert "paused" in error["message"]
         assert error["details"]["limit"] == "0"
@@ -64,22 +64,20 @@ async def test_cap_reached(harness, vault):
     quote = await harness.quote(vault, amount=5)
     assert quote.status == 200
     assert quote.body["limit"] == "5"
-    refused(await harness.quote(vault, amount=6), 422, "validation_error", "amount_too_high", "amount")
+    (await harness.quote(vault, amount=6)).refused(422, "validation_error", "amount_too_high", "amount")
 
 
 async def test_short_of_liquid_assets(harness, vault):
     await hold(harness, vault)
     await change(harness, vault, liquid=10**7)
     assert (await harness.quote(vault, action="withdraw", amount=10**7)).body["limit"] == str(10**7)
-    refused(
-        await harness.quote(vault, action="withdraw", amount=10**7 + 1),
+    (await harness.quote(vault, action="withdraw", amount=10**7 + 1)).refused(
         422,
         "validation_error",
         "amount_too_high",
     )
     # "max" is all shares, never a part that leaves dust behind without a word.
-    refused(
-        await harness.quote(vault, action="withdraw", amount="max"),
+    (await harness.quote(vault, action="withdraw", amount="max")).refused(
         422,
         "validation_error",
         "amount_too_high",
@@ -127,7 +125,7 @@ async def test_no_conversion(harness, vault):
 
 async def test_no_preview(harness, vault):
     await change(harness, vault, preview_reverts=True)
-    error = refused(await harness.quote(vault, amount=10**6), 502, "upstream_error", "no_route")
+    error = (await harness.quote(vault, amount=10**6)).refused(502, "upstream_error", "no_route")
     assert "no preview" in error["message"]
 
 
@@ -146,7 +144,7 @@ async def test_a_preview_that_is_not_the_outcome_is_refused(harness, vault, oddi
     await hold(harness, vault)
     await change(harness, vault, **oddity)
     assert (await harness.quote(vault, **order)).status == 200  # nothing can be seen yet
-    error = refused(await harness.action(vault, **order), 502, "upstream_error", "unsafe_answer")
+    error = (await harness.action(vault, **order)).refused(502, "upstream_error", "unsafe_answer")
     assert f"yet {vault} previews " in error["message"]
 
 
@@ -161,7 +159,7 @@ async def test_an_exact_side_that_falls_short_is_refused(harness, vault, oddity,
     await hold(harness, vault)
     await change(harness, vault, **oddity)
     answer = await harness.action(vault, **order)
-    refused(answer, 502, "upstream_error", "price_moved")
+    answer.refused(502, "upstream_error", "price_moved")
 
 
 async def test_interest_by_the_second(harness, vault):
@@ -195,7 +193,7 @@ async def test_interest_by_the_second(harness, vault):
         rpc("anvil_mine", "0x5", "0x3")
     await harness.catch_up()
     late = await harness.action(vault, **strict, quoteId=quote.body["quoteId"])
-    refused(late, 502, "upstream_error", "price_moved")
+    late.refused(502, "upstream_error", "price_moved")
 
 
 async def test_a_vault_of_a_taxed_token_takes_no_deposit(harness):
@@ -203,7 +201,7 @@ async def test_a_vault_of_a_taxed_token_takes_no_deposit(harness):
     vault = harness.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
     await harness.catch_up()
     answer = await harness.quote(vault, asset=tax, amount=10**18)
-    refused(answer, 422, "validation_error", "unsupported_token")
+    answer.refused(422, "validation_error", "unsupported_token")
 
 
 async def test_odd_numbers_of_decimals_and_names(harness):

@@ -17,17 +17,6 @@ async def harness(fresh_devnet):
         yield harness
 
 
-def refused(answer, status, code, reason=None, member=None):
-    assert answer.status == status, answer.body
-    error = answer.body["error"]
-    assert error["code"] == code
-    details = error.get("details", {})
-    assert reason is None or details["reason"] == reason, error
-    if member is not None:
-        assert member in {field["path"] for field in details["fields"]}
-    return error
-
-
 def only(legs):
     (leg,) = legs
     return leg
@@ -124,7 +113,7 @@ async def test_another_recipient(harness):
     harness.send_steps(action.body)
     assert harness.balance(share, NOBODY) == int(only(action.body["outputs"])["amount"])
     for recipient in (share, harness.manifest.token("USDC").address):
-        refused(await harness.quote("bold-usdc", recipient=recipient), 422, "validation_error", "conflict")
+        (await harness.quote("bold-usdc", recipient=recipient)).refused(422, "validation_error", "conflict")
 
 
 @pytest.mark.parametrize(
@@ -147,17 +136,17 @@ async def test_another_recipient(harness):
 )
 async def test_bad_orders(harness, order, reason, member):
     for ask in (harness.quote, harness.action):
-        refused(await ask("steady-usdc", **order), 422, "validation_error", reason, member)
+        (await ask("steady-usdc", **order)).refused(422, "validation_error", reason, member)
 
 
 async def test_what_is_no_vault(harness):
     usdc = harness.manifest.token("USDC").address
-    error = refused(await harness.quote(usdc), 404, "not_found")
+    error = (await harness.quote(usdc)).refused(404, "not_found")
     assert "is no ERC-4626 vault: asset() gives no address" in error["message"]
-    refused(await harness.quote(NOBODY), 404, "not_found")
+    (await harness.quote(NOBODY)).refused(404, "not_found")
     wrong_chain = f"/v2/vaults/1:{harness.vaults['steady-usdc'].address}/quote"
-    refused(await harness.api.post(wrong_chain, harness.body("steady-usdc")), 404, "not_found")
-    refused(await harness.api.get(f"/v2/vaults/31337:{usdc}/tvl"), 404, "not_found")
+    (await harness.api.post(wrong_chain, harness.body("steady-usdc"))).refused(404, "not_found")
+    (await harness.api.get(f"/v2/vaults/31337:{usdc}/tvl")).refused(404, "not_found")
 
 
 async def test_more_than_the_wallet_holds_is_told_and_simulated(harness):
@@ -195,9 +184,9 @@ async def test_a_pinned_quote_keeps_its_minimum(harness):
     assert int(out["amountMin"]) == minimum
     harness.devnet.faucet("USDC", held, 10**13)  # and more than that
     await harness.catch_up()
-    refused(await harness.action("steady-usdc", **order), 502, "upstream_error", "price_moved")
+    (await harness.action("steady-usdc", **order)).refused(502, "upstream_error", "price_moved")
     other = {**order, "amount": 10**9 + 1}
-    refused(await harness.action("steady-usdc", **other), 422, "validation_error", "conflict")
+    (await harness.action("steady-usdc", **other)).refused(422, "validation_error", "conflict")
 
 
 async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(harness):
@@ -219,7 +208,7 @@ async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(ha
     harness.devnet.faucet("USDC", harness.vaults["bold-usdc"].address, 10**9)
     await harness.catch_up()
     late = await harness.action("bold-usdc", **strict, quoteId=quote["quoteId"])
-    refused(late, 502, "upstream_error", "price_moved")
+    late.refused(502, "upstream_error", "price_moved")
 
 
 async def test_a_fallen_share_price_asks_for_a_new_quote(harness):
@@ -233,7 +222,7 @@ async def test_a_fallen_share_price_asks_for_a_new_quote(harness):
     send(harness.devnet, vault, usdc, "transfer(address,uint256)", NOBODY, 10**12)
     await harness.catch_up()
     order = {"action": "withdraw", "amount": 10**8, "quoteId": quote["quoteId"]}
-    error = refused(await harness.action("bold-usdc", **order), 502, "upstream_error", "price_moved")
+    error = (await harness.action("bold-usdc", **order)).refused(502, "upstream_error", "price_moved")
     assert "takes more than quoted" in error["message"]
 
 

@@ -33,7 +33,7 @@ HAS_MANAGED = importlib.util.find_spec("quoteway_managedvault") is not None
 def plugins(devnet, **more):
     """The chains, this plugin, and managedvault where it is installed."""
     found = {
-        "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+        "chains": ToyPlugin([HttpRpc], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
     }
     if HAS_MANAGED:
@@ -49,9 +49,7 @@ def send(devnet, sender, to, signature, *values, value=0):
         rpc("anvil_impersonateAccount", sender)
         data = "0x" + encode_call(signature, values).hex()
         transaction = {"from": sender, "to": to, "data": data, "gas": hex(5_000_000), "value": hex(value)}
-        identity = rpc("eth_sendTransaction", transaction)
-        while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-            pass
+        receipt = rpc.send(transaction)
         assert receipt["status"] == "0x1", signature
         return receipt
 
@@ -110,17 +108,9 @@ class VaultHarness:
         with self.devnet.rpc() as rpc:
             for transaction in action["transactions"]:
                 rpc("anvil_impersonateAccount", action["from"])
-                identity = rpc(
-                    "eth_sendTransaction",
-                    {
-                        "from": action["from"],
-                        "gas": hex(8_000_000),
-                        **{k: transaction[k] for k in ("to", "data", "value")},
-                    },
-                )
-                while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                    pass
-                assert receipt["status"] == "0x1"
+                members = {name: transaction[name] for name in ("to", "data", "value")}
+                sent = {"from": action["from"], "gas": hex(8_000_000), **members}
+                assert rpc.send(sent)["status"] == "0x1"
 
     def balance(self, token, account):
         with self.devnet.rpc() as rpc:

@@ -8,7 +8,7 @@ import pytest
 import quoteway_lifi
 from devnet_lifi import THIEF, DevnetLifi
 from fake_lifi import FakeLifi, cases
-from quoteway import NATIVE, Capability, Endpoint, Network, RpcError, SwapRequest, Token, UpstreamError
+from quoteway import Capability, Endpoint, Network, RpcError, SwapRequest, UpstreamError
 from quoteway.evm import erc20
 from quoteway.testing.toys import HttpRpc, ToyPlugin
 from quoteway_devnet.accounts import ACCOUNTS
@@ -27,11 +27,7 @@ class LifiHarness:
         self.spine = gateway.spine
 
     def token(self, symbol, slug="devnet"):
-        chain = self.devnet.chains[slug]
-        if symbol == "ETH":
-            return Token(chain.chain_id, NATIVE, 18, "ETH")
-        row = chain.token(symbol)
-        return Token(chain.chain_id, row.address, row.decimals, symbol)
+        return self.devnet.token(symbol, slug)
 
     def swap(self, sold="USDC", got="WETH", amount=10**9, recipient=USER):
         return SwapRequest(31337, 31337, self.token(sold), self.token(got), amount, USER, recipient, 50)
@@ -46,10 +42,8 @@ class LifiHarness:
 
     def send(self, to, data, value=0, gas=1_000_000):
         sent = {"from": USER, "to": to, "data": "0x" + data.hex(), "value": hex(value), "gas": hex(gas)}
-        identity = self.rpc("eth_sendTransaction", sent)
-        while (receipt := self.rpc("eth_getTransactionReceipt", identity)) is None:
-            time.sleep(0.002)
-        return receipt
+        with self.devnet.rpc("devnet") as rpc:
+            return rpc.send(sent)
 
     def execute(self, action):
         receipts = []

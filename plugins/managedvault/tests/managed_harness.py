@@ -55,10 +55,7 @@ class ManagedChain:
             rpc("anvil_impersonateAccount", sender)
             rpc("anvil_setBalance", sender, hex(10**20))
             transaction = {"from": sender, "to": to, "data": data, "gas": hex(8_000_000)}
-            identity = rpc("eth_sendTransaction", transaction)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                pass
-            assert receipt["status"] == "0x1", signature
+            assert rpc.send(transaction)["status"] == "0x1", signature
             return None
 
     def deploy(self, bot=BOT, strategy=None, asset=None, salt=b"\7" * 32, owner=OWNER):
@@ -89,15 +86,19 @@ class ManagedChain:
         assert self.send(strategy, self.usdc, "transfer(address,uint256)", nowhere, assets) is None
 
 
-@contextlib.asynccontextmanager
-async def serve_vaults(devnet):
-    """A served gateway with both vault plugins: (client, see the newest block)."""
-    plugins = {
-        "chains": ToyPlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+def plugins(devnet):
+    """The chains and both vault plugins."""
+    return {
+        "chains": ToyPlugin([HttpRpc], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
         "managedvault": quoteway_managedvault,
     }
-    async with served(plugins) as api:
+
+
+@contextlib.asynccontextmanager
+async def serve_vaults(devnet):
+    """A served gateway with both vault plugins: (client, see the newest block)."""
+    async with served(plugins(devnet)) as api:
 
         async def catch_up_head():
             await catch_up(devnet, api.gateway, 31337)

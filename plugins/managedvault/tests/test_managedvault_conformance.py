@@ -1,13 +1,10 @@
 """The conformance suite of the product, on this plugin."""
 
 import pytest
-import quoteway_managedvault
 from eth_utils import to_checksum_address
-from managed_harness import BOT, OWNER, USER, ManagedChain
+from managed_harness import BOT, OWNER, USER, ManagedChain, plugins
 from quoteway import DeployRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.toys import HttpRpc, ToyPlugin
-from quoteway_devnet.networks import devnet_networks
 
 
 class TestManagedVaults(VaultConformance):
@@ -22,9 +19,7 @@ class TestManagedVaults(VaultConformance):
 
     @pytest.fixture
     async def gateway(self, stocked, fresh_devnet, make_gateway):
-        networks = devnet_networks(fresh_devnet.ports)
-        chains = ToyPlugin([lambda context: HttpRpc(context)], networks=networks)
-        return await make_gateway({"chains": chains, "managedvault": quoteway_managedvault})
+        return await make_gateway(plugins(fresh_devnet))
 
     @pytest.fixture
     def cases(self, fresh_devnet):

@@ -47,27 +47,13 @@ class ManagedVaultHarness:
             rpc("anvil_impersonateAccount", sender)
             call = {"from": sender, "gas": hex(8_000_000)}
             call |= {member: transaction[member] for member in ("to", "data", "value")}
-            identity = rpc("eth_sendTransaction", call)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                pass
-            assert receipt["status"] == "0x1"
+            assert rpc.send(call)["status"] == "0x1"
 
 
 @pytest.fixture
 async def harness(fresh_devnet):
     async with serve_vaults(fresh_devnet) as (api, catch_up_head):
         yield ManagedVaultHarness(fresh_devnet, api, catch_up_head)
-
-
-def refused(answer, status, code, reason=None, member=None):
-    assert answer.status == status, answer.body
-    error = answer.body["error"]
-    assert error["code"] == code
-    details = error.get("details", {})
-    assert reason is None or details["reason"] == reason, error
-    if member is not None:
-        assert member in {field["path"] for field in details["fields"]}
-    return error
 
 
 async def test_the_catalog_offers_it_as_unaudited(harness):
@@ -134,8 +120,8 @@ async def test_the_same_request_gives_the_same_address_until_it_is_taken(harness
     three = (await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())).body
     assert three["predictedAddress"] not in (one["predictedAddress"], other["predictedAddress"])
     pinned = harness.deployment(quoteId=two["quoteId"])
-    error = refused(
-        await harness.api.post("/v2/vaults/deploy/action", pinned), 502, "upstream_error", "reverted"
+    error = (await harness.api.post("/v2/vaults/deploy/action", pinned)).refused(
+        502, "upstream_error", "reverted"
     )
     assert "revert" in error["message"]
 
@@ -154,7 +140,7 @@ async def test_the_same_request_gives_the_same_address_until_it_is_taken(harness
 async def test_bad_deployments(harness, change, reason, member):
     for path in ("quote", "action"):
         answer = await harness.api.post(f"/v2/vaults/deploy/{path}", harness.deployment(**change))
-        error = refused(answer, 422, "validation_error", reason, member)
+        error = answer.refused(422, "validation_error", reason, member)
         if change == {"strategy": "unheard-of"}:
             assert "steady-usdc, bold-usdc" in error["message"]
 
@@ -190,12 +176,12 @@ async def test_every_management_action(harness):
     usdc = to_checksum_address(chain.usdc)
     deposit = {"action": "deposit", "address": USER, "amount": "1000", "asset": usdc}
     answer = await harness.api.post(f"/v2/vaults/31337:{harness.vault}/quote", deposit)
-    refused(answer, 422, "validation_error", "amount_too_high", "amount")
+    answer.refused(422, "validation_error", "amount_too_high", "amount")
     rows = (await harness.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
     assert rows[0]["status"] == "paused"
-    refused(await harness.manage("pause"), 422, "validation_error", "conflict", "action")
+    (await harness.manage("pause")).refused(422, "validation_error", "conflict", "action")
     await harness.run(await harness.manage("unpause"))
-    refused(await harness.manage("unpause"), 422, "validation_error", "conflict", "action")
+    (await harness.manage("unpause")).refused(422, "validation_error", "conflict", "action")
     assert read("idleAssets()") > 0
     action = await harness.run(await harness.manage("harvest", BOT))
     assert action["requiredRole"] == {"name": "owner or bot", "holder": BOT, "callerHasRole": True}
@@ -224,13 +210,13 @@ async def test_every_management_action(harness):
 )
 async def test_a_caller_without_the_role_is_refused_for_that(harness, action, more):
     answer = await harness.manage(action, THIEF, **more)
-    error = refused(answer, 422, "validation_error", "role_required", "address")
+    error = answer.refused(422, "validation_error", "role_required", "address")
     role = error["details"]["requiredRole"]
     assert role["callerHasRole"] is False
     assert role["holder"] == OWNER
     assert OWNER in error["message"]
     if role["name"] == "owner":
-        refused(await harness.manage(action, BOT, **more), 422, "validation_error", "role_required")
+        (await harness.manage(action, BOT, **more)).refused(422, "validation_error", "role_required")
 
 
 @pytest.mark.parametrize(
@@ -248,7 +234,7 @@ async def test_a_caller_without_the_role_is_refused_for_that(harness, action, mo
     ],
 )
 async def test_bad_management(harness, action, more, reason, member):
-    error = refused(await harness.manage(action, **more), 422, "validation_error", reason, member)
+    error = (await harness.manage(action, **more)).refused(422, "validation_error", reason, member)
     if action in ("setFee", "claim"):
         assert "harvest, pause, unpause, setBot, setCap, addStrategy, removeStrategy" in str(error)
 
@@ -281,20 +267,22 @@ async def test_rebalance_moves_assets_between_strategies(harness):
 
 
 async def test_bad_rebalances(harness):
-    error = refused(await harness.rebalance(THIEF), 422, "validation_error", "role_required", "address")
+    error = (await harness.rebalance(THIEF)).refused(422, "validation_error", "role_required", "address")
     assert error["details"]["requiredRole"] == {
         "name": "owner or bot",
         "holder": OWNER,
         "callerHasRole": False,
     }
-    refused(await harness.rebalance(strategy=NOBODY), 422, "validation_error", "out_of_range", "strategy")
-    refused(
-        await harness.rebalance(strategy="nowhere"), 422, "validation_error", "invalid_format", "strategy"
+    (await harness.rebalance(strategy=NOBODY)).refused(422, "validation_error", "out_of_range", "strategy")
+    (await harness.rebalance(strategy="nowhere")).refused(
+        422, "validation_error", "invalid_format", "strategy"
     )
     too_much = await harness.rebalance(strategy="bold-usdc", amount=str(10**15))
-    refused(too_much, 422, "validation_error", "amount_too_high", "amount")
+    too_much.refused(422, "validation_error", "amount_too_high", "amount")
     await harness.run(await harness.rebalance())
-    refused(await harness.rebalance(), 422, "validation_error", "conflict", "strategy")  # nothing is idle now
+    (await harness.rebalance()).refused(
+        422, "validation_error", "conflict", "strategy"
+    )  # nothing is idle now
 
 
 async def test_a_rebalance_that_costs_too_much_is_refused(harness):
@@ -305,8 +293,8 @@ async def test_a_rebalance_that_costs_too_much_is_refused(harness):
     assert chain.send(OWNER, harness.vault, "addStrategy(address)", odd) is None
     await harness.catch_up_head()
     dear = {"strategy": odd, "amount": "500000000000"}
-    refused(
-        await harness.rebalance(**dear, slippageBps=50), 422, "validation_error", "conflict", "slippageBps"
+    (await harness.rebalance(**dear, slippageBps=50)).refused(
+        422, "validation_error", "conflict", "slippageBps"
     )
     await harness.run(await harness.rebalance(**dear, slippageBps=200))
 
@@ -314,9 +302,9 @@ async def test_a_rebalance_that_costs_too_much_is_refused(harness):
 async def test_only_vaults_of_the_factory_are_managed(harness):
     """A plain vault is served by the other provider, which manages nothing."""
     steady = to_checksum_address(harness.chain.steady)
-    refused(
-        await harness.manage("pause", vault=steady), 422, "validation_error", "unsupported_action", "action"
+    (await harness.manage("pause", vault=steady)).refused(
+        422, "validation_error", "unsupported_action", "action"
     )
-    refused(await harness.rebalance(vault=steady), 422, "validation_error", "unsupported_action")
-    refused(await harness.manage("pause", vault=NOBODY), 404, "not_found")
+    (await harness.rebalance(vault=steady)).refused(422, "validation_error", "unsupported_action")
+    (await harness.manage("pause", vault=NOBODY)).refused(404, "not_found")
     assert ACCOUNTS[0].address == OWNER

@@ -44,11 +44,7 @@ def configured_deployments(context: Context) -> dict[int, Deployment]:
     chosen: dict[int, Mapping[str, object]] = {}
     for row in context.settings.get("deployments", ()):
         members = dict(row)
-        slug = members.pop("network", None)
-        network = context.networks.find(slug) if isinstance(slug, str) else None
-        if network is None:
-            known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.across.deployments: network {slug!r} is unknown; known: {known}")
+        network = context.networks.configured(members.pop("network", None), "plugin.across.deployments")
         chosen[network.chain_id] = members
     found = {}
     for network in context.networks:

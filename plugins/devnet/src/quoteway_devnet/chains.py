@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
+from quoteway import NATIVE, Token
 from quoteway.evm.address import checksum
 
 from quoteway_devnet.anvil import BASE_FEE_WEI, Anvil, free_port
@@ -13,7 +14,7 @@ from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.manifest import ChainManifest, chain_manifests
 from quoteway_devnet.rpc import Rpc
 from quoteway_devnet.state import ready_state
-from quoteway_devnet.tables import CHAINS
+from quoteway_devnet.tables import CHAINS, NATIVE_SYMBOL
 from quoteway_devnet.vaults import accrue_yield
 
 _ATTEMPTS_ON_FREE_PORTS = 3
@@ -118,6 +119,14 @@ class Devnet:
                 )
         return cls(ports)
 
+    def token(self, symbol: str, slug: str = "devnet") -> Token:
+        """Return a token as the gateway models it; ``ETH`` is the native coin. Raises KeyError."""
+        chain = self.chains[slug]
+        if symbol == NATIVE_SYMBOL:
+            return Token(chain.chain_id, NATIVE, 18, symbol)
+        row = chain.token(symbol)
+        return Token(chain.chain_id, row.address, row.decimals, symbol)
+
     def snapshot(self) -> dict[str, str]:
         """Mark the present state of both chains, for ``revert``."""
         return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
@@ -135,10 +144,8 @@ class Devnet:
 
         ``token`` is a symbol or an address; ``ETH`` or the zero address mean the native coin.
         """
-        from quoteway import NATIVE
         from quoteway.evm.abi import encode_call
 
-        from quoteway_devnet.tables import NATIVE_SYMBOL
         from quoteway_devnet.transactions import DEPLOYER
 
         with self.rpc(slug) as rpc:
@@ -193,10 +200,7 @@ def _send(rpc: Rpc, sender: str, to: str | None, data: bytes, value: int = 0) ->
     transaction = {"from": sender, "data": "0x" + data.hex(), "value": hex(value)}
     if to is not None:
         transaction["to"] = to
-    identity = rpc("eth_sendTransaction", transaction)
-    # anvil answers before it has mined.
-    while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-        time.sleep(0.001)
+    receipt = rpc.send(transaction)
     if receipt["status"] != "0x1":
         raise DevnetError(
             f"The transaction to {to or 'a new contract'} reverted; "

@@ -3,34 +3,36 @@
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2
+from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2, ChainRow
 
 if TYPE_CHECKING:
     from quoteway_devnet.chains import Devnet
     from quoteway_devnet.relayer import Relayer
 
+_Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 _PORT = click.IntRange(0, 65_535)
 
 
+def _port_option(name: str, chain: ChainRow) -> _Decorator:
+    text = f"Port of chain {chain.chain_id}; 0: any free port."
+    return click.option(name, type=_PORT, default=chain.default_port, show_default=True, help=text)
+
+
+def _node_option(name: str, chain: ChainRow) -> _Decorator:
+    url = f"http://127.0.0.1:{chain.default_port}"
+    return click.option(
+        name, default=url, show_default=True, help=f"The node of chain {chain.chain_id}, with --url."
+    )
+
+
 @click.command()
-@click.option(
-    "--port",
-    type=_PORT,
-    default=DEVNET.default_port,
-    show_default=True,
-    help="Port of chain 31337; 0: any free.",
-)
-@click.option(
-    "--l2-port",
-    type=_PORT,
-    default=DEVNET_L2.default_port,
-    show_default=True,
-    help="Port of chain 31338; 0: any free.",
-)
+@_port_option("--port", DEVNET)
+@_port_option("--l2-port", DEVNET_L2)
 @click.option(
     "--relayer-port",
     type=_PORT,
@@ -95,18 +97,8 @@ def _on_signal() -> threading.Event:
 
 @click.command()
 @click.option("--url", help="A running gateway, as http://127.0.0.1:8080. Left out: the demo starts its own.")
-@click.option(
-    "--node",
-    default=f"http://127.0.0.1:{DEVNET.default_port}",
-    show_default=True,
-    help="The node of chain 31337, with --url.",
-)
-@click.option(
-    "--l2-node",
-    default=f"http://127.0.0.1:{DEVNET_L2.default_port}",
-    show_default=True,
-    help="The node of chain 31338, with --url.",
-)
+@_node_option("--node", DEVNET)
+@_node_option("--l2-node", DEVNET_L2)
 def demo(url: str | None, node: str, l2_node: str) -> None:
     """Swaps, pools, vaults, transfers: quote, sign, execute; compare what came with what was quoted."""
     from quoteway_devnet.demo.errors import DemoError

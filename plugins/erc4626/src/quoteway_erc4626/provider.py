@@ -236,12 +236,8 @@ def _rows(context: Context) -> Rows:
         if not isinstance(item, Mapping):
             raise ConfigError(f'{where}: a vault is "network:0x..." or a table with network and vault')
         members = dict(item)
-        named = members.pop("network", None)
-        found = context.networks.find(named) if isinstance(named, str) else None
-        if found is None:
-            known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"{where}: network {named!r} is unknown; known: {known}")
-        _add(rows, found, members, where)
+        network = context.networks.configured(members.pop("network", None), where)
+        _add(rows, network, members, where)
     return rows
 
 

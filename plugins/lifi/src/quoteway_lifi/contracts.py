@@ -37,11 +37,8 @@ def registry_of(context: Context) -> Mapping[int, Mapping[Address, str]]:
     """The listed contracts with their labels, by chain id. Raises ``ConfigError`` for a row that is none."""
     configured: dict[str, list[Mapping[str, Any]]] = {}
     for row in context.settings["deployments"]:
-        slug = row.get("network")
-        if not isinstance(slug, str) or context.networks.find(slug) is None:
-            known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.lifi.deployments: network {slug!r} is unknown; known: {known}")
-        configured.setdefault(slug, []).append(row)
+        network = context.networks.configured(row.get("network"), "plugin.lifi.deployments")
+        configured.setdefault(network.slug, []).append(row)
     found = {}
     for network in context.networks:
         rows: Iterable[Mapping[str, Any]] = configured.get(network.slug) or network.deployments.get(

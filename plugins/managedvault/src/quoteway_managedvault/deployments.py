@@ -49,13 +49,9 @@ def deployments_of(context: Context) -> dict[int, Deployment]:
         for row in network.deployments.get("managedvault", ()):
             found[network.chain_id] = _parsed(row, f"deployments.managedvault of network {network.slug!r}")
     for row in context.settings.get("deployments", ()):
-        members = dict(row)
-        slug = members.pop("network", None)
-        known = context.networks.find(slug) if isinstance(slug, str) else None
-        if known is None:
-            slugs = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.managedvault.deployments: network {slug!r} is unknown; known: {slugs}")
-        found[known.chain_id] = _parsed(members, "plugin.managedvault.deployments")
+        members, where = dict(row), "plugin.managedvault.deployments"
+        network = context.networks.configured(members.pop("network", None), where)
+        found[network.chain_id] = _parsed(members, where)
     return found
 
 
