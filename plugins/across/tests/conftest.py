@@ -1,4 +1,4 @@
-"""A gateway over the devnet with its relayer, and what tests do beside it."""
+"""Fixtures: a gateway over the devnet with its relayer."""
 
 import time
 
@@ -15,7 +15,7 @@ PLUGINS = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "across": quot
 
 @pytest.fixture
 def relayer(fresh_devnet):
-    """The relayer beside the session's chains, at its best."""
+    """A well-behaved relayer over the session's chains."""
     with Relayer.running(fresh_devnet) as relayer:
         yield relayer
 
@@ -29,7 +29,7 @@ def own_devnet():
 
 @pytest.fixture
 async def make_harness(make_gateway):
-    """``await make_harness(devnet, relayer_port)`` gives a TransferHarness."""
+    """``await make_harness(devnet, relayer_port)`` returns a TransferHarness."""
 
     async def make(devnet, relayer_port, *, clock=time.time, across=None, **sections):
         section = {

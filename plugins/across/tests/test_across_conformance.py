@@ -1,4 +1,4 @@
-"""The suites that ship with the framework, over the devnet's SpokePools and its honest relayer."""
+"""The framework's conformance suite, over the devnet's SpokePools and its relayer."""
 
 import pytest
 from quoteway import Capability, guard
@@ -32,7 +32,7 @@ class TestAcrossBridge(BridgeConformance):
         return harness.request("USDC", 10**9, "DAI")
 
 
-async def test_the_suite_finds_a_core_that_does_not_look_at_the_refund(harness, monkeypatch):
+async def test_the_suite_fails_when_the_core_does_not_check_the_refund(harness, monkeypatch):
     monkeypatch.setattr(guard, "check_refund", lambda *_: None)
     lie = "the guard let pass: calldata that refunds another account"
     with pytest.raises(pytest.fail.Exception, match=lie):

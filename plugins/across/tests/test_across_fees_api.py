@@ -1,4 +1,4 @@
-"""What the fee service may answer: each lie, failure and delay of ``fee_answers.json`` over a real socket."""
+"""Wrong answers, failures and delays of the fee service (``fee_answers.json``), over a real socket."""
 
 import asyncio
 import json
@@ -19,8 +19,8 @@ CASES = json.loads((Path(__file__).parent / "fee_answers.json").read_text())
 COMPETITION_S = 3.0
 
 
-class Liar:
-    """A server between the gateway and the honest relayer: it plays ``case`` for fees, ``rows`` beside its
+class FaultyFees:
+    """A proxy in front of the relayer: it answers ``case`` to requests for fees and adds ``rows`` to the
     routes."""
 
     def __init__(self, honest_url):
@@ -83,8 +83,8 @@ class Liar:
 
 @pytest.fixture
 async def liar(relayer):
-    """A Liar, serving."""
-    liar, app = Liar(relayer.api_url), web.Application()
+    """A FaultyFees server."""
+    liar, app = FaultyFees(relayer.api_url), web.Application()
     app.router.add_get("/api/available-routes", liar.routes)
     app.router.add_get("/api/suggested-fees", liar.fees)
     app.router.add_get("/api/limits", liar.limits)
@@ -100,7 +100,7 @@ def test_the_cases_are_all_different():
     assert len({case["case"] for case in CASES}) == len(CASES)
 
 
-async def test_every_bad_answer_costs_the_quote_within_its_deadline(fresh_devnet, liar, make_harness):
+async def test_every_bad_answer_fails_the_quote_within_its_deadline(fresh_devnet, liar, make_harness):
     harness = await make_harness(fresh_devnet, liar.port)
     request = harness.request("USDC", 10**9)
     await harness.quote(request)
@@ -115,7 +115,7 @@ async def test_every_bad_answer_costs_the_quote_within_its_deadline(fresh_devnet
         assert said.reason == reason, (case, said.message)
         assert attempts[0].reason == reason, case
         assert "evil-marker" not in f"{said.message}{said.extra}{attempts}", case
-        # What a client of one provider reads; a competition says only that none could quote.
+        # A competition says only that no provider could quote; one provider's own error says why.
         if reason != "no_route":
             with pytest.raises(UpstreamError) as own:
                 await harness.bridge.quote(request)
@@ -125,7 +125,7 @@ async def test_every_bad_answer_costs_the_quote_within_its_deadline(fresh_devnet
     await harness.quote(request)
 
 
-async def test_odd_routes_are_passed_over(fresh_devnet, liar, make_harness):
+async def test_unusable_routes_are_skipped(fresh_devnet, liar, make_harness):
     liar.rows = [
         None,
         7,
@@ -180,7 +180,7 @@ def bounds(routes):
     return {(route.min_amount, route.max_amount) for route in routes}
 
 
-async def test_no_bad_answer_about_limits_costs_or_holds_the_list(fresh_devnet, liar, make_harness):
+async def test_no_bad_answer_about_limits_fails_or_delays_the_list(fresh_devnet, liar, make_harness):
     for case in NO_LIMITS:
         liar.limits_case, liar.limits_at_once = case, 0
         harness = await make_harness(fresh_devnet, liar.port)
@@ -194,7 +194,7 @@ async def test_no_bad_answer_about_limits_costs_or_holds_the_list(fresh_devnet, 
         assert await harness.bridge.healthy() is True, case
 
 
-async def test_one_route_without_limits_costs_the_others_nothing(fresh_devnet, liar, make_harness):
+async def test_one_slow_route_does_not_hide_the_others_limits(fresh_devnet, liar, make_harness):
     harness = await make_harness(fresh_devnet, liar.port)
     usdc = harness.token("USDC").address
     play = liar.play
@@ -211,7 +211,7 @@ async def test_one_route_without_limits_costs_the_others_nothing(fresh_devnet, l
     assert {route.from_token.symbol for route in routes if route.max_amount is None} == {"USDC"}
 
 
-async def test_limits_that_come_late_are_there_the_next_time(fresh_devnet, liar, make_harness):
+async def test_limits_that_come_late_are_in_the_next_list(fresh_devnet, liar, make_harness):
     liar.limits_case = {"after_s": 1.0}
     harness = await make_harness(fresh_devnet, liar.port)
     assert bounds(await harness.bridge.routes(31337, 31338)) == {(None, None)}
@@ -220,13 +220,13 @@ async def test_limits_that_come_late_are_there_the_next_time(fresh_devnet, liar,
     assert set(liar.limits_asked.values()) == {1}
 
 
-async def test_nothing_can_be_sent_where_the_most_is_below_the_least(fresh_devnet, liar, make_harness):
+async def test_a_maximum_below_the_minimum_is_zero(fresh_devnet, liar, make_harness):
     liar.limits_case = {"changes": {"minDeposit": "7", "maxDeposit": "6"}}
     harness = await make_harness(fresh_devnet, liar.port)
     assert bounds(await harness.bridge.routes(31337, 31338)) == {(7, 0)}
 
 
-async def test_limits_are_asked_for_between_two_named_networks_and_kept(
+async def test_limits_are_requested_between_two_named_networks_and_cached(
     fresh_devnet, liar, make_harness, monkeypatch
 ):
     monkeypatch.setattr(quoteway_across.route_limits, "KEPT_S", 1.0)
@@ -245,10 +245,8 @@ async def test_limits_are_asked_for_between_two_named_networks_and_kept(
     assert sorted(liar.limits_asked.values()) == [2] * 7
 
 
-async def test_limits_are_asked_for_by_the_handful_and_not_for_ever(
-    fresh_devnet, liar, make_harness, monkeypatch
-):
-    # How long a list waits is another test's; a busy machine must not fail this one.
+async def test_requests_for_limits_are_bounded(fresh_devnet, liar, make_harness, monkeypatch):
+    # Another test checks the waiting time; a busy machine must not fail this one.
     monkeypatch.setattr(quoteway_across.route_limits, "PATIENCE_S", 30.0)
     liar.rows = [
         {

@@ -1,4 +1,4 @@
-"""Transfers through the HTTP API: as a client sees them, with everything a client can get wrong."""
+"""Transfers through the HTTP API: what a client sees, and every invalid request."""
 
 import aiohttp
 import pytest
@@ -11,7 +11,7 @@ from transfers import KEEPER, RECIPIENT, SENDER
 pytestmark = pytest.mark.xdist_group("devnet")
 
 CODES = {422: "validation_error", 502: "upstream_error", 503: "provider_unavailable"}
-PUT_DOWN = "0x000000000000000000000000000000000000dEaD"
+NO_TOKEN = "0x000000000000000000000000000000000000dEaD"
 
 
 class Client:
@@ -29,7 +29,7 @@ class Client:
 
 @pytest.fixture
 async def client(fresh_devnet, relayer, make_harness):
-    """The gateway on a socket; ``.harness`` is what stands behind it."""
+    """The gateway on a socket; ``.harness`` is its harness."""
     harness = await make_harness(fresh_devnet, relayer.port, limits=LimitsConfig(enabled=False))
     config = harness.gateway.config
     runner = make_runner(make_app(harness.gateway, run_gateway=False), config)
@@ -125,7 +125,7 @@ async def test_a_swap_between_networks_is_the_same_transfer(client):
     assert (status, answer["error"]["details"]["reason"]) == (404, "quote_invalid")
 
 
-async def test_what_a_client_can_get_wrong(client):
+async def test_invalid_requests_are_refused(client):
     harness = client.harness
     near, far = harness.devnet.chains["devnet"], harness.devnet.chains["devnet-l2"]
     zero = "0x" + "0" * 40
@@ -138,7 +138,7 @@ async def test_what_a_client_can_get_wrong(client):
         ({"network": "devnet"}, 422, "unknown_member"),
         ({"toToken": far.token("DAI").address}, 502, "no_route"),
         ({"fromToken": near.token("TAX").address}, 502, "no_route"),
-        ({"fromToken": PUT_DOWN}, 422, "unsupported_token"),
+        ({"fromToken": NO_TOKEN}, 422, "unsupported_token"),
         ({"toToken": near.token("TAX").address}, 422, "unsupported_token"),
         ({"amount": "1"}, 502, "amount_too_low"),
         ({"amount": str(10**30)}, 502, "amount_too_high"),

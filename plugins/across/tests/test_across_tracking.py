@@ -1,4 +1,5 @@
-"""Where a transfer is: slow, stopped, expired, refunded, reverted, and reorganised away on either chain."""
+"""The states of a transfer: slow, not filled, expired, refunded, reverted, and reorganised on either
+chain."""
 
 import asyncio
 
@@ -19,7 +20,7 @@ async def mine(harness, slug, blocks=1, seconds=None):
         await harness.rpc(slug, "evm_mine")
 
 
-async def test_a_slow_fill_is_seen_on_its_way(harness, relayer):
+async def test_a_slow_fill_passes_through_its_states(harness, relayer):
     relayer.behave(delay_s=1.5)
     request = harness.request()
     quoted, sent = await harness.deposit(request)
@@ -31,7 +32,7 @@ async def test_a_slow_fill_is_seen_on_its_way(harness, relayer):
     assert last["destinationChainId"] == 31338
 
 
-async def test_who_is_out_of_liquidity_fills_later(harness, relayer):
+async def test_a_relayer_without_liquidity_fills_later(harness, relayer):
     request = harness.request()
     quoted = await harness.quote(request)
     action = await harness.action(quoted)
@@ -45,7 +46,7 @@ async def test_who_is_out_of_liquidity_fills_later(harness, relayer):
 
 
 @pytest.mark.parametrize("sold", ["USDC", "ETH"])
-async def test_what_nobody_fills_is_paid_back(own_devnet, make_harness, sold):
+async def test_an_unfilled_deposit_is_refunded(own_devnet, make_harness, sold):
     with Relayer.running(own_devnet) as relayer:
         harness = await make_harness(own_devnet, relayer.port)
         relayer.behave(filling=False, refunding=False)
@@ -69,7 +70,7 @@ async def test_what_nobody_fills_is_paid_back(own_devnet, make_harness, sold):
         _, answer = await harness.until(request, sent, "refunded")
         receipt = await harness.rpc("devnet", "eth_getTransactionReceipt", answer["refundHash"])
         assert receipt["status"] == "0x1"
-        # In the wrapped form where the coin was sent; else all that had been paid is there again.
+        # The native coin is refunded in its wrapped form; a token is back in full.
         assert await harness.balance(back, SENDER) - held == (amount if sold == "ETH" else 0)
         relayer.behave(filling=True)
         await asyncio.sleep(0.5)
@@ -78,8 +79,8 @@ async def test_what_nobody_fills_is_paid_back(own_devnet, make_harness, sold):
 
 
 @pytest.mark.parametrize("sold", ["USDC", "ETH"])
-async def test_a_refund_goes_to_the_account_that_was_named_for_it(own_devnet, make_harness, sold):
-    """The sender pays, another account is the depositor: the contract's own settlement pays that one back."""
+async def test_a_refund_goes_to_the_refund_address(own_devnet, make_harness, sold):
+    """The sender pays and another account is the depositor: the settlement refunds the depositor."""
     with Relayer.running(own_devnet) as relayer:
         harness = await make_harness(own_devnet, relayer.port)
         relayer.behave(filling=False)
@@ -101,7 +102,7 @@ async def test_a_refund_goes_to_the_account_that_was_named_for_it(own_devnet, ma
         assert await harness.balance(back, SENDER) == (wrapped if sold == "ETH" else held - amount)
 
 
-async def test_what_is_not_mined_is_pending_and_what_is_not_known_is_unknown(harness):
+async def test_unmined_is_pending_and_unheard_of_is_unknown(harness):
     request = harness.request("ETH", 10**18)
     action = await harness.action(await harness.quote(request))
     await harness.rpc("devnet", "evm_setAutomine", False)
@@ -123,7 +124,7 @@ async def test_other_transactions_are_not_this_bridges(harness):
     assert await harness.bridge.track(1, sent) is None
 
 
-async def test_a_reverted_deposit_calls_for_another(harness):
+async def test_a_reverted_deposit_requires_action(harness):
     request = harness.request("ETH", 10**18)
     (step,) = (await harness.action(await harness.quote(request))).steps
     transaction = {"from": SENDER, "to": step.to, "data": "0x" + step.data.hex(), "value": "0x1"}
@@ -167,7 +168,7 @@ async def test_a_reorg_of_the_origin_between_deposit_and_fill(harness, relayer, 
     assert await harness.balance(request.token_out, RECIPIENT) == quoted.quote.outputs[0].amount
 
 
-async def test_a_fill_that_a_reorg_of_the_destination_drops_is_no_fill(harness, relayer):
+async def test_a_fill_dropped_by_a_reorg_of_the_destination_is_not_reported(harness, relayer):
     request = harness.request()
     relayer.behave(filling=False)
     quoted, sent = await harness.deposit(request)

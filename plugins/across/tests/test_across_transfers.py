@@ -24,7 +24,7 @@ async def test_random_transfers_arrive_to_the_wei(harness):
 
 @pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])
 @pytest.mark.parametrize("sold", ["USDC", "USDT", "ETH", "WETH"])
-async def test_the_action_is_the_quote_and_always_the_same(harness, capability, sold):
+async def test_the_action_matches_the_quote_and_is_deterministic(harness, capability, sold):
     amount = 10**9 if sold.startswith("US") else 10**18
     request = harness.request(sold, amount, "ETH" if sold == "WETH" else sold)
     quoted = await harness.quote(request, capability)
@@ -70,7 +70,7 @@ async def test_tokens_without_a_counterpart_have_no_route(harness):
             assert refusal.value.reason is Reason.NO_ROUTE
 
 
-async def test_amounts_out_of_bounds_are_named(harness):
+async def test_amounts_out_of_bounds_have_their_reason(harness):
     for amount, reason in ((1, Reason.AMOUNT_TOO_LOW), (10**18, Reason.AMOUNT_TOO_HIGH)):
         with pytest.raises(UpstreamError) as refusal:
             await harness.quote(harness.request("USDC", amount))
@@ -86,7 +86,7 @@ async def test_without_liquidity_there_is_no_quote(harness, relayer):
     await harness.quote(harness.request())
 
 
-async def test_who_would_not_get_what_was_asked_for_is_refused(harness):
+async def test_a_recipient_that_would_be_paid_another_token_is_refused(harness):
     far = harness.devnet.chains["devnet-l2"].contracts
     contract = far["Multicall3"]
     cases = [
@@ -102,7 +102,7 @@ async def test_who_would_not_get_what_was_asked_for_is_refused(harness):
         assert refusal.value.fields[0].path == member
 
 
-async def test_a_refund_address_that_would_lose_it_is_refused(harness):
+async def test_a_refund_address_that_would_lose_the_tokens_is_refused(harness):
     near = harness.devnet.chains["devnet"].contracts
     for sold, lost in (
         ("USDC", near["SpokePool"]),
@@ -117,7 +117,7 @@ async def test_a_refund_address_that_would_lose_it_is_refused(harness):
 
 
 @pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])
-async def test_another_refund_address_is_the_depositor_and_said_everywhere(harness, capability):
+async def test_another_refund_address_is_the_depositor_in_every_answer(harness, capability):
     request = harness.request(refund_to=KEEPER)
     quoted = await harness.quote(request, capability)
     action = await harness.action(quoted, capability)
@@ -131,8 +131,8 @@ async def test_another_refund_address_is_the_depositor_and_said_everywhere(harne
     assert (await harness.quote(harness.request(refund_to=SENDER), capability)).quote.warnings == ()
 
 
-async def test_the_depositor_and_not_who_pays_may_send_a_deposit_elsewhere(harness, relayer):
-    """What the warning beside another refund address is about, as the contract has it."""
+async def test_the_depositor_and_not_the_payer_may_redirect_a_deposit(harness, relayer):
+    """The contract's rule behind the warning ``refund_address_controls_deposit``."""
     keeper, sender = ACCOUNTS[5], next(one for one in ACCOUNTS if one.address == SENDER)
     relayer.behave(filling=False)
     request = harness.request(refund_to=keeper.address)
@@ -163,7 +163,7 @@ async def test_the_depositor_and_not_who_pays_may_send_a_deposit_elsewhere(harne
 
 
 @pytest.mark.parametrize("sold", ["USDC", "ETH"])
-async def test_a_fill_is_the_same_whoever_would_be_refunded(harness, sold):
+async def test_a_fill_does_not_depend_on_the_refund_address(harness, sold):
     amount = 10**9 if sold == "USDC" else 10**18
     request = harness.request(sold, amount, refund_to=KEEPER)
     back = harness.token("WETH" if sold == "ETH" else sold)
@@ -183,7 +183,7 @@ async def test_contracts_are_paid_the_wrapped_coin(harness):
     assert await harness.balance(request.token_out, vault) == quoted.quote.outputs[0].amount
 
 
-async def test_an_exclusive_relayer_is_kept_to(harness, relayer):
+async def test_the_exclusive_relayer_is_in_the_deposit(harness, relayer):
     relayer.behave(exclusivity_s=60)
     request = harness.request()
     quoted = await harness.quote(request)
@@ -197,7 +197,7 @@ async def test_an_exclusive_relayer_is_kept_to(harness, relayer):
 
 
 @pytest.mark.parametrize("changes", [{"quoted": -3600}, {"fill": -7200}, {"fill": -7140}])
-async def test_terms_that_have_run_out_are_called_that(harness, changes):
+async def test_expired_terms_are_refused(harness, changes):
     sealed = (await harness.quote(harness.request())).sealed
     ((name, by),) = changes.items()
     plan = {**sealed.plan, name: sealed.plan[name] + by}
@@ -207,7 +207,7 @@ async def test_terms_that_have_run_out_are_called_that(harness, changes):
 
 
 @pytest.mark.parametrize("ends", [(31337, 31338), (31338, 31337)])
-async def test_the_limits_of_a_route_are_the_edge_of_its_quotes(harness, ends):
+async def test_quotes_are_possible_exactly_within_a_routes_limits(harness, ends):
     slug = "devnet" if ends[0] == 31337 else "devnet-l2"
     routes = await harness.bridge.routes(*ends)
     assert {route.estimated_seconds for route in routes} == {None}

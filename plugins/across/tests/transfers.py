@@ -1,7 +1,7 @@
-"""Transfers as a client makes them: quote, action, send, follow; measured in balances of both chains.
+"""Makes transfers as a client does (quote, action, send, track) and measures the balances of both chains.
 
-``python transfers.py --transfers 200 --seed 1`` runs random ones and prints a summary; its exit code says
-whether each was to the wei.
+``python transfers.py --transfers 200 --seed 1`` runs random ones and prints a summary. It exits with 1 when
+a transfer was not exact to the wei.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ SLUGS = {chain_id: slug for slug, chain_id in CHAIN_IDS.items()}
 SENDER = ACCOUNTS[3].address
 RECIPIENT = "0x3333333333333333333333333333333333333333"
 KEEPER = "0x4444444444444444444444444444444444444444"
-"""Who may be named for a refund: an account with nothing."""
+"""A refund address: an account without tokens."""
 STATES = ("origin_pending", "origin_confirmed", "fill_pending", "filled")
 
 
 class TransferHarness:
-    """A gateway, and both chains beside it."""
+    """A gateway and both its chains."""
 
     def __init__(self, devnet, gateway):
         self.devnet = devnet
@@ -64,7 +64,7 @@ class TransferHarness:
         return await spine.action(spine.open(capability, quoted.sealed.token))
 
     async def send(self, action, wait=True):
-        """Sends the steps as they are; the last one's hash."""
+        """Sends the steps and returns the last hash."""
         return await asyncio.to_thread(self._send, action, wait)
 
     def _send(self, action, wait):
@@ -86,7 +86,7 @@ class TransferHarness:
         return sent
 
     async def deposit(self, request):
-        """Quote, action and send in one; the quote and the deposit's hash."""
+        """Quotes, builds and sends; returns the quote and the deposit's hash."""
         quoted = await self.quote(request)
         return quoted, await self.send(await self.action(quoted))
 
@@ -94,7 +94,7 @@ class TransferHarness:
         return dict(await self.bridge.track(request.chain_id, tx_hash))
 
     async def until(self, request, tx_hash, *wanted, timeout_s=15.0):
-        """Follows a transfer to one of the wanted states; every state on the way, and the last answer."""
+        """Tracks a transfer until a wanted state; returns every state seen and the last answer."""
         seen, deadline = [], time.monotonic() + timeout_s
         while True:
             answer = await self.track(request, tx_hash)
@@ -123,7 +123,7 @@ class TransferHarness:
 
 @dataclass
 class Report:
-    """What random transfers did; ``wrong`` names each that was not to the wei."""
+    """The results of random transfers; ``wrong`` lists those that were not exact to the wei."""
 
     done: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -134,7 +134,7 @@ class Report:
 
 
 async def execute_random_transfers(harness, count, seed):
-    """Both directions, every bridged token and the native coin, ten to a hundred thousand US dollars."""
+    """Transfers every bridged token and the native coin, both ways, worth 10 to 100,000 US dollars."""
     chance, report = random.Random(seed), Report()
     for _ in range(count):
         origin = chance.choice(tuple(CHAIN_IDS))
@@ -172,8 +172,8 @@ async def _one(harness, request, report):
         paid = int(receipt["value"], 16)
     got = await harness.balance(token_out, request.recipient) - had
     report.done += 1
-    walk = [STATES.index(state) for state in seen]
-    if (paid, got) != (request.amount_in, quoted.quote.outputs[0].amount) or walk != sorted(walk):
+    order = [STATES.index(state) for state in seen]
+    if (paid, got) != (request.amount_in, quoted.quote.outputs[0].amount) or order != sorted(order):
         report.wrong.append(f"{request}: paid {paid}, got {got}, quoted {quoted.quote.outputs}, {seen}")
 
 
@@ -184,7 +184,7 @@ def _checksum(address):
 
 
 async def run_transfers(count, seed):
-    """On chains of its own; the report."""
+    """Runs random transfers on chains of its own and returns the report."""
     import quoteway_across
     import quoteway_devnet.plugin
     import quoteway_rpc

@@ -1,4 +1,4 @@
-"""LI.FI in front of real contracts: honest offers execute exactly, every lie is refused by the core."""
+"""LI.FI in front of real contracts: honest offers execute exactly, the core refuses false ones."""
 
 import statistics
 import time
@@ -20,7 +20,7 @@ FRIEND = "0x3333333333333333333333333333333333333333"
 
 
 class LifiHarness:
-    """A gateway whose only provider asks a LI.FI of the devnet, and the chain beside it."""
+    """A gateway whose only provider is a fake LI.FI, and its devnet."""
 
     def __init__(self, devnet, gateway, fake):
         self.devnet, self.gateway, self.fake = devnet, gateway, fake
@@ -72,7 +72,7 @@ class NoSimulation(HttpRpc):
 
 @pytest.fixture
 async def start(fresh_devnet, make_gateway):
-    """``await start(patch)``: everything up, LI.FI answering the action's ask with the patch applied."""
+    """``await start(patch)`` starts a harness whose LI.FI applies ``patch`` to the action's answer."""
     fakes = []
 
     async def make(patch=(), rpc=HttpRpc):
@@ -127,7 +127,7 @@ async def test_an_honest_swap_executes_as_quoted_to_the_wei(start, sold, got, am
         assert int(left, 16) == 0
 
 
-async def test_a_part_of_a_joined_quote_which_has_no_token_is_built_the_same_again(start):
+async def test_a_part_of_a_joined_quote_is_built_deterministically(start):
     harness = await start()
     _, sealed = await harness.quoted(Capability.SWAP, harness.swap())
     provider, part = harness.gateway.registry.get(Capability.SWAP, "lifi"), replace(sealed, token="")
@@ -157,7 +157,7 @@ async def test_an_honest_transfer_deposits_what_was_quoted(start, capability, sy
     assert harness.balance(held, pool) - before == amount
 
 
-async def test_a_wallet_that_lacks_the_tokens_is_told_and_still_judged(start):
+async def test_a_missing_balance_is_an_issue_and_the_calldata_is_still_checked(start):
     harness = await start()
     poor = SwapRequest(31337, 31337, harness.token("USDC"), harness.token("WETH"), 10**9, FRIEND, FRIEND, 50)
     _, sealed = await harness.quoted(Capability.SWAP, poor)
@@ -166,7 +166,7 @@ async def test_a_wallet_that_lacks_the_tokens_is_told_and_still_judged(start):
     assert "insufficient_balance" in [issue.code for issue in action.issues]
 
 
-async def test_a_price_that_moved_is_refused_and_the_minimum_stands(start):
+async def test_a_moved_price_is_refused(start):
     harness = await start()
     request = harness.swap("USDC", "USDT", 10**9)
     _, sealed = await harness.quoted(Capability.SWAP, request)
@@ -209,7 +209,7 @@ async def test_a_lie_of_the_action_is_refused_by_the_core(start, name, case):
 
 
 @pytest.mark.parametrize("ask", ["swap", "transfer"])
-async def test_where_no_run_can_be_made_nothing_of_lifi_is_handed_out(start, ask):
+async def test_without_a_simulation_lifis_calldata_is_refused(start, ask):
     harness = await start(rpc=NoSimulation)
     capability = Capability.SWAP if ask == "swap" else Capability.BRIDGE
     _, sealed = await harness.quoted(capability, getattr(harness, ask)())
@@ -227,7 +227,7 @@ def test_the_thief_is_not_the_user():
 
 
 @pytest.mark.slow
-async def test_what_the_gateway_adds_to_lifis_own_time(start, record_property):
+async def test_the_gateways_own_time(start, record_property):
     harness = await start()
     took = {"quote": [], "upstream": [], "action": []}
     honest = harness.fake.answer

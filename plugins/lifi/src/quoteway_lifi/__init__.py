@@ -1,6 +1,6 @@
-"""The LI.FI API as one more provider of swaps and transfers. This module only registers.
+"""The LI.FI API as a provider of swaps and transfers. This module only registers it.
 
-Nothing is offered before ``[plugin.lifi] enabled = true``: a default installation never talks to LI.FI.
+Without ``[plugin.lifi] enabled = true`` no request is made to LI.FI.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def quoteway_settings() -> type[Schema]:
 @hookimpl
 def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
     if not context.settings["enabled"]:
-        context.log.info("LI.FI is not asked: set enabled = true in [plugin.lifi] to use it")
+        context.log.info("LI.FI is disabled: set enabled = true in [plugin.lifi] to use it")
         return ()
     from quoteway_lifi.provider import LifiSwaps
 
@@ -44,7 +44,7 @@ def quoteway_bridge_providers(context: Context) -> Iterable[BridgeProvider]:
 
 
 def _quoter(context: Context) -> Quoter:
-    """What both providers share: one API, one hold after a 429, one memory of what was built."""
+    """Returns the object that both providers share: API client, pause after a 429, cache of builds."""
     from quoteway_lifi.quoting import Quoter
 
     if "quoter" not in context.state:

@@ -1,6 +1,6 @@
-"""The functions of LI.FI's Diamond that a person can be shown in words.
+"""The functions of LI.FI's Diamond whose calldata is decoded for display.
 
-For reading: calldata of LI.FI stays opaque to the guard, whether or not it is one of these. Sources:
+The guard treats LI.FI's calldata as opaque, whether or not it is one of these. Sources:
 GenericSwapFacet, GenericSwapFacetV3 and AcrossFacetV4 of lifinance/contracts.
 """
 
@@ -39,10 +39,10 @@ DECLARATIONS = (
 )
 
 # bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount, refundAddress}.
-# Where a swap comes first the facet computes the output amount anew, so nothing is said of that form.
+# After a source swap the facet computes the output amount again, so that function has no entry.
 ARRIVALS: Mapping[str, Arrival] = {
     "startBridgeTokensViaAcrossV4": Arrival(
         0, chain_id=(0, 7), recipient=(1, 0), token=(1, 3), amount_min=(1, 4), refund=(1, 1)
     ),
 }
-"""Where these functions say what arrives on the other chain."""
+"""The places of the arguments that say what arrives on the other chain, by function name."""

@@ -24,7 +24,7 @@ from quoteway_lifi.tracking import state_of
 
 
 class _Lifi(Provider):
-    """Identity and registry, the same for both capabilities."""
+    """Members that are the same for both capabilities."""
 
     id = "lifi"
     title = "LI.FI"
@@ -35,15 +35,15 @@ class _Lifi(Provider):
         self.networks = frozenset(quoter.registry)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The listed contracts: no transaction of LI.FI goes elsewhere."""
+        """The listed contracts: the only targets of LI.FI's transactions."""
         return self._quoter.registry.get(chain_id, {})
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """The same: nothing of LI.FI pulls tokens through another address."""
+        """The listed contracts: the only spenders of LI.FI's transactions."""
         return tuple(self._quoter.registry.get(chain_id, {}))
 
     async def healthy(self) -> bool | None:
-        """Whether the last request was answered; False while a 429 holds."""
+        """Whether the last request was answered; False during the pause after a 429."""
         return self._quoter.api.answering
 
 
@@ -69,7 +69,7 @@ class LifiBridges(_Lifi, BridgeProvider):
         self._connections = Connections(quoter.context, quoter.api, self.networks)
 
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """Pairs of the same coin between two chains; LI.FI joins many more, which nobody could list."""
+        """Pairs of the same coin between two chains; LI.FI connects many more, too many to list."""
         return await self._connections.between(from_chain_id, to_chain_id)
 
     async def quote(self, request: SwapRequest) -> Quote | None:
@@ -81,6 +81,6 @@ class LifiBridges(_Lifi, BridgeProvider):
         return await self._quoter.build(sealed)
 
     async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-        """LI.FI's word on a transfer (``/status``); None when it knows none by that transaction."""
+        """Returns the state that LI.FI reports (``/status``); None when it does not know the transaction."""
         params = {"txHash": transaction_hash, "fromChain": str(chain_id)}
         return state_of(await self._quoter.api.get("status", params), chain_id, transaction_hash)

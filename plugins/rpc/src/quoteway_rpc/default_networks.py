@@ -1,4 +1,4 @@
-"""The networks known without configuration; each is served once an endpoint is configured for it.
+"""The networks that need no configuration but an endpoint.
 
 Chain ids, native coins and explorers: the ethereum-lists/chains registry (EIP-155). Wrapped native: the
 WETH9-like contract that the network's Uniswap deployment uses (``@uniswap/sdk-core``, ``WETH9``).
