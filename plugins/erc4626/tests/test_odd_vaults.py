@@ -1,4 +1,4 @@
-"""Vaults that are paused, full, costly, silent or lying: told as they are, or refused."""
+"""Vaults that are paused, full, charge fees, lack functions or preview falsely."""
 
 import pytest
 from quoteway_devnet.accounts import ACCOUNTS
@@ -16,7 +16,7 @@ async def harness(fresh_devnet):
 
 @pytest.fixture
 def vault(harness):
-    """A plain one at first, with shares of the user."""
+    """An ``OddVault`` that behaves plainly at first."""
     return odd_vault(harness.devnet, harness.manifest.token("USDC").address)
 
 
@@ -33,7 +33,7 @@ async def hold(harness, vault, amount=10**8):
     await harness.catch_up()
 
 
-async def test_an_unlisted_vault_is_served_with_a_word_of_care(harness, vault):
+async def test_an_unlisted_vault_is_served_with_an_issue(harness, vault):
     await harness.catch_up()
     action = await harness.action(vault, amount=10**6)
     assert {"code": "unverified_target", "token": vault, "actual": None, "required": None} in action.body[
@@ -43,7 +43,7 @@ async def test_an_unlisted_vault_is_served_with_a_word_of_care(harness, vault):
     assert harness.balance(vault, USER) == int(only(action.body["outputs"])["amount"])
     rows = (await harness.api.get("/v2/vaults")).body["data"]
     assert vault not in {row["address"] for row in rows}
-    # Nor may it get into the lists that integrators allow.
+    # It must not appear among the spenders that integrators allow.
     providers = {row["id"]: row for row in (await harness.api.get("/v2/providers")).body["data"]}
     assert vault not in {spender["address"] for spender in providers["erc4626"]["spenders"]}
 
@@ -76,7 +76,7 @@ async def test_short_of_liquid_assets(harness, vault):
         "validation_error",
         "amount_too_high",
     )
-    # "max" is all shares, never a part that leaves dust behind without a word.
+    # "max" is all shares, never a part of them.
     (await harness.quote(vault, action="withdraw", amount="max")).refused(
         422,
         "validation_error",
@@ -84,7 +84,7 @@ async def test_short_of_liquid_assets(harness, vault):
     )
 
 
-async def test_fees_are_told_and_the_outcome_is_exact(harness, vault):
+async def test_fees_are_quoted_and_amounts_are_exact(harness, vault):
     await hold(harness, vault)
     await change(harness, vault, entry_fee_bps=100, exit_fee_bps=50)
     quote = (await harness.quote(vault, amount=10**8)).body
@@ -111,7 +111,7 @@ async def test_fees_are_told_and_the_outcome_is_exact(harness, vault):
 
 
 async def test_no_conversion(harness, vault):
-    """convertToAssets reverts: no share price, no fees told, no APY; what the previews say still holds."""
+    """convertToAssets reverts: no share price, fees or APY; quotes by preview still work."""
     await change(harness, vault, convert_reverts=True)
     quote = await harness.quote(vault, amount=10**6)
     assert quote.status == 200, quote.body
@@ -139,8 +139,8 @@ async def test_no_preview(harness, vault):
         ({"hidden_gift_bps": 30}, {"amount": 10**8}),
     ],
 )
-async def test_a_preview_that_is_not_the_outcome_is_refused(harness, vault, oddity, order):
-    """Also within the slippage allowed: what was promised is what must come."""
+async def test_a_preview_that_differs_from_the_simulation_is_refused(harness, vault, oddity, order):
+    """Also within the slippage: the simulation must give what the preview says."""
     await hold(harness, vault)
     await change(harness, vault, **oddity)
     assert (await harness.quote(vault, **order)).status == 200  # nothing can be seen yet
@@ -155,15 +155,15 @@ async def test_a_preview_that_is_not_the_outcome_is_refused(harness, vault, oddi
         ({"hidden_exit_bps": 30}, {"action": "withdraw", "amount": 10**7}),
     ],
 )
-async def test_an_exact_side_that_falls_short_is_refused(harness, vault, oddity, order):
+async def test_an_exact_amount_that_falls_short_is_refused(harness, vault, oddity, order):
     await hold(harness, vault)
     await change(harness, vault, **oddity)
     answer = await harness.action(vault, **order)
     answer.refused(502, "upstream_error", "price_moved")
 
 
-async def test_interest_by_the_second(harness, vault):
-    """As at most lending vaults: the next block has another price. Within the slippage all goes through."""
+async def test_interest_accrues_every_second(harness, vault):
+    """As in most lending vaults, the next block has another price. Operations within the slippage succeed."""
     await hold(harness, vault)
     await change(harness, vault, per_second=500)
     usdc = harness.manifest.token("USDC").address
@@ -196,7 +196,7 @@ async def test_interest_by_the_second(harness, vault):
     late.refused(502, "upstream_error", "price_moved")
 
 
-async def test_a_vault_of_a_taxed_token_takes_no_deposit(harness):
+async def test_a_vault_of_a_fee_on_transfer_token_takes_no_deposit(harness):
     tax = harness.manifest.token("TAX").address
     vault = harness.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
     await harness.catch_up()

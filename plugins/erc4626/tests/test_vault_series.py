@@ -1,4 +1,4 @@
-"""TVL and APY over a real socket, on devnets whose month of yield no other test has pruned."""
+"""TVL and APY over a real socket, on a devnet of its own with an unpruned month of yield."""
 
 import time
 

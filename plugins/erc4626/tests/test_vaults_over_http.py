@@ -86,7 +86,7 @@ async def test_answers_have_the_documented_shape(harness):
     await harness.api.check("getVaultApy", await harness.api.get(f"{path}/apy"))
 
 
-async def test_the_unit_is_the_assets(harness):
+async def test_the_unit_of_an_amount_is_the_asset(harness):
     share = harness.vaults["steady-usdc"].address
     minted = await harness.action("steady-usdc", action="deposit", asset="share", amount=5_000_000)
     assert minted.body["steps"][1]["decoded"]["signature"] == "mint(uint256,address)"
@@ -139,7 +139,7 @@ async def test_bad_orders(harness, order, reason, member):
         (await ask("steady-usdc", **order)).refused(422, "validation_error", reason, member)
 
 
-async def test_what_is_no_vault(harness):
+async def test_addresses_that_are_not_vaults(harness):
     usdc = harness.manifest.token("USDC").address
     error = (await harness.quote(usdc)).refused(404, "not_found")
     assert "is no ERC-4626 vault: asset() gives no address" in error["message"]
@@ -149,7 +149,7 @@ async def test_what_is_no_vault(harness):
     (await harness.api.get(f"/v2/vaults/31337:{usdc}/tvl")).refused(404, "not_found")
 
 
-async def test_more_than_the_wallet_holds_is_told_and_simulated(harness):
+async def test_more_than_the_wallet_holds_is_an_issue_and_simulated(harness):
     poor = await harness.action("steady-usdc", amount=10**6, address=NOBODY)
     assert poor.status == 201, poor.body
     usdc = harness.manifest.token("USDC").address
@@ -189,8 +189,8 @@ async def test_a_pinned_quote_keeps_its_minimum(harness):
     (await harness.action("steady-usdc", **other)).refused(422, "validation_error", "conflict")
 
 
-async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(harness):
-    """As it does with every block of a vault that accrues interest by the second."""
+async def test_mint_succeeds_when_the_price_rises_within_the_slippage(harness):
+    """The price of a vault that accrues interest rises with every block."""
     order = {"action": "mint", "asset": "share", "amount": 10**9}
     quote = (await harness.quote("bold-usdc", **order)).body
     harness.devnet.faucet("USDC", harness.vaults["bold-usdc"].address, 10**9)
@@ -211,8 +211,8 @@ async def test_mint_goes_through_when_the_price_has_risen_within_the_slippage(ha
     late.refused(502, "upstream_error", "price_moved")
 
 
-async def test_a_fallen_share_price_asks_for_a_new_quote(harness):
-    """Withdraw burns more shares than quoted after a loss: the quote's number is the caller's consent."""
+async def test_a_fallen_share_price_requires_a_new_quote(harness):
+    """After a loss, withdraw would burn more shares than quoted, to which the caller has not agreed."""
     vault, usdc = harness.vaults["bold-usdc"].address, harness.manifest.token("USDC").address
     harness.send_steps((await harness.action("bold-usdc", amount=10**9)).body)
     await harness.catch_up()

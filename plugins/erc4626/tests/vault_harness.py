@@ -1,4 +1,4 @@
-"""Vaults of every kind on the devnet, and a gateway that serves them."""
+"""Vaults of every kind on the devnet, and a served gateway."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HAS_MANAGED = importlib.util.find_spec("quoteway_managedvault") is not None
 
 
 def plugins(devnet, **more):
-    """The chains, this plugin, and managedvault where it is installed."""
+    """Returns the chains, this plugin, and managedvault where it is installed."""
     found = {
         "chains": ToyPlugin([HttpRpc], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
@@ -44,7 +44,7 @@ def plugins(devnet, **more):
 
 
 def send(devnet, sender, to, signature, *values, value=0):
-    """A transaction from any account; fails when it reverts."""
+    """Sends a transaction from any account; fails when it reverts."""
     with devnet.rpc() as rpc:
         rpc("anvil_impersonateAccount", sender)
         data = "0x" + encode_call(signature, values).hex()
@@ -55,7 +55,7 @@ def send(devnet, sender, to, signature, *values, value=0):
 
 
 def odd_vault(devnet, asset, **oddity):
-    """An ``OddVault`` with a first deposit of a thousand whole dollars' worth or so."""
+    """Deploys an ``OddVault`` with a first deposit of 10^9 base units."""
     vault = devnet.deploy("OddVault", "(address)", asset)
     depositor = ACCOUNTS[8].address
     send(devnet, depositor, asset, "approve(address,uint256)", vault, 10**9)
@@ -65,7 +65,7 @@ def odd_vault(devnet, asset, **oddity):
 
 
 def become(devnet, vault, **oddity):
-    """Changes an ``OddVault``; what is not named is plain."""
+    """Changes the behaviour of an ``OddVault``; members not named are reset."""
     assert set(oddity) <= set(MEMBERS)
     values = tuple(oddity.get(name, False if index < 3 else 0) for index, name in enumerate(MEMBERS))
     send(devnet, ACCOUNTS[8].address, vault, f"become({ODDITY})", values)
@@ -73,7 +73,7 @@ def become(devnet, vault, **oddity):
 
 @dataclass
 class VaultHarness:
-    """A served gateway with names for what stands on the devnet."""
+    """A served gateway, with the devnet's vaults by name."""
 
     devnet: object
     api: object
@@ -118,7 +118,7 @@ class VaultHarness:
             return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
     async def catch_up(self):
-        """The gateway sees the newest block."""
+        """Waits until the gateway's head is the newest block."""
         from quoteway.testing.execution import catch_up
 
         await catch_up(self.devnet, self.api.gateway, 31337)
@@ -126,6 +126,6 @@ class VaultHarness:
 
 @contextlib.asynccontextmanager
 async def serve_vaults(devnet, **more):
-    """A harness on the devnet during the block."""
+    """Serves a gateway over the devnet during the block."""
     async with served(plugins(devnet, **more)) as api:
         yield VaultHarness(devnet, api)

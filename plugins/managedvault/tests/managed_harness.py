@@ -1,4 +1,4 @@
-"""Managed vaults on the devnet: calls of any account, and a served gateway."""
+"""Managed vaults on the devnet: calls from any account, and a served gateway."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEPLOY = "deploy(address,address,address,address,bytes32)"
 
 
 def selector(error):
-    """What a revert with a custom error starts with."""
+    """Returns the selector of a custom error, as 0x hex."""
     return "0x" + keccak(text=error)[:4].hex()
 
 
@@ -45,7 +45,8 @@ class ManagedChain:
             return value
 
     def send(self, sender, to, signature, *values):
-        """A transaction of any account. Returns None, or the selector of the error it reverts with."""
+        """Sends a transaction from any account. Returns None, or the selector of the error it reverts
+        with."""
         data = "0x" + encode_call(signature, values).hex()
         with self.devnet.rpc() as rpc:
             try:
@@ -59,7 +60,7 @@ class ManagedChain:
             return None
 
     def deploy(self, bot=BOT, strategy=None, asset=None, salt=b"\7" * 32, owner=OWNER):
-        """A new managed vault; fails when the deployment does."""
+        """Deploys a managed vault and returns its address."""
         arguments = (asset or self.usdc, owner, bot, strategy or self.steady, salt)
         predict = "predict(address,address,address,address,bytes32)"
         vault = self.read(self.factory, predict, "(address)", *arguments)
@@ -81,13 +82,13 @@ class ManagedChain:
         return self.read(vault, "totalAssets()", "(uint256)")
 
     def lose(self, strategy, assets):
-        """A loss of a strategy: its money goes away."""
+        """Makes a strategy lose assets."""
         nowhere = "0x000000000000000000000000000000000000dEaD"
         assert self.send(strategy, self.usdc, "transfer(address,uint256)", nowhere, assets) is None
 
 
 def plugins(devnet):
-    """The chains and both vault plugins."""
+    """Returns the chains and both vault plugins."""
     return {
         "chains": ToyPlugin([HttpRpc], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
@@ -97,7 +98,7 @@ def plugins(devnet):
 
 @contextlib.asynccontextmanager
 async def serve_vaults(devnet):
-    """A served gateway with both vault plugins: (client, see the newest block)."""
+    """Serves a gateway with both vault plugins; yields its client and a function that catches up its head."""
     async with served(plugins(devnet)) as api:
 
         async def catch_up_head():

@@ -1,4 +1,4 @@
-"""ManagedVault and its factory on a real chain: who may what, and whose money is safe from whom."""
+"""ManagedVault and its factory on a real chain: roles, deposits, strategies and attacks."""
 
 import json
 from importlib import resources
@@ -47,7 +47,7 @@ def test_the_address_commits_to_every_argument(chain):
     assert len(addresses) == 6
 
 
-def test_whoever_deploys_the_vault_is_the_one_meant(chain):
+def test_the_vault_does_not_depend_on_who_deploys_it(chain):
     vault = chain.deploy()  # sent by a stranger
     assert int(chain.read(vault, "owner()", "(address)"), 16) == int(OWNER, 16)
     assert int(chain.read(vault, "bot()", "(address)"), 16) == int(BOT, 16)
@@ -65,7 +65,7 @@ def test_no_vault_for_the_wrong_asset_or_without_an_owner(chain):
     assert chain.send(OWNER, chain.factory, DEPLOY, *ownerless) == selector("OwnableInvalidOwner(address)")
 
 
-# --- who may what -----------------------------------------------------------------------------------------
+# --- roles ------------------------------------------------------------------------------------------------
 
 OWNER_ONLY = [
     ("setBot(address)", (THIEF,)),
@@ -97,14 +97,14 @@ def test_owner_and_bot_may(chain, vault, caller):
     assert chain.send(caller, vault, "pause()") is None
 
 
-def test_without_a_bot_the_zero_address_may_nothing(chain):
+def test_without_a_bot_the_zero_address_has_no_role(chain):
     vault = chain.deploy(bot=ZERO)
     assert chain.send(ZERO, vault, "pause()") == NOT_OWNER_OR_BOT
     assert chain.send(OWNER, vault, "setBot(address)", BOT) is None
     assert chain.send(BOT, vault, "pause()") is None
 
 
-def test_the_bot_cannot_take_money_out(chain, vault):
+def test_the_bot_cannot_withdraw_assets(chain, vault):
     assert chain.rebalance(vault, vault, THIEF, 1) == selector("UnknownStrategy(address)")
     assert chain.rebalance(vault, THIEF, chain.steady, 1) is not None
     odd = chain.devnet.deploy("OddVault", "(address)", chain.usdc)
@@ -116,8 +116,8 @@ def test_the_bot_cannot_take_money_out(chain, vault):
 # --- depositors -------------------------------------------------------------------------------------------
 
 
-def test_the_first_deposit_cannot_be_inflated_away(chain):
-    """The classic attack: one unit in, a large donation, and the victim's deposit rounds to no shares."""
+def test_an_inflation_attack_on_the_first_deposit_fails(chain):
+    """The attack: deposit one unit, donate a large amount, and the victim's deposit rounds to no shares."""
     vault = chain.deploy()
     before = chain.balance(chain.usdc, THIEF)
     assert chain.deposit(vault, 1, user=THIEF) is None
@@ -133,7 +133,7 @@ def test_the_first_deposit_cannot_be_inflated_away(chain):
     assert before - chain.balance(chain.usdc, THIEF) > donation // 3, "the attack must cost a fortune"
 
 
-def test_withdrawals_pull_from_strategies_when_idle_money_is_short(chain, vault):
+def test_withdrawals_use_strategies_when_idle_assets_are_short(chain, vault):
     assert chain.rebalance(vault, vault, chain.steady, 6 * 10**8) is None
     assert chain.rebalance(vault, vault, chain.bold, 4 * 10**8) is None
     assert chain.read(vault, "idleAssets()", "(uint256)") == 0
@@ -171,14 +171,14 @@ def test_a_strategys_loss_is_shared_by_all_at_once(chain, vault):
     }
     assert abs(worth[USER] - worth[THIEF]) <= 1
     assert 1_490_000_000 < sum(worth.values()) < 1_510_000_000
-    # Who leaves first takes its own part and no more.
+    # The first user to leave takes its own part only.
     shares = chain.balance(vault, THIEF)
     assert chain.send(THIEF, vault, "redeem(uint256,address,address)", shares, THIEF, THIEF) is None
     left = chain.read(vault, "previewRedeem(uint256)", "(uint256)", chain.balance(vault, USER))
     assert abs(left - worth[USER]) <= 2
 
 
-def test_what_is_not_liquid_is_not_promised(chain, vault):
+def test_limits_count_liquid_assets_only(chain, vault):
     odd = chain.devnet.deploy("OddVault", "(address)", chain.usdc)
     assert chain.send(OWNER, vault, "addStrategy(address)", odd) is None
     assert chain.rebalance(vault, vault, odd, 9 * 10**8) is None
@@ -195,7 +195,7 @@ def test_what_is_not_liquid_is_not_promised(chain, vault):
     assert chain.send(USER, vault, withdraw, limit, USER, USER) is None
 
 
-def test_a_token_that_keeps_part_of_transfers_is_refused(chain):
+def test_a_fee_on_transfer_token_is_refused(chain):
     tax = chain.devnet.chains["devnet"].token("TAX").address
     plain = chain.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
     vault = chain.deploy(asset=tax, strategy=plain)
@@ -289,7 +289,7 @@ def test_harvest_invests_idle_money_in_the_first_strategy(chain, vault):
     assert chain.send(OWNER, vault, "harvest()") is None  # with nothing to invest
 
 
-def test_many_users_come_and_go_without_loss(chain, vault):
+def test_many_users_deposit_and_redeem_without_loss(chain, vault):
     users = [account.address for account in ACCOUNTS[2:6]]
     paid = dict.fromkeys(users, 0)
     paid[USER] = 10**9

@@ -56,7 +56,7 @@ async def harness(fresh_devnet):
         yield ManagedVaultHarness(fresh_devnet, api, catch_up_head)
 
 
-async def test_the_catalog_offers_it_as_unaudited(harness):
+async def test_the_catalog_marks_it_as_unaudited(harness):
     rows = (await harness.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
     assert [row["address"] for row in rows] == [harness.vault]
     assert [warning["code"] for warning in rows[0]["warnings"]] == ["unaudited"]
@@ -75,7 +75,7 @@ async def test_the_predicted_address_is_the_deployed_one(harness):
     assert "unaudited" in {warning["code"] for warning in quote.body["warnings"]}
     steady, usdc = (to_checksum_address(each) for each in (harness.chain.steady, harness.chain.usdc))
     assert quote.body["params"] == {"asset": usdc, "owner": OWNER, "bot": BOT, "strategy": steady}
-    # EIP-1014 from our own artifact: nothing but the answer's salt and factory is taken on trust.
+    # EIP-1014 with our own artifact: only salt and factory come from the answer.
     arguments = encode(["address"] * 4, [usdc, OWNER, BOT, steady])
     init_code_hash = keccak(creation_code("ManagedVault") + arguments)
     assert quote.body["initCodeHash"] == "0x" + init_code_hash.hex()
@@ -208,7 +208,7 @@ async def test_every_management_action(harness):
         ("removeStrategy", {"strategy": "steady-usdc"}),
     ],
 )
-async def test_a_caller_without_the_role_is_refused_for_that(harness, action, more):
+async def test_a_caller_without_the_role_is_refused(harness, action, more):
     answer = await harness.manage(action, THIEF, **more)
     error = answer.refused(422, "validation_error", "role_required", "address")
     role = error["details"]["requiredRole"]
@@ -300,7 +300,7 @@ async def test_a_rebalance_that_costs_too_much_is_refused(harness):
 
 
 async def test_only_vaults_of_the_factory_are_managed(harness):
-    """A plain vault is served by the other provider, which manages nothing."""
+    """A plain vault belongs to the other provider, which has no management actions."""
     steady = to_checksum_address(harness.chain.steady)
     (await harness.manage("pause", vault=steady)).refused(
         422, "validation_error", "unsupported_action", "action"
