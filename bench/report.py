@@ -1,4 +1,4 @@
-"""The table a run prints: what was measured, the goal, whether it was met."""
+"""The table of a run: measurements, goals, and whether they were met."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measurement. ``met`` None: it has no goal of its own (a baseline)."""
+    """One measurement. ``met`` is None without a goal (a baseline)."""
 
     what: str
     measured: str
@@ -21,7 +21,7 @@ class Row:
 
 
 class Report:
-    """Collects rows as they come and prints them at the end."""
+    """Collects rows and prints them at the end."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -32,14 +32,14 @@ class Report:
         return any(row.met is False for row in self.rows)
 
     def say(self, text: str) -> None:
-        """A line of progress."""
+        """Prints a line of progress."""
         self.console.print(text, style="dim", highlight=False)
 
     def baseline(self, what: str, measured: str) -> None:
         self.rows.append(Row(what, measured, "", None))
 
     def refusals(self, what: str, counted: Mapping[str, int]) -> None:
-        """A row without a goal: how often each reason came."""
+        """Adds a row without a goal: the count of each reason."""
         self.baseline(what, counts(counted.items()))
 
     def executed(self, what: str, wrong_when: str, wrong: Sequence[object], reverted: Sequence[str]) -> None:
@@ -77,11 +77,11 @@ def counts(rows: Iterable[tuple[str, int]]) -> str:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which ``share`` (0..1) of the values lie, nearest rank."""
+    """Returns the percentile ``share`` (0..1) by nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def milliseconds(seconds: Sequence[float]) -> tuple[float, float]:
-    """Median and 99th percentile in milliseconds."""
+    """Returns median and 99th percentile in milliseconds."""
     return statistics.median(seconds) * 1e3, percentile(seconds, 0.99) * 1e3

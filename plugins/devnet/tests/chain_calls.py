@@ -1,4 +1,4 @@
-"""Calls and transactions of the tests, from anvil's unlocked accounts."""
+"""Calls and transactions from anvil's unlocked accounts."""
 
 from quoteway.evm.abi import encode_call, function
 

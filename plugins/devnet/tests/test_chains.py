@@ -73,7 +73,7 @@ def test_multicall3_answers_at_its_canonical_address(devnet, slug):
     assert int.from_bytes(results[0][1]) == 6
 
 
-def test_accounts_are_rich_and_unused(devnet, slug):
+def test_accounts_are_funded_and_unused(devnet, slug):
     chain = devnet.chains[slug]
     with devnet.rpc(slug) as rpc:
         for account in ACCOUNTS:
@@ -111,7 +111,7 @@ def _state(rpc, chain, pool):
     return (sqrt_price / 2**96) ** 2, liquidity
 
 
-def test_pools_stand_at_the_table_prices(devnet, slug):
+def test_pools_have_the_table_prices(devnet, slug):
     chain = devnet.chains[slug]
     facts = {t.address: (float(t.price_usd), t.decimals) for t in chain.tokens}
     facts[ZERO] = facts[chain.contracts["WETH9"]]
@@ -284,7 +284,7 @@ async def test_from_a_coroutine():
         Devnet.attach(devnet.ports, timeout_s=0.2)
 
 
-async def test_a_start_that_is_given_up_leaves_nothing_behind():
+async def test_a_cancelled_start_leaves_nothing_running():
     ports = {"devnet": free_port(), "devnet-l2": free_port()}
 
     async def use():

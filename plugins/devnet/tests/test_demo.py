@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from ports import answers, falls_silent
+from ports import answers, closes
 from quoteway_devnet.command import demo
 from quoteway_devnet.demo.scenarios import OPERATION_SCENARIOS, SENDER, SWAP_SCENARIOS
 from quoteway_devnet.demo.server import gateway_over
@@ -30,13 +30,13 @@ def done():
 
 
 def narrated(said):
-    """SwapScenario title -> what is said about it."""
+    """Return scenario title -> printed text."""
     parts = re.split(r"^\d+\. (.+)$", said, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def differences(said):
-    """Title -> differences in base units."""
+    """Return title -> differences in base units."""
     said = said.partition("Quoted and received")[0]
     return {title: re.findall(r"difference (-?\d+)", text) for title, text in narrated(said).items()}
 
@@ -55,10 +55,10 @@ def test_every_scenario_gives_what_was_quoted(done):
     assert all(done.stdout.count(scenario.title) >= 2 for scenario in SWAP_SCENARIOS)
     assert "\x1b" not in done.stdout, "no colour codes where there is no terminal"
     for port in re.findall(r"http://127\.0\.0\.1:(\d+)", done.stdout):
-        assert falls_silent(int(port)), "what the demo started it has stopped"
+        assert closes(int(port)), "what the demo started it has stopped"
 
 
-def test_the_scenarios_show_what_they_say(done):
+def test_the_swap_scenarios_print_their_properties(done):
     text = narrated(done.stdout)
     for kind in ("v2", "v3", "v4"):
         assert re.search(rf" by {kind} [\d.]+ %, at", text[f"{kind}, one hop"])
@@ -70,7 +70,7 @@ def test_the_scenarios_show_what_they_say(done):
     assert "Reset the allowance" in text["USDT-like, allowance left over"]
 
 
-def test_the_tours_show_what_they_say(done):
+def test_the_operation_scenarios_print_their_properties(done):
     text = narrated(done.stdout.partition("Quoted and received")[0])
     pools = {
         scenario.protocol: text[scenario.title]
@@ -117,7 +117,7 @@ def test_no_gateway_is_one_sentence_with_the_remedy():
     assert_refused(run_demo("--url", "http://127.0.0.1:1"), "No gateway answers", "quoteway serve")
 
 
-def test_a_url_that_is_none_is_one_sentence_with_the_remedy():
+def test_an_invalid_url_is_one_sentence_with_the_remedy():
     assert_refused(run_demo("--url", "nonsense"), "nonsense", "quoteway serve")
 
 
@@ -201,7 +201,7 @@ def assert_refused(done, *fragments):
 
 
 def test_serving_imports_no_signing_code():
-    """The command is there, the signing code is not."""
+    """The command is registered, and the signing code is not imported."""
     code = (
         "import sys, quoteway.cli as c, quoteway_devnet.plugin as p;"
         "list(p.quoteway_commands()); c.main.list_commands(None);"

@@ -25,7 +25,7 @@ def test_usdt_returns_nothing(fresh, rpc):
     assert send(rpc, SPENDER, usdt, signature, OWNER, OTHER, 1)["status"] == "0x0"
 
 
-def test_usdt_wants_its_allowance_reset(fresh, rpc):
+def test_usdt_requires_its_allowance_to_be_reset(fresh, rpc):
     usdt = fresh.chains["devnet"].token("USDT").address
     approve = "approve(address,uint256)"
     assert send(rpc, OWNER, usdt, approve, SPENDER, 5)["status"] == "0x1"

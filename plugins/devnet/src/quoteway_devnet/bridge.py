@@ -1,4 +1,4 @@
-"""Deploy an Across SpokePool and stock a relayer with every token that crosses."""
+"""Deploy an Across SpokePool and fund a relayer with every bridged token."""
 
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from quoteway_devnet.pools import Site
 
 RELAYER = "0x063C8eeB2f5217b79Bad83B0828e81536b67ee5d"
-"""keccak256("quoteway devnet relayer")[12:]. Fills deposits with its own tokens, and owns the SpokePools, so
-that it settles refunds. No key is known: anvil impersonates it."""
+"""keccak256("quoteway devnet relayer")[12:]. Fills deposits with its own tokens and owns the SpokePools,
+which lets it settle refunds. It has no known key: anvil impersonates it."""
 
 QUOTE_TIME_BUFFER_S = 3600
 FILL_DEADLINE_BUFFER_S = 21_600
 
 
 def bridged_tokens() -> tuple[TokenRow, ...]:
-    """The tokens of both chains that keep their amount when moved."""
+    """Return the tokens of both chains, without the fee-on-transfer one."""
     everywhere = set.intersection(*({row.symbol for row in token_rows(chain.slug)} for chain in CHAINS))
     rows = token_rows(CHAINS[0].slug)
     return tuple(row for row in rows if row.symbol in everywhere and row.behaviour != "fee_on_transfer")
@@ -38,8 +38,8 @@ def create_bridge(site: "Site") -> str:
     pool = transactions.deploy2("ERC1967Proxy", bytes(32), "(address,bytes)", implementation, b"")
     initialize = encode_call("initialize(uint32,address)", [0, DEPLOYER])
     transactions.later("initializing the SpokePool", pool, initialize)
-    give = encode_call("transferOwnership(address)", [RELAYER])
-    transactions.later("giving the SpokePool away", pool, give)
+    transfer = encode_call("transferOwnership(address)", [RELAYER])
+    transactions.later("transferring the SpokePool", pool, transfer)
     for row in bridged_tokens():
         token, amount = site.tokens[row.symbol], base_units(row.symbol, GRANT_USD)
         name = "transfer" if token == weth else "mint"

@@ -1,4 +1,4 @@
-"""Build one chain of the devnet on an empty anvil: contracts, tokens, rich accounts, pools."""
+"""Build one chain of the devnet on an empty anvil: contracts, tokens, funded accounts, pools."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ _TOKEN_CONTRACTS = {
 
 
 def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
-    """Deploy everything and return what stands where. Takes under two seconds."""
+    """Deploy everything and return its addresses. Takes under two seconds."""
     transactions = Transactions(rpc, bytecode)
     contracts = _deploy_contracts(transactions)
     rows = token_rows(chain.slug)
@@ -72,7 +72,7 @@ def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
 
 
 def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
-    """The protocols. The order fixes the addresses: append, so that those before stay where they are."""
+    """Deploy the protocols. The order determines the addresses: add new contracts at the end."""
     deploy, later = transactions.deploy, transactions.later
     weth = deploy("WETH9")
     later("deploying Permit2", CREATE2_DEPLOYER, permit2.SALT + transactions.init_code("Permit2"))
@@ -113,7 +113,7 @@ def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
 
     universal_router = deploy(
         "UniversalRouter",
-        # RouterParameters of 2.1.0; the last is Across' SpokePool, which the router can do without.
+        # RouterParameters of 2.1.0; the last is Across' SpokePool, which is optional.
         "((address,address,address,address,bytes32,bytes32,address,address,address,address))",
         (
             *(permit2.ADDRESS, weth, v2_factory, v3_factory, V2_PAIR_INIT_CODE_HASH, V3_POOL_INIT_CODE_HASH),
@@ -145,7 +145,7 @@ def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
 
 
 def _deploy_tokens(transactions: Transactions, rows: tuple[TokenRow, ...], weth: str) -> dict[str, str]:
-    """By CREATE2 with salt 0, so that a token has one address on both chains. Returns symbol -> address."""
+    """Deploy tokens by CREATE2 with salt 0: equal addresses on both chains. Returns symbol -> address."""
     tokens = {}
     for row in rows:
         if row.behaviour == "wrapped":
@@ -160,7 +160,7 @@ def _deploy_tokens(transactions: Transactions, rows: tuple[TokenRow, ...], weth:
 
 
 def _fund(transactions: Transactions, tokens: dict[str, str]) -> None:
-    """Make the ten accounts rich, and the deployer richer: it provides all liquidity."""
+    """Fund the ten accounts, and the deployer with more: it provides all liquidity."""
     transactions.rpc.batch(
         [("anvil_setBalance", [account.address, hex(NATIVE_GRANT_WEI)]) for account in ACCOUNTS]
     )

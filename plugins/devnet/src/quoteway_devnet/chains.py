@@ -1,4 +1,4 @@
-"""The running devnet: two chains, from Python code and from tests."""
+"""The running devnet: two chains, for Python code and tests."""
 
 import asyncio
 import time
@@ -26,7 +26,7 @@ class Devnet:
     def __init__(self, ports: Mapping[str, int]) -> None:
         self.ports = dict(ports)
         self.chains: Mapping[str, ChainManifest] = chain_manifests()
-        """What stands on each chain, by slug (``devnet``, ``devnet-l2``)."""
+        """The contents of each chain, by slug (``devnet``, ``devnet-l2``)."""
 
     @property
     def urls(self) -> dict[str, str]:
@@ -58,7 +58,7 @@ class Devnet:
                 manifests = chain_manifests()
                 for chain, process in zip(CHAINS, processes, strict=True):
                     process.wait()
-                    _wake(process, manifests[chain.slug])
+                    _mine_history(process, manifests[chain.slug])
                 break
             except BaseException as error:
                 for process in processes:
@@ -77,13 +77,13 @@ class Devnet:
     async def start(
         cls, ports: Mapping[str, int] | None = None, report: Callable[[str], None] | None = None
     ) -> AsyncIterator[Self]:
-        """``running`` for coroutines: the event loop stays free while the chains come up and go down."""
+        """``running`` for coroutines: start and stop do not block the event loop."""
         block = cls.running(ports, report)
         entering = asyncio.get_running_loop().run_in_executor(None, block.__enter__)
         try:
             devnet = await asyncio.shield(entering)
         except asyncio.CancelledError:
-            # The thread cannot be interrupted: what it brings up is taken down again.
+            # The thread cannot be interrupted: its chains are stopped once they run.
             def leave(entered: asyncio.Future[Self]) -> None:
                 if entered.exception() is None:
                     block.__exit__(None, None, None)
@@ -97,7 +97,7 @@ class Devnet:
 
     @classmethod
     def attach(cls, ports: Mapping[str, int], timeout_s: float = 60.0) -> Self:
-        """Use chains that another process runs, once they answer. Raises DevnetError when they do not."""
+        """Wait for chains that another process runs. Raises DevnetError when they do not answer."""
         deadline = time.monotonic() + timeout_s
         for chain in CHAINS:
             while True:
@@ -128,11 +128,11 @@ class Devnet:
         return Token(chain.chain_id, row.address, row.decimals, symbol)
 
     def snapshot(self) -> dict[str, str]:
-        """Mark the present state of both chains, for ``revert``."""
+        """Save the state of both chains for ``revert``."""
         return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
 
     def revert(self, snapshot: Mapping[str, str]) -> None:
-        """Bring both chains back to a snapshot. A snapshot serves once."""
+        """Restore a snapshot of both chains. A snapshot can be used once."""
         for slug, identity in snapshot.items():
             if self._once(slug, "evm_revert", identity) is not True:
                 raise DevnetError(
@@ -140,7 +140,7 @@ class Devnet:
                 )
 
     def faucet(self, token: str, to: str, amount: int, slug: str = "devnet") -> None:
-        """Give anyone ``amount`` base units of a token.
+        """Give an account ``amount`` base units of a token.
 
         ``token`` is a symbol or an address; ``ETH`` or the zero address mean the native coin.
         """
@@ -166,7 +166,7 @@ class Devnet:
                 rpc("anvil_stopImpersonatingAccount", DEPLOYER)
 
     def deploy(self, contract: str, signature: str = "()", *values: Any, slug: str = "devnet") -> str:
-        """Put one more of the devnet's own contracts on a chain and return its address.
+        """Deploy one of the devnet's own contracts and return its address.
 
         ``contract`` names an artifact (``YieldVault``, ``OddVault``, ``MintableToken``...), ``signature`` the
         types of its constructor's arguments.
@@ -184,11 +184,10 @@ class Devnet:
             return rpc(method, *params)
 
 
-def _wake(process: Anvil, chain: ChainManifest) -> None:
-    """Lay a month of vault yield over the dump, up to now.
+def _mine_history(process: Anvil, chain: ChainManifest) -> None:
+    """Mine a month of vault yield on top of the dump, up to now.
 
-    At every start anew, since a dump has no state of earlier blocks, and so that the month is always the last
-    one. Until the block mined here, "latest" carries an old time.
+    A dump has no state of earlier blocks and an old time, so this is done at every start.
     """
     with process.rpc() as rpc:
         accrue_yield(rpc, chain)

@@ -24,7 +24,7 @@ _MINT_POSITION, _SETTLE_PAIR, _SWEEP = 0x02, 0x0D, 0x14
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where pools are built: the chain's transactions, contracts and tokens by name."""
+    """The chain being built: its transactions, and contracts and tokens by name."""
 
     transactions: Transactions
     contracts: dict[str, str]
@@ -46,7 +46,7 @@ class _Sorted:
         return pool_price(self.symbol0, self.symbol1)
 
     def amounts(self, share_pct: int) -> tuple[int, int]:
-        """Half of that share of the depth on each side, in base units."""
+        """Return the two amounts of that share of the depth, in base units."""
         usd = Fraction(self.row.depth_usd * share_pct, 200)
         return base_units(self.symbol0, usd), base_units(self.symbol1, usd)
 
@@ -70,7 +70,7 @@ def create_pools(site: Site, rows: tuple[PoolRow, ...]) -> tuple[Pool, ...]:
 
 
 def _sorted(site: Site, row: PoolRow) -> _Sorted:
-    # A token's number decides, whatever the case of its letters.
+    # Pools sort tokens by number; a comparison of mixed-case text would differ.
     (_, token0, symbol0), (_, token1, symbol1) = sorted(
         (int(site.tokens[symbol], 16), site.tokens[symbol], symbol) for symbol in (row.a, row.b)
     )
@@ -98,7 +98,7 @@ def _create_v2(site: Site, pool: _Sorted) -> None:
     # Uniswap v2-periphery, UniswapV2Library.pairFor
     salt = keccak256(bytes.fromhex(pool.token0[2:] + pool.token1[2:]))
     pair = create2_address(factory, salt, V2_PAIR_INIT_CODE_HASH)
-    # Past the router: its transfer of a token with a fee would leave the pair with a price that is off.
+    # Without the router: its transfer of a fee-on-transfer token would change the pair's price.
     for symbol, amount in zip((pool.symbol0, pool.symbol1), pool.amounts(100), strict=True):
         name = "transfer" if token_row(symbol).behaviour == "wrapped" else "mint"
         send(f"funding {pool}", site.tokens[symbol], encode_call(f"{name}(address,uint256)", [pair, amount]))

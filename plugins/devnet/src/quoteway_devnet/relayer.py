@@ -1,9 +1,9 @@
-"""A relayer of the bridge between the two chains, run beside them: it fills deposits, refunds expired ones.
+"""A relayer of the bridge between the two chains: it fills deposits and refunds expired ones.
 
 It serves the suggested-fees API (``relayer_api``), watches the deposits of both SpokePools and fills each on
 the other chain with its own tokens. A deposit whose fill deadline passes unfilled is refunded the way Across
-does it, by a root bundle on the chain it came from. ``Conduct`` tells it to behave worse. All state is read
-from the chains, so ``evm_revert`` and reorgs under its feet only make it look again.
+does it, by a root bundle on the chain it came from. ``Conduct`` makes it slower or idle. All state is
+read from the chains, so after ``evm_revert`` or a reorg it only reads again.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _FILLED = 2
 
 @dataclass
 class _Deposit:
-    """A deposit that is neither filled nor refunded, as far as known."""
+    """A deposit that is not known to be filled or refunded."""
 
     origin: str
     destination: str
@@ -63,7 +63,7 @@ class _Deposit:
 
 
 class Relayer:
-    """A running relayer. ``url`` is where it serves; ``conduct`` may be replaced at any time."""
+    """A running relayer at ``url``; ``behave`` changes its conduct at any time."""
 
     def __init__(self, devnet: Devnet, port: int) -> None:
         self._devnet = devnet
@@ -79,7 +79,7 @@ class Relayer:
 
     @property
     def url(self) -> str:
-        """Base URL; the API is below ``/api``, the conduct at ``/conduct``."""
+        """Base URL of the API (``/api``) and of the conduct (``/conduct``)."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -92,13 +92,13 @@ class Relayer:
         return self.fees.conduct
 
     def behave(self, **changes: Any) -> None:
-        """Change members of ``Conduct``, as ``behave(filling=False)``."""
+        """Change members of ``Conduct``: ``behave(filling=False)``."""
         self.fees.conduct = replace(self.fees.conduct, **changes)
 
     @classmethod
     @contextmanager
     def running(cls, devnet: Devnet, port: int = 0) -> Iterator[Self]:
-        """Relay during the block, in threads of its own; ``port`` 0 is any free. Raises DevnetError."""
+        """Relay during the block, in threads; ``port`` 0 is any free port. Raises DevnetError."""
         relayer = cls(devnet, port)
         with ExitStack() as stack:
             relayer.port = stack.enter_context(serving(relayer.fees, port))
@@ -130,7 +130,7 @@ class Relayer:
                     self._tick()
                     failing = False
                 except (OSError, RpcError, ValueError, KeyError) as error:
-                    # The chains may be on their way down, or in the middle of a revert.
+                    # The chains may be stopping or reverting.
                     if not failing:
                         log.warning("the relayer cannot read the chains: %s", error)
                     failing = True
@@ -142,10 +142,10 @@ class Relayer:
             if time.monotonic() >= deposit.not_before:
                 self._settle(deposit)
 
-    # --- what was deposited -------------------------------------------------------------------------------
+    # --- deposits ----------------------------------------------------------------------------------------
 
     def _read_deposits(self, slug: str) -> None:
-        """Read the deposits since the last look; everything anew when that block is gone."""
+        """Read the deposits since the last read; read all again when that block was reverted."""
         rpc = self._rpcs[slug]
         head = rpc("eth_getBlockByNumber", "latest", False)
         number, block_hash = int(head["number"], 16), head["hash"]
@@ -193,7 +193,7 @@ class Relayer:
         relay_hash = keccak256(encode([_RELAY, "uint256"], [relay, chain_id]))
         return _Deposit(slug, destination, relay, relay_hash, fill_deadline)
 
-    # --- what becomes of it -------------------------------------------------------------------------------
+    # --- fills and refunds -------------------------------------------------------------------------------
 
     def _settle(self, deposit: _Deposit) -> None:
         pool, rpc = self._pools[deposit.destination], self._rpcs[deposit.destination]
@@ -219,20 +219,20 @@ class Relayer:
             f"fillRelay({_RELAY},uint256,bytes32)",
             *(deposit.relay, chain_id, encode(["address"], [RELAYER])),
         )
-        if self.fees.balance(rpc, token) < amount or not self._passes(rpc, fill):
+        if self.fees.balance(rpc, token) < amount or not self._succeeds(rpc, fill):
             deposit.not_before = time.monotonic() + _RETRY_S
             return
         deposit.sent = rpc("eth_sendTransaction", fill)
 
     def _refund(self, deposit: _Deposit) -> None:
-        """Give the deposit back as the bridge's settlement does: a bundle of one leaf, and its execution."""
+        """Refund the deposit as the bridge's settlement does: a bundle of one leaf, and its execution."""
         deposit.not_before = time.monotonic() + _RETRY_S
         if not self.conduct.refunding:
             return
         pool, rpc = self._pools[deposit.origin], self._rpcs[deposit.origin]
         depositor, token, amount, deposit_id = (deposit.relay[at] for at in (0, 3, 5, 8))
         origin_id = self._devnet.chains[deposit.origin].chain_id
-        # The deposit's id as the leaf's makes the root of a refund one of a kind, to be found again.
+        # The deposit's id as the leaf's id makes the root of each refund unique.
         leaf = (0, origin_id, [amount], deposit_id, _address(token), [_address(depositor)])
         root = keccak256(encode([_LEAF], [leaf]))
         topics = [event_topic(_BUNDLE_RELAYED), None, "0x" + root.hex()]
@@ -240,7 +240,7 @@ class Relayer:
         bundles = rpc("eth_getLogs", wanted)
         if not bundles:
             relay = _call(pool, "relayRootBundle(bytes32,bytes32)", root, bytes(32))
-            if self._passes(rpc, relay):
+            if self._succeeds(rpc, relay):
                 rpc("eth_sendTransaction", relay)
                 deposit.not_before = 0.0
             return
@@ -250,15 +250,15 @@ class Relayer:
             self._open.pop(deposit.relay_hash, None)
             return
         execute = _call(pool, f"executeRelayerRefundLeaf(uint32,{_LEAF},bytes32[])", *(bundle, leaf, []))
-        if self._passes(rpc, execute):
+        if self._succeeds(rpc, execute):
             rpc("eth_sendTransaction", execute)
 
     @staticmethod
-    def _passes(rpc: Rpc, transaction: dict[str, str]) -> bool:
+    def _succeeds(rpc: Rpc, transaction: dict[str, str]) -> bool:
         try:
             rpc("eth_call", transaction, "latest")
         except RpcError as error:
-            log.info("the relayer holds back a transaction that would fail: %s", error)
+            log.info("the relayer does not send a transaction that would revert: %s", error)
             return False
         return True
 

@@ -1,8 +1,8 @@
-"""The relayer's prices as the bridge's HTTP API: ``/api/suggested-fees``, ``/api/limits`` and
+"""The relayer's fees as the bridge's HTTP API: ``/api/suggested-fees``, ``/api/limits`` and
 ``/api/available-routes``.
 
-Members and error codes are those of app.across.to/api. The fee is what the relayer is in it for: its capital,
-the liquidity pool's share, and the gas of the fill at the destination's gas price.
+Members and error codes are those of app.across.to/api. The fee is the sum of the
+relayer's capital fee, the liquidity pool's share, and the gas of the fill at the destination's gas price.
 """
 
 import json
@@ -28,7 +28,7 @@ from quoteway_devnet.tables import NATIVE_SYMBOL, TokenRow, base_units, token_ro
 CAPITAL_FEE_BPS = 2
 LP_FEE_BPS = 1
 MAX_FEE_BPS = 1000
-"""A transfer that would lose more than a tenth is too low."""
+"""The highest fee: a smaller transfer, which would lose more, is refused as too low."""
 _FILL_GAS = 130_000
 _TIP_WEI = 10**9
 _FILL_TIME_S = 2
@@ -39,10 +39,10 @@ _PCT = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How the relayer behaves; the defaults are its best.
+    """The relayer's behaviour; by default it fills everything at once.
 
-    ``delay_s`` before each fill; ``filling`` and ``refunding`` false: it does not; ``liquid`` false: it has
-    no tokens to fill with. ``fill_deadline_s`` and ``exclusivity_s`` are what it suggests, from now on.
+    ``delay_s`` is the delay of each fill; ``filling`` and ``refunding`` switch these off; ``liquid`` false:
+    it has no tokens. ``fill_deadline_s`` and ``exclusivity_s`` are suggested relative to now.
     """
 
     delay_s: float = 0.0
@@ -54,7 +54,7 @@ class Conduct:
 
 
 class ApiError(Exception):
-    """An answer of status 400 with one of the API's codes."""
+    """An error of status 400 with one of the API's codes."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class ApiError(Exception):
 
 
 class FeeService:
-    """Answers the API's questions from both chains' state."""
+    """Answers the API's requests from the state of both chains."""
 
     def __init__(self, devnet: Devnet) -> None:
         self._devnet = devnet
@@ -70,14 +70,14 @@ class FeeService:
         self.conduct = Conduct()
 
     def balance(self, rpc: Rpc, token: str) -> int:
-        """Base units of ``token`` that the relayer can fill with on the chain of ``rpc``."""
+        """Return the relayer's liquidity of ``token`` on the chain of ``rpc``, in base units."""
         if not self.conduct.liquid:
             return 0
         data = "0x" + encode_call("balanceOf(address)", [RELAYER]).hex()
         return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
     def routes(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Every route, filtered by the query's members."""
+        """Return the routes that match the query."""
         rows = []
         for origin, destination in permutations(self._devnet.chains.values(), 2):
             for token in bridged_tokens():
@@ -105,12 +105,12 @@ class FeeService:
         ]
 
     def suggested_fees(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """The terms of one transfer. Raises ApiError."""
+        """Return the terms of one transfer. Raises ApiError."""
         origin, destination, row = self._route(query)
         amount = _amount(query)
         with self._devnet.rpc(origin) as rpc:
             now_s = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-        side = self._far_side(destination, row)
+        side = self._destination(destination, row)
         head, gas = side.head, side.gas
         if amount > side.liquid:
             raise ApiError("AMOUNT_TOO_HIGH", f"Amount exceeds max. deposit limit: {side.liquid}")
@@ -139,19 +139,18 @@ class FeeService:
         }
 
     def limits(self, query: Mapping[str, str]) -> dict[str, str]:
-        """The least and the most that ``suggested_fees`` takes on a route, as things are now. Raises
-        ApiError."""
+        """Return the current limits of ``suggested_fees`` on a route. Raises ApiError."""
         _, destination, row = self._route(query)
-        return self._far_side(destination, row).limits()
+        return self._destination(destination, row).limits()
 
-    def _far_side(self, destination: str, row: TokenRow) -> "_FarSide":
+    def _destination(self, destination: str, row: TokenRow) -> "_Destination":
         token_out = self._devnet.chains[destination].token(row.symbol).address
         with self._devnet.rpc(destination) as rpc:
             head = rpc("eth_getBlockByNumber", "latest", False)
             liquid = self.balance(rpc, token_out)
         gas_wei = _FILL_GAS * (int(head["baseFeePerGas"], 16) + _TIP_WEI)
         gas = base_units(row.symbol, gas_wei * token_row(NATIVE_SYMBOL).price / 10**18) + 1
-        return _FarSide(head, liquid, gas)
+        return _Destination(head, liquid, gas)
 
     def _route(self, query: Mapping[str, str]) -> tuple[str, str, TokenRow]:
         try:
@@ -168,9 +167,9 @@ class FeeService:
 
 
 @dataclass(frozen=True, slots=True)
-class _FarSide:
-    """The destination as it is now: its newest block, what the relayer has there, what the fill's gas costs
-    in base units of the token."""
+class _Destination:
+    """The destination now: its newest block, the relayer's liquidity, and the gas cost of a fill in base
+    units of the token."""
 
     head: Mapping[str, Any]
     liquid: int
@@ -178,7 +177,7 @@ class _FarSide:
 
     @property
     def lowest(self) -> int:
-        """Below it the fees, two of them rounded up, could be more than ``MAX_FEE_BPS``."""
+        """The smallest amount whose fees, two of them rounded up, are within ``MAX_FEE_BPS``."""
         return -(-(self.gas + 2) * _BPS // (MAX_FEE_BPS - CAPITAL_FEE_BPS - LP_FEE_BPS))
 
     def limits(self) -> dict[str, str]:
@@ -210,7 +209,7 @@ def serving(fees: FeeService, port: int) -> Iterator[int]:
         server = _Server(("127.0.0.1", port), Handler)
     except OSError:
         raise DevnetError(
-            f"Port {port}, where the devnet's relayer is to listen, is taken by another program; "
+            f"Port {port} of the devnet's relayer is taken by another program; "
             "stop that program or choose another port."
         ) from None
     server.block_on_close = False
@@ -224,7 +223,7 @@ def serving(fees: FeeService, port: int) -> Iterator[int]:
 
 
 class _Server(ThreadingHTTPServer):
-    # Of more than five at once the default turns some away, and a client knocks again only after a second.
+    # The default of five refuses connections under load, and clients retry only after a second.
     request_queue_size = 64
 
 
@@ -232,11 +231,11 @@ class _Handler(BaseHTTPRequestHandler):
     service: FeeService
     protocol_version = "HTTP/1.1"
     timeout = 30
-    # Without it the headers and the body wait for each other's acknowledgement, 40 ms each time.
+    # Otherwise the body waits 40 ms for the acknowledgement of the headers.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Fees, routes, conduct."""
+        """Answer fees, limits, routes and conduct."""
         address = urlsplit(self.path)
         query = dict(parse_qsl(address.query))
         try:

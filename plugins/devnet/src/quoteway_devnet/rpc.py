@@ -1,7 +1,7 @@
 """JSON-RPC to a local anvil over one kept-alive connection, blocking, with batches.
 
-The builder sends hundreds of requests to a process on the same machine; the core's asynchronous client (block
-pinning, failover) is for other work.
+The builder sends hundreds of requests to a process on the same machine and needs neither the core's
+asynchronous client nor its failover.
 """
 
 import http.client

@@ -1,4 +1,4 @@
-"""Transactions of the deployer: single ones whose outcome is needed, and whole blocks of them."""
+"""Transactions of the deployer, mined one by one or as whole blocks."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from quoteway.evm.address import checksum, create2_address, keccak256
 from quoteway_devnet.rpc import Call, Rpc
 
 DEPLOYER = "0x59904BED39ad8708851A23461A222A82Da16fa5B"
-"""keccak256("quoteway devnet deployer")[12:]. No key is known: anvil impersonates it. Contract addresses
-follow from it and its nonces; the ten default accounts keep nonce 0."""
+"""keccak256("quoteway devnet deployer")[12:]. It has no known key: anvil impersonates it. Contract
+addresses depend on it and its nonces; the ten default accounts keep nonce 0."""
 
 CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 """The deterministic deployment proxy: calldata is salt and init code. anvil has it from the start."""
@@ -28,7 +28,7 @@ def constructor_arguments(signature: str, values: Sequence[Any]) -> bytes:
 
 
 def own_init_code(contract: str) -> bytes:
-    """The init code of a contract whose source is in this repository."""
+    """Return the init code of a contract whose source is in this repository."""
     package = resources.files("quoteway_devnet")
     file = package / "artifacts" / f"{contract}.json"
     if not file.is_file():
@@ -37,7 +37,7 @@ def own_init_code(contract: str) -> bytes:
 
 
 class Transactions:
-    """Sends as the deployer on one chain. Leave with ``flush``."""
+    """Sends as the deployer on one chain. ``flush`` mines what is queued, ``close`` ends the session."""
 
     def __init__(self, rpc: Rpc, bytecode: Path) -> None:
         self.rpc = rpc
@@ -53,12 +53,12 @@ class Transactions:
         )
 
     def init_code(self, contract: str, libraries: Mapping[str, str] | None = None) -> bytes:
-        """The init code of a published contract, or of one of ours, with its libraries linked."""
+        """Return the init code of a published contract or of one of ours, with its libraries linked."""
         text = self._init_codes.get(contract)
         if text is None:
             return own_init_code(contract)
         for address in (libraries or {}).values():
-            # One library at most per contract here, so every placeholder is its own.
+            # Each contract here has at most one library, so every placeholder belongs to it.
             text = re.sub(r"__\$[0-9a-f]{34}\$__", address[2:].lower(), text)
         return bytes.fromhex(text[2:])
 
@@ -71,7 +71,7 @@ class Transactions:
         return checksum(self.flush()[-1]["contractAddress"])
 
     def deploy2(self, contract: str, salt: bytes, signature: str = "()", *values: Any) -> str:
-        """Create a contract through the CREATE2 deployer, later; its address is known now."""
+        """Queue a deployment through the CREATE2 deployer and return the contract's address."""
         init_code = self.init_code(contract) + constructor_arguments(signature, values)
         self.later(f"deploying {contract}", CREATE2_DEPLOYER, salt + init_code)
         return create2_address(CREATE2_DEPLOYER, salt, keccak256(init_code))
@@ -86,7 +86,8 @@ class Transactions:
         Raises RuntimeError naming the first that reverted.
         """
         queued, self._pending = self._pending, []
-        # anvil works on the members of a batch in any order: hence explicit nonces, and mining apart.
+        # anvil handles the members of a batch in any order: nonces are explicit, and mining is a call of its
+        # own.
         calls: list[Call] = [
             ("eth_sendTransaction", [transaction | {"nonce": hex(self._nonce + index)}])
             for index, (_, transaction) in enumerate(queued)
@@ -107,7 +108,7 @@ class Transactions:
         return call.decode_output(bytes.fromhex(self.rpc("eth_call", request, "latest")[2:]))
 
     def close(self) -> None:
-        """Give the chain back as users expect it: every transaction mined at once, no impersonation."""
+        """Restore automatic mining and end the impersonation."""
         self.flush()
         self.rpc.batch([("evm_setAutomine", [True]), ("anvil_stopImpersonatingAccount", [DEPLOYER])])
 

@@ -1,4 +1,4 @@
-"""Create the vaults of ``tables.VAULTS`` and a managed one over them; let them earn."""
+"""Create the vaults of ``tables.VAULTS`` and a managed one over them, and pay their yield."""
 
 import time
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ MANAGED_BOT = ACCOUNTS[1].address
 
 _DAY_S = 86_400
 HISTORY_S = 30 * _DAY_S
-"""How far back the vaults' yield goes."""
+"""The length of the vaults' yield history."""
 _PAYDAYS = (27, 24, 21, 18, 15, 12, 9, 7, 5, 3, 2, 1, 0)
-"""How many days ago the vaults earned, each time for the days since the time before."""
+"""How many days ago yield was paid, each time for the days since the previous payment."""
 _YEAR_S = 365 * _DAY_S
 
 
 @dataclass(frozen=True, slots=True)
 class Vaults:
-    """What was created."""
+    """The factory and all vaults."""
 
     factory: str
     vaults: tuple[Vault, ...]
@@ -68,7 +68,7 @@ def create_vaults(site: "Site") -> Vaults:
         assets = base_units(symbol, Fraction(MANAGED_DEPOSIT_USD * share_pct, 100))
         manage("investing", rebalance, managed, strategy.address, assets, 0)
     manage("setting the bot", "setBot(address)", MANAGED_BOT)
-    manage("giving the vault away", "transferOwnership(address)", MANAGED_OWNER)
+    manage("transferring the vault", "transferOwnership(address)", MANAGED_OWNER)
     transactions.flush()
     described = Vault(
         "managed",
@@ -83,16 +83,16 @@ def create_vaults(site: "Site") -> Vaults:
 
 
 def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
-    """Mine a block for each payday of the last thirty days: every plain vault is given what it earned.
+    """Mine a block for each payday of the last thirty days, which pays every plain vault its yield.
 
-    The chain's clock shows the present afterwards. Days that the chain has already seen are left out.
+    Afterwards the chain's clock is at the present. Paydays before the chain's newest block are skipped.
     """
     rows = {row.id: row for row in VAULTS}
     plain = [vault for vault in chain.vaults if vault.kind == "plain"]
     now_s = int(time.time())
     seen_s = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
     rpc.batch([("anvil_impersonateAccount", [DEPLOYER]), ("evm_setAutomine", [False])])
-    # anvil's clock starts at the present even with a dump, and does not go back by itself.
+    # anvil's clock starts at the present, even with a dump.
     rpc("evm_setTime", hex(seen_s))
     before = HISTORY_S
     for days in _PAYDAYS:
@@ -113,7 +113,7 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
                 "gas": hex(200_000),
             }
             calls.append(("eth_sendTransaction", [transaction]))
-        for method, params in calls:  # one by one: anvil gives them nonces as they come
+        for method, params in calls:  # one by one: anvil assigns nonces in order of arrival
             rpc(method, *params)
         rpc("evm_mine", hex(now_s - before))
     rpc("evm_setAutomine", True)

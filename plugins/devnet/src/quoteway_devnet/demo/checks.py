@@ -1,4 +1,4 @@
-"""What became of it: a broadcast transaction against the one that was built, and the account's portfolio."""
+"""Checks ``submit-hash`` with sent transactions, and the portfolio with the node."""
 
 from quoteway_devnet.demo.errors import DemoError
 from quoteway_devnet.demo.market import PART_OF_BALANCE
@@ -18,9 +18,9 @@ _UNLIMITED = "f" * _WORD_HEX
 
 
 def check_submit_hash(session: Session, vault: Answer) -> OperationResult:
-    """Deposits, but first sends the approval as somebody in between would like it: without a limit.
+    """Deposit after sending an altered approval without a limit, as an attacker would.
 
-    Raises DemoError when ``submit-hash`` takes the one for the other.
+    Raises DemoError when ``submit-hash`` does not tell the two approvals apart.
     """
     path, asset = f"/v2/vaults/{vault['id']}", vault["asset"]
     body = {
@@ -34,9 +34,7 @@ def check_submit_hash(session: Session, vault: Answer) -> OperationResult:
     approval = action["transactions"][0]
     tampered = approval | {"data": approval["data"][:-_WORD_HEX] + _UNLIMITED}
     step = action["steps"][0]
-    session.reporter.say(
-        f"   tampered  {step['clearSigning']['intent']}: signed with an unlimited amount instead"
-    )
+    session.reporter.say(f"   tampered  {step['clearSigning']['intent']}: signed with an unlimited amount")
     _report(session, step, session.wallet.send(tampered, step["gasLimit"]), "mismatch", ["data"])
 
     expected = expected_of(quote)
@@ -62,8 +60,9 @@ def _report(session: Session, step: Answer, sent: Sent, match: str, members: lis
     found = [row["member"] for row in report["differences"]]
     if (report["match"], found) != (match, members):
         raise DemoError(
-            f"submit-hash says {report['match']} ({', '.join(found) or 'no differences'}) of {step['kind']} "
-            f"where {match} ({', '.join(members) or 'none'}) is true; please report it."
+            f"submit-hash says {report['match']} ({', '.join(found) or 'no differences'}) about "
+            f"{step['kind']}, "
+            f"expected {match} ({', '.join(members) or 'none'}); please report it."
         )
     differing = f": {', '.join(found)} differ" if found else ""
     realized = report["realized"]["vsQuoteBps"]
@@ -73,7 +72,7 @@ def _report(session: Session, step: Answer, sent: Sent, match: str, members: lis
 
 
 def check_portfolio(session: Session) -> OperationResult:
-    """Balances and positions of the account, each compared with what the node says. Raises DemoError."""
+    """Compare balances and positions of the account with the node. Raises DemoError."""
     slug, wallet = session.node.slug, session.wallet
     query = f"wallet={wallet.address}&network={slug}"
     session.await_head()
@@ -96,7 +95,7 @@ def check_portfolio(session: Session) -> OperationResult:
         session.reporter.say(f"   {row['provider']}: {row['kind']} {where}, {value}")
         session.reporter.position(row)
         if row["vaultId"] is not None:
-            # A vault's position is its shares, which are a token.
+            # A vault's position is the balance of its share token.
             share = row["vaultId"].partition(":")[2]
             token = listed({"address": share, "symbol": "shares", "decimals": 0})
             moves.append(BalanceChange(token, wallet.address, int(row["liquidity"]), wallet.balance(share)))

@@ -1,4 +1,4 @@
-"""Pools and vaults entered and left, chains crossed, one action after the other, as any client would."""
+"""Runs the scenarios of pools, vaults, transfers and the portfolio, as any client would."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -22,11 +22,11 @@ _CATALOG_POLL_S = 1.0
 _CATALOG_TIMEOUT_S = 20.0
 _USUAL = {"plain", "wrapped", "native", "no_return"}
 _TRADES_ADDED = 100
-"""Liquidity added, in trades: enough of the pool for a trade's fee to show."""
+"""Liquidity to add, in multiples of a trade: enough to earn a visible part of its fee."""
 
 
 class OperationRunner:
-    """Walks tours on one network; ``sessions`` are those of all networks."""
+    """Runs scenarios on one network; ``sessions`` are those of all networks."""
 
     def __init__(self, session: Session, market: Market, sessions: Mapping[str, Session]) -> None:
         self._sessions = sessions
@@ -36,7 +36,7 @@ class OperationRunner:
         self._slug = session.node.slug
 
     def run(self, scenario: OperationScenario) -> Iterator[OperationResult]:
-        """Every action of a scenario as it came out. Raises DemoError."""
+        """Yield the result of every action of a scenario. Raises DemoError."""
         match scenario:
             case PoolScenario():
                 yield from self._pool(scenario)
@@ -84,14 +84,14 @@ class OperationRunner:
                 case "remove all":
                     yield self._session.operate(title, path, body | {"asset": asset, "amount": "max"})
             rows = self._positions(path)
-            # A fungible share is one position however often it is added to.
+            # Fungible shares stay one position when liquidity is added.
             position = next((r for r in rows if r["positionId"] not in before or r["kind"] != "nft"), {})
             self._session.reporter.position(position)
 
     def _traded_pool(self, protocol: str) -> tuple[Answer, Answer]:
-        """The deepest pool that its own pair is traded in, and the trade: it is what makes the pool earn."""
+        """Return the deepest pool that is the best route of its own pair, and a trade in it."""
         for pool in self._listed(f"/v2/pools?network={self._slug}&protocol={protocol}&sort=-tvlUsd"):
-            # Sold is the one that is divided finest: its fee is never too small to show.
+            # Sell the token with more decimals: its fee is never rounded to 0.
             finest = sorted(pool["tokens"], key=lambda token: -int(token["decimals"]))
             sold, bought = (token["address"] for token in finest)
             known = (self._market.tokens.get(address) for address in (sold, bought))
@@ -115,7 +115,7 @@ class OperationRunner:
         raise DemoError(f"No pool of {protocol} is the best route of its own pair; restart the devnet.")
 
     def _positions(self, path: str) -> list[Answer]:
-        """The wallet's positions in a pool, once the gateway has seen the last block."""
+        """Return the wallet's positions in a pool at the newest block."""
         query = f"{path}/positions?wallet={self._wallet.address}&limit=200"
         self._session.await_head()
         return list(self._session.gateway.pages(query))
@@ -145,7 +145,7 @@ class OperationRunner:
         node, gateway = self._session.node, self._session.gateway
         first, second = (self._listed_vault(name) for name in scenario.strategies)
         asset = first["asset"]
-        owner, bot = self._session.of(scenario.owner), self._session.of(scenario.bot)
+        owner, bot = self._session.with_account(scenario.owner), self._session.with_account(scenario.bot)
         request = {
             "network": self._slug,
             "asset": asset["address"],
@@ -160,7 +160,7 @@ class OperationRunner:
         action = gateway.post("/v2/vaults/deploy/action", request | {"quoteId": quote["quoteId"]})
         yield owner.execute_and_measure("vault deploy", action, {})
         deployed = len(node.call("eth_getCode", vault, "latest")) > len("0x")
-        if not deployed or owner.wallet.reads_address(vault, "owner()") != scenario.owner.address.lower():
+        if not deployed or owner.wallet.read_address(vault, "owner()") != scenario.owner.address.lower():
             raise DemoError(f"The vault is not at its predicted address {vault}; please report it.")
         self._session.reporter.say(f"   deployed  at the predicted address {vault}, difference 0")
 
@@ -191,15 +191,15 @@ class OperationRunner:
         across = dict(zip(places, (0, -part, part), strict=True))
         body = move | {"strategy": scenario.strategies[1], "amount": str(part)}
         yield bot.execute_and_measure("rebalance, between two", bot.action(rebalance, body), across)
-        self._refuse_stranger(path, body | {"address": self._wallet.address})
+        self._check_role_required(path, body | {"address": self._wallet.address})
 
-    def _refuse_stranger(self, path: str, body: Answer) -> None:
-        """A caller without the role must be refused for that."""
+    def _check_role_required(self, path: str, body: Answer) -> None:
+        """Check that a caller without the role is refused. Raises DemoError."""
         try:
             self._session.action(f"{path}/rebalance/action", body)
         except RefusedError as refusal:
             if refusal.reason == "role_required":
-                self._session.reporter.say("   refused   the same from anybody else: role_required")
+                self._session.reporter.say("   refused   the same call without the role: role_required")
                 return
             raise
         raise DemoError("A rebalance of a caller without the role was not refused; please report it.")
@@ -208,7 +208,7 @@ class OperationRunner:
         return self._listed(f"/v2/vaults?network={self._slug}&strategy={strategy}")[0]
 
     def _listed(self, path: str) -> list[Answer]:
-        """The rows of a catalog, which a gateway that has just started may still be reading."""
+        """Return the rows of a catalog, which may be empty just after the gateway's start."""
         deadline = time.monotonic() + _CATALOG_TIMEOUT_S
         while time.monotonic() < deadline:
             if rows := list(self._session.gateway.pages(f"{path}&limit=200")):

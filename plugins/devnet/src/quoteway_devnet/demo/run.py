@@ -1,4 +1,4 @@
-"""The demo from its first line to its table."""
+"""Runs the whole demo."""
 
 import time
 from contextlib import ExitStack
@@ -20,9 +20,10 @@ _OPTIONS = {chain.slug: "--node" if chain is DEVNET else "--l2-node" for chain i
 
 
 def run(url: str | None, nodes: dict[str, str]) -> bool:
-    """SwapRunner every scenario; whether each came out exactly as quoted.
+    """Run every scenario and return whether all amounts were exactly as quoted.
 
-    ``url`` is a running gateway and ``nodes`` its chains' by slug; without ``url`` the demo starts its own.
+    ``url`` is a running gateway and ``nodes`` has its chains' nodes by slug. Without ``url`` the demo starts
+    its own gateway.
     Raises DemoError and DevnetError.
     """
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""What the demo shows, as rows of data: which tokens, what route, and what the action must contain."""
+"""The demo's scenarios as rows of data: tokens, route, and required parts of the action."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from quoteway_devnet.accounts import ACCOUNTS, Account
 from quoteway_devnet.tables import DEVNET, DEVNET_L2, NATIVE_SYMBOL
 
 Hops = Sequence[Mapping[str, Any]]
-"""The hops of a quote's ``route``, all paths in a row."""
+"""The hops of a quote's ``route``, of all paths."""
 
 SENDER = ACCOUNTS[1]
 RECIPIENT = ACCOUNTS[2]
@@ -33,7 +33,7 @@ def _mixed(hops: Hops) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SwapScenario:
-    """A swap worth showing. The pair is found by asking quotes until one ``fits``.
+    """A swap. Its pair is found by requesting quotes until a route ``fits``.
 
     ``sells`` and ``buys`` are kinds of token: ``native`` or a behaviour of ``tables.py``.
     """
@@ -44,13 +44,13 @@ class SwapScenario:
     buys: frozenset[str] = _ERC20 | _NO_RETURN
     network: str = DEVNET.slug
     request: Mapping[str, Any] = field(default_factory=dict)
-    """Members of the quote request beside pair, amount and address."""
+    """Further members of the quote request."""
     leftover_allowance: int = 0
-    """Base units that the spender may already take when the action is asked for."""
+    """The spender's allowance before the action, in base units."""
     step_kinds: frozenset[str] = frozenset()
-    """Kinds of step that the action must have."""
+    """Required kinds of steps of the action."""
     signatures: int = 0
-    """Typed-data signatures that the action must ask for."""
+    """Required number of typed-data signatures."""
 
     @property
     def recipient(self) -> str:
@@ -80,7 +80,7 @@ SWAP_SCENARIOS = (
 
 @dataclass(frozen=True, slots=True)
 class PoolScenario:
-    """A pool of ``protocol`` entered and left, with a trade in it so that it earns."""
+    """Adds liquidity to a pool of ``protocol``, trades in it so that it earns fees, and removes liquidity."""
 
     title: str
     protocol: str
@@ -90,7 +90,7 @@ class PoolScenario:
 
 @dataclass(frozen=True, slots=True)
 class VaultScenario:
-    """A deposit into the vault of ``strategy``, all of it redeemed."""
+    """Deposits into the vault of ``strategy`` and redeems everything."""
 
     title: str
     strategy: str
@@ -98,7 +98,7 @@ class VaultScenario:
 
 @dataclass(frozen=True, slots=True)
 class ManagedVaultScenario:
-    """A managed vault deployed over the first strategy, given the second, filled and rebalanced."""
+    """Deploys a managed vault over the first strategy, adds the second, deposits and rebalances."""
 
     title: str
     strategies: tuple[str, str]
@@ -108,7 +108,7 @@ class ManagedVaultScenario:
 
 @dataclass(frozen=True, slots=True)
 class SubmitHashScenario:
-    """A deposit whose approval somebody tampers with: ``submit-hash`` tells it from the true one."""
+    """Deposits after an altered approval, which ``submit-hash`` must detect."""
 
     title: str
     strategy: str
@@ -116,9 +116,9 @@ class SubmitHashScenario:
 
 @dataclass(frozen=True, slots=True)
 class TransferScenario:
-    """A token (or the native coin) sent to the account itself on another chain.
+    """Sends a token or the native coin to the account itself on another chain.
 
-    Where it ``buys`` another token there, it is swapped on the way.
+    With ``buys`` it is swapped into that token before the bridge.
     """
 
     title: str
@@ -130,7 +130,7 @@ class TransferScenario:
 
 @dataclass(frozen=True, slots=True)
 class PortfolioScenario:
-    """What the account has after all of it."""
+    """Compares the account's portfolio with the chain."""
 
     title: str
 
@@ -162,4 +162,4 @@ OPERATION_SCENARIOS: tuple[OperationScenario, ...] = (
     ),
     PortfolioScenario("portfolio"),
 )
-"""In the order they are walked, but for crossings all on the first chain."""
+"""In the order of execution. All except transfers are on the first chain."""

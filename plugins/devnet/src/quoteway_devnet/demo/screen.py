@@ -1,4 +1,4 @@
-"""The demo on the terminal: colour where there is one, plain lines elsewhere."""
+"""The demo's output: in colour on a terminal, plain lines elsewhere."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +15,11 @@ from quoteway_devnet.demo.swaps import SwapResult
 from quoteway_devnet.demo.wallet import Sent
 
 _PLAIN_WIDTH = 220
-"""Of a file or pipe: no line is folded."""
+"""The width in a file or pipe: no line is folded."""
 
 
 class Screen:
-    """Says what happens, and shows the table at the end."""
+    """Prints progress and the tables at the end."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False)
@@ -28,7 +28,7 @@ class Screen:
         self.status = self._console.status("")
 
     def say(self, text: str, style: str = "") -> None:
-        # Text, not markup: symbols and sentences come from the gateway.
+        # Text, not markup: the gateway's symbols and sentences may contain brackets.
         self._console.print(Text(text, style), soft_wrap=True)
 
     def heading(self, number: int, count: int, title: str) -> None:
@@ -135,7 +135,7 @@ def _amounts(legs: Sequence[dict[str, Any]]) -> str:
 
 
 def whole(amount: int, decimals: int) -> str:
-    """``amount`` base units in whole coins, exact: 1234500000, 6 gives ``1,234.5``."""
+    """Return ``amount`` in whole tokens, exact: 1234500000 with 6 decimals is ``1,234.5``."""
     sign = "-" if amount < 0 else ""
     coins, rest = divmod(abs(amount), 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
@@ -143,7 +143,7 @@ def whole(amount: int, decimals: int) -> str:
 
 
 def _short(amount: int, token: Listed) -> str:
-    """Some seven digits, cut, for the eye; the difference is shown in base units."""
+    """Return about seven digits of an amount, for tables."""
     coins, _, fraction = whole(amount, token.decimals).partition(".")
     if coins == "0":
         zeros = len(fraction) - len(fraction.lstrip("0"))
@@ -158,7 +158,7 @@ def _signed(amount: int, token: Listed) -> str:
 
 
 def route(hops: Hops) -> str:
-    """As in ``v3 0.05 % > v4 0.3 %``."""
+    """Return a route as text: ``v3 0.05 % > v4 0.3 %``."""
     return " > ".join(_hop(hop["protocol"], hop["feeBps"]) for hop in hops) or "no route shown"
 
 

@@ -1,4 +1,4 @@
-"""What every scenario does: a quote of the newest block, its action, signatures, transactions, balances."""
+"""An account's session with a gateway and a node: quotes, actions, signatures, transactions, balances."""
 
 import time
 from collections import Counter
@@ -22,7 +22,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BalanceChange:
-    """Base units of a token that an account should have received, and did; below zero they left it."""
+    """Quoted and actual change of an account's balance, in base units."""
 
     token: Listed
     account: str
@@ -36,7 +36,7 @@ class BalanceChange:
 
 @dataclass(frozen=True, slots=True)
 class OperationResult:
-    """One action as it came out."""
+    """The result of one executed action."""
 
     title: str
     moves: tuple[BalanceChange, ...]
@@ -49,7 +49,7 @@ class OperationResult:
 
 
 class Reporter(Protocol):
-    """Told of every step as it happens."""
+    """Shows the progress."""
 
     def say(self, text: str, style: str = "") -> None: ...
     def step(self, number: int, intent: str) -> None: ...
@@ -60,7 +60,7 @@ class Reporter(Protocol):
 
 
 class Session:
-    """One account in front of a gateway and the node of one of its networks."""
+    """One account, a gateway, and the node of one of its networks."""
 
     def __init__(self, gateway: Gateway, node: Node, wallet: Wallet, reporter: Reporter) -> None:
         self.gateway = gateway
@@ -68,27 +68,26 @@ class Session:
         self.wallet = wallet
         self.reporter = reporter
 
-    def of(self, account: Account) -> "Session":
-        """The session of another account."""
+    def with_account(self, account: Account) -> "Session":
+        """Return the session of another account."""
         return Session(self.gateway, self.node, Wallet(account, self.node), self.reporter)
 
     def quote(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """A quote of the newest block. Raises DemoError."""
+        """Return a quote of the newest block. Raises DemoError."""
         self.await_head()
         found = self.gateway.post(path, body)
         self._check_chain(found["block"])
         return found
 
     def action(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """The action of a request that needs no quote, at the newest block. Raises DemoError."""
+        """Return the action of a request without a quote, at the newest block. Raises DemoError."""
         self.await_head()
         return self.gateway.post(path, body)
 
     def await_head(self) -> None:
-        """Until the gateway has seen the node's newest block. Raises DemoError.
+        """Wait until the gateway has seen the node's newest block. Raises DemoError.
 
-        It polls the chain's head: until it has seen the block of our last receipt it answers with an older
-        state, right for that block but not for the one that comes next.
+        The gateway polls the head, so before that its answers are of an older state.
         """
         newest = self.node.block_number()
         deadline = time.monotonic() + _HEAD_TIMEOUT_S
@@ -105,13 +104,13 @@ class Session:
             time.sleep(_HEAD_POLL_S)
 
     def operate(self, title: str, path: str, body: Mapping[str, Any]) -> OperationResult:
-        """Quote and action of a pool or vault at ``path``, executed and measured. Raises DemoError."""
+        """Quote, execute and measure an action of a pool or vault at ``path``. Raises DemoError."""
         quote = self.quote(f"{path}/quote", body)
         action = self.gateway.post(f"{path}/action", {**body, "quoteId": quote["quoteId"]})
         return self.execute_and_measure(title, action, expected_of(quote))
 
     def swap(self, title: str, body: Mapping[str, Any]) -> OperationResult:
-        """Quote and action of a swap, executed and measured. Raises DemoError."""
+        """Quote, execute and measure a swap. Raises DemoError."""
         quote = self.quote("/v2/swaps/quote", body)
         action = self.gateway.post(f"/v2/swaps/{quote['quoteId']}/action")
         return self.execute_and_measure(title, action, expected_of(quote))
@@ -126,7 +125,7 @@ class Session:
         moves = []
         for (account, token), quoted in expected.items():
             moved = self.wallet.balance(token.address, account) - before[account, token]
-            # Gas comes out of the native balance: it is neither given nor missing from what arrived.
+            # The native balance also pays the gas, which is not part of the change.
             if token.address == NATIVE and account == self.wallet.address:
                 moved += gas_wei
             moves.append(BalanceChange(token, account, quoted, moved))
@@ -135,10 +134,10 @@ class Session:
         return operated
 
     def execute(self, action: Answer) -> list[Sent]:
-        """Sign and send all of an action. Raises DemoError."""
+        """Sign and send all transactions of an action. Raises DemoError."""
         for request in action["signatures"]:
             self.reporter.signature(request["kind"])
-        transactions = self.wallet.splice(action["transactions"], action["signatures"])
+        transactions = self.wallet.insert_signatures(action["transactions"], action["signatures"])
         sent = []
         for number, (transaction, step) in enumerate(zip(transactions, action["steps"], strict=True), 1):
             self.reporter.step(number, step["clearSigning"]["intent"])
@@ -156,17 +155,17 @@ class Session:
 
 
 def block_of(balances: Answer) -> int:
-    """The block that balances of one network are of."""
+    """Return the block of the balances of one network."""
     return int(balances["asOf"][0]["block"])
 
 
 def listed(token: Answer) -> Listed:
-    """A token reference of an answer."""
+    """Return a token of an answer."""
     return Listed(token["address"], token["symbol"] or token["address"][:8], token["decimals"], "")
 
 
 def expected_of(quote: Answer) -> dict[tuple[str, Listed], int]:
-    """What a quote says of every (account, token): base units received, below zero when they leave."""
+    """Return the quoted change of every (account, token) in base units."""
     expected: Counter[tuple[str, Listed]] = Counter()
     for leg in quote["inputs"]:
         expected[leg["account"], listed(leg["token"])] -= int(leg["amount"])

@@ -1,4 +1,4 @@
-"""One scenario from quote to measured result, as any client of the gateway would do it."""
+"""Runs a swap scenario: quote, action, signatures, transactions, balances."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from quoteway_devnet.demo.session import Session
 
 @dataclass(frozen=True, slots=True)
 class SwapResult:
-    """Amounts in base units; ``sold`` and ``received`` are what the balances say, gas left out."""
+    """Amounts in base units; ``sold`` and ``received`` are measured in balances, without gas."""
 
     title: str
     hops: Hops
@@ -38,13 +38,13 @@ class SwapResult:
 
 
 class Reporter(Protocol):
-    """Told of every quote."""
+    """Shows every quote."""
 
     def quoted(self, quote: dict[str, Any], hops: Hops) -> None: ...
 
 
 class SwapRunner:
-    """Scenarios on one network."""
+    """Runs swap scenarios on one network."""
 
     def __init__(self, session: Session, market: Market, reporter: Reporter) -> None:
         self._session = session
@@ -53,7 +53,7 @@ class SwapRunner:
         self._reporter = reporter
 
     def run(self, scenario: SwapScenario) -> SwapResult:
-        """Quote, take the action, sign, send, measure. Raises DemoError."""
+        """Quote, take the action, sign, send and measure. Raises DemoError."""
         body = self._market.request(scenario)
         quote = self._session.quote("/v2/swaps/quote", body)
         if scenario.leftover_allowance:
@@ -71,7 +71,7 @@ class SwapRunner:
         sent = self._session.execute(action)
         sold = held - self._wallet.balance(token_in.address)
         received = self._wallet.balance(token_out.address, scenario.recipient) - had
-        # Gas comes out of the native balance: it is neither sold nor missing from what arrived.
+        # The native balance also pays the gas, which is neither sold nor received.
         gas_wei = sum(one.gas_wei for one in sent)
         if token_in.address == NATIVE:
             sold -= gas_wei
@@ -92,7 +92,7 @@ class SwapRunner:
         )
 
     def _leave_allowance(self, quote: dict[str, Any], amount: int) -> None:
-        """As a wallet that approved a little too much once: the rest stands in the way of a new approval."""
+        """Set an allowance that is left over from an earlier approval, which must be reset first."""
         for approval in quote["approvals"]:
             token, spender = approval["token"], approval["spender"]
             allowed = self._wallet.allowance(token, spender)

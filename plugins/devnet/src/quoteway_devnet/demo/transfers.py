@@ -1,4 +1,4 @@
-"""A transfer to the other chain: deposited on one, followed, and measured where it arrives."""
+"""Transfers to the other chain: deposit, track, and measure balances on both chains."""
 
 import time
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from quoteway_devnet.tables import NATIVE_SYMBOL
 
 _POLL_S = 0.1
 _TIMEOUT_S = 30.0
-_UNDER_WAY = ("unknown", "origin_pending", "origin_confirmed", "fill_pending")
+_IN_PROGRESS = ("unknown", "origin_pending", "origin_confirmed", "fill_pending")
 
 
 def transfer(sessions: Mapping[str, Session], scenario: TransferScenario) -> OperationResult:
-    """Quote, deposit, follow, measure on both chains. Raises DemoError."""
+    """Quote, deposit, track and measure a transfer. Raises DemoError."""
     near, far = sessions[scenario.origin], sessions[scenario.target]
     token_in = _address(scenario.origin, scenario.sells)
     token_out = _address(scenario.target, scenario.buys or scenario.sells)
@@ -32,7 +32,7 @@ def transfer(sessions: Mapping[str, Session], scenario: TransferScenario) -> Ope
     }
     path = "/v2/swaps" if scenario.buys else "/v2/bridges"
     quote = near.quote(f"{path}/quote", body)
-    # What arrives, what is given, and what a swap on the way leaves over.
+    # The inputs, and the outputs on both chains: a swap before the bridge may leave a rest.
     legs = [(near, leg, -1) for leg in quote["inputs"]]
     legs += [
         (far if leg["token"]["network"] == scenario.target else near, leg, 1) for leg in quote["outputs"]
@@ -40,13 +40,13 @@ def transfer(sessions: Mapping[str, Session], scenario: TransferScenario) -> Ope
     held = [session.wallet.balance(leg["token"]["address"]) for session, leg, _ in legs]
     action = near.gateway.post(f"{path}/{quote['quoteId']}/action")
     sent = near.execute(action)
-    _follow(near, action["steps"][-1]["txId"], sent[-1].identity)
+    _track(near, action["steps"][-1]["txId"], sent[-1].identity)
     gas_wei = sum(one.gas_wei for one in sent)
     moves = []
     for (session, leg, sign), before in zip(legs, held, strict=True):
         moved = session.wallet.balance(leg["token"]["address"]) - before
         if session is near and leg["token"]["isNative"]:
-            # Gas comes out of the native balance too: it is not given to the bridge.
+            # The native balance also pays the gas, which is not part of the transfer.
             moved += gas_wei
         moves.append(BalanceChange(listed(leg["token"]), leg["account"], sign * int(leg["amount"]), moved))
     operated = OperationResult(scenario.title, tuple(moves), len(sent), sum(one.gas_used for one in sent))
@@ -54,8 +54,8 @@ def transfer(sessions: Mapping[str, Session], scenario: TransferScenario) -> Ope
     return operated
 
 
-def _follow(session: Session, tx_id: str, transaction: str) -> None:
-    """Until the gateway says that the transfer has arrived. Raises DemoError when it does not."""
+def _track(session: Session, tx_id: str, transaction: str) -> None:
+    """Wait until the gateway reports the transfer as filled. Raises DemoError."""
     status, deadline = "", time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
         answer: Answer = session.gateway.get(f"/v2/transactions/{tx_id}?hash={transaction}")
@@ -65,7 +65,7 @@ def _follow(session: Session, tx_id: str, transaction: str) -> None:
         # anvil shows a fill in its newest state some milliseconds before it is in a block.
         if status == "filled" and answer["fillHash"] is not None:
             return
-        if status not in (*_UNDER_WAY, "filled"):
+        if status not in (*_IN_PROGRESS, "filled"):
             break
         time.sleep(_POLL_S)
     raise DemoError(
