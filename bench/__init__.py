@@ -1,1 +1,1 @@
-"""Measured claims: exactness at scale, speed and memory, each beside a bare baseline in the same run."""
+"""Measurements of exactness, speed and memory, each compared with a baseline of the same run."""

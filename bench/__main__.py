@@ -1,7 +1,7 @@
-"""``python -m bench``: runs the measurements and prints one table; says what missed its goal.
+"""``python -m bench`` runs the measurements, prints one table and marks the goals that were missed.
 
-Times on a shared machine are noise: every one is a median, and every rate stands beside a bare aiohttp
-handler's, taken in turns in the same run.
+Times vary on a shared machine: each one is a median, and each rate is compared with a bare aiohttp handler's,
+measured in turns in the same run.
 """
 
 from __future__ import annotations
@@ -26,30 +26,24 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "activity": activity.measure,
 }
 
+OPTIONS: tuple[tuple[str, int | float, str], ...] = (
+    ("swaps", 3000, "random swaps to execute"),
+    ("operations", 500, "liquidity and vault operations to execute"),
+    ("positions", 200, "positions to withdraw"),
+    ("transfers", 200, "transfers to execute, joined with a swap and not"),
+    ("trades", 20_000, "most swaps to replay"),
+    ("minutes", 6.0, "longest time of the replay"),
+    ("seed", 1, "seed of the random numbers"),
+    ("quotes", 500, "quotes to time"),
+)
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of: {', '.join(PARTS)} (default: all)")
-    parser.add_argument(
-        "--swaps", type=int, default=3000, help="how many random swaps to execute (default 3000)"
-    )
-    parser.add_argument(
-        "--operations", type=int, default=500, help="how many liquidity and vault operations (default 500)"
-    )
-    parser.add_argument(
-        "--positions", type=int, default=200, help="how many positions to withdraw (default 200)"
-    )
-    parser.add_argument(
-        "--transfers", type=int, default=200, help="how many transfers, joined and not (default 200)"
-    )
-    parser.add_argument(
-        "--trades", type=int, default=20_000, help="how many swaps to replay at most (default 20000)"
-    )
-    parser.add_argument(
-        "--minutes", type=float, default=6, help="when the replay stops, done or not (default 6)"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="seed of what is random (default 1)")
-    parser.add_argument("--quotes", type=int, default=500, help="how many quotes to time (default 500)")
+    for name, default, meaning in OPTIONS:
+        text = f"{meaning} (default {default})"
+        parser.add_argument(f"--{name}", type=type(default), default=default, help=text)
     options = parser.parse_args()
     unknown = set(options.parts) - set(PARTS)
     if unknown:

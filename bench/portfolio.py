@@ -1,7 +1,7 @@
 """1,000 balances of a wallet: JSON-RPC requests and time, over real token contracts on the devnet.
 
-The tokens are first asked for in parts, so that what is measured is reading balances: looking for the price
-of a token that was never seen before costs far more, and is shown by itself.
+The tokens are first requested in parts, so that only reading balances is measured: the first search for the
+price of a token takes far longer and is a row of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PART = 50
 REPEATS = 60
 COUNTED = 10
 LONG_LINES = 65_536
-"""The request line that 1,000 addresses need; ``server.max_line_bytes`` is 8,190 when nothing is said."""
+"""The request line of 1,000 addresses; the default of ``server.max_line_bytes`` is 8,190."""
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
@@ -62,9 +62,9 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 
 
 def _mint(devnet: Devnet) -> dict[str, int]:
-    """Tokens on the chain, each with an amount of its own for the wallet: address to base units."""
+    """Creates tokens with different balances of the wallet; returns address -> base units."""
+    from quoteway.evm.abi import encode_call
     from quoteway.evm.address import checksum
-    from quoteway_devnet import abi
     from quoteway_devnet.accounts import ACCOUNTS
 
     model = devnet.deploy("MintableToken", "(string,string,uint8)", "Bench", "BENCH", 6)
@@ -73,7 +73,7 @@ def _mint(devnet: Devnet) -> dict[str, int]:
         code = rpc("eth_getCode", model, "latest")
         for token, amount in amounts.items():
             rpc("anvil_setCode", token, code)
-            data = "0x" + abi.call("mint(address,uint256)", WALLET, amount).hex()
+            data = "0x" + encode_call("mint(address,uint256)", [WALLET, amount]).hex()
             rpc(
                 "eth_sendTransaction",
                 {"from": ACCOUNTS[-1].address, "to": token, "data": data, "gas": hex(200_000)},
@@ -83,7 +83,7 @@ def _mint(devnet: Devnet) -> dict[str, int]:
 
 
 async def _ask_in_parts(session: aiohttp.ClientSession, base: str, expected: dict[str, int]) -> list[float]:
-    """Seconds of each answer; the prices of one part are looked up before the next is asked for."""
+    """Returns the seconds of each answer; the prices of one part are known before the next request."""
     took, rows = [], list(expected.items())
     for start in range(0, len(rows), PART):
         part = dict(rows[start : start + PART])
@@ -94,7 +94,7 @@ async def _ask_in_parts(session: aiohttp.ClientSession, base: str, expected: dic
 
 
 async def _ask(session: aiohttp.ClientSession, base: str, expected: dict[str, int]) -> float:
-    """Seconds of one answer, which must be right."""
+    """Returns the seconds of one answer. Raises ``RuntimeError`` when it is wrong."""
     url = f"{base}/v2/portfolio/balances?wallet={WALLET}&network=devnet&tokens={','.join(expected)}"
     started = time.perf_counter()
     async with session.get(url) as answer:

@@ -1,9 +1,9 @@
-"""The table a run prints: what was measured, the goal, whether it was met."""
+"""The table of a run: measurements, goals, and whether they were met."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measurement. ``met`` None: it has no goal of its own (a baseline)."""
+    """One measurement. ``met`` is None without a goal (a baseline)."""
 
     what: str
     measured: str
@@ -21,7 +21,7 @@ class Row:
 
 
 class Report:
-    """Collects rows as they come and prints them at the end."""
+    """Collects rows and prints them at the end."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -32,15 +32,26 @@ class Report:
         return any(row.met is False for row in self.rows)
 
     def say(self, text: str) -> None:
-        """A line of progress."""
+        """Prints a line of progress."""
         self.console.print(text, style="dim", highlight=False)
 
     def baseline(self, what: str, measured: str) -> None:
         self.rows.append(Row(what, measured, "", None))
 
     def refusals(self, what: str, counted: Mapping[str, int]) -> None:
-        """A row without a goal: how often each reason came."""
-        self.baseline(what, ", ".join(f"{reason} {count}" for reason, count in counted.items()) or "none")
+        """Adds a row without a goal: the count of each reason."""
+        self.baseline(what, counts(counted.items()))
+
+    def executed(self, what: str, wrong_when: str, wrong: Sequence[object], reverted: Sequence[str]) -> None:
+        """Adds the two rows of random operations that were executed: none may be wrong, none may revert."""
+        self.none(f"{what} where {wrong_when}", wrong, what.split()[-1])
+        self.none(f"{what} that reverted", reverted, what.split()[-1])
+        for line in [*reverted[:5], *map(str, wrong[:5])]:
+            self.say(line)
+
+    def none(self, what: str, found: Sequence[object], unit: str) -> None:
+        """Adds a row whose goal is that nothing was found."""
+        self.at_most(what, len(found), 0, unit, digits=0)
 
     def at_most(self, what: str, value: float, goal: float, unit: str, *, digits: int = 1) -> None:
         self.rows.append(Row(what, f"{value:.{digits}f} {unit}", f"<= {goal:g} {unit}", value <= goal))
@@ -60,12 +71,17 @@ class Report:
         self.console.print(table)
 
 
+def counts(rows: Iterable[tuple[str, int]]) -> str:
+    """Returns names and counts as text, ``v2 3, v3 4``."""
+    return ", ".join(f"{name} {count}" for name, count in rows) or "none"
+
+
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value below which ``share`` (0..1) of the values lie, nearest rank."""
+    """Returns the percentile ``share`` (0..1) by nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def milliseconds(seconds: Sequence[float]) -> tuple[float, float]:
-    """Median and 99th percentile in milliseconds."""
+    """Returns median and 99th percentile in milliseconds."""
     return statistics.median(seconds) * 1e3, percentile(seconds, 0.99) * 1e3

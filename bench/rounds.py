@@ -1,8 +1,7 @@
-"""JSON-RPC requests that a quote costs: warm one read of the head, cold at most three rounds one after the
-other.
+"""JSON-RPC requests of a quote: one read of the head when warm, at most three sequential rounds when cold.
 
-Rounds are told by time: the node is put behind a proxy that holds every request for a while, so the time of a
-cold quote, in units of that delay, is the number of requests that had to wait for one another.
+A proxy delays every request to the node, so the time of a cold quote divided by that delay is its number of
+sequential rounds.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ WARM_QUOTES = 100
 
 
 class SlowNode:
-    """A proxy before a node that holds every request for ``delay_s`` and counts it."""
+    """A proxy in front of a node that delays every request by ``delay_s`` and counts it."""
 
     def __init__(self, url: str, delay_s: float = DELAY_S) -> None:
         self.requests = 0
@@ -85,7 +84,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
                 gateway_over(devnet.ports, url) as base,
                 aiohttp.ClientSession() as session,
             ):
-                await asyncio.sleep(2 * DELAY_S)  # nothing of the start-up may still be under way
+                await asyncio.sleep(2 * DELAY_S)  # requests of the start-up must have ended
                 before, started = node.requests, time.perf_counter()
                 await _quote(session, base, body)
                 rounds.append((time.perf_counter() - started) / DELAY_S)
@@ -118,7 +117,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 async def gateway_over(
     ports: dict[str, int], rpc_url: str, server: ServerConfig | None = None
 ) -> AsyncIterator[str]:
-    """The URL of a gateway in this process that reads the first chain of a running devnet at ``rpc_url``."""
+    """Serves a gateway in this process that reads the devnet's first chain at ``rpc_url``; yields its URL."""
     from quoteway.config.model import Config, LimitsConfig, NetworkConfig, ServerConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.networks import Endpoint

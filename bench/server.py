@@ -1,4 +1,4 @@
-"""A gateway and a bare aiohttp handler as processes of their own on free ports, for the length of a block."""
+"""Runs a gateway and a bare aiohttp handler as processes on free ports."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def free_port() -> int:
 async def process(
     *command: str, environ: Mapping[str, str] | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A child in a directory of its own (no stray configuration file), ended with the block."""
+    """Runs a child during the block, in an empty directory without a configuration file."""
     with tempfile.TemporaryDirectory() as folder:
         child = await asyncio.create_subprocess_exec(
             *command,
@@ -66,11 +66,11 @@ async def process(
 
 @contextlib.asynccontextmanager
 async def gateway() -> AsyncIterator[str]:
-    """The base URL of a ready ``quoteway serve`` on a devnet of its own."""
+    """Runs ``quoteway serve`` with its own devnet and yields its base URL when ready."""
     port, chain, chain_l2 = free_port(), free_port(), free_port()
     environ = {
         "QUOTEWAY_SERVER__PORT": str(port),
-        # The limiter counts as it always does; only its bounds are out of reach.
+        # The limiter works as usual; only its limits are too high to reach.
         **{f"QUOTEWAY_LIMITS__{group}": "9999999/minute" for group in ("QUOTES", "CATALOG", "RPC")},
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(chain),
         "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(chain_l2),
@@ -84,9 +84,9 @@ async def gateway() -> AsyncIterator[str]:
 
 @contextlib.asynccontextmanager
 async def bare_handler(*sizes: int) -> AsyncIterator[str]:
-    """The URL of the baseline: a handler that answers constant bytes (GET) or the body it got (POST).
+    """Runs the baseline and yields its URL: it answers constant bytes (GET) or the request's body (POST).
 
-    Under the path ``size`` it answers so many bytes, for each of ``sizes``.
+    For each of ``sizes`` the path ``/<size>`` answers that many bytes.
     """
     port = free_port()
     async with process(sys.executable, "-c", BARE, str(port), *map(str, sizes)) as child:
@@ -96,7 +96,7 @@ async def bare_handler(*sizes: int) -> AsyncIterator[str]:
 
 
 async def wait_for(url: str, child: asyncio.subprocess.Process) -> None:
-    """Waits until the URL answers 200. Raises ``RuntimeError`` when the process ends or time is up."""
+    """Waits until the URL answers 200. Raises ``RuntimeError`` when the process ends or at the timeout."""
     deadline = asyncio.get_running_loop().time() + READY_TIMEOUT_S
     async with aiohttp.ClientSession() as session:
         while asyncio.get_running_loop().time() < deadline:

@@ -1,4 +1,4 @@
-"""Latency of quotes and actions, rates of catalogs, on a warm server over loopback beside a bare handler."""
+"""Latency of quotes and actions and rates of catalogs on a warm server, compared with a bare handler."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
 
 
 async def _requests(session: aiohttp.ClientSession, url: str) -> list[dict[str, Any]]:
-    """Quote requests over all ordered pairs of the listed tokens; pairs without a route are left out."""
+    """Returns quote requests of all ordered pairs of listed tokens that have a route."""
     async with session.get(f"{url}/v2/tokens?network=devnet&limit=200") as answer:
         listed = (await answer.json())["data"]
     addresses = ["native", *(c["address"] for t in listed for c in t["contracts"] if c["chainId"] == 31337)]
@@ -90,7 +90,7 @@ async def _post(session: aiohttp.ClientSession, url: str, body: Any) -> tuple[fl
 
 
 async def _rates(report: Report, session: aiohttp.ClientSession, url: str) -> None:
-    """Each catalog in turns with a bare handler that answers as many bytes."""
+    """Measures each catalog in turns with a bare handler that answers as many bytes."""
     if shutil.which("wrk") is None:
         report.say("wrk is not installed: rates are left out (install Debian's package wrk to measure them)")
         return
@@ -111,7 +111,7 @@ async def _rates(report: Report, session: aiohttp.ClientSession, url: str) -> No
 
 
 async def _page_size(session: aiohttp.ClientSession, url: str) -> int:
-    """Bytes of a page that has rows: a catalog may be empty while its source has not answered yet."""
+    """Returns the size of a page with rows: a catalog is empty until its source has answered."""
     deadline = time.monotonic() + PAGE_TIMEOUT_S
     while time.monotonic() < deadline:
         async with session.get(url) as answer:
@@ -127,7 +127,7 @@ def _ratios(values: Sequence[float], baselines: Sequence[float]) -> list[float]:
 
 
 async def _wrk(url: str) -> float:
-    """Requests per second of 16 connections for a few seconds; every answer must be a success."""
+    """Returns the requests per second of 16 connections. Raises ``RuntimeError`` for an error answer."""
     child = await asyncio.create_subprocess_exec(
         "wrk", "-t1", "-c16", f"-d{WRK_SECONDS}s", url, stdout=asyncio.subprocess.PIPE
     )
@@ -137,5 +137,5 @@ async def _wrk(url: str) -> float:
         raise RuntimeError(f"wrk got errors from {url}: {text}")
     found = re.search(r"Requests/sec:\s+([\d.]+)", text)
     if found is None:
-        raise RuntimeError(f"wrk said nothing usable: {text}")
+        raise RuntimeError(f"wrk's output has no rate: {text}")
     return float(found.group(1))

@@ -1,4 +1,4 @@
-"""Time to the listening socket and memory of ``quoteway serve`` without the devnet, all plugins loaded."""
+"""Start-up time and memory of ``quoteway serve`` without the devnet, with all plugins loaded."""
 
 from __future__ import annotations
 

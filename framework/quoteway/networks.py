@@ -115,6 +115,14 @@ class Networks:
         """Returns a sentence that names the network probably meant by an unknown name, else all networks."""
         return suggestion(text, (network.slug for network in self), "Known networks")
 
+    def configured(self, name: object, where: str) -> Network:
+        """Returns the network that a configuration row at ``where`` names. Raises ``ConfigError``."""
+        found = self.find(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(network.slug for network in self)
+            raise ConfigError(f"{where}: network {name!r} is unknown; known: {known}")
+        return found
+
     def get(self, text: str, *, member: str = "network") -> Network:
         """As ``find``, but an unknown name raises ``InvalidRequest`` that names the nearest known slug."""
         found = self.find(text)

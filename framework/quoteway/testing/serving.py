@@ -23,6 +23,18 @@ class Answer:
     body: Any
     headers: Mapping[str, str]
 
+    def refused(
+        self, status: int, code: str, reason: str | None = None, member: str | None = None
+    ) -> Mapping[str, Any]:
+        """Returns the error. Fails unless status, code and reason are these and it names ``member``."""
+        assert self.status == status, self.body
+        error: Mapping[str, Any] = self.body["error"]
+        assert error["code"] == code, error
+        details = error.get("details", {})
+        assert reason is None or details["reason"] == reason, error
+        assert member is None or member in {field["path"] for field in details["fields"]}, error
+        return error
+
 
 @dataclass(frozen=True, slots=True)
 class Served:

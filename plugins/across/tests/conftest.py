@@ -1,4 +1,4 @@
-"""A gateway over the devnet with its relayer, and what tests do beside it."""
+"""Fixtures: a gateway over the devnet with its relayer."""
 
 import time
 
@@ -8,14 +8,14 @@ import quoteway_devnet.plugin
 import quoteway_rpc
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.relayer import Relayer
-from transfers import Desk
+from transfers import TransferHarness
 
 PLUGINS = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "across": quoteway_across}
 
 
 @pytest.fixture
 def relayer(fresh_devnet):
-    """The relayer beside the session's chains, at its best."""
+    """A well-behaved relayer over the session's chains."""
     with Relayer.running(fresh_devnet) as relayer:
         yield relayer
 
@@ -28,8 +28,8 @@ def own_devnet():
 
 
 @pytest.fixture
-async def make_desk(make_gateway):
-    """``await make_desk(devnet, relayer_port)`` gives a Desk."""
+async def make_harness(make_gateway):
+    """``await make_harness(devnet, relayer_port)`` returns a TransferHarness."""
 
     async def make(devnet, relayer_port, *, clock=time.time, across=None, **sections):
         section = {
@@ -41,12 +41,12 @@ async def make_desk(make_gateway):
         }
         plugin_sections = {"devnet": section, "across": across or {}}
         gateway = await make_gateway(PLUGINS, plugin_sections=plugin_sections, clock=clock, **sections)
-        return Desk(devnet, gateway)
+        return TransferHarness(devnet, gateway)
 
     return make
 
 
 @pytest.fixture
-async def desk(fresh_devnet, relayer, make_desk):
+async def harness(fresh_devnet, relayer, make_harness):
     """A gateway over chains with an honest relayer."""
-    return await make_desk(fresh_devnet, relayer.port)
+    return await make_harness(fresh_devnet, relayer.port)

@@ -1,4 +1,4 @@
-"""The suites that ship with the framework, over the devnet's SpokePools and its honest relayer."""
+"""The framework's conformance suite, over the devnet's SpokePools and its relayer."""
 
 import pytest
 from quoteway import Capability
@@ -13,32 +13,32 @@ class TestAcrossBridge(BridgeConformance):
     provider_id = "across"
 
     @pytest.fixture
-    def gateway(self, desk):
-        return desk.gateway
+    def gateway(self, harness):
+        return harness.gateway
 
     @pytest.fixture
-    def cases(self, desk):
-        contract = desk.devnet.chains["devnet-l2"].contracts["Multicall3"]
+    def cases(self, harness):
+        contract = harness.devnet.chains["devnet-l2"].contracts["Multicall3"]
         return [
-            desk.request("USDC", 10**9),
-            desk.request("USDT", 10**9, origin="devnet-l2"),
-            desk.request("ETH", 10**18),
-            desk.request("WETH", 10**18, "ETH"),
-            desk.request("USDC", 10**9, refund_to=KEEPER),
-            desk.request("ETH", 10**18, "WETH", recipient=contract),
+            harness.request("USDC", 10**9),
+            harness.request("USDT", 10**9, origin="devnet-l2"),
+            harness.request("ETH", 10**18),
+            harness.request("WETH", 10**18, "ETH"),
+            harness.request("USDC", 10**9, refund_to=KEEPER),
+            harness.request("ETH", 10**18, "WETH", recipient=contract),
         ]
 
     @pytest.fixture
-    def no_route(self, desk):
-        return desk.request("USDC", 10**9, "DAI")
+    def no_route(self, harness):
+        return harness.request("USDC", 10**9, "DAI")
 
 
-async def test_the_suite_finds_a_core_that_does_not_look_at_the_refund(desk, monkeypatch):
+async def test_the_suite_fails_when_the_core_does_not_check_the_refund(harness, monkeypatch):
     monkeypatch.setattr(guard, "check_refund", lambda *_: None)
     lie = "the guard let pass: calldata that refunds another account"
     with pytest.raises(pytest.fail.Exception, match=lie):
         await TestAcrossBridge().test_every_lie_of_a_build_is_refused_by_the_core(
-            desk.gateway, desk.bridge, [desk.request()]
+            harness.gateway, harness.bridge, [harness.request()]
         )
 
 

@@ -39,10 +39,10 @@ def test_a_bad_row_is_refused_by_name(row, named):
         deployment_of(NETWORK, row)
 
 
-async def test_a_configured_row_replaces_the_networks_own(fresh_devnet, make_desk):
+async def test_a_configured_row_replaces_the_networks_own(fresh_devnet, make_harness):
     row = {"network": "devnet", "spoke_pool": POOL, "api": API}
-    desk = await make_desk(fresh_devnet, 1, across={"deployments": [row]})
-    assert set(desk.bridge.contracts(31337)) == {POOL}
-    assert set(desk.bridge.spenders(31338)) != {POOL}
+    harness = await make_harness(fresh_devnet, 1, across={"deployments": [row]})
+    assert set(harness.bridge.contracts(31337)) == {POOL}
+    assert set(harness.bridge.spenders(31338)) != {POOL}
     # Their rows name different APIs: no transfer goes between them.
-    assert await desk.bridge.quote(desk.request()) is None
+    assert await harness.bridge.quote(harness.request()) is None

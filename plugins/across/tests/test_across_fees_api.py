@@ -1,17 +1,15 @@
-"""What the fee service may answer: each lie, failure and delay of ``fee_answers.json`` over a real socket."""
+"""Wrong answers, failures and delays of the fee service (``fee_answers.json``), over a real socket."""
 
 import asyncio
 import json
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import aiohttp
 import pytest
 import quoteway_across.route_limits
 from aiohttp import web
 from quoteway import Reason, UpstreamError
-from quoteway.config.model import QuotesConfig
 from quoteway_devnet.anvil import free_port
 
 pytestmark = pytest.mark.xdist_group("devnet")
@@ -20,8 +18,8 @@ CASES = json.loads((Path(__file__).parent / "fee_answers.json").read_text())
 COMPETITION_S = 3.0
 
 
-class Liar:
-    """A server between the gateway and the honest relayer: it plays ``case`` for fees, ``rows`` beside its
+class FaultyFees:
+    """A proxy in front of the relayer: it answers ``case`` to requests for fees and adds ``rows`` to the
     routes."""
 
     def __init__(self, honest_url):
@@ -84,8 +82,8 @@ class Liar:
 
 @pytest.fixture
 async def liar(relayer):
-    """A Liar, serving."""
-    liar, app = Liar(relayer.api_url), web.Application()
+    """A FaultyFees server."""
+    liar, app = FaultyFees(relayer.api_url), web.Application()
     app.router.add_get("/api/available-routes", liar.routes)
     app.router.add_get("/api/suggested-fees", liar.fees)
     app.router.add_get("/api/limits", liar.limits)
@@ -101,31 +99,30 @@ def test_the_cases_are_all_different():
     assert len({case["case"] for case in CASES}) == len(CASES)
 
 
-async def test_every_bad_answer_costs_the_quote_within_its_deadline(fresh_devnet, liar, make_desk):
-    quotes = QuotesConfig(competition_timeout_s=COMPETITION_S)
-    desk = await make_desk(fresh_devnet, liar.port, quotes=quotes)
-    request = desk.request("USDC", 10**9)
-    await desk.quote(request)
+async def test_every_bad_answer_fails_the_quote_within_its_deadline(fresh_devnet, liar, make_harness):
+    harness = await make_harness(fresh_devnet, liar.port)
+    request = harness.request("USDC", 10**9)
+    await harness.quote(request)
     for case in CASES:
         liar.case = case
         with pytest.raises(UpstreamError) as refusal:
-            await desk.quote(request)
+            await harness.quote(request)
         said, attempts = refusal.value, refusal.value.attempts
         reason = case.get("reason", "provider_error")
         assert said.reason == reason, (case, said.message)
         assert attempts[0].reason == reason, case
         assert "evil-marker" not in f"{said.message}{said.extra}{attempts}", case
-        # What a client of one provider reads; a competition says only that none could quote.
+        # A competition says only that no provider could quote; one provider's own error says why.
         if reason != "no_route":
             with pytest.raises(UpstreamError) as own:
-                await desk.bridge.quote(request)
+                await harness.bridge.quote(request)
             assert case.get("finding", "") in own.value.message, case
             assert "evil-marker" not in own.value.message, case
     liar.case = {}
-    await desk.quote(request)
+    await harness.quote(request)
 
 
-async def test_odd_routes_are_passed_over(fresh_devnet, liar, make_desk):
+async def test_unusable_routes_are_skipped(fresh_devnet, liar, make_harness):
     liar.rows = [
         None,
         7,
@@ -133,19 +130,19 @@ async def test_odd_routes_are_passed_over(fresh_devnet, liar, make_desk):
         {"originChainId": 31337, "originToken": "So11111111111111111111111111111111111111112"},
         {"originChainId": 1, "originToken": "0x" + "11" * 20, "destinationChainId": 10},
     ]
-    desk = await make_desk(fresh_devnet, liar.port)
+    harness = await make_harness(fresh_devnet, liar.port)
     # Seven tokens, one of them in three more forms: the coin at either end, or at both.
-    assert len(await desk.bridge.routes(31337, 31338)) == 7 + 3
+    assert len(await harness.bridge.routes(31337, 31338)) == 7 + 3
 
 
-async def test_a_service_that_is_down_is_a_502_at_once(fresh_devnet, make_desk):
-    desk = await make_desk(fresh_devnet, free_port())
+async def test_a_service_that_is_down_is_a_502_at_once(fresh_devnet, make_harness):
+    harness = await make_harness(fresh_devnet, free_port())
     with pytest.raises(UpstreamError) as refusal:
-        await desk.quote(desk.request())
+        await harness.quote(harness.request())
     assert refusal.value.reason is Reason.PROVIDER_ERROR
-    assert await desk.bridge.healthy() is False
+    assert await harness.bridge.healthy() is False
     with pytest.raises(UpstreamError):
-        await desk.bridge.routes(None, None)
+        await harness.bridge.routes(None, None)
 
 
 # --- limits -----------------------------------------------------------------------------------------------
@@ -178,22 +175,21 @@ def bounds(routes):
     return {(route.min_amount, route.max_amount) for route in routes}
 
 
-async def test_no_bad_answer_about_limits_costs_or_holds_the_list(fresh_devnet, liar, make_desk):
+async def test_no_bad_answer_about_limits_fails_or_delays_the_list(fresh_devnet, liar, make_harness):
     for case in NO_LIMITS:
         liar.limits_case, liar.limits_at_once = case, 0
-        desk = await make_desk(fresh_devnet, liar.port)
-        await desk.bridge.routes(31337, None)
-        routes = await desk.bridge.routes(31337, 31338)
+        harness = await make_harness(fresh_devnet, liar.port)
+        await harness.bridge.routes(31337, None)
+        routes = await harness.bridge.routes(31337, 31338)
         assert liar.limits_at_once, case
         assert len(routes) == 7 + 3, case
         assert bounds(routes) == {(None, None)}, case
-        assert await desk.bridge.healthy() is True, case
+        assert await harness.bridge.healthy() is True, case
 
 
-async def test_one_route_without_limits_costs_the_others_nothing(fresh_devnet, liar, make_desk, monkeypatch):
-    monkeypatch.setattr(quoteway_across.route_limits, "PATIENCE_S", 3.0)
-    desk = await make_desk(fresh_devnet, liar.port)
-    usdc = desk.token("USDC").address
+async def test_one_slow_route_does_not_hide_the_others_limits(fresh_devnet, liar, make_harness):
+    harness = await make_harness(fresh_devnet, liar.port)
+    usdc = harness.token("USDC").address
     play = liar.play
 
     async def all_but_one(case, path, request):
@@ -202,51 +198,46 @@ async def test_one_route_without_limits_costs_the_others_nothing(fresh_devnet, l
         return await play(case, path, request)
 
     liar.play = all_but_one
-    routes = await desk.bridge.routes(31337, 31338)
+    routes = await harness.bridge.routes(31337, 31338)
     assert {route.from_token.symbol for route in routes if route.max_amount is None} == {"USDC"}
 
 
-async def test_limits_that_come_late_are_there_the_next_time(fresh_devnet, liar, make_desk):
+async def test_limits_that_come_late_are_in_the_next_list(fresh_devnet, liar, make_harness):
     liar.limits_case = {"after_s": 1.0}
-    desk = await make_desk(fresh_devnet, liar.port)
-    assert bounds(await desk.bridge.routes(31337, 31338)) == {(None, None)}
-    async with asyncio.timeout(60):
-        while (None, None) in bounds(await desk.bridge.routes(31337, 31338)):
-            pass
+    harness = await make_harness(fresh_devnet, liar.port)
+    assert bounds(await harness.bridge.routes(31337, 31338)) == {(None, None)}
+    await asyncio.sleep(0.5)
+    assert None not in {bound for pair in bounds(await harness.bridge.routes(31337, 31338)) for bound in pair}
     assert set(liar.limits_asked.values()) == {1}
 
 
-async def test_nothing_can_be_sent_where_the_most_is_below_the_least(fresh_devnet, liar, make_desk):
+async def test_a_maximum_below_the_minimum_is_zero(fresh_devnet, liar, make_harness):
     liar.limits_case = {"changes": {"minDeposit": "7", "maxDeposit": "6"}}
-    desk = await make_desk(fresh_devnet, liar.port)
-    assert bounds(await desk.bridge.routes(31337, 31338)) == {(7, 0)}
+    harness = await make_harness(fresh_devnet, liar.port)
+    assert bounds(await harness.bridge.routes(31337, 31338)) == {(7, 0)}
 
 
-async def test_limits_are_asked_for_between_two_named_networks_and_kept(
-    fresh_devnet, liar, make_desk, monkeypatch
+async def test_limits_are_requested_between_two_named_networks_and_cached(
+    fresh_devnet, liar, make_harness, monkeypatch
 ):
-    now = [1_000.0]
-    monkeypatch.setattr(quoteway_across.route_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(quoteway_across.route_limits, "PATIENCE_S", 30.0)
-    desk = await make_desk(fresh_devnet, liar.port)
+    monkeypatch.setattr(quoteway_across.route_limits, "KEPT_S", 1.0)
+    harness = await make_harness(fresh_devnet, liar.port)
     for ends in ((None, None), (31337, None), (None, 31338), (31337, 31337)):
-        assert bounds(await desk.bridge.routes(*ends)) <= {(None, None)}
+        assert bounds(await harness.bridge.routes(*ends)) <= {(None, None)}
     assert not liar.limits_asked
-    lists = await asyncio.gather(*(desk.bridge.routes(31337, 31338) for _ in range(5)))
+    lists = await asyncio.gather(*(harness.bridge.routes(31337, 31338) for _ in range(5)))
     assert all(found == lists[0] for found in lists)
     assert (None, None) not in bounds(lists[0])
     assert sorted(liar.limits_asked.values()) == [1] * 7
     liar.limits_case = {"changes": {"minDeposit": "7"}}
-    assert await desk.bridge.routes(31337, 31338) == lists[0]
-    now[0] += quoteway_across.route_limits.KEPT_S + 1
-    assert {low for low, _ in bounds(await desk.bridge.routes(31337, 31338))} == {7}
+    assert await harness.bridge.routes(31337, 31338) == lists[0]
+    await asyncio.sleep(1.0)
+    assert {low for low, _ in bounds(await harness.bridge.routes(31337, 31338))} == {7}
     assert sorted(liar.limits_asked.values()) == [2] * 7
 
 
-async def test_limits_are_asked_for_by_the_handful_and_not_for_ever(
-    fresh_devnet, liar, make_desk, monkeypatch
-):
-    # How long a list waits is another test's; a busy machine must not fail this one.
+async def test_requests_for_limits_are_bounded(fresh_devnet, liar, make_harness, monkeypatch):
+    # Another test checks the waiting time; a busy machine must not fail this one.
     monkeypatch.setattr(quoteway_across.route_limits, "PATIENCE_S", 30.0)
     liar.rows = [
         {
@@ -258,7 +249,7 @@ async def test_limits_are_asked_for_by_the_handful_and_not_for_ever(
         for number in range(0x1000, 0x1000 + 60)
     ]
     liar.limits_case = {"after_s": 0.05}
-    desk = await make_desk(fresh_devnet, liar.port)
-    assert len(await desk.bridge.routes(31337, 31338)) == 7 + 3
+    harness = await make_harness(fresh_devnet, liar.port)
+    assert len(await harness.bridge.routes(31337, 31338)) == 7 + 3
     assert len(liar.limits_asked) == quoteway_across.route_limits.MAX_ROUTES
     assert liar.limits_at_once == quoteway_across.route_limits.MAX_REQUESTS

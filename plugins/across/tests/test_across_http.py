@@ -1,4 +1,4 @@
-"""Transfers through the HTTP API: as a client sees them, with everything a client can get wrong."""
+"""Transfers through the HTTP API: what a client sees, and every invalid request."""
 
 import aiohttp
 import pytest
@@ -11,7 +11,7 @@ from transfers import KEEPER, RECIPIENT, SENDER
 pytestmark = pytest.mark.xdist_group("devnet")
 
 CODES = {422: "validation_error", 502: "upstream_error", 503: "provider_unavailable"}
-PUT_DOWN = "0x000000000000000000000000000000000000dEaD"
+NO_TOKEN = "0x000000000000000000000000000000000000dEaD"
 
 
 class Client:
@@ -28,26 +28,26 @@ class Client:
 
 
 @pytest.fixture
-async def client(fresh_devnet, relayer, make_desk):
-    """The gateway on a socket; ``.desk`` is what stands behind it."""
-    desk = await make_desk(fresh_devnet, relayer.port, limits=LimitsConfig(enabled=False))
-    config = desk.gateway.config
-    runner = make_runner(make_app(desk.gateway, run_gateway=False), config)
+async def client(fresh_devnet, relayer, make_harness):
+    """The gateway on a socket; ``.harness`` is its harness."""
+    harness = await make_harness(fresh_devnet, relayer.port, limits=LimitsConfig(enabled=False))
+    config = harness.gateway.config
+    runner = make_runner(make_app(harness.gateway, run_gateway=False), config)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     async with aiohttp.ClientSession() as session:
         client = Client(session, f"http://127.0.0.1:{runner.addresses[0][1]}")
-        client.desk = desk
+        client.harness = harness
         yield client
     await runner.cleanup()
 
 
-def body(desk, **changes):
+def body(harness, **changes):
     members = {
         "fromChain": "devnet",
         "toChain": "devnet-l2",
-        "fromToken": desk.token("USDC").address,
-        "toToken": desk.token("USDC", "devnet-l2").address,
+        "fromToken": harness.token("USDC").address,
+        "toToken": harness.token("USDC", "devnet-l2").address,
         "amount": "1000000000",
         "address": SENDER,
         "toAddress": RECIPIENT,
@@ -56,14 +56,14 @@ def body(desk, **changes):
 
 
 async def test_a_transfer_from_its_route_to_its_arrival(client):
-    desk = client.desk
+    harness = client.harness
     status, page = await client.get("/v2/bridges/routes?fromChain=devnet&toChain=devnet-l2&limit=200")
     assert status == 200
     assert all(0 < int(row["minAmount"]) < int(row["maxAmount"]) for row in page["data"])
     assert {row["estimatedSeconds"] for row in page["data"]} == {None}
     pair = {(row["fromToken"]["symbol"], row["toToken"]["symbol"]) for row in page["data"]}
     assert ("USDC", "USDC") in pair
-    status, quote = await client.post("/v2/bridges/quote", body(desk))
+    status, quote = await client.post("/v2/bridges/quote", body(harness))
     assert status == 200
     assert (quote["provider"], quote["kind"]) == ("across", "bridge")
     assert quote["estimatedSeconds"] == 2
@@ -87,18 +87,18 @@ async def test_a_transfer_from_its_route_to_its_arrival(client):
     assert (status, answer["status"], answer["fillHash"]) == (200, "unknown", None)
     for step, transaction in zip(action["steps"], action["transactions"], strict=True):
         sent = {**transaction, "from": SENDER, "gas": step["gasLimit"], "chainId": hex(31337)}
-        sent = await desk.rpc("devnet", "eth_sendTransaction", sent)
-    request = desk.request()
-    await desk.until(request, sent, "filled")
+        sent = await harness.rpc("devnet", "eth_sendTransaction", sent)
+    request = harness.request()
+    await harness.until(request, sent, "filled")
     status, answer = await client.get(f"/v2/transactions/{tx_id}?hash={sent}")
     assert (status, answer["status"], answer["originChainId"]) == (200, "filled", 31337)
     assert answer["fillHash"].startswith("0x")
-    assert await desk.balance(request.token_out, RECIPIENT) == int(quote["outputs"][0]["amount"])
+    assert await harness.balance(request.token_out, RECIPIENT) == int(quote["outputs"][0]["amount"])
 
 
 @pytest.mark.parametrize("path", ["bridges", "swaps"])
 async def test_the_refund_address_is_echoed_quoted_sealed_and_tracked(client, path):
-    asked = body(client.desk, refundAddress=KEEPER.lower())
+    asked = body(client.harness, refundAddress=KEEPER.lower())
     status, quote = await client.post(f"/v2/{path}/quote", asked)
     assert status == 200
     assert (quote["request"]["refundAddress"], quote["refund"]["address"]) == (KEEPER, KEEPER)
@@ -108,12 +108,12 @@ async def test_the_refund_address_is_echoed_quoted_sealed_and_tracked(client, pa
     assert action["tracking"]["refundAddress"] == KEEPER
     depositor = action["steps"][-1]["decoded"]["args"][0]
     assert (depositor["name"], depositor["value"]) == ("depositor", KEEPER)
-    status, quote = await client.post(f"/v2/{path}/quote", body(client.desk))
+    status, quote = await client.post(f"/v2/{path}/quote", body(client.harness))
     assert (quote["request"]["refundAddress"], quote["refund"]["address"]) == (SENDER, SENDER)
 
 
 async def test_a_swap_between_networks_is_the_same_transfer(client):
-    status, quote = await client.post("/v2/swaps/quote", body(client.desk))
+    status, quote = await client.post("/v2/swaps/quote", body(client.harness))
     assert status == 200
     assert (quote["provider"], quote["kind"]) == ("across", "swap")
     assert int(quote["toAmountMin"]) == int(quote["toAmount"]) < 10**9
@@ -125,9 +125,9 @@ async def test_a_swap_between_networks_is_the_same_transfer(client):
     assert (status, answer["error"]["details"]["reason"]) == (404, "quote_invalid")
 
 
-async def test_what_a_client_can_get_wrong(client):
-    desk = client.desk
-    near, far = desk.devnet.chains["devnet"], desk.devnet.chains["devnet-l2"]
+async def test_invalid_requests_are_refused(client):
+    harness = client.harness
+    near, far = harness.devnet.chains["devnet"], harness.devnet.chains["devnet-l2"]
     zero = "0x" + "0" * 40
     cases = [
         ({"toChain": "devnet"}, 422, "conflict"),
@@ -138,7 +138,7 @@ async def test_what_a_client_can_get_wrong(client):
         ({"network": "devnet"}, 422, "unknown_member"),
         ({"toToken": far.token("DAI").address}, 502, "no_route"),
         ({"fromToken": near.token("TAX").address}, 502, "no_route"),
-        ({"fromToken": PUT_DOWN}, 422, "unsupported_token"),
+        ({"fromToken": NO_TOKEN}, 422, "unsupported_token"),
         ({"toToken": near.token("TAX").address}, 422, "unsupported_token"),
         ({"amount": "1"}, 502, "amount_too_low"),
         ({"amount": str(10**30)}, 502, "amount_too_high"),
@@ -167,7 +167,7 @@ async def test_what_a_client_can_get_wrong(client):
         ({"slippageBps": True}, 422, "invalid_format"),
     ]
     for changes, status, reason in cases:
-        found, answer = await client.post("/v2/bridges/quote", body(desk, **changes))
+        found, answer = await client.post("/v2/bridges/quote", body(harness, **changes))
         assert found == status, (changes, answer)
         error = answer["error"]
         assert error["requestId"]
@@ -178,7 +178,7 @@ async def test_what_a_client_can_get_wrong(client):
                 changes,
                 answer,
             )
-    found, answer = await client.post("/v2/bridges/quote", body(desk, toAddress=zero))
+    found, answer = await client.post("/v2/bridges/quote", body(harness, toAddress=zero))
     assert found == 422, answer
     for path, status in (("/v2/bridges/nonsense/action", 404), ("/v2/transactions/nonsense?hash=0x12", 422)):
         found, answer = await (client.get if "?" in path else client.post)(path)

@@ -1,7 +1,7 @@
-"""Transfers as a client makes them: quote, action, send, follow; measured in balances of both chains.
+"""Makes transfers as a client does (quote, action, send, track) and measures the balances of both chains.
 
-``python transfers.py --transfers 200 --seed 1`` runs random ones and prints a summary; its exit code says
-whether each was to the wei.
+``python transfers.py --transfers 200 --seed 1`` runs random ones and prints a summary. It exits with 1 when
+a transfer was not exact to the wei.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from quoteway import NATIVE, Capability, SwapRequest, Token
+from quoteway import Capability, SwapRequest
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import bridged_tokens
 from quoteway_devnet.chains import Devnet
@@ -27,12 +27,12 @@ SLUGS = {chain_id: slug for slug, chain_id in CHAIN_IDS.items()}
 SENDER = ACCOUNTS[3].address
 RECIPIENT = "0x3333333333333333333333333333333333333333"
 KEEPER = "0x4444444444444444444444444444444444444444"
-"""Who may be named for a refund: an account with nothing."""
+"""A refund address: an account without tokens."""
 STATES = ("origin_pending", "origin_confirmed", "fill_pending", "filled")
 
 
-class Desk:
-    """A gateway, and both chains beside it."""
+class TransferHarness:
+    """A gateway and both its chains."""
 
     def __init__(self, devnet, gateway):
         self.devnet = devnet
@@ -40,11 +40,7 @@ class Desk:
         self.bridge = gateway.registry.get(Capability.BRIDGE, "across")
 
     def token(self, symbol, slug="devnet"):
-        chain = self.devnet.chains[slug]
-        if symbol == "ETH":
-            return Token(chain.chain_id, NATIVE, 18, "ETH")
-        row = chain.token(symbol)
-        return Token(chain.chain_id, row.address, row.decimals, symbol)
+        return self.devnet.token(symbol, slug)
 
     def request(self, sold="USDC", amount=10**9, got=None, origin="devnet", **changes):
         target = "devnet-l2" if origin == "devnet" else "devnet"
@@ -68,7 +64,7 @@ class Desk:
         return await spine.action(spine.open(capability, quoted.sealed.token))
 
     async def send(self, action, wait=True):
-        """Sends the steps as they are; the last one's hash."""
+        """Sends the steps and returns the last hash."""
         return await asyncio.to_thread(self._send, action, wait)
 
     def _send(self, action, wait):
@@ -90,7 +86,7 @@ class Desk:
         return sent
 
     async def deposit(self, request):
-        """Quote, action and send in one; the quote and the deposit's hash."""
+        """Quotes, builds and sends; returns the quote and the deposit's hash."""
         quoted = await self.quote(request)
         return quoted, await self.send(await self.action(quoted))
 
@@ -98,7 +94,7 @@ class Desk:
         return dict(await self.bridge.track(request.chain_id, tx_hash))
 
     async def until(self, request, tx_hash, *wanted, timeout_s=120.0):
-        """Follows a transfer to one of the wanted states; every state on the way, and the last answer."""
+        """Tracks a transfer until a wanted state; returns every state seen and the last answer."""
         seen, deadline = [], time.monotonic() + timeout_s
         while True:
             answer = await self.track(request, tx_hash)
@@ -127,7 +123,7 @@ class Desk:
 
 @dataclass
 class Report:
-    """What random transfers did; ``wrong`` names each that was not to the wei."""
+    """The results of random transfers; ``wrong`` lists those that were not exact to the wei."""
 
     done: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -137,8 +133,8 @@ class Report:
     arrival_s: list[float] = field(default_factory=list)
 
 
-async def execute_random_transfers(desk, count, seed):
-    """Both directions, every bridged token and the native coin, ten to a hundred thousand US dollars."""
+async def execute_random_transfers(harness, count, seed):
+    """Transfers every bridged token and the native coin, both ways, worth 10 to 100,000 US dollars."""
     chance, report = random.Random(seed), Report()
     for _ in range(count):
         origin = chance.choice(tuple(CHAIN_IDS))
@@ -149,35 +145,35 @@ async def execute_random_transfers(desk, count, seed):
         usd = Fraction(10 ** chance.uniform(1, 5)).limit_denominator(1000)
         amount = int(usd / row.price * 10**row.decimals)
         recipient = chance.choice((SENDER, RECIPIENT, f"0x{chance.getrandbits(160):040x}"))
-        request = desk.request(sold, amount, symbol, origin, recipient=_checksum(recipient))
-        await _one(desk, request, report)
+        request = harness.request(sold, amount, symbol, origin, recipient=_checksum(recipient))
+        await _one(harness, request, report)
         report.kinds[f"{sold} from {origin}"] += 1
     return report
 
 
-async def _one(desk, request, report):
+async def _one(harness, request, report):
     token_in, token_out = request.token_in, request.token_out
-    held = await desk.balance(token_in, request.sender)
-    had = await desk.balance(token_out, request.recipient)
+    held = await harness.balance(token_in, request.sender)
+    had = await harness.balance(token_out, request.recipient)
     began = time.perf_counter()
-    quoted = await desk.quote(request)
+    quoted = await harness.quote(request)
     report.quote_ms.append(1000 * (time.perf_counter() - began))
     began = time.perf_counter()
-    action = await desk.action(quoted)
+    action = await harness.action(quoted)
     report.action_ms.append(1000 * (time.perf_counter() - began))
-    sent = await desk.send(action)
+    sent = await harness.send(action)
     began = time.perf_counter()
-    seen, _ = await desk.until(request, sent, "filled")
+    seen, _ = await harness.until(request, sent, "filled")
     report.arrival_s.append(time.perf_counter() - began)
-    paid = held - await desk.balance(token_in, request.sender)
+    paid = held - await harness.balance(token_in, request.sender)
     if token_in.is_native:
         paid = action.inputs[0].amount  # gas is in the balance: the SpokePool's log has it exactly
-        receipt = await desk.rpc(SLUGS[request.chain_id], "eth_getTransactionByHash", sent)
+        receipt = await harness.rpc(SLUGS[request.chain_id], "eth_getTransactionByHash", sent)
         paid = int(receipt["value"], 16)
-    got = await desk.balance(token_out, request.recipient) - had
+    got = await harness.balance(token_out, request.recipient) - had
     report.done += 1
-    walk = [STATES.index(state) for state in seen]
-    if (paid, got) != (request.amount_in, quoted.quote.outputs[0].amount) or walk != sorted(walk):
+    order = [STATES.index(state) for state in seen]
+    if (paid, got) != (request.amount_in, quoted.quote.outputs[0].amount) or order != sorted(order):
         report.wrong.append(f"{request}: paid {paid}, got {got}, quoted {quoted.quote.outputs}, {seen}")
 
 
@@ -188,7 +184,7 @@ def _checksum(address):
 
 
 async def run_transfers(count, seed):
-    """On chains of its own; the report."""
+    """Runs random transfers on chains of its own and returns the report."""
     import quoteway_across
     import quoteway_devnet.plugin
     import quoteway_rpc
@@ -201,7 +197,7 @@ async def run_transfers(count, seed):
         section |= {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
         config = Config(plugin_sections={"devnet": section})
         async with Gateway(config, plugins=plugins, discover=False).running() as gateway:
-            return await execute_random_transfers(Desk(devnet, gateway), count, seed)
+            return await execute_random_transfers(TransferHarness(devnet, gateway), count, seed)
 
 
 def main() -> None:

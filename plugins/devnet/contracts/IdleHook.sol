@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.26;
 
-/// @title A Uniswap v4 hook that permits every swap and changes nothing: it makes a pool one "with hooks".
+/// @title A Uniswap v4 hook that permits every swap and changes nothing, for a pool with hooks
 contract IdleHook {
     struct PoolKey {
         address currency0;

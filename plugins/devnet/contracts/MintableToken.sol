@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.26;
 
-/// @title A plain ERC-20 that anyone may mint: it is worth nothing outside a local chain.
+/// @title A plain ERC-20 that anyone may mint, for local chains
 contract MintableToken {
     string public name;
     string public symbol;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.26;
 
-/// @title A token with the two quirks of Tether USD on Ethereum: `transfer`, `transferFrom` and `approve` return
-/// nothing, and an allowance that is not zero can only be set to zero.
+/// @title A token like Tether USD on Ethereum: `transfer`, `transferFrom` and `approve` return nothing, and an
+/// allowance that is not zero can only be set to zero
 contract NoReturnToken {
     string public name;
     string public symbol;

@@ -6,7 +6,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {YieldVault} from "./YieldVault.sol";
 
-/// @title An ERC-4626 vault that can be made odd in the ways real ones are, for tests
+/// @title An ERC-4626 vault with configurable deviations, for tests
 contract OddVault is YieldVault {
     using SafeERC20 for IERC20;
 
@@ -16,12 +16,12 @@ contract OddVault is YieldVault {
         bool paused; // all limits are zero
         uint256 cap; // of total assets; 0: none
         uint256 liquid; // assets that can be withdrawn at once; 0: all
-        uint256 entryFeeBps; // honest: previews tell
+        uint256 entryFeeBps; // included in previews
         uint256 exitFeeBps;
-        uint256 hiddenEntryBps; // not told by previews
+        uint256 hiddenEntryBps; // not included in previews
         uint256 hiddenExitBps;
-        uint256 hiddenGiftBps; // deposits give more than the preview says
-        uint256 perSecond; // assets that are earned, as interest is: by the clock, not by a transaction
+        uint256 hiddenGiftBps; // deposits mint more than previewed
+        uint256 perSecond; // assets earned per second, without a transaction
     }
 
     address private constant FEES = address(0xFee);

@@ -1,30 +1,23 @@
-"""Calls and transactions of the tests, from anvil's unlocked accounts."""
+"""Calls and transactions from anvil's unlocked accounts."""
 
-import time
-
-from quoteway_devnet import abi
+from quoteway.evm.abi import encode_call, function
 
 
 def read(rpc, to, signature, output_types, *values):
-    data = rpc("eth_call", {"to": to, "data": "0x" + abi.call(signature, *values).hex()}, "latest")
-    return abi.results(output_types, data)
+    call = function(f"{signature} returns {output_types}")
+    data = rpc("eth_call", {"to": to, "data": "0x" + call.encode(values).hex()}, "latest")
+    return call.decode_output(bytes.fromhex(data[2:]))
 
 
 def raw_call(rpc, to, signature, *values, sender=None):
-    request = {"to": to, "data": "0x" + abi.call(signature, *values).hex()}
+    request = {"to": to, "data": "0x" + encode_call(signature, values).hex()}
     return rpc("eth_call", request | ({"from": sender} if sender else {}), "latest")
 
 
 def send(rpc, sender, to, signature, *values, value=0):
     """Send and return the receipt, whatever its status."""
-    data = "0x" + abi.call(signature, *values).hex()
-    identity = rpc(
-        "eth_sendTransaction",
-        {"from": sender, "to": to, "data": data, "value": hex(value), "gas": hex(5_000_000)},
-    )
-    while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-        time.sleep(0.002)
-    return receipt
+    data = "0x" + encode_call(signature, values).hex()
+    return rpc.send({"from": sender, "to": to, "data": data, "value": hex(value), "gas": hex(5_000_000)})
 
 
 def balance(rpc, token, account):

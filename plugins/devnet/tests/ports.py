@@ -1,4 +1,4 @@
-"""Whether something listens."""
+"""Checks whether a port has a listener."""
 
 import socket
 import time
@@ -9,7 +9,7 @@ def answers(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def falls_silent(port, within_s=60):
+def closes(port, within_s=60):
     deadline = time.monotonic() + within_s
     while answers(port):
         if time.monotonic() > deadline:

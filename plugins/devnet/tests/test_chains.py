@@ -5,14 +5,15 @@ import urllib.request
 import pytest
 from chain_calls import balance, read, send
 from eth_utils import keccak
-from ports import falls_silent
-from quoteway_devnet import abi
+from ports import closes
+from quoteway.evm.abi import encode, encode_call
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.anvil import STATES_KEPT, free_port
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.errors import DevnetError
 
 ZERO = "0x0000000000000000000000000000000000000000"
+SLOT0 = "(uint160,int24,uint16,uint16,uint16,uint8,bool)"
 SOMEONE = "0x1111111111111111111111111111111111111111"
 
 
@@ -43,12 +44,14 @@ def test_permit2_signs_for_this_chain(devnet, slug):
     permit2 = chain.contracts["Permit2"]
     assert permit2 == "0x000000000022D473030F116dDEE9F6B43aC78BA3"
     expected = keccak(
-        abi.arguments(
-            "(bytes32,bytes32,uint256,address)",
-            keccak(text="EIP712Domain(string name,uint256 chainId,address verifyingContract)"),
-            keccak(text="Permit2"),
-            chain.chain_id,
-            permit2,
+        encode(
+            ["bytes32", "bytes32", "uint256", "address"],
+            [
+                keccak(text="EIP712Domain(string name,uint256 chainId,address verifyingContract)"),
+                keccak(text="Permit2"),
+                chain.chain_id,
+                permit2,
+            ],
         )
     )
     with devnet.rpc(slug) as rpc:
@@ -64,13 +67,13 @@ def test_multicall3_answers_at_its_canonical_address(devnet, slug):
             "0xcA11bde05977b3631167028862bE2a173976CA11",
             "aggregate3((address,bool,bytes)[])",
             "((bool,bytes)[])",
-            [(usdc, False, abi.call("decimals()")), (usdc, True, abi.call("nonsense()"))],
+            [(usdc, False, encode_call("decimals()", [])), (usdc, True, encode_call("nonsense()", []))],
         )
     assert [ok for ok, _ in results] == [True, False]
     assert int.from_bytes(results[0][1]) == 6
 
 
-def test_accounts_are_rich_and_unused(devnet, slug):
+def test_accounts_are_funded_and_unused(devnet, slug):
     chain = devnet.chains[slug]
     with devnet.rpc(slug) as rpc:
         for account in ACCOUNTS:
@@ -93,10 +96,10 @@ def _state(rpc, chain, pool):
     """Price of token1 per token0 in base units, and whatever stands for liquidity, from the pool itself."""
     if pool.protocol == "uniswap-v2":
         reserve0, reserve1, _ = read(rpc, pool.id, "getReserves()", "(uint112,uint112,uint32)")
-        assert read(rpc, pool.id, "token0()", "(address)")[0] == pool.token0.lower()
+        assert read(rpc, pool.id, "token0()", "(address)")[0] == pool.token0
         return reserve1 / reserve0, reserve0 * reserve1
     if pool.protocol == "uniswap-v3":
-        sqrt_price, *_ = read(rpc, pool.id, "slot0()", "(uint160,int24)")
+        sqrt_price, *_ = read(rpc, pool.id, "slot0()", SLOT0)
         assert read(rpc, pool.id, "fee()", "(uint24)")[0] == pool.fee
         assert read(rpc, pool.id, "tickSpacing()", "(int24)")[0] == pool.tick_spacing
         (liquidity,) = read(rpc, pool.id, "liquidity()", "(uint128)")
@@ -108,7 +111,7 @@ def _state(rpc, chain, pool):
     return (sqrt_price / 2**96) ** 2, liquidity
 
 
-def test_pools_stand_at_the_table_prices(devnet, slug):
+def test_pools_have_the_table_prices(devnet, slug):
     chain = devnet.chains[slug]
     facts = {t.address: (float(t.price_usd), t.decimals) for t in chain.tokens}
     facts[ZERO] = facts[chain.contracts["WETH9"]]
@@ -127,7 +130,7 @@ def test_concentrated_pools_have_ticks_to_cross(devnet):
         for pool in chain.pools:
             if pool.protocol != "uniswap-v3":
                 continue
-            _, tick = read(rpc, pool.id, "slot0()", "(uint160,int24)")
+            _, tick, *_ = read(rpc, pool.id, "slot0()", SLOT0)
             word = (tick // pool.tick_spacing) >> 8
             lens = chain.contracts["TickLens"]
             found = []
@@ -196,18 +199,20 @@ def test_universal_router_swaps_as_quoted(fresh):
             and p.hooks == ZERO
         )
 
-    wrap = abi.arguments("(address,uint256)", this_router, amount)
-    v2 = abi.arguments("(address,uint256,uint256,address[],bool)", account, amount, 0, [weth, usdc], False)
+    wrap = encode(["address", "uint256"], [this_router, amount])
+    v2 = encode(
+        ["address", "uint256", "uint256", "address[]", "bool"], [account, amount, 0, [weth, usdc], False]
+    )
     path = bytes.fromhex(weth[2:]) + (500).to_bytes(3) + bytes.fromhex(usdc[2:])
-    v3 = abi.arguments("(address,uint256,uint256,bytes,bool)", account, amount, 0, path, False)
-    swap = abi.arguments(
-        "(((address,address,uint24,int24,address),bool,uint128,uint128,bytes))",
-        ((ZERO, usdc, 500, 10, ZERO), True, amount, 0, b""),
+    v3 = encode(["address", "uint256", "uint256", "bytes", "bool"], [account, amount, 0, path, False])
+    swap = encode(
+        ["((address,address,uint24,int24,address),bool,uint128,uint128,bytes)"],
+        [((ZERO, usdc, 500, 10, ZERO), True, amount, 0, b"")],
     )
     settle, take = (
-        abi.arguments("(address,uint256)", token, limit) for token, limit in ((ZERO, amount), (usdc, 0))
+        encode(["address", "uint256"], [token, limit]) for token, limit in ((ZERO, amount), (usdc, 0))
     )
-    v4 = abi.arguments("(bytes,bytes[])", bytes([0x06, 0x0C, 0x0F]), [swap, settle, take])
+    v4 = encode(["bytes", "bytes[]"], [bytes([0x06, 0x0C, 0x0F]), [swap, settle, take]])
     with fresh.rpc() as rpc:
         for pool, commands, inputs in (
             (pool_of("uniswap-v2", weth, 3000), b"\x0b\x08", [wrap, v2]),
@@ -247,7 +252,7 @@ def test_revert_brings_the_snapshot_back(devnet):
 
 def test_reads_stay_possible_at_earlier_blocks(fresh):
     usdc = fresh.chains["devnet"].token("USDC").address
-    data = "0x" + abi.call("balanceOf(address)", SOMEONE).hex()
+    data = "0x" + encode_call("balanceOf(address)", [SOMEONE]).hex()
     with fresh.rpc() as rpc:
         block = rpc("eth_getBlockByNumber", "latest", False)["hash"]
         fresh.faucet("USDC", SOMEONE, 9)
@@ -258,7 +263,7 @@ def test_reads_stay_possible_at_earlier_blocks(fresh):
 
 def test_a_long_chain_keeps_recent_states_and_its_snapshot(devnet):
     usdc = devnet.chains["devnet"].token("USDC").address
-    request = {"to": usdc, "data": "0x" + abi.call("balanceOf(address)", SOMEONE).hex()}
+    request = {"to": usdc, "data": "0x" + encode_call("balanceOf(address)", [SOMEONE]).hex()}
     snapshot = devnet.snapshot()
     with devnet.rpc() as rpc:
         devnet.faucet("USDC", SOMEONE, 9)
@@ -279,7 +284,7 @@ async def test_from_a_coroutine():
         Devnet.attach(devnet.ports, timeout_s=0.2)
 
 
-async def test_a_start_that_is_given_up_leaves_nothing_behind():
+async def test_a_cancelled_start_leaves_nothing_running():
     ports = {"devnet": free_port(), "devnet-l2": free_port()}
 
     async def use():
@@ -293,7 +298,7 @@ async def test_a_start_that_is_given_up_leaves_nothing_behind():
         await task
     await asyncio.get_running_loop().shutdown_default_executor()  # its thread brings the chains up first
     await asyncio.sleep(0)
-    assert all(falls_silent(port) for port in ports.values())
+    assert all(closes(port) for port in ports.values())
 
 
 def test_node_answers_browsers(devnet):
@@ -329,7 +334,7 @@ def _yields(devnet, slug):
         )
         days = (now_s - int(first["timestamp"], 16)) / 86_400
         for vault in chain.vaults:
-            one = "0x" + abi.call("convertToAssets(uint256)", 10**24).hex()
+            one = "0x" + encode_call("convertToAssets(uint256)", [10**24]).hex()
             then, now = (
                 int(rpc("eth_call", {"to": vault.address, "data": one}, tag), 16)
                 for tag in (first["number"], "latest")
@@ -344,8 +349,8 @@ def test_the_managed_vault_uses_both_plain_ones(devnet, slug):
     with devnet.rpc(slug) as rpc:
         strategies = read(rpc, managed.address, "strategies()", "(address[])")[0]
         assert [int(item, 16) for item in strategies] == [int(vault.address, 16) for vault in plain]
-        assert read(rpc, managed.address, "owner()", "(address)")[0] == ACCOUNTS[0].address.lower()
-        assert read(rpc, managed.address, "bot()", "(address)")[0] == ACCOUNTS[1].address.lower()
+        assert read(rpc, managed.address, "owner()", "(address)")[0] == ACCOUNTS[0].address
+        assert read(rpc, managed.address, "bot()", "(address)")[0] == ACCOUNTS[1].address
         for vault in plain:
             assert balance(rpc, vault.address, managed.address) > 0
         factory = chain.contracts["ManagedVaultFactory"]

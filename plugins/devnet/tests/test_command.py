@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from click.testing import CliRunner
-from ports import answers, falls_silent
+from ports import answers, closes
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.anvil import free_port
 from quoteway_devnet.command import devnet as devnet_command
@@ -28,7 +28,7 @@ def test_the_command_says_what_runs_and_stops_on_ctrl_c():
     assert rest.endswith("Stopped.\n")
     assert f"http://127.0.0.1:{port} (chain id 31337)" in said
     assert ACCOUNTS[9].private_key in said
-    assert falls_silent(port)
+    assert closes(port)
 
 
 def test_the_command_reports_a_taken_port_in_one_sentence():

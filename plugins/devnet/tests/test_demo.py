@@ -5,9 +5,9 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from ports import answers, falls_silent
+from ports import answers, closes
 from quoteway_devnet.command import demo
-from quoteway_devnet.demo.scenarios import SCENARIOS, SENDER, TOURS
+from quoteway_devnet.demo.scenarios import OPERATION_SCENARIOS, SENDER, SWAP_SCENARIOS
 from quoteway_devnet.demo.server import gateway_over
 from quoteway_devnet.relayer import Relayer
 
@@ -30,35 +30,35 @@ def done():
 
 
 def narrated(said):
-    """Scenario title -> what is said about it."""
+    """Return scenario title -> printed text."""
     parts = re.split(r"^\d+\. (.+)$", said, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def differences(said):
-    """Title -> differences in base units."""
+    """Return title -> differences in base units."""
     said = said.partition("Quoted and received")[0]
     return {title: re.findall(r"difference (-?\d+)", text) for title, text in narrated(said).items()}
 
 
 def all_exact(said):
     found = differences(said)
-    assert list(found) == [each.title for each in (*SCENARIOS, *TOURS)]
-    assert all(found[scenario.title] == ["0"] for scenario in SCENARIOS)
-    return all(set(found[tour.title]) == {"0"} for tour in TOURS)
+    assert list(found) == [each.title for each in (*SWAP_SCENARIOS, *OPERATION_SCENARIOS)]
+    assert all(found[scenario.title] == ["0"] for scenario in SWAP_SCENARIOS)
+    return all(set(found[scenario.title]) == {"0"} for scenario in OPERATION_SCENARIOS)
 
 
 def test_every_scenario_gives_what_was_quoted(done):
     assert done.returncode == 0, done.stdout + done.stderr
     assert all_exact(done.stdout)
     # The table has every scenario's row too.
-    assert all(done.stdout.count(scenario.title) >= 2 for scenario in SCENARIOS)
+    assert all(done.stdout.count(scenario.title) >= 2 for scenario in SWAP_SCENARIOS)
     assert "\x1b" not in done.stdout, "no colour codes where there is no terminal"
     for port in re.findall(r"http://127\.0\.0\.1:(\d+)", done.stdout):
-        assert falls_silent(int(port)), "what the demo started it has stopped"
+        assert closes(int(port)), "what the demo started it has stopped"
 
 
-def test_the_scenarios_show_what_they_say(done):
+def test_the_swap_scenarios_print_their_properties(done):
     text = narrated(done.stdout)
     for kind in ("v2", "v3", "v4"):
         assert re.search(rf" by {kind} [\d.]+ %, at", text[f"{kind}, one hop"])
@@ -70,9 +70,13 @@ def test_the_scenarios_show_what_they_say(done):
     assert "Reset the allowance" in text["USDT-like, allowance left over"]
 
 
-def test_the_tours_show_what_they_say(done):
+def test_the_operation_scenarios_print_their_properties(done):
     text = narrated(done.stdout.partition("Quoted and received")[0])
-    pools = {tour.protocol: text[tour.title] for tour in TOURS if hasattr(tour, "protocol")}
+    pools = {
+        scenario.protocol: text[scenario.title]
+        for scenario in OPERATION_SCENARIOS
+        if hasattr(scenario, "protocol")
+    }
     assert "UNI-V2, difference 0" in pools["uniswap-v2"]
     for kind in ("v3", "v4"):
         told = pools[f"uniswap-{kind}"]
@@ -88,9 +92,9 @@ def test_the_tours_show_what_they_say(done):
     assert "approval mismatch: data differ; confirmed" in told
     assert "approval match; confirmed" in told
     assert "deposit match; confirmed, 0 bps beside the quote" in told
-    for tour in TOURS:
-        if hasattr(tour, "target"):
-            states = re.findall(r"transfer  (\w+)", text[tour.title])
+    for scenario in OPERATION_SCENARIOS:
+        if hasattr(scenario, "target"):
+            states = re.findall(r"transfer  (\w+)", text[scenario.title])
             assert states[-1] == "filled"
             assert set(states) <= {"unknown", "origin_pending", "origin_confirmed", "fill_pending", "filled"}
     for provider in ("erc4626: fungible", "managedvault: fungible", "uniswap: nft"):
@@ -113,7 +117,7 @@ def test_no_gateway_is_one_sentence_with_the_remedy():
     assert_refused(run_demo("--url", "http://127.0.0.1:1"), "No gateway answers", "quoteway serve")
 
 
-def test_a_url_that_is_none_is_one_sentence_with_the_remedy():
+def test_an_invalid_url_is_one_sentence_with_the_remedy():
     assert_refused(run_demo("--url", "nonsense"), "nonsense", "quoteway serve")
 
 
@@ -134,9 +138,9 @@ def test_a_node_of_another_devnet_is_noticed_before_anything_is_signed(fresh):
 def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
     from quoteway_devnet.demo import run, wallet
 
-    scenario = next(scenario for scenario in SCENARIOS if scenario.title == "v4, one hop")
-    monkeypatch.setattr(run, "SCENARIOS", (scenario,))
-    monkeypatch.setattr(run, "TOURS", ())
+    scenario = next(scenario for scenario in SWAP_SCENARIOS if scenario.title == "v4, one hop")
+    monkeypatch.setattr(run, "SWAP_SCENARIOS", (scenario,))
+    monkeypatch.setattr(run, "OPERATION_SCENARIOS", ())
     send = wallet.Wallet.send
 
     def send_and_give(self, transaction, gas_limit):
@@ -161,12 +165,12 @@ def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
 
 
 def test_a_balance_that_is_not_the_chains_fails_the_demo(fresh, monkeypatch):
-    from quoteway_devnet.demo import ledger, run
+    from quoteway_devnet.demo import checks, run
 
-    monkeypatch.setattr(run, "SCENARIOS", ())
-    monkeypatch.setattr(run, "TOURS", TOURS[-1:])
+    monkeypatch.setattr(run, "SWAP_SCENARIOS", ())
+    monkeypatch.setattr(run, "OPERATION_SCENARIOS", OPERATION_SCENARIOS[-1:])
     terminated = signal.getsignal(signal.SIGTERM)
-    block_of = ledger.block_of
+    block_of = checks.block_of
 
     def block_and_gift(balances):
         # Between the gateway's answer and the node's somebody sends a unit.
@@ -176,7 +180,7 @@ def test_a_balance_that_is_not_the_chains_fails_the_demo(fresh, monkeypatch):
     try:
         with gateway_over(fresh) as url:
             assert CliRunner().invoke(demo, ["--url", url, *nodes_of(fresh)]).exit_code == 0
-            monkeypatch.setattr(ledger, "block_of", block_and_gift)
+            monkeypatch.setattr(checks, "block_of", block_and_gift)
             done = CliRunner().invoke(demo, ["--url", url, *nodes_of(fresh)])
     finally:
         signal.signal(signal.SIGTERM, terminated)
@@ -197,7 +201,7 @@ def assert_refused(done, *fragments):
 
 
 def test_serving_imports_no_signing_code():
-    """The command is there, the signing code is not."""
+    """The command is registered, and the signing code is not imported."""
     code = (
         "import sys, quoteway.server.cli as c, quoteway_devnet.plugin as p;"
         "list(p.quoteway_commands()); c.main.list_commands(None);"

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from ports import falls_silent
+from ports import closes
 from quoteway_devnet import packages
 from quoteway_devnet.anvil import Anvil, free_port
 from quoteway_devnet.chains import Devnet
@@ -31,7 +31,7 @@ def test_nothing_is_left_running_after_a_failed_start():
         ports = {"devnet": first, "devnet-l2": other.getsockname()[1]}
         with pytest.raises(DevnetError), Devnet.running(ports):
             pass
-    assert falls_silent(first)
+    assert closes(first)
 
 
 def test_without_npm_the_remedy_is_said(tmp_path):
@@ -103,7 +103,7 @@ time.sleep(3600)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout.readline() == "up\n"
         parent.send_signal(signal.SIGKILL)
-    assert falls_silent(port)
+    assert closes(port)
 
 
 def test_anvil_stops_and_says_why_it_could_not_start(tmp_path):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from ports import answers, falls_silent
+from ports import answers, closes
 from quoteway.config.loading import load_config
 from quoteway.config.model import Config, PluginsConfig, ServerConfig
 from quoteway.engine.gateway import Gateway
@@ -46,7 +46,7 @@ async def test_the_gateway_runs_the_chains_it_names():
             with Rpc(port) as rpc:
                 assert int(rpc("eth_chainId"), 16) == chain_id
                 assert len(rpc("eth_getCode", network.wrapped_native, "latest")) > 100
-    assert await asyncio.to_thread(falls_silent, port)
+    assert await asyncio.to_thread(closes, port)
 
 
 async def test_another_worker_waits_for_the_first():

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import pytest
 from ports import answers
-from quoteway_devnet import abi
+from quoteway.evm.abi import encode_call
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import RELAYER, bridged_tokens
 from quoteway_devnet.errors import DevnetError
@@ -49,22 +49,22 @@ def fees(relayer, devnet, symbol="USDC", amount=10**9, **changes):
 def deposit(devnet, terms, amount=10**9):
     near, far = devnet.chains["devnet"], devnet.chains["devnet-l2"]
     token, pool = near.token("USDC").address, near.contracts["SpokePool"]
-    data = abi.call(
+    data = encode_call(
         DEPOSIT,
-        *(SENDER, RECIPIENT, token, far.token("USDC").address, amount, int(terms["outputAmount"])),
-        *(31338, terms["exclusiveRelayer"], int(terms["timestamp"]), int(terms["fillDeadline"])),
-        *(int(terms["exclusivityDeadline"]), b""),
+        [
+            *(SENDER, RECIPIENT, token, far.token("USDC").address, amount, int(terms["outputAmount"])),
+            *(31338, terms["exclusiveRelayer"], int(terms["timestamp"]), int(terms["fillDeadline"])),
+            *(int(terms["exclusivityDeadline"]), b""),
+        ],
     )
     with devnet.rpc("devnet") as rpc:
-        for to, call in ((token, abi.call("approve(address,uint256)", pool, amount)), (pool, data)):
-            sent = rpc("eth_sendTransaction", {"from": SENDER, "to": to, "data": "0x" + call.hex()})
-            while (receipt := rpc("eth_getTransactionReceipt", sent)) is None:
-                time.sleep(0.002)
+        for to, call in ((token, encode_call("approve(address,uint256)", [pool, amount])), (pool, data)):
+            receipt = rpc.send({"from": SENDER, "to": to, "data": "0x" + call.hex()})
             assert receipt["status"] == "0x1"
 
 
 def balance(devnet, slug, owner):
-    data = "0x" + abi.call("balanceOf(address)", owner).hex()
+    data = "0x" + encode_call("balanceOf(address)", [owner]).hex()
     with devnet.rpc(slug) as rpc:
         return int(
             rpc("eth_call", {"to": devnet.chains[slug].token("USDC").address, "data": data}, "latest"), 16
@@ -82,13 +82,13 @@ def test_the_relayer_is_stocked_and_the_pools_are_its_own(devnet):
     for slug, chain in devnet.chains.items():
         with devnet.rpc(slug) as rpc:
             pool = chain.contracts["SpokePool"]
-            owner = rpc("eth_call", {"to": pool, "data": "0x" + abi.call("owner()").hex()}, "latest")
+            owner = rpc("eth_call", {"to": pool, "data": "0x" + encode_call("owner()", []).hex()}, "latest")
             assert int(owner, 16) == int(RELAYER, 16)
             for row in bridged_tokens():
                 token = chain.token(row.symbol).address
                 for call in (
-                    abi.call("balanceOf(address)", RELAYER),
-                    abi.call("allowance(address,address)", RELAYER, pool),
+                    encode_call("balanceOf(address)", [RELAYER]),
+                    encode_call("allowance(address,address)", [RELAYER, pool]),
                 ):
                     answer = rpc("eth_call", {"to": token, "data": "0x" + call.hex()}, "latest")
                     assert int(answer, 16) > 10 ** (row.decimals + 2), (slug, row.symbol)

@@ -1,12 +1,10 @@
 """The conformance suite of the product, on this plugin."""
 
 import pytest
-import quoteway_erc4626
 from quoteway import VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
-from quoteway_devnet.networks import devnet_networks
+from vault_harness import plugins
 
 WALLET = ACCOUNTS[4].address
 
@@ -24,9 +22,7 @@ class TestVaults(VaultConformance):
 
     @pytest.fixture
     async def gateway(self, stocked, fresh_devnet, make_gateway):
-        networks = devnet_networks(fresh_devnet.ports)
-        chains = FakePlugin([lambda context: HttpRpc(context)], networks=networks)
-        return await make_gateway({"chains": chains, "erc4626": quoteway_erc4626})
+        return await make_gateway(plugins(fresh_devnet))
 
     @pytest.fixture
     def cases(self, fresh_devnet):
@@ -57,16 +53,13 @@ class TestVaults(VaultConformance):
 
 
 def _give_shares(devnet, slug, vault):
-    from quoteway_devnet import abi
+    from quoteway.evm.abi import encode_call
 
     calls = [
-        (vault.asset, abi.call("approve(address,uint256)", vault.address, 10**9)),
-        (vault.address, abi.call("deposit(uint256,address)", 10**9, WALLET)),
+        (vault.asset, encode_call("approve(address,uint256)", [vault.address, 10**9])),
+        (vault.address, encode_call("deposit(uint256,address)", [10**9, WALLET])),
     ]
     with devnet.rpc(slug) as rpc:
         for to, data in calls:
             transaction = {"from": WALLET, "to": to, "data": "0x" + data.hex(), "gas": hex(1_000_000)}
-            identity = rpc("eth_sendTransaction", transaction)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                pass
-            assert receipt["status"] == "0x1"
+            assert rpc.send(transaction)["status"] == "0x1"

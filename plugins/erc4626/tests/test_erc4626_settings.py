@@ -1,4 +1,4 @@
-"""Which vaults are listed: rows of networks and of the configuration."""
+"""The listed vaults: rows of networks and of the configuration."""
 
 import logging
 import tomllib
@@ -37,14 +37,14 @@ def test_the_readmes_example_loads():
     assert found.networks == {1, 8453}
 
 
-def test_networks_bring_rows_and_the_configuration_adds_to_them():
+def test_the_configuration_adds_to_the_networks_rows():
     found = provider({"vaults": [f"eip155:1:{TWO}"]}, erc4626=[{"vault": ONE}])
     assert list(found.contracts(1)) == [SDAI, SUSDS, ONE, TWO]
     closed = provider({"ask_chain": False}, erc4626=[{"vault": ONE}])
     assert closed.networks == {1}
 
 
-def test_well_known_vaults_are_written_with_their_checksums():
+def test_public_vaults_have_their_checksums():
     for rows in ROWS.values():
         for row in rows:
             assert checksum(row["vault"]) == row["vault"]

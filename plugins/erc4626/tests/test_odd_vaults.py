@@ -1,121 +1,122 @@
-"""Vaults that are paused, full, costly, silent or lying: told as they are, or refused."""
+"""Vaults that are paused, full, charge fees, lack functions or preview falsely."""
 
 import pytest
 from quoteway_devnet.accounts import ACCOUNTS
-from test_vaults_over_http import only, refused
-from vault_desk import become, desk_on, odd_vault
+from test_vaults_over_http import only
+from vault_harness import become, odd_vault, serve_vaults
 
 USER = ACCOUNTS[0].address
 
 
 @pytest.fixture
-async def desk(fresh_devnet):
-    async with desk_on(fresh_devnet) as desk:
-        yield desk
+async def harness(fresh_devnet):
+    async with serve_vaults(fresh_devnet) as harness:
+        yield harness
 
 
 @pytest.fixture
-def vault(desk):
-    """A plain one at first, with shares of the user."""
-    return odd_vault(desk.devnet, desk.manifest.token("USDC").address)
+def vault(harness):
+    """An ``OddVault`` that behaves plainly at first."""
+    return odd_vault(harness.devnet, harness.manifest.token("USDC").address)
 
 
-async def hold(desk, vault, amount=10**8):
-    action = await desk.action(vault, amount=amount)
+async def hold(harness, vault, amount=10**8):
+    action = await harness.action(vault, amount=amount)
     assert action.status == 201, action.body
-    desk.send_steps(action.body)
+    harness.send_steps(action.body)
 
 
-async def test_an_unlisted_vault_is_served_with_a_word_of_care(desk, vault):
-    action = await desk.action(vault, amount=10**6)
+async def test_an_unlisted_vault_is_served_with_an_issue(harness, vault):
+    action = await harness.action(vault, amount=10**6)
     assert {"code": "unverified_target", "token": vault, "actual": None, "required": None} in action.body[
         "issues"
     ]
-    desk.send_steps(action.body)
-    assert desk.balance(vault, USER) == int(only(action.body["outputs"])["amount"])
-    rows = (await desk.api.get("/v2/vaults")).body["data"]
+    harness.send_steps(action.body)
+    assert harness.balance(vault, USER) == int(only(action.body["outputs"])["amount"])
+    rows = (await harness.api.get("/v2/vaults")).body["data"]
     assert vault not in {row["address"] for row in rows}
-    # Nor may it get into the lists that integrators allow.
-    providers = {row["id"]: row for row in (await desk.api.get("/v2/providers")).body["data"]}
+    # It must not appear among the spenders that integrators allow.
+    providers = {row["id"]: row for row in (await harness.api.get("/v2/providers")).body["data"]}
     assert vault not in {spender["address"] for spender in providers["erc4626"]["spenders"]}
 
 
-async def test_paused(desk, vault):
-    await hold(desk, vault)
-    become(desk.devnet, vault, paused=True)
+async def test_paused(harness, vault):
+    await hold(harness, vault)
+    become(harness.devnet, vault, paused=True)
     for order in ({}, {"action": "withdraw"}, {"action": "withdraw", "amount": "max"}, {"asset": "share"}):
-        error = refused(
-            await desk.quote(vault, **order), 422, "validation_error", "amount_too_high", "amount"
+        error = (await harness.quote(vault, **order)).refused(
+            422, "validation_error", "amount_too_high", "amount"
         )
         assert "paused" in error["message"]
         assert error["details"]["limit"] == "0"
 
 
-async def test_cap_reached(desk, vault):
-    become(desk.devnet, vault, cap=10**9 + 5)
-    quote = await desk.quote(vault, amount=5)
+async def test_cap_reached(harness, vault):
+    become(harness.devnet, vault, cap=10**9 + 5)
+    quote = await harness.quote(vault, amount=5)
     assert quote.status == 200
     assert quote.body["limit"] == "5"
-    refused(await desk.quote(vault, amount=6), 422, "validation_error", "amount_too_high", "amount")
+    (await harness.quote(vault, amount=6)).refused(422, "validation_error", "amount_too_high", "amount")
 
 
-async def test_short_of_liquid_assets(desk, vault):
-    await hold(desk, vault)
-    become(desk.devnet, vault, liquid=10**7)
-    assert (await desk.quote(vault, action="withdraw", amount=10**7)).body["limit"] == str(10**7)
-    refused(
-        await desk.quote(vault, action="withdraw", amount=10**7 + 1),
+async def test_short_of_liquid_assets(harness, vault):
+    await hold(harness, vault)
+    become(harness.devnet, vault, liquid=10**7)
+    assert (await harness.quote(vault, action="withdraw", amount=10**7)).body["limit"] == str(10**7)
+    (await harness.quote(vault, action="withdraw", amount=10**7 + 1)).refused(
         422,
         "validation_error",
         "amount_too_high",
     )
-    # "max" is all shares, never a part that leaves dust behind without a word.
-    refused(
-        await desk.quote(vault, action="withdraw", amount="max"), 422, "validation_error", "amount_too_high"
+    # "max" is all shares, never a part of them.
+    (await harness.quote(vault, action="withdraw", amount="max")).refused(
+        422,
+        "validation_error",
+        "amount_too_high",
     )
 
 
-async def test_fees_are_told_and_the_outcome_is_exact(desk, vault):
-    await hold(desk, vault)
-    become(desk.devnet, vault, entry_fee_bps=100, exit_fee_bps=50)
-    quote = (await desk.quote(vault, amount=10**8)).body
+async def test_fees_are_quoted_and_amounts_are_exact(harness, vault):
+    await hold(harness, vault)
+    become(harness.devnet, vault, entry_fee_bps=100, exit_fee_bps=50)
+    quote = (await harness.quote(vault, amount=10**8)).body
     assert quote["feesBps"] == {"entry": 99, "exit": 50}  # 1 on top of 100 is 1/101 of the whole
     (fee,) = quote["fees"]
     assert (fee["name"], fee["included"], fee["bps"]) == ("vault entry", True, 99)
     assert int(fee["amount"]) == 10**8 - int(only(quote["outputs"])["amount"])
-    usdc = desk.manifest.token("USDC").address
+    usdc = harness.manifest.token("USDC").address
     for order in (
         {"amount": 10**8},
         {"asset": "share", "amount": 10**7},
         {"action": "withdraw", "amount": 10**7 + 3},
         {"action": "withdraw", "asset": "share", "amount": 10**6 + 1},
     ):
-        before = {token: desk.balance(token, USER) for token in (usdc, vault)}
-        action = await desk.action(vault, **order)
+        before = {token: harness.balance(token, USER) for token in (usdc, vault)}
+        action = await harness.action(vault, **order)
         assert action.status == 201, action.body
-        desk.send_steps(action.body)
+        harness.send_steps(action.body)
         paid, got = only(action.body["inputs"]), only(action.body["outputs"])
         for leg, sign in ((paid, -1), (got, 1)):
             token = leg["token"]["address"]
-            assert desk.balance(token, USER) - before[token] == sign * int(leg["amount"])
+            assert harness.balance(token, USER) - before[token] == sign * int(leg["amount"])
 
 
-async def test_no_conversion(desk, vault):
-    """convertToAssets reverts: no share price, no fees told, no APY; what the previews say still holds."""
-    become(desk.devnet, vault, convert_reverts=True)
-    quote = await desk.quote(vault, amount=10**6)
+async def test_no_conversion(harness, vault):
+    """convertToAssets reverts: no share price, fees or APY; quotes by preview still work."""
+    become(harness.devnet, vault, convert_reverts=True)
+    quote = await harness.quote(vault, amount=10**6)
     assert quote.status == 200, quote.body
     assert quote.body["vault"]["sharePrice"] is None
     assert quote.body["feesBps"] == {"entry": None, "exit": None}
-    assert (await desk.action(vault, amount=10**6)).status == 201
-    apy = (await desk.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1w")).body
+    assert (await harness.action(vault, amount=10**6)).status == 201
+    apy = (await harness.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1w")).body
     assert apy["current"] is None
-    assert (await desk.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1w")).body["current"] == 1_000.0
+    assert (await harness.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1w")).body["current"] == 1_000.0
 
 
-async def test_no_preview(desk, vault):
-    become(desk.devnet, vault, preview_reverts=True)
-    error = refused(await desk.quote(vault, amount=10**6), 502, "upstream_error", "no_route")
+async def test_no_preview(harness, vault):
+    become(harness.devnet, vault, preview_reverts=True)
+    error = (await harness.quote(vault, amount=10**6)).refused(502, "upstream_error", "no_route")
     assert "no preview" in error["message"]
 
 
@@ -129,12 +130,12 @@ async def test_no_preview(desk, vault):
         ({"hidden_gift_bps": 30}, {"amount": 10**8}),
     ],
 )
-async def test_a_preview_that_is_not_the_outcome_is_refused(desk, vault, oddity, order):
-    """Also within the slippage allowed: what was promised is what must come."""
-    await hold(desk, vault)
-    become(desk.devnet, vault, **oddity)
-    assert (await desk.quote(vault, **order)).status == 200  # nothing can be seen yet
-    error = refused(await desk.action(vault, **order), 502, "upstream_error", "unsafe_answer")
+async def test_a_preview_that_differs_from_the_simulation_is_refused(harness, vault, oddity, order):
+    """Also within the slippage: the simulation must give what the preview says."""
+    await hold(harness, vault)
+    become(harness.devnet, vault, **oddity)
+    assert (await harness.quote(vault, **order)).status == 200  # nothing can be seen yet
+    error = (await harness.action(vault, **order)).refused(502, "upstream_error", "unsafe_answer")
     assert f"yet {vault} previews " in error["message"]
 
 
@@ -145,62 +146,62 @@ async def test_a_preview_that_is_not_the_outcome_is_refused(desk, vault, oddity,
         ({"hidden_exit_bps": 30}, {"action": "withdraw", "amount": 10**7}),
     ],
 )
-async def test_an_exact_side_that_falls_short_is_refused(desk, vault, oddity, order):
-    await hold(desk, vault)
-    become(desk.devnet, vault, **oddity)
-    answer = await desk.action(vault, **order)
-    refused(answer, 502, "upstream_error", "price_moved")
+async def test_an_exact_amount_that_falls_short_is_refused(harness, vault, oddity, order):
+    await hold(harness, vault)
+    become(harness.devnet, vault, **oddity)
+    answer = await harness.action(vault, **order)
+    answer.refused(502, "upstream_error", "price_moved")
 
 
-async def test_interest_by_the_second(desk, vault):
-    """As at most lending vaults: the next block has another price. Within the slippage all goes through."""
-    await hold(desk, vault)
-    become(desk.devnet, vault, per_second=500)
-    usdc = desk.manifest.token("USDC").address
+async def test_interest_accrues_every_second(harness, vault):
+    """As in most lending vaults, the next block has another price. Operations within the slippage succeed."""
+    await hold(harness, vault)
+    become(harness.devnet, vault, per_second=500)
+    usdc = harness.manifest.token("USDC").address
     for order in (
         {"amount": 10**8},
         {"asset": "share", "amount": 10**7},
         {"action": "withdraw", "amount": 10**7},
         {"action": "withdraw", "asset": "share", "amount": 10**6},
     ):
-        before = {token: desk.balance(token, USER) for token in (usdc, vault)}
-        quote = await desk.quote(vault, **order)
-        with desk.devnet.rpc() as rpc:
+        before = {token: harness.balance(token, USER) for token in (usdc, vault)}
+        quote = await harness.quote(vault, **order)
+        with harness.devnet.rpc() as rpc:
             rpc("anvil_mine", "0x5", "0x3")  # five blocks of three seconds
-        action = await desk.action(vault, **order, quoteId=quote.body["quoteId"])
+        action = await harness.action(vault, **order, quoteId=quote.body["quoteId"])
         assert action.status == 201, action.body
-        desk.send_steps(action.body)
+        harness.send_steps(action.body)
         paid, got = only(action.body["inputs"]), only(action.body["outputs"])
-        spent = before[paid["token"]["address"]] - desk.balance(paid["token"]["address"], USER)
-        gained = desk.balance(got["token"]["address"], USER) - before[got["token"]["address"]]
+        spent = before[paid["token"]["address"]] - harness.balance(paid["token"]["address"], USER)
+        gained = harness.balance(got["token"]["address"], USER) - before[got["token"]["address"]]
         assert int(paid["amountMin"] or paid["amount"]) <= spent <= int(paid["amountMax"] or paid["amount"])
         assert gained >= int(got["amountMin"])
     strict = {"asset": "share", "amount": 10**7, "slippageBps": 0}
-    quote = await desk.quote(vault, **strict)
-    with desk.devnet.rpc() as rpc:
+    quote = await harness.quote(vault, **strict)
+    with harness.devnet.rpc() as rpc:
         rpc("anvil_mine", "0x5", "0x3")
-    late = await desk.action(vault, **strict, quoteId=quote.body["quoteId"])
-    refused(late, 502, "upstream_error", "price_moved")
+    late = await harness.action(vault, **strict, quoteId=quote.body["quoteId"])
+    late.refused(502, "upstream_error", "price_moved")
 
 
-async def test_a_vault_of_a_taxed_token_takes_no_deposit(desk):
-    tax = desk.manifest.token("TAX").address
-    vault = desk.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
-    answer = await desk.quote(vault, asset=tax, amount=10**18)
-    refused(answer, 422, "validation_error", "unsupported_token")
+async def test_a_vault_of_a_fee_on_transfer_token_takes_no_deposit(harness):
+    tax = harness.manifest.token("TAX").address
+    vault = harness.devnet.deploy("YieldVault", "(address,string,string)", tax, "T", "T")
+    answer = await harness.quote(vault, asset=tax, amount=10**18)
+    answer.refused(422, "validation_error", "unsupported_token")
 
 
-async def test_odd_numbers_of_decimals_and_names(desk):
+async def test_odd_numbers_of_decimals_and_names(harness):
     for decimals, name in ((0, "Bare"), (77, "N" * 10_000)):
-        asset = desk.devnet.deploy("MintableToken", "(string,string,uint8)", name, "ODD", decimals)
-        vault = desk.devnet.deploy("YieldVault", "(address,string,string)", asset, name, "vODD")
-        quote = await desk.quote(vault, asset=asset, amount=10**9)
+        asset = harness.devnet.deploy("MintableToken", "(string,string,uint8)", name, "ODD", decimals)
+        vault = harness.devnet.deploy("YieldVault", "(address,string,string)", asset, name, "vODD")
+        quote = await harness.quote(vault, asset=asset, amount=10**9)
         assert quote.status == 200, quote.body
         assert only(quote.body["outputs"])["amount"] == str(10**9)
         assert only(quote.body["inputs"])["token"]["decimals"] == decimals
         assert quote.body["vault"]["share"]["name"] == (name if len(name) <= 128 else None)
         assert float(quote.body["vault"]["sharePrice"]) == 1.0
-        action = await desk.action(vault, asset=asset, amount=10**9)
+        action = await harness.action(vault, asset=asset, amount=10**9)
         assert action.status == 201, action.body
         assert "insufficient_balance" in {issue["code"] for issue in action.body["issues"]}
         assert len(action.body["steps"][1]["clearSigning"]["intent"]) < 600

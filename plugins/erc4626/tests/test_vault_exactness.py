@@ -1,4 +1,4 @@
-"""A slice of the random vault operations; ``python vault_exactness.py`` runs hundreds."""
+"""A few random vault operations; ``python vault_exactness.py`` runs hundreds."""
 
 from quoteway import Capability, VaultRequest
 from quoteway.config.model import Config
@@ -16,8 +16,8 @@ async def test_random_operations_move_what_was_quoted(fresh_devnet):
     assert "unsafe_answer" not in report.refused
 
 
-async def test_the_least_that_comes_out_is_its_own_minimum(fresh_devnet):
-    """One unit less some slippage is nothing, and a minimum of nothing would be none."""
+async def test_the_minimum_of_an_output_is_at_least_one_unit(fresh_devnet):
+    """One unit minus slippage rounds to 0, which would be no minimum."""
     row = next(vault for vault in fresh_devnet.chains["devnet"].vaults if vault.id == "bold-usdc")
     usdc = fresh_devnet.chains["devnet"].token("USDC").address
     gateway = Gateway(Config(), plugins=plugins(fresh_devnet), discover=False)

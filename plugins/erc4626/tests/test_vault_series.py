@@ -1,27 +1,27 @@
-"""TVL and APY over a real socket, on devnets whose month of yield no other test has pruned."""
+"""TVL and APY over a real socket, on a devnet of its own with an unpruned month of yield."""
 
 import time
 
 import pytest
-from quoteway_devnet import abi
+from quoteway.evm.abi import encode_call
 from quoteway_devnet.anvil import STATES_KEPT
 from quoteway_devnet.chains import Devnet
-from vault_desk import desk_on, send
+from vault_harness import send, serve_vaults
 
 NOBODY = "0x000000000000000000000000000000000000bEEF"
 
 
 @pytest.fixture
-async def desk():
-    async with Devnet.start() as devnet, desk_on(devnet) as desk:
-        yield desk
+async def harness():
+    async with Devnet.start() as devnet, serve_vaults(devnet) as harness:
+        yield harness
 
 
-async def test_tvl_and_apy_come_from_the_chain(desk):
-    vault = desk.vaults["bold-usdc"]
+async def test_tvl_and_apy_come_from_the_chain(harness):
+    vault = harness.vaults["bold-usdc"]
     path = f"/v2/vaults/31337:{vault.address}"
     now = int(time.time())
-    apy = (await desk.api.get(f"{path}/apy?from={now - 20 * 86_400}&to={now}&interval=1d")).body
+    apy = (await harness.api.get(f"{path}/apy?from={now - 20 * 86_400}&to={now}&interval=1d")).body
     assert len(apy["points"]) == 21
     assert 0.09 < apy["current"] < 0.13
     assert apy["current"] == apy["windows"]["7d"] == apy["components"]["base"]
@@ -33,60 +33,60 @@ async def test_tvl_and_apy_come_from_the_chain(desk):
     (b0, t0, p0), (b1, t1, p1) = (
         (end.split(" ")[0], *(part.split("=")[1] for part in end.split("(")[1].split(", "))) for end in ends
     )
-    with desk.devnet.rpc() as rpc:
+    with harness.devnet.rpc() as rpc:
         for number, stamp, price in ((b0, t0, p0), (b1, t1, p1)):
             assert int(rpc("eth_getBlockByNumber", hex(int(number)), False)["timestamp"], 16) == int(stamp)
-            data = "0x" + abi.call("convertToAssets(uint256)", 10**18).hex()
+            data = "0x" + encode_call("convertToAssets(uint256)", [10**18]).hex()
             read = rpc("eth_call", {"to": vault.address, "data": data}, hex(int(number)))
             assert int(read, 16) == int(price)
     expected = (int(p1) / int(p0)) ** (31_536_000 / (int(t1) - int(t0))) - 1
     assert apy["current"] == pytest.approx(expected, abs=1e-12)
 
-    tvl = (await desk.api.get(f"{path}/tvl?interval=1w")).body
+    tvl = (await harness.api.get(f"{path}/tvl?interval=1w")).body
     assert tvl["unit"] == "USDC"
     values = [point["value"] for point in tvl["points"] if point["value"] is not None]
     assert values == sorted(values)
-    with desk.devnet.rpc() as rpc:
-        data = {"to": vault.address, "data": "0x" + abi.call("totalAssets()").hex()}
+    with harness.devnet.rpc() as rpc:
+        data = {"to": vault.address, "data": "0x" + encode_call("totalAssets()", []).hex()}
         assert tvl["current"] == int(rpc("eth_call", data, "latest"), 16) / 10**6
-    early = (await desk.api.get(f"{path}/apy?from=1000000000&to=1000100000&interval=1d")).body
+    early = (await harness.api.get(f"{path}/apy?from=1000000000&to=1000100000&interval=1d")).body
     assert [point["value"] for point in early["points"]] == [None, None]
     assert early["gaps"]
-    too_many = await desk.api.get(f"{path}/apy?from={now - 20 * 86_400}&to={now}&interval=1h")
+    too_many = await harness.api.get(f"{path}/apy?from={now - 20 * 86_400}&to={now}&interval=1h")
     assert too_many.status == 422
     assert too_many.body["error"]["details"]["fields"][0]["path"] == "interval"
 
 
-async def test_the_catalog_shows_and_sorts_by_apy(desk):
-    rows = (await desk.api.get("/v2/vaults?network=devnet&sort=-apy")).body["data"]
+async def test_the_catalog_shows_and_sorts_by_apy(harness):
+    rows = (await harness.api.get("/v2/vaults?network=devnet&sort=-apy")).body["data"]
     rates = {row["address"]: row["apy"] for row in rows}
     assert list(rates.values()) == sorted(rates.values(), reverse=True)
-    steady, bold = (rates[desk.vaults[name].address] for name in ("steady-usdc", "bold-usdc"))
+    steady, bold = (rates[harness.vaults[name].address] for name in ("steady-usdc", "bold-usdc"))
     assert 0.03 < steady < 0.05 < 0.09 < bold < 0.13
 
 
-async def test_a_loss_shows_as_a_negative_apy(desk):
-    vault, usdc = desk.vaults["steady-usdc"].address, desk.manifest.token("USDC").address
-    with desk.devnet.rpc() as rpc:
+async def test_a_loss_shows_as_a_negative_apy(harness):
+    vault, usdc = harness.vaults["steady-usdc"].address, harness.manifest.token("USDC").address
+    with harness.devnet.rpc() as rpc:
         rpc("anvil_setBalance", vault, hex(10**18))
-    send(desk.devnet, vault, usdc, "transfer(address,uint256)", NOBODY, 10**12)
-    await desk.fresh()
-    apy = (await desk.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1w")).body
+    send(harness.devnet, vault, usdc, "transfer(address,uint256)", NOBODY, 10**12)
+    await harness.catch_up()
+    apy = (await harness.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1w")).body
     assert -1 < apy["windows"]["7d"] < -0.9
 
 
-async def test_a_node_without_the_state_gives_no_number_and_the_reason(desk):
-    with desk.devnet.rpc() as rpc:
+async def test_a_node_without_the_state_gives_no_number_and_the_reason(harness):
+    with harness.devnet.rpc() as rpc:
         rpc("anvil_mine", hex(STATES_KEPT + 1))
-    await desk.fresh()
-    vault = desk.vaults["bold-usdc"].address
-    apy = (await desk.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1d")).body
+    await harness.catch_up()
+    vault = harness.vaults["bold-usdc"].address
+    apy = (await harness.api.get(f"/v2/vaults/31337:{vault}/apy?interval=1d")).body
     assert apy["current"] is None
     assert apy["windows"] == {"1d": None, "7d": None, "30d": None}
     assert "the node has no state of that block" in apy["method"]
     assert [apy["from"], apy["to"]][1] >= apy["gaps"][0][1]
-    tvl = (await desk.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1d")).body
+    tvl = (await harness.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1d")).body
     assert tvl["points"][0]["value"] is None
     assert tvl["current"] > 0
-    row = (await desk.api.get(f"/v2/vaults?network=devnet&query={vault}")).body["data"][0]
+    row = (await harness.api.get(f"/v2/vaults?network=devnet&query={vault}")).body["data"][0]
     assert row["apy"] is None

@@ -1,8 +1,8 @@
-"""Random vault operations executed on the devnet: what moved against what was quoted, to the unit.
+"""Executes random vault operations on the devnet and compares moved with quoted amounts, in base units.
 
-Plain vaults, a fee-taking one, and a managed one where that plugin is installed; several users; yield between
-the operations. ``python vault_exactness.py --operations 500 --seed 1`` prints a summary; its exit code says
-whether every difference is zero.
+Uses plain vaults, one with fees, and a managed one where that plugin is installed, with several users and
+yield between the operations. ``python vault_exactness.py --operations 500 --seed 1`` prints a summary. It
+exits with 1 when a difference is not zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
-from vault_desk import HAS_MANAGED, odd_vault, plugins
+from vault_harness import HAS_MANAGED, odd_vault, plugins
 
 OPERATIONS = ("deposit", "mint", "withdraw", "redeem")
 USERS = tuple(account.address for account in ACCOUNTS[:5])

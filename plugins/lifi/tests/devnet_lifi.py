@@ -1,6 +1,6 @@
-"""A LI.FI for the devnet: honest offers over the real Uniswap v2 router and the real Across SpokePool.
+"""A fake LI.FI for the devnet: honest offers over the real Uniswap v2 router and Across SpokePool.
 
-The gateway cannot decode the calldata of its swaps, as that of most of LI.FI's. Its transfers are Across
+The gateway cannot decode the calldata of its swaps, as with most of LI.FI's. Its transfers are Across
 deposits, which the plugin decodes.
 """
 
@@ -30,7 +30,7 @@ DEADLINE_S = 1200
 
 class DevnetLifi:
     """``answer`` for ``FakeLifi``. ``patch`` is applied to every answer from the second on: the quote is
-    honest, what the action gets is not."""
+    honest, the answer to the action is not."""
 
     def __init__(self, devnet, patch=()):
         self.devnet = devnet
@@ -88,7 +88,7 @@ class DevnetLifi:
         out = amount - max(1, amount // 1000)
         if out <= 0:
             return None
-        minimum = out  # an intent is filled with what it says, or not at all
+        minimum = out  # an intent is filled exactly or not at all
         tokens = [
             c.contracts["WETH9"] if t == NATIVE else t
             for c, t in ((origin, query["fromToken"]), (target, query["toToken"]))
@@ -178,7 +178,7 @@ class DevnetLifi:
     # --- lies -----------------------------------------------------------------------------------------------
 
     def lies(self, query, honest):
-        """What the names in a case file's patch stand for."""
+        """Returns the values for the names in a case file's patch."""
         chain = self.chains[int(query["fromChain"])]
         amount = int(query["fromAmount"])
         other, tether = chain.token("DAI").address, chain.token("USDT").address
@@ -199,7 +199,7 @@ class DevnetLifi:
             made = {
                 "$LOWER_MINIMUM": {"min": minimum - 1},
                 "$PAYS_THE_THIEF": {"to": THIEF},
-                # The minimum stands there, as the deadline.
+                # The minimum is in the calldata, as the deadline.
                 "$PAYS_ANOTHER_TOKEN": {"path": [path[0], tether], "min": 1, "d": minimum},
                 "$HOLDS_TWICE": {"min": 1, "d": 2 * int(honest["estimate"]["toAmount"])},
                 "$SELLS_LESS": {"a": amount - 1},
@@ -208,7 +208,7 @@ class DevnetLifi:
             }
             for name, changes in made.items():
                 found[name] = self._swap(query, **changes)["transactionRequest"]["data"]
-            # A view of the router that takes any numbers: it does nothing, and holds the minimum.
+            # A view of the router: it does nothing, and its arguments contain the minimum.
             idle = encode_call("quote(uint256 a, uint256 b, uint256 c)", [1, minimum, 1])
             found["$DOES_NOTHING"] = "0x" + idle.hex()
             return found

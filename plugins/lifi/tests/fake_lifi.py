@@ -1,4 +1,4 @@
-"""LI.FI on a real loopback socket: documented answers, and every way of not giving one."""
+"""A fake LI.FI on a loopback socket: documented answers and faults."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ HANG_S = 30
 
 
 def cases(folder):
-    """The case files of a folder, each with its name."""
+    """Returns name and content of each case file in a folder."""
     files = sorted((HERE / "cases" / folder).glob("*.json"))
     return [(file.stem, json.loads(file.read_text())) for file in files]
 
 
 def patched(body, patch):
-    """``body`` with the values at some paths replaced; a value of ``{"delete": true}`` removes the member."""
+    """Returns ``body`` with the values at some paths replaced; ``{"delete": true}`` removes the member."""
     body = deepcopy(body)
     for path, value in patch:
         place = body
@@ -34,15 +34,15 @@ def patched(body, patch):
 
 
 def logged(caplog):
-    """Every line of a finished test with its traceback; ``caplog.text`` is of the present phase alone."""
+    """Returns every log line of a finished test; ``caplog.text`` has those of the current phase only."""
     records = [record for phase in ("setup", "call") for record in caplog.get_records(phase)]
     return "\n".join(logging.Formatter("%(name)s %(message)s").format(record) for record in records)
 
 
 class FakeLifi:
-    """``answer(path, query, count)`` gives a response: ``{status, headers, body}`` or ``{fault: kind}``.
+    """``answer(path, query, count)`` returns ``{status, headers, body}`` or ``{fault: kind}``.
 
-    ``asked`` lists path, query and headers of what came.
+    ``asked`` lists path, query and headers of each request.
     """
 
     def __init__(self, answer):

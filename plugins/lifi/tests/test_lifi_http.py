@@ -1,4 +1,4 @@
-"""LI.FI behind the HTTP API: what a client gets, and that the key is in nothing that anybody gets."""
+"""LI.FI behind the HTTP API: what a client sees, and that no answer or log contains the key."""
 
 import json
 import logging
@@ -9,6 +9,7 @@ import quoteway_lifi
 from aiohttp import web
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi, cases, logged
+from lifi_cases import filled
 from quoteway import Endpoint, Network, Secret
 from quoteway.config.loading import redacted
 from quoteway.config.model import LimitsConfig
@@ -18,7 +19,6 @@ from quoteway.server.serve import make_runner
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.web.app import make_app
 from quoteway_devnet.accounts import ACCOUNTS
-from test_lifi_api import filled
 
 pytestmark = pytest.mark.xdist_group("devnet")
 
@@ -28,7 +28,7 @@ FRIEND = "0x3333333333333333333333333333333333333333"
 
 
 class Client:
-    """Keeps every byte that came back, headers too."""
+    """Keeps every answer with its headers."""
 
     def __init__(self, session, url):
         self._session, self._url, self.seen = session, url, []
@@ -42,7 +42,7 @@ class Client:
 
 @pytest.fixture
 async def client(fresh_devnet, make_gateway, caplog):
-    """The gateway on a socket. Afterwards: no key and no address of LI.FI in anything seen or logged."""
+    """The gateway on a socket. Fails when an answer or log contains the key or LI.FI's address."""
     caplog.set_level(logging.DEBUG)
     honest = DevnetLifi(fresh_devnet).answer
     async with FakeLifi(honest) as fake:
@@ -135,7 +135,7 @@ async def test_no_route_is_502_with_a_request_id(client):
 
 @pytest.mark.parametrize(("name", "case"), [pytest.param(*case, id=case[0]) for case in cases("api")])
 async def test_the_key_shows_in_no_answer_log_or_metric(name, case, client):
-    """Over every case file, as a quote and as an action; looked for when the client goes."""
+    """Runs every case file as a quote and as an action; the fixture searches the texts afterwards."""
     responses = [filled(response) for response in case["responses"]]
     status, quote = await client.ask("POST", "/v2/swaps/quote", swap(client))
     assert status == 200

@@ -11,16 +11,16 @@ import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 
 /// @title An ERC-4626 vault whose owner and bot spread its assets over other ERC-4626 vaults
-/// @notice UNAUDITED. The owner chooses the strategies and so is trusted with the money: a strategy can lose it.
-/// @dev New deposits stay idle until `rebalance` or `harvest` invests them. Withdrawals take idle money first, then
-/// the strategies in their order, and are open also while the vault is paused: nobody can hold the depositors' money.
-/// Strategies are counted at what redeeming would pay (previewRedeem), so a loss shows in the share price at once.
+/// @notice UNAUDITED. The owner chooses the strategies and is trusted with the assets: a strategy can lose them.
+/// @dev New deposits stay idle until `rebalance` or `harvest` invests them. Withdrawals take idle assets first, then from
+/// the strategies in their order. They work while the vault is paused: nobody can lock the depositors' assets.
+/// Strategies are valued at what redeeming would pay (previewRedeem), so a loss lowers the share price at once.
 contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
     using SafeERC20 for IERC20;
 
     uint256 public constant MAX_STRATEGIES = 8;
 
-    /// @notice May rebalance, harvest and pause beside the owner; the zero address: nobody.
+    /// @notice May rebalance, harvest and pause, as the owner may. The zero address: no bot.
     address public bot;
     /// @notice Deposits are refused beyond this many assets.
     uint256 public cap = type(uint256).max;
@@ -69,7 +69,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
         return IERC20(asset()).balanceOf(address(this));
     }
 
-    /// @notice What a strategy's shares would pay now.
+    /// @notice The assets that redeeming a strategy's shares would pay now.
     function strategyAssets(IERC4626 strategy) public view returns (uint256) {
         return strategy.previewRedeem(strategy.balanceOf(address(this)));
     }
@@ -79,7 +79,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
         for (uint256 i = 0; i < _strategies.length; i++) total += strategyAssets(_strategies[i]);
     }
 
-    /// @notice What could be paid out at once.
+    /// @notice The assets that can be withdrawn now.
     function liquidAssets() public view returns (uint256 liquid) {
         liquid = idleAssets();
         for (uint256 i = 0; i < _strategies.length; i++) liquid += _strategies[i].maxWithdraw(address(this));
@@ -134,7 +134,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
         _addStrategy(strategy);
     }
 
-    /// @notice Redeems all that the vault has in a strategy, then forgets it.
+    /// @notice Redeems all shares of a strategy and removes it.
     function removeStrategy(IERC4626 strategy) external onlyOwner nonReentrant {
         uint256 index = _indexOf(strategy);
         uint256 shares = strategy.balanceOf(address(this));
@@ -144,9 +144,9 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
         emit StrategyRemoved(address(strategy), assets);
     }
 
-    /// @notice Moves assets between strategies; the vault's own address stands for its idle money.
+    /// @notice Moves assets between strategies; the vault's own address means its idle assets.
     /// @param assets how much, or the greatest uint256 for all that can be moved
-    /// @param minTotalAssets reverts when the vault is worth less afterwards: what the move may cost
+    /// @param minTotalAssets reverts when the vault is worth less afterwards, which bounds the cost of the move
     function rebalance(address from, address to, uint256 assets, uint256 minTotalAssets)
         external
         onlyOwnerOrBot
@@ -170,7 +170,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
         emit Rebalanced(from, to, assets);
     }
 
-    /// @notice Invests idle money in the first strategy and notes what the vault is worth.
+    /// @notice Invests idle assets in the first strategy and records the vault's total assets.
     function harvest() external onlyOwnerOrBot whenNotPaused nonReentrant {
         uint256 idle = idleAssets();
         if (idle != 0 && _strategies.length != 0) _invest(_strategies[0], idle);
@@ -182,8 +182,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
 
     // --- inside ------------------------------------------------------------------------------------------------
 
-    /// @dev Virtual shares: who donates to the empty vault so that the next deposit rounds to nothing loses a million
-    /// times what could be taken.
+    /// @dev Virtual shares: an inflation attack on the first deposit, by a donation, costs a million times its gain.
     function _decimalsOffset() internal pure override returns (uint8) {
         return 6;
     }
@@ -195,7 +194,7 @@ contract ManagedVault is ERC4626, Ownable, Pausable, ReentrancyGuard {
     {
         uint256 idle = idleAssets();
         super._deposit(caller, receiver, assets, shares);
-        // A token that keeps part of a transfer would make all others pay for the part.
+        // The other depositors would pay the fee of a fee-on-transfer token.
         if (idleAssets() - idle != assets) revert TaxedTransfer();
     }
 

@@ -5,9 +5,9 @@ import {IERC4626} from "@openzeppelin/contracts/interfaces/IERC4626.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {ManagedVault} from "./ManagedVault.sol";
 
-/// @title Deploys managed vaults at addresses known beforehand
-/// @notice UNAUDITED. Anyone may deploy for anyone: the address commits to all arguments (CREATE2), so whoever sends
-/// the transaction, the vault there is the one that was meant.
+/// @title Deploys managed vaults at predictable addresses
+/// @notice UNAUDITED. Anyone may deploy for anyone: the address commits to all arguments (CREATE2), so the vault does
+/// not depend on the sender.
 contract ManagedVaultFactory {
     ManagedVault[] public vaults;
     mapping(address => bool) public isVault;
@@ -30,7 +30,7 @@ contract ManagedVaultFactory {
         return vaults.length;
     }
 
-    /// @notice The hash that CREATE2 takes: of the creation code followed by the constructor's arguments.
+    /// @notice CREATE2's init code hash: of the creation code followed by the constructor's arguments.
     function initCodeHash(IERC20 asset, address owner, address bot, IERC4626 strategy) public pure returns (bytes32) {
         return keccak256(abi.encodePacked(type(ManagedVault).creationCode, abi.encode(asset, owner, bot, strategy)));
     }

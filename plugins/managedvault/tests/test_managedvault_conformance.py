@@ -1,13 +1,10 @@
 """The conformance suite of the product, on this plugin."""
 
 import pytest
-import quoteway_managedvault
 from eth_utils import to_checksum_address
-from managed_desk import BOT, OWNER, USER, Ground
+from managed_harness import BOT, OWNER, USER, ManagedChain, plugins
 from quoteway import DeployRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
-from quoteway.testing.fakes import FakePlugin, HttpRpc
-from quoteway_devnet.networks import devnet_networks
 
 
 class TestManagedVaults(VaultConformance):
@@ -16,20 +13,18 @@ class TestManagedVaults(VaultConformance):
     @pytest.fixture
     def stocked(self, fresh_devnet):
         """The user has shares before the gateway reads its first head."""
-        ground = Ground(fresh_devnet)
-        assert ground.deposit(ground.managed, 10**9) is None
+        chain = ManagedChain(fresh_devnet)
+        assert chain.deposit(chain.managed, 10**9) is None
         return fresh_devnet
 
     @pytest.fixture
     async def gateway(self, stocked, fresh_devnet, make_gateway):
-        networks = devnet_networks(fresh_devnet.ports)
-        chains = FakePlugin([lambda context: HttpRpc(context)], networks=networks)
-        return await make_gateway({"chains": chains, "managedvault": quoteway_managedvault})
+        return await make_gateway(plugins(fresh_devnet))
 
     @pytest.fixture
     def cases(self, fresh_devnet):
-        ground = Ground(fresh_devnet)
-        vault, usdc = (to_checksum_address(each) for each in (ground.managed, ground.usdc))
+        chain = ManagedChain(fresh_devnet)
+        vault, usdc = (to_checksum_address(each) for each in (chain.managed, chain.usdc))
 
         def order(action, asset, amount, sender=USER, **more):
             return VaultRequest(f"31337:{vault}", 31337, action, asset, amount, sender, sender, 50, **more)
@@ -48,6 +43,6 @@ class TestManagedVaults(VaultConformance):
 
     @pytest.fixture
     def unknown(self, fresh_devnet):
-        ground = Ground(fresh_devnet)
-        steady, usdc = (to_checksum_address(each) for each in (ground.steady, ground.usdc))
+        chain = ManagedChain(fresh_devnet)
+        steady, usdc = (to_checksum_address(each) for each in (chain.steady, chain.usdc))
         return VaultRequest(f"31337:{steady}", 31337, "deposit", usdc, 10**6, USER, USER, 50)

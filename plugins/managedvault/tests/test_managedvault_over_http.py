@@ -2,7 +2,7 @@
 
 import pytest
 from eth_utils import keccak, to_checksum_address
-from managed_desk import BOT, MAX, OWNER, THIEF, USER, Ground, desk_on
+from managed_harness import BOT, MAX, OWNER, THIEF, USER, ManagedChain, serve_vaults
 from quoteway.evm.abi import encode
 from quoteway.evm.address import create2_address
 from quoteway_devnet.accounts import ACCOUNTS
@@ -11,14 +11,14 @@ from quoteway_managedvault.contracts import creation_code
 NOBODY = "0x000000000000000000000000000000000000bEEF"
 
 
-class Desk:
+class ManagedVaultHarness:
     def __init__(self, devnet, api):
-        self.ground, self.api = Ground(devnet), api
-        self.vault = to_checksum_address(self.ground.managed)
+        self.chain, self.api = ManagedChain(devnet), api
+        self.vault = to_checksum_address(self.chain.managed)
 
     def deployment(self, **changes):
         body = {
-            "asset": to_checksum_address(self.ground.usdc),
+            "asset": to_checksum_address(self.chain.usdc),
             "network": "devnet",
             "owner": OWNER,
             "bot": BOT,
@@ -42,38 +42,24 @@ class Desk:
         return answer.body
 
     def send_raw(self, sender, transaction):
-        with self.ground.devnet.rpc() as rpc:
+        with self.chain.devnet.rpc() as rpc:
             rpc("anvil_impersonateAccount", sender)
             call = {"from": sender, "gas": hex(8_000_000)}
             call |= {member: transaction[member] for member in ("to", "data", "value")}
-            identity = rpc("eth_sendTransaction", call)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                pass
-            assert receipt["status"] == "0x1"
+            assert rpc.send(call)["status"] == "0x1"
 
 
 @pytest.fixture
-async def desk(fresh_devnet):
-    async with desk_on(fresh_devnet) as api:
-        yield Desk(fresh_devnet, api)
+async def harness(fresh_devnet):
+    async with serve_vaults(fresh_devnet) as api:
+        yield ManagedVaultHarness(fresh_devnet, api)
 
 
-def refused(answer, status, code, reason=None, member=None):
-    assert answer.status == status, answer.body
-    error = answer.body["error"]
-    assert error["code"] == code
-    details = error.get("details", {})
-    assert reason is None or details["reason"] == reason, error
-    if member is not None:
-        assert member in {field["path"] for field in details["fields"]}
-    return error
-
-
-async def test_the_catalog_offers_it_as_unaudited(desk):
-    rows = (await desk.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
-    assert [row["address"] for row in rows] == [desk.vault]
+async def test_the_catalog_marks_it_as_unaudited(harness):
+    rows = (await harness.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
+    assert [row["address"] for row in rows] == [harness.vault]
     assert [warning["code"] for warning in rows[0]["warnings"]] == ["unaudited"]
-    providers = {row["id"]: row for row in (await desk.api.get("/v2/providers")).body["data"]}
+    providers = {row["id"]: row for row in (await harness.api.get("/v2/providers")).body["data"]}
     row = providers["managedvault"]
     assert "unaudited" in row["name"]
     expected = ["addStrategy", "harvest", "pause", "removeStrategy", "setBot", "setCap", "unpause"]
@@ -81,59 +67,61 @@ async def test_the_catalog_offers_it_as_unaudited(desk):
     assert row["actions"]["vault"] == ["deposit", "mint", "redeem", "withdraw"]
 
 
-async def test_the_predicted_address_is_the_deployed_one(desk):
-    quote = await desk.api.post("/v2/vaults/deploy/quote", desk.deployment())
+async def test_the_predicted_address_is_the_deployed_one(harness):
+    quote = await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())
     assert quote.status == 200, quote.body
     predicted = quote.body["predictedAddress"]
     assert "unaudited" in {warning["code"] for warning in quote.body["warnings"]}
-    steady, usdc = (to_checksum_address(each) for each in (desk.ground.steady, desk.ground.usdc))
+    steady, usdc = (to_checksum_address(each) for each in (harness.chain.steady, harness.chain.usdc))
     assert quote.body["params"] == {"asset": usdc, "owner": OWNER, "bot": BOT, "strategy": steady}
-    # EIP-1014 from our own artifact: nothing but the answer's salt and factory is taken on trust.
+    # EIP-1014 with our own artifact: only salt and factory come from the answer.
     arguments = encode(["address"] * 4, [usdc, OWNER, BOT, steady])
     init_code_hash = keccak(creation_code("ManagedVault") + arguments)
     assert quote.body["initCodeHash"] == "0x" + init_code_hash.hex()
     salt = bytes.fromhex(quote.body["salt"][2:])
     assert predicted == create2_address(quote.body["factory"], salt, init_code_hash)
 
-    body = desk.deployment(quoteId=quote.body["quoteId"])
-    action = await desk.run(await desk.api.post("/v2/vaults/deploy/action", body))
+    body = harness.deployment(quoteId=quote.body["quoteId"])
+    action = await harness.run(await harness.api.post("/v2/vaults/deploy/action", body))
     for member in ("factory", "predictedAddress", "salt", "initCodeHash", "params"):
         assert action[member] == quote.body[member]
     assert action["from"] == OWNER
-    with desk.ground.devnet.rpc() as rpc:
+    with harness.chain.devnet.rpc() as rpc:
         assert len(rpc("eth_getCode", predicted, "latest")) > 10_000
-    assert desk.ground.read(desk.ground.factory, "isVault(address)", "(bool)", predicted)
-    await desk.api.gateway.runtime.chains[31337].head(fresh=True)  # lists may be a block old
-    rows = (await desk.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
+    assert harness.chain.read(harness.chain.factory, "isVault(address)", "(bool)", predicted)
+    await harness.api.gateway.runtime.chains[31337].head(fresh=True)  # lists may be a block old
+    rows = (await harness.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
     assert predicted in {row["address"] for row in rows}
 
 
-async def test_answers_have_the_documented_shape(desk):
-    await desk.api.check(
-        "createVaultDeployQuote", await desk.api.post("/v2/vaults/deploy/quote", desk.deployment())
+async def test_answers_have_the_documented_shape(harness):
+    await harness.api.check(
+        "createVaultDeployQuote", await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())
     )
-    await desk.api.check(
-        "createVaultDeployAction", await desk.api.post("/v2/vaults/deploy/action", desk.deployment())
+    await harness.api.check(
+        "createVaultDeployAction", await harness.api.post("/v2/vaults/deploy/action", harness.deployment())
     )
-    await desk.api.check("createVaultManageAction", await desk.manage("pause"))
-    await desk.api.check("createVaultRebalanceAction", await desk.rebalance())
-    await desk.api.check("listVaults", await desk.api.get("/v2/vaults"))
-    await desk.api.check("listProviders", await desk.api.get("/v2/providers"))
-    await desk.api.check("createVaultManageAction", await desk.manage("pause", THIEF))
+    await harness.api.check("createVaultManageAction", await harness.manage("pause"))
+    await harness.api.check("createVaultRebalanceAction", await harness.rebalance())
+    await harness.api.check("listVaults", await harness.api.get("/v2/vaults"))
+    await harness.api.check("listProviders", await harness.api.get("/v2/providers"))
+    await harness.api.check("createVaultManageAction", await harness.manage("pause", THIEF))
 
 
-async def test_the_same_request_gives_the_same_address_until_it_is_taken(desk):
-    one, two = [(await desk.api.post("/v2/vaults/deploy/quote", desk.deployment())).body for _ in range(2)]
+async def test_the_same_request_gives_the_same_address_until_it_is_taken(harness):
+    one, two = [
+        (await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())).body for _ in range(2)
+    ]
     assert one["predictedAddress"] == two["predictedAddress"]
-    other = (await desk.api.post("/v2/vaults/deploy/quote", desk.deployment(bot="0x" + "0" * 40))).body
+    other = (await harness.api.post("/v2/vaults/deploy/quote", harness.deployment(bot="0x" + "0" * 40))).body
     assert other["predictedAddress"] != one["predictedAddress"]
     assert other["params"]["bot"] is None
-    await desk.run(await desk.api.post("/v2/vaults/deploy/action", desk.deployment()))
-    three = (await desk.api.post("/v2/vaults/deploy/quote", desk.deployment())).body
+    await harness.run(await harness.api.post("/v2/vaults/deploy/action", harness.deployment()))
+    three = (await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())).body
     assert three["predictedAddress"] not in (one["predictedAddress"], other["predictedAddress"])
-    pinned = desk.deployment(quoteId=two["quoteId"])
-    error = refused(
-        await desk.api.post("/v2/vaults/deploy/action", pinned), 502, "upstream_error", "reverted"
+    pinned = harness.deployment(quoteId=two["quoteId"])
+    error = (await harness.api.post("/v2/vaults/deploy/action", pinned)).refused(
+        502, "upstream_error", "reverted"
     )
     assert "revert" in error["message"]
 
@@ -149,62 +137,62 @@ async def test_the_same_request_gives_the_same_address_until_it_is_taken(desk):
         ({"amount": "1"}, "unknown_member", "amount"),
     ],
 )
-async def test_bad_deployments(desk, change, reason, member):
+async def test_bad_deployments(harness, change, reason, member):
     for path in ("quote", "action"):
-        answer = await desk.api.post(f"/v2/vaults/deploy/{path}", desk.deployment(**change))
-        error = refused(answer, 422, "validation_error", reason, member)
+        answer = await harness.api.post(f"/v2/vaults/deploy/{path}", harness.deployment(**change))
+        error = answer.refused(422, "validation_error", reason, member)
         if change == {"strategy": "unheard-of"}:
             assert "steady-usdc, bold-usdc" in error["message"]
 
 
-async def test_deposit_and_redeem(desk):
-    usdc = to_checksum_address(desk.ground.usdc)
+async def test_deposit_and_redeem(harness):
+    usdc = to_checksum_address(harness.chain.usdc)
     body = {"action": "deposit", "address": USER, "amount": str(10**9), "asset": usdc}
-    action = await desk.run(await desk.api.post(f"/v2/vaults/31337:{desk.vault}/action", body))
+    action = await harness.run(await harness.api.post(f"/v2/vaults/31337:{harness.vault}/action", body))
     assert action["provider"] == "managedvault"
     assert {"unaudited", "no_onchain_limit"} <= {warning["code"] for warning in action["warnings"]}
-    assert str(desk.ground.balance(desk.vault, USER)) == action["outputs"][0]["amount"]
+    assert str(harness.chain.balance(harness.vault, USER)) == action["outputs"][0]["amount"]
     # More than is idle: the strategies pay.
     body |= {"action": "withdraw", "amount": "max"}
-    before = desk.ground.balance(usdc, USER)
-    action = await desk.run(await desk.api.post(f"/v2/vaults/31337:{desk.vault}/action", body))
-    assert desk.ground.balance(usdc, USER) - before == int(action["outputs"][0]["amount"])
-    assert desk.ground.balance(desk.vault, USER) == 0
+    before = harness.chain.balance(usdc, USER)
+    action = await harness.run(await harness.api.post(f"/v2/vaults/31337:{harness.vault}/action", body))
+    assert harness.chain.balance(usdc, USER) - before == int(action["outputs"][0]["amount"])
+    assert harness.chain.balance(harness.vault, USER) == 0
 
 
-async def test_every_management_action(desk):
-    ground = desk.ground
+async def test_every_management_action(harness):
+    chain = harness.chain
 
     def read(signature, outputs="(uint256)"):
-        return ground.read(desk.vault, signature, outputs)
+        return chain.read(harness.vault, signature, outputs)
 
-    action = await desk.run(await desk.manage("setCap", amount="5000000000000"))
+    action = await harness.run(await harness.manage("setCap", amount="5000000000000"))
     assert read("cap()") == 5 * 10**12
     assert action["requiredRole"] == {"name": "owner", "holder": OWNER, "callerHasRole": True}
-    await desk.run(await desk.manage("setCap", amount="max"))
+    await harness.run(await harness.manage("setCap", amount="max"))
     assert read("cap()") == MAX
-    await desk.run(await desk.manage("pause", BOT))
+    await harness.run(await harness.manage("pause", BOT))
     assert read("paused()", "(bool)") is True
-    usdc = to_checksum_address(ground.usdc)
+    usdc = to_checksum_address(chain.usdc)
     deposit = {"action": "deposit", "address": USER, "amount": "1000", "asset": usdc}
-    answer = await desk.api.post(f"/v2/vaults/31337:{desk.vault}/quote", deposit)
-    refused(answer, 422, "validation_error", "amount_too_high", "amount")
-    rows = (await desk.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
+    answer = await harness.api.post(f"/v2/vaults/31337:{harness.vault}/quote", deposit)
+    answer.refused(422, "validation_error", "amount_too_high", "amount")
+    rows = (await harness.api.get("/v2/vaults?protocol=managedvault&network=devnet")).body["data"]
     assert rows[0]["status"] == "paused"
-    refused(await desk.manage("pause"), 422, "validation_error", "conflict", "action")
-    await desk.run(await desk.manage("unpause"))
-    refused(await desk.manage("unpause"), 422, "validation_error", "conflict", "action")
+    (await harness.manage("pause")).refused(422, "validation_error", "conflict", "action")
+    await harness.run(await harness.manage("unpause"))
+    (await harness.manage("unpause")).refused(422, "validation_error", "conflict", "action")
     assert read("idleAssets()") > 0
-    action = await desk.run(await desk.manage("harvest", BOT))
+    action = await harness.run(await harness.manage("harvest", BOT))
     assert action["requiredRole"] == {"name": "owner or bot", "holder": BOT, "callerHasRole": True}
     assert read("idleAssets()") == 0
-    await desk.run(await desk.manage("setBot", bot=THIEF))
+    await harness.run(await harness.manage("setBot", bot=THIEF))
     assert int(read("bot()", "(address)"), 16) == int(THIEF, 16)
-    await desk.run(await desk.manage("setBot", bot="0x" + "0" * 40))
+    await harness.run(await harness.manage("setBot", bot="0x" + "0" * 40))
     assert int(read("bot()", "(address)"), 16) == 0
-    await desk.run(await desk.manage("removeStrategy", strategy="bold-usdc"))
+    await harness.run(await harness.manage("removeStrategy", strategy="bold-usdc"))
     assert len(read("strategies()", "(address[])")) == 1
-    await desk.run(await desk.manage("addStrategy", strategy=to_checksum_address(ground.bold)))
+    await harness.run(await harness.manage("addStrategy", strategy=to_checksum_address(chain.bold)))
     assert len(read("strategies()", "(address[])")) == 2
 
 
@@ -220,15 +208,15 @@ async def test_every_management_action(desk):
         ("removeStrategy", {"strategy": "steady-usdc"}),
     ],
 )
-async def test_a_caller_without_the_role_is_refused_for_that(desk, action, more):
-    answer = await desk.manage(action, THIEF, **more)
-    error = refused(answer, 422, "validation_error", "role_required", "address")
+async def test_a_caller_without_the_role_is_refused(harness, action, more):
+    answer = await harness.manage(action, THIEF, **more)
+    error = answer.refused(422, "validation_error", "role_required", "address")
     role = error["details"]["requiredRole"]
     assert role["callerHasRole"] is False
     assert role["holder"] == OWNER
     assert OWNER in error["message"]
     if role["name"] == "owner":
-        refused(await desk.manage(action, BOT, **more), 422, "validation_error", "role_required")
+        (await harness.manage(action, BOT, **more)).refused(422, "validation_error", "role_required")
 
 
 @pytest.mark.parametrize(
@@ -245,69 +233,77 @@ async def test_a_caller_without_the_role_is_refused_for_that(desk, action, more)
         ("burn", {}, "unsupported_action", "action"),
     ],
 )
-async def test_bad_management(desk, action, more, reason, member):
-    error = refused(await desk.manage(action, **more), 422, "validation_error", reason, member)
+async def test_bad_management(harness, action, more, reason, member):
+    error = (await harness.manage(action, **more)).refused(422, "validation_error", reason, member)
     if action in ("setFee", "claim"):
         assert "harvest, pause, unpause, setBot, setCap, addStrategy, removeStrategy" in str(error)
 
 
-async def test_rebalance_moves_assets_between_strategies(desk):
-    ground = desk.ground
+async def test_rebalance_moves_assets_between_strategies(harness):
+    chain = harness.chain
 
     def held(strategy):
-        return ground.read(desk.vault, "strategyAssets(address)", "(uint256)", strategy)
+        return chain.read(harness.vault, "strategyAssets(address)", "(uint256)", strategy)
 
-    idle = ground.read(desk.vault, "idleAssets()", "(uint256)")
-    steady, bold = held(ground.steady), held(ground.bold)
+    idle = chain.read(harness.vault, "idleAssets()", "(uint256)")
+    steady, bold = held(chain.steady), held(chain.bold)
     assert idle > 0
-    action = await desk.run(await desk.rebalance())  # idle money into the first strategy
+    action = await harness.run(await harness.rebalance())  # idle money into the first strategy
     assert [step["kind"] for step in action["steps"]] == ["rebalance"]
     assert action["requiredRole"]["callerHasRole"] is True
-    assert ground.read(desk.vault, "idleAssets()", "(uint256)") == 0
-    assert abs(held(ground.steady) - steady - idle) <= 2
-    assert held(ground.bold) == bold
+    assert chain.read(harness.vault, "idleAssets()", "(uint256)") == 0
+    assert abs(held(chain.steady) - steady - idle) <= 2
+    assert held(chain.bold) == bold
 
-    steady = held(ground.steady)
-    await desk.run(await desk.rebalance(OWNER, strategy="bold-usdc", amount="250000000"))
-    assert abs(steady - held(ground.steady) - 250_000_000) <= 2
-    assert abs(held(ground.bold) - bold - 250_000_000) <= 2
+    steady = held(chain.steady)
+    await harness.run(await harness.rebalance(OWNER, strategy="bold-usdc", amount="250000000"))
+    assert abs(steady - held(chain.steady) - 250_000_000) <= 2
+    assert abs(held(chain.bold) - bold - 250_000_000) <= 2
 
-    total = ground.total(desk.vault)
-    await desk.run(await desk.rebalance(strategy=to_checksum_address(ground.bold)))
-    assert held(ground.steady) == 0
-    assert 0 <= total - held(ground.bold) <= 4
+    total = chain.total(harness.vault)
+    await harness.run(await harness.rebalance(strategy=to_checksum_address(chain.bold)))
+    assert held(chain.steady) == 0
+    assert 0 <= total - held(chain.bold) <= 4
 
 
-async def test_bad_rebalances(desk):
-    error = refused(await desk.rebalance(THIEF), 422, "validation_error", "role_required", "address")
+async def test_bad_rebalances(harness):
+    error = (await harness.rebalance(THIEF)).refused(422, "validation_error", "role_required", "address")
     assert error["details"]["requiredRole"] == {
         "name": "owner or bot",
         "holder": OWNER,
         "callerHasRole": False,
     }
-    refused(await desk.rebalance(strategy=NOBODY), 422, "validation_error", "out_of_range", "strategy")
-    refused(await desk.rebalance(strategy="nowhere"), 422, "validation_error", "invalid_format", "strategy")
-    too_much = await desk.rebalance(strategy="bold-usdc", amount=str(10**15))
-    refused(too_much, 422, "validation_error", "amount_too_high", "amount")
-    await desk.run(await desk.rebalance())
-    refused(await desk.rebalance(), 422, "validation_error", "conflict", "strategy")  # nothing is idle now
+    (await harness.rebalance(strategy=NOBODY)).refused(422, "validation_error", "out_of_range", "strategy")
+    (await harness.rebalance(strategy="nowhere")).refused(
+        422, "validation_error", "invalid_format", "strategy"
+    )
+    too_much = await harness.rebalance(strategy="bold-usdc", amount=str(10**15))
+    too_much.refused(422, "validation_error", "amount_too_high", "amount")
+    await harness.run(await harness.rebalance())
+    (await harness.rebalance()).refused(
+        422, "validation_error", "conflict", "strategy"
+    )  # nothing is idle now
 
 
-async def test_a_rebalance_that_costs_too_much_is_refused(desk):
-    ground = desk.ground
-    odd = ground.devnet.deploy("OddVault", "(address)", ground.usdc)
+async def test_a_rebalance_that_costs_too_much_is_refused(harness):
+    chain = harness.chain
+    odd = chain.devnet.deploy("OddVault", "(address)", chain.usdc)
     oddity = "become((bool,bool,bool,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256))"
-    assert ground.send(USER, odd, oddity, (False, False, False, 0, 0, 300, 0, 0, 0, 0, 0)) is None
-    assert ground.send(OWNER, desk.vault, "addStrategy(address)", odd) is None
+    assert chain.send(USER, odd, oddity, (False, False, False, 0, 0, 300, 0, 0, 0, 0, 0)) is None
+    assert chain.send(OWNER, harness.vault, "addStrategy(address)", odd) is None
     dear = {"strategy": odd, "amount": "500000000000"}
-    refused(await desk.rebalance(**dear, slippageBps=50), 422, "validation_error", "conflict", "slippageBps")
-    await desk.run(await desk.rebalance(**dear, slippageBps=200))
+    (await harness.rebalance(**dear, slippageBps=50)).refused(
+        422, "validation_error", "conflict", "slippageBps"
+    )
+    await harness.run(await harness.rebalance(**dear, slippageBps=200))
 
 
-async def test_only_vaults_of_the_factory_are_managed(desk):
-    """A plain vault is served by the other provider, which manages nothing."""
-    steady = to_checksum_address(desk.ground.steady)
-    refused(await desk.manage("pause", vault=steady), 422, "validation_error", "unsupported_action", "action")
-    refused(await desk.rebalance(vault=steady), 422, "validation_error", "unsupported_action")
-    refused(await desk.manage("pause", vault=NOBODY), 404, "not_found")
+async def test_only_vaults_of_the_factory_are_managed(harness):
+    """A plain vault belongs to the other provider, which has no management actions."""
+    steady = to_checksum_address(harness.chain.steady)
+    (await harness.manage("pause", vault=steady)).refused(
+        422, "validation_error", "unsupported_action", "action"
+    )
+    (await harness.rebalance(vault=steady)).refused(422, "validation_error", "unsupported_action")
+    (await harness.manage("pause", vault=NOBODY)).refused(404, "not_found")
     assert ACCOUNTS[0].address == OWNER

@@ -1,4 +1,4 @@
-"""Where factories stand, and what strategies are offered with them."""
+"""The rows of factories and their strategies."""
 
 import logging
 import tomllib

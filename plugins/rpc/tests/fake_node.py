@@ -1,11 +1,11 @@
-"""A node on a real loopback socket that answers, or misbehaves, as it is told."""
+"""A node on a loopback socket with a given behaviour."""
 
 import asyncio
 import json
 
 
 class FakeNode:
-    """``behaviour(node, request, writer)`` answers one request; ``seen`` holds the bodies that came."""
+    """``behaviour(node, request, writer)`` answers one request; ``seen`` has the request bodies."""
 
     def __init__(self, behaviour=None, chain_id=1):
         self.behaviour = behaviour
@@ -33,7 +33,7 @@ class FakeNode:
 
     @property
     def calls(self):
-        """What came beside the check of the chain id."""
+        """The requests without the check of the chain id."""
         return [request for request in self.seen if request["method"] != "eth_chainId"]
 
     async def _connection(self, reader, writer):

@@ -1,4 +1,4 @@
-"""Every fault an upstream can have: the next one answers, and nothing of its address is ever shown."""
+"""Every fault of an upstream: the next one answers, and no text contains the address."""
 
 import asyncio
 import gzip
@@ -173,7 +173,7 @@ async def test_the_next_upstream_answers(dispatcher, fault, caplog):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_alone_it_gives_an_upstream_error_that_names_nothing(dispatcher, fault, caplog):
+async def test_a_single_faulty_upstream_gives_an_error_without_its_address(dispatcher, fault, caplog):
     async with FakeNode(FAULTS[fault]) as bad:
         bad.elsewhere = bad.port
         rpc = dispatcher(bad)
@@ -187,7 +187,7 @@ async def test_alone_it_gives_an_upstream_error_that_names_nothing(dispatcher, f
         assert CANARY not in repr(rpc.__dict__)
 
 
-async def test_credentials_reach_the_upstream_and_nobody_else(dispatcher):
+async def test_secrets_reach_the_upstream_only(dispatcher):
     async with FakeNode() as node:
         await dispatcher(node).ask()
         assert node.paths[-1] == f"/v3/{CANARY}?key={CANARY}"
@@ -213,7 +213,7 @@ async def test_a_host_that_does_not_exist(dispatcher, caplog):
     assert CANARY not in str(failure.value) + caplog.text
 
 
-async def test_a_node_of_another_chain_is_never_asked_anything_else(dispatcher):
+async def test_a_node_of_another_chain_gets_no_other_request(dispatcher):
     async with FakeNode(chain_id=137) as wrong, FakeNode() as good:
         assert await dispatcher(wrong, good).ask() == "0x2a"
         assert wrong.methods == ["eth_chainId"]
@@ -293,7 +293,7 @@ async def test_one_reachable_upstream_of_three_is_enough(dispatcher):
 
 
 @pytest.mark.parametrize("url", ["", "ftp://node", "node.example", "http://", f"http://[{CANARY}"])
-def test_a_url_that_is_none_is_refused_without_being_repeated(dispatcher, url):
+def test_an_invalid_url_is_refused_without_being_quoted(dispatcher, url):
     with pytest.raises(ConfigError) as refusal:
         dispatcher(endpoints=[Endpoint(url, name="main")])
     assert "main" in str(refusal.value)

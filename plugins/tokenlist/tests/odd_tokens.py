@@ -1,4 +1,4 @@
-"""Contracts that answer fixed bytes to fixed selectors, for putting at an address with ``anvil_setCode``."""
+"""Runtime code of contracts with fixed answers, for ``anvil_setCode``."""
 
 from eth_abi import encode
 from eth_utils import keccak
@@ -13,7 +13,7 @@ def word(value):
 
 
 def contract(answers):
-    """Runtime code: per signature, compare the selector, copy the answer out of the code and return it."""
+    """Returns runtime code that compares the selector with each signature and returns its answer."""
     entry, body = 16, 20  # bytes per comparison, bytes per answer's code
     starts, code, data = [], b"", b""
     head = 5 + entry * len(answers) + 4

@@ -1,4 +1,4 @@
-"""The built-in list, held against other people's code and facts."""
+"""The built-in list, compared with the official schema and the SDK's table."""
 
 import json
 from importlib import resources

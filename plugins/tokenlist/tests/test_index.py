@@ -80,7 +80,7 @@ def test_a_symbol_written_like_an_id_cannot_take_it():
     assert other_chain.by_key[1, address(0xABCDEF << 136)].id == "usdc-abcdef000000"
 
 
-def test_the_first_list_has_the_say_and_later_ones_add_what_it_left_out():
+def test_the_first_list_counts_and_later_ones_add_missing_members():
     found = snapshot(
         [listed("USDC", 1, decimals=6, tags=("a",))],
         [listed("EVIL", 1, decimals=18, tags=("b",), logo_uri="https://example.org/x.png", updated_at=300)],
@@ -95,7 +95,7 @@ def test_tokens_of_networks_not_served_are_left_out():
     assert (10, address(1)) not in snapshot([listed("USDC", 1, chain_id=10)]).by_key
 
 
-def test_the_chains_decimals_go_over_the_lists():
+def test_the_chains_decimals_replace_the_lists():
     assert snapshot([listed("A", 1)], decimals={(1, address(1)): 6}).by_id["a"].contracts[0].decimals == 6
 
 

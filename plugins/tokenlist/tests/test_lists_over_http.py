@@ -30,7 +30,7 @@ def token_list(*symbols):
 
 
 class ListServer:
-    """A server whose answer is what ``answer`` makes of the request; it keeps the requests it got."""
+    """A server that answers with ``answer(request)`` and keeps the requests."""
 
     def __init__(self):
         self.requests = []
@@ -85,7 +85,7 @@ async def test_a_list_is_fetched_with_its_own_host_and_path(server, session):
     assert request.path_qs == "/secret-path/list.json?key=secret-key"
 
 
-async def test_an_unchanged_list_is_asked_for_with_its_etag_and_not_sent_again(server, session):
+async def test_an_unchanged_list_is_requested_with_its_etag(server, session):
     server.body(token_list("A"), ETag='W/"1"')
     source = UrlSource(server.url, LIMITS, lambda: session)
     assert await source.refresh()
@@ -96,7 +96,7 @@ async def test_an_unchanged_list_is_asked_for_with_its_etag_and_not_sent_again(s
     assert [token.symbol for token in source.current.tokens] == ["A", "B"]
 
 
-async def test_the_same_list_without_an_etag_is_no_change(server, session):
+async def test_the_same_list_without_an_etag_is_unchanged(server, session):
     server.body(token_list("A"))
     source = UrlSource(server.url, LIMITS, lambda: session)
     assert [await source.refresh() for _ in range(3)] == [True, False, False]
@@ -108,7 +108,7 @@ async def test_the_last_good_list_stays_when_the_next_is_bad(server, session):
     source = UrlSource(server.url, LIMITS, lambda: session)
     await source.refresh()
     server.body(b"<html>maintenance</html>", ETag='"2"')
-    for _ in range(2):  # the bad state's ETag must not be taken for a good one
+    for _ in range(2):  # the ETag of a bad list must not be kept
         with pytest.raises(ListError, match="not JSON"):
             await source.refresh()
     assert [token.symbol for token in source.current.tokens] == ["A"]
@@ -124,7 +124,7 @@ async def test_other_answers_are_refused(server, session, status):
     assert str(status) in await refused(session, server.url)
 
 
-async def test_a_huge_list_is_refused_while_it_comes(server, session):
+async def test_a_huge_list_is_refused_during_the_download(server, session):
     sent = 0
 
     async def endless(request):
@@ -141,12 +141,12 @@ async def test_a_huge_list_is_refused_while_it_comes(server, session):
     assert sent < 1 << 26
 
 
-async def test_a_small_body_that_inflates_is_refused(server, session):
+async def test_a_compressed_body_that_is_too_large_is_refused(server, session):
     server.body(gzip.compress(b" " * 50_000_000), **{"Content-Encoding": "gzip"})
     assert "larger than 100000 bytes" in await refused(session, server.url)
 
 
-async def test_a_slow_list_is_given_up(server, session):
+async def test_a_slow_list_is_refused_after_its_timeout(server, session):
     async def drip(request):
         response = web.StreamResponse()
         await response.prepare(request)
@@ -191,7 +191,7 @@ async def test_a_redirect_loop_ends(server, session):
     assert len(server.requests) == 4
 
 
-async def test_inside_addresses_are_refused_before_a_byte_is_sent(server, session):
+async def test_private_addresses_are_refused_before_a_byte_is_sent(server, session):
     server.body(token_list("A"))
     guarded = Limits(max_bytes=100_000, timeout_s=5.0, allow_private=False)
     assert "private network" in await refused(session, server.url, guarded)
@@ -204,7 +204,7 @@ async def test_inside_addresses_are_refused_before_a_byte_is_sent(server, sessio
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked(server, session, monkeypatch):
-    """DNS that answers differently a moment later (rebinding) changes nothing: the name is resolved once."""
+    """The name is resolved once, so DNS rebinding has no effect."""
     server.body(token_list("A"))
     loop = asyncio.get_running_loop()
     asked = []

@@ -1,10 +1,7 @@
 """The lens gives the pools' own state, in few round trips and within size and gas limits."""
 
 import asyncio
-import json
-import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from execution import SwapHarness
@@ -15,8 +12,6 @@ from quoteway_uniswap import lens
 from quoteway_uniswap.candidates import candidate_pools, pools_of_pair, sorted_pair
 from quoteway_uniswap.state import PoolStates
 
-PLUGIN = Path(__file__).parents[1]
-CONTRACTS = PLUGIN / "contracts"
 LIQUIDITY = function("liquidity() returns (uint128)")
 TICKS = function(
     "ticks(int24 tick) returns (uint128, int128, uint256, uint256, int56, uint160, uint32, bool)"
@@ -193,11 +188,3 @@ async def test_a_malformed_answer_raises_an_upstream_error(harness, answer):
 
     with pytest.raises(UpstreamError):
         await PoolStates(MalformedChain()).load(await harness.chain.head(), [ref])
-
-
-def test_the_lens_compiles_to_what_is_committed(tmp_path):
-    assert (CONTRACTS / "node_modules").is_dir(), f"run `make prepare`, or `npm ci` in {CONTRACTS}"
-    subprocess.run(["node", "compile.js", tmp_path], cwd=CONTRACTS, check=True)
-    committed = (PLUGIN / "src/quoteway_uniswap/artifacts/Lens.json").read_text()
-    assert (tmp_path / "Lens.json").read_text() == committed
-    assert len(json.loads(committed)["bytecode"]) // 2 + 40 * 68 + 64 < 49_152  # EIP-3860

@@ -1,4 +1,5 @@
-"""Across: tokens to another chain by intent deposits, as a bridge and as a cross-chain swap of one token."""
+"""Across: transfers to another chain by intent deposits, as a bridge and as a cross-chain swap of one
+token."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
 
 
 def _transfers(context: Context) -> Transfers:
-    """What both providers share: one list of routes, one opinion of the API's health."""
+    """Returns the object that both providers share: its list of routes and the API's health."""
     from quoteway_across.transfers import Transfers
 
     if "transfers" not in context.state:

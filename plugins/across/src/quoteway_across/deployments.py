@@ -1,11 +1,11 @@
-"""Where Across stands on a network: a row of data.
+"""The deployment of Across on a network, as a row of data.
 
 A row is a mapping as it comes from a network's ``deployments["across"]`` or from ``[plugin.across]
 deployments``::
 
     {
         "spoke_pool": "0x5c7B...",              # the SpokePool proxy
-        "api": "https://app.across.to/api",     # who suggests fees for deposits made here
+        "api": "https://app.across.to/api",     # the API that suggests fees for deposits made here
         "wrapped_native": "0xC02a...",          # default: the network's
     }
 
@@ -26,7 +26,7 @@ from quoteway_across.public_networks import ROWS
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One network's SpokePool, and the API that knows it."""
+    """One network's SpokePool and the API that serves it."""
 
     chain_id: int
     slug: str
@@ -37,18 +37,13 @@ class Deployment:
 
 
 def configured_deployments(context: Context) -> dict[int, Deployment]:
-    """Chain id -> deployment: configured rows before the networks' own, those before the built-in ones.
-
-    Raises ConfigError.
+    """Returns the deployment of each chain id. Configured rows replace the network's own, which replace the
+    built-in ones. Raises ConfigError.
     """
     chosen: dict[int, Mapping[str, object]] = {}
     for row in context.settings.get("deployments", ()):
         members = dict(row)
-        slug = members.pop("network", None)
-        network = context.networks.find(slug) if isinstance(slug, str) else None
-        if network is None:
-            known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.across.deployments: network {slug!r} is unknown; known: {known}")
+        network = context.networks.configured(members.pop("network", None), "plugin.across.deployments")
         chosen[network.chain_id] = members
     found = {}
     for network in context.networks:
@@ -60,7 +55,7 @@ def configured_deployments(context: Context) -> dict[int, Deployment]:
 
 
 def deployment_of(network: Network, row: Mapping[str, object]) -> Deployment:
-    """A row, checked. Raises ConfigError naming the member."""
+    """Returns the deployment that a row describes. Raises ConfigError naming the member at fault."""
     unknown = row.keys() - {"spoke_pool", "api", "wrapped_native"}
     if unknown:
         raise ConfigError(f"across row of {network.slug}: unknown member {', '.join(sorted(unknown))}")
@@ -79,7 +74,9 @@ def _address(network: Network, member: str, value: object) -> Address:
     try:
         return parse_address(value if isinstance(value, str) else "")
     except ValueError:
-        raise ConfigError(f"across row of {network.slug}: {member} is no address: {value!r}") from None
+        raise ConfigError(
+            f"across row of {network.slug}: {member} {value!r} is not an EIP-55 address: correct it"
+        ) from None
 
 
 def _url(network: Network, value: object) -> URL:
@@ -88,5 +85,5 @@ def _url(network: Network, value: object) -> URL:
     except ValueError:
         url = URL()
     if url.scheme not in ("http", "https") or not url.host or url.query_string:
-        raise ConfigError(f"across row of {network.slug}: api is no http(s) URL without a query")
+        raise ConfigError(f"across row of {network.slug}: api must be an http(s) URL without a query")
     return url

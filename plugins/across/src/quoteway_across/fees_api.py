@@ -1,8 +1,8 @@
 """The bridge's HTTP API: routes, their limits, and suggested fees for one deposit.
 
 ``GET /available-routes``, ``GET /limits`` and ``GET /suggested-fees`` as app.across.to/api documents them.
-What it answers is an upstream's word: read member by member, checked against the request and our own
-registry, never echoed.
+Its answers are not trusted: each member is read by itself, ``terms`` checks them against the request and our
+registry, and none of their text is passed on.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class SuggestedFees:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The least and the most that one deposit may put in, in base units; a most of 0: nothing now."""
+    """The smallest and largest deposit, in base units. ``max_deposit`` 0: none can be made now."""
 
     min_deposit: int
     max_deposit: int
@@ -68,7 +68,7 @@ class FeesApi:
         self.healthy: bool | None = None
 
     async def routes(self) -> Mapping[Route, bool]:
-        """Every route, and whether the API lists it for the native coin too; kept for five minutes.
+        """Returns every route, and whether the API lists it for the native coin too; cached for five minutes.
 
         Raises UpstreamError.
         """
@@ -76,15 +76,15 @@ class FeesApi:
             return self._routes
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read_routes())
-            # Its failure is everybody's answer, and no surprise when all have given up meanwhile.
+            # Retrieves the failure, which asyncio would log when every waiter has been cancelled.
             self._reading.add_done_callback(lambda task: task.cancelled() or task.exception())
-        # One request for all who wait; who gives up does not take it from the others.
+        # One request serves all waiters; the cancellation of one does not cancel it for the others.
         return await asyncio.shield(self._reading)
 
     async def _read_routes(self) -> dict[Route, bool]:
         answer = await self._get("available-routes", {})
         if not isinstance(answer, list):
-            raise _unusable("its routes are no list")
+            raise _unusable("its routes are not a list")
         routes: dict[Route, bool] = {}
         for row in answer:
             try:
@@ -96,13 +96,13 @@ class FeesApi:
                 )
                 native = row.get("isNative") is True
             except UpstreamError:
-                continue  # a chain whose tokens are no EVM addresses
+                continue  # the tokens of a chain without EVM addresses
             routes[route] = routes.get(route, False) or native
         self._routes, self._routes_until = routes, time.monotonic() + _ROUTES_KEPT_S
         return routes
 
     async def suggested_fees(self, route: Route, amount: int, recipient: Address) -> SuggestedFees | None:
-        """The terms for ``amount`` on ``route``; None when the API says that there is no such route.
+        """Returns the terms for ``amount`` on ``route``; None when the API has no such route.
 
         Raises UpstreamError: amount_too_low, amount_too_high, provider_timeout, provider_error.
         """
@@ -123,9 +123,9 @@ class FeesApi:
         )
 
     async def limits(self, route: Route) -> Limits | None:
-        """What ``route`` takes; None when the API does not say so, whatever the cause.
+        """Returns the limits of ``route``; None when they cannot be read, whatever the cause.
 
-        A list of routes is good without: no failure here counts against the API's health.
+        A list of routes is useful without them: a failure here does not change ``healthy``.
         """
         try:
             async with asyncio.timeout(self._timeout_s):
@@ -135,7 +135,7 @@ class FeesApi:
             return None
 
     async def _get(self, path: str, query: Mapping[str, str]) -> Any:
-        """The answer's JSON; None when it says that there is no route. Raises UpstreamError."""
+        """Returns the answer's JSON; None when it says that there is no route. Raises UpstreamError."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 status, body = await self._exchange(path, query)
@@ -148,7 +148,7 @@ class FeesApi:
             ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             self.healthy = False
-            # The exception's text may hold the URL: only its kind is told, and to the operator alone.
+            # The exception's text may hold the URL: only its type is logged.
             self._context.log.warning("the fee service failed: %s", type(error).__name__)
             raise UpstreamError(
                 "The bridge's fee service did not answer.", reason=Reason.PROVIDER_ERROR, retryable=True
@@ -200,19 +200,19 @@ def _ends(route: Route) -> dict[str, str]:
 def _limits(answer: Any) -> Limits:
     least, most = _integer(answer, "minDeposit"), _integer(answer, "maxDeposit")
     if max(least, most) > MAX_UINT256:
-        raise _unusable("a limit is no amount")
+        raise _unusable("a limit is above 2^256 - 1")
     return Limits(least, most if most >= least else 0)
 
 
 def _integer(row: Any, member: str, *, missing: int | None = None) -> int:
-    """A whole number, as JSON or as text."""
+    """Reads a whole number, given as a JSON number or as text."""
     value = row.get(member) if isinstance(row, dict) else None
     if value is None and missing is not None:
         return missing
     text = str(value) if type(value) is int else value
     if isinstance(text, str) and _AMOUNT.fullmatch(text):
         return int(text)
-    raise _unusable(f"{member} is no whole number")
+    raise _unusable(f"{member} is not a whole number")
 
 
 def _address(row: Any, member: str) -> Address:
@@ -220,7 +220,7 @@ def _address(row: Any, member: str) -> Address:
     try:
         return parse_address(value.lower() if isinstance(value, str) else "")
     except ValueError:
-        raise _unusable(f"{member} is no address") from None
+        raise _unusable(f"{member} is not an address") from None
 
 
 def _unusable(finding: str) -> UpstreamError:

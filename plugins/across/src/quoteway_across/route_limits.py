@@ -1,4 +1,4 @@
-"""The limits of routes for lists of them: asked for side by side, kept for a minute, not waited for long."""
+"""The limits of routes, for lists of routes: requested in parallel, cached for a minute, awaited briefly."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from quoteway_across.fees_api import FeesApi, Limits, Route
 
 KEPT_S = 60.0
 PATIENCE_S = 0.75
-"""A list is made without the limits that have not come by then; the next one may have them."""
+"""How long a list waits for limits. Those that come later are in the next list."""
 MAX_ROUTES = 40
-"""For one list. Two networks have a dozen or two routes between them."""
+"""Routes whose limits one list requests. Two networks have a dozen or two routes between them."""
 MAX_REQUESTS = 8
-"""On their way at the same time."""
+"""Requests at the same time."""
 
 
 class RouteLimits:
-    """What one API says of its routes. One of which it says nothing is not asked for again within the minute
-    either."""
+    """The limits of one API's routes. A route without limits is also cached for ``KEPT_S``."""
 
     def __init__(self, api: FeesApi) -> None:
         self._api = api
@@ -29,17 +28,16 @@ class RouteLimits:
         self._slots = asyncio.Semaphore(MAX_REQUESTS)
 
     async def of(self, routes: Sequence[Route]) -> dict[Route, Limits]:
-        """The limits of those of the first ``MAX_ROUTES`` routes whose limits are known within
-        ``PATIENCE_S``."""
-        asked = {self._asking(route): route for route in sorted(routes)[:MAX_ROUTES]}
+        """Returns the limits of the first ``MAX_ROUTES`` routes, as far as known within ``PATIENCE_S``."""
+        asked = {self._request(route): route for route in sorted(routes)[:MAX_ROUTES]}
         if not asked:
             return {}
-        told, _ = await asyncio.wait(asked, timeout=PATIENCE_S)
-        found = {asked[task]: task.result() for task in told if not task.cancelled()}
+        done, _ = await asyncio.wait(asked, timeout=PATIENCE_S)
+        found = {asked[task]: task.result() for task in done if not task.cancelled()}
         return {route: limits for route, limits in found.items() if limits is not None}
 
-    def _asking(self, route: Route) -> asyncio.Task[Limits | None]:
-        """One request for all lists that wait for it; none of them takes it from the others by giving up."""
+    def _request(self, route: Route) -> asyncio.Task[Limits | None]:
+        """Returns the running or cached request, shared by all lists: none of them cancels it."""
         task = self._kept.get(route)
         if task is None:
             task = self._kept[route] = asyncio.create_task(self._ask(route))

@@ -12,12 +12,12 @@ class AcrossSettings(Schema):
         strict=True,
         load_default=1000,
         validate=validate.Range(1, 5000),
-        metadata={"description": "Terms that would keep more than this of the amount are refused."},
+        metadata={"description": "Highest fee of a transfer; terms above it are refused."},
     )
     api_timeout_s = fields.Float(
         load_default=2.0,
         validate=validate.Range(0.1, 10.0),
-        metadata={"description": "How long the fee service may take, in seconds."},
+        metadata={"description": "Timeout of a request to the fee service, in seconds."},
     )
     deployments = fields.List(
         fields.Dict(keys=fields.String()),

@@ -35,9 +35,9 @@ REFUND_EXECUTED = event_topic(
 REQUESTED_SLOW_FILL, FILLED = 1, 2
 """V3SpokePoolInterface.FillStatus; 0: unfilled."""
 MAX_EXCLUSIVITY_PERIOD_S = 31_536_000
-"""Up to here the exclusivity parameter counts from the deposit, beyond it is a time."""
+"""Up to this value the exclusivity parameter is a duration from the deposit; above it, a Unix time."""
 DELEGATED_CODE = bytes.fromhex("ef0100")
-"""EIP-7702: code that starts so is a wallet's, which the pool pays in the native coin."""
+"""EIP-7702: an account whose code starts with this is a wallet, paid in the native coin."""
 
 _DEPOSITED_DATA = (
     *("bytes32", "bytes32", "uint256", "uint256", "uint32", "uint32", "uint32"),
@@ -49,7 +49,8 @@ _RELAY = "(bytes32,bytes32,bytes32,bytes32,bytes32,uint256,uint256,uint256,uint2
 
 @dataclass(frozen=True, slots=True)
 class Deposit:
-    """A deposit as its event tells it; accounts and tokens are words, since some chains' are no addresses."""
+    """A deposit as its event describes it. Accounts and tokens are 32 bytes: some chains have no EVM
+    addresses."""
 
     origin_chain_id: int
     destination_chain_id: int
@@ -66,7 +67,7 @@ class Deposit:
 
 
 def read_deposit(origin_chain_id: int, topics: Sequence[str], data: bytes) -> Deposit:
-    """The deposit of a ``FundsDeposited`` log. Raises ValueError."""
+    """Reads the deposit in a ``FundsDeposited`` log. Raises ValueError."""
     destination, deposit_id = int(topics[1], 16), int(topics[2], 16)
     depositor = bytes.fromhex(topics[3][2:])
     values = abi.decode(_DEPOSITED_DATA, data)
@@ -92,8 +93,8 @@ def read_deposit(origin_chain_id: int, topics: Sequence[str], data: bytes) -> De
 
 
 def refunds(entry: Mapping[str, Any]) -> tuple[Address, dict[Address, int], bool]:
-    """Of an ``ExecutedRelayerRefundRoot`` log: the token, what each account got of it, and whether payments
-    failed and wait to be claimed. Raises ValueError."""
+    """Reads an ``ExecutedRelayerRefundRoot`` log: the token, the amount of each account, and whether payments
+    failed and must be claimed. Raises ValueError."""
     data = bytes.fromhex(entry["data"][2:])
     _, amounts, token, accounts, deferred, _ = abi.decode(_REFUND_DATA, data)
     paid: dict[Address, int] = {}
@@ -103,10 +104,10 @@ def refunds(entry: Mapping[str, Any]) -> tuple[Address, dict[Address, int], bool
 
 
 def word_of(address: Address) -> bytes:
-    """An address as bytes32."""
+    """Returns an address as bytes32."""
     return bytes(12) + address_bytes(address)
 
 
 def address_of(word: bytes) -> Address:
-    """The address in the low 20 bytes of a word."""
+    """Returns the address in the low 20 bytes of a word."""
     return checksum("0x" + word[12:].hex())

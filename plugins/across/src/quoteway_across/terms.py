@@ -1,4 +1,4 @@
-"""Suggested fees as terms that a deposit can be made on: every member checked before anybody signs for it."""
+"""The terms of a deposit: suggested fees after every member was checked."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from quoteway_across.fees_api import SuggestedFees
 from quoteway_across.spoke_pool import MAX_EXCLUSIVITY_PERIOD_S
 
 MAX_EXCLUSIVITY_S = 900
-"""For longer no single relayer may keep all others from filling."""
+"""Longest time for which one relayer alone may fill."""
 MIN_FILL_WINDOW_S = 300
-"""Between the quote and the fill deadline."""
+"""Shortest time between the quote and the fill deadline."""
 MIN_TIME_TO_DEPOSIT_S = 60
 MAX_CLOCK_AHEAD_S = 300
 _BPS = 10_000
@@ -22,7 +22,7 @@ _BPS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Buffers:
-    """The SpokePool's own limits: how old a quote may be, how far ahead a fill deadline, in seconds."""
+    """The SpokePool's own limits, in seconds: the age of a quote, and the distance of a fill deadline."""
 
     quote_time_s: int
     fill_deadline_s: int
@@ -30,7 +30,7 @@ class Buffers:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a deposit says beside its request; the exclusivity parameter is as the contract takes it."""
+    """The arguments of a deposit that are not in the request. ``exclusivity`` is the contract's parameter."""
 
     amount_out: int
     quote_timestamp: int
@@ -40,7 +40,7 @@ class Terms:
     estimated_seconds: int
 
     def deposit_until(self, buffers: Buffers) -> int:
-        """The last second at which the contract takes the deposit and a relayer has time to fill it."""
+        """Returns the last time at which the contract accepts the deposit and a relayer can still fill it."""
         return min(self.quote_timestamp + buffers.quote_time_s, self.fill_deadline - MIN_TIME_TO_DEPOSIT_S)
 
 
@@ -53,7 +53,7 @@ def terms_of(
     now: int,
     max_fee_bps: int,
 ) -> Terms:
-    """The terms that ``fees`` suggests for ``request`` at ``block``. Raises UpstreamError."""
+    """Returns the terms that ``fees`` suggests for ``request`` at ``block``. Raises UpstreamError."""
 
     def expect(holds: bool, finding: str) -> None:
         if not holds:
@@ -69,21 +69,21 @@ def terms_of(
         )
     expect(fees.spoke_pool == deployment.spoke_pool, "they are for another SpokePool")
     given, got = amounts(request, fees.amount_out)
-    expect(fees.amount_out > 0 and got <= given, "they pay out nothing, or more than is put in")
+    expect(fees.amount_out > 0 and got <= given, "they pay out nothing, or more than is deposited")
     expect((given - got) * _BPS <= given * max_fee_bps, f"they keep more than {max_fee_bps} bps")
     latest = max(now, block.timestamp)
     expect(fees.quote_timestamp <= latest + MAX_CLOCK_AHEAD_S, "their timestamp is in the future")
-    # The contract takes no timestamp after its own clock; the fee service may have seen a newer block.
+    # The contract refuses a timestamp after its block's; the fee service may have seen a newer block.
     timestamp = min(fees.quote_timestamp, block.timestamp)
     expect(timestamp + buffers.quote_time_s >= latest + MIN_TIME_TO_DEPOSIT_S, "their timestamp is too old")
     expect(fees.fill_deadline >= latest + MIN_FILL_WINDOW_S, "their fill deadline has passed, or is too near")
     expect(fees.fill_deadline <= block.timestamp + buffers.fill_deadline_s, "their fill deadline is too far")
     exclusivity = fees.exclusivity
     if exclusivity:
-        expect(fees.exclusive_relayer != NATIVE, "they are exclusive to nobody")
+        expect(fees.exclusive_relayer != NATIVE, "they are exclusive to the zero address")
         counted = exclusivity <= MAX_EXCLUSIVITY_PERIOD_S
         seconds = exclusivity if counted else exclusivity - latest
-        expect(seconds <= MAX_EXCLUSIVITY_S, "one relayer would keep all others off for too long")
+        expect(seconds <= MAX_EXCLUSIVITY_S, "one relayer alone may fill for too long")
     return Terms(
         fees.amount_out,
         timestamp,
@@ -95,6 +95,6 @@ def terms_of(
 
 
 def amounts(request: SwapRequest, amount_out: int) -> tuple[Fraction, Fraction]:
-    """What is put in and paid out in whole coins: a token may have other decimals on another chain."""
+    """Returns deposit and payout in whole tokens: a token may have other decimals on another chain."""
     given = Fraction(request.amount_in, 10**request.token_in.decimals)
     return given, Fraction(amount_out, 10**request.token_out.decimals)

@@ -1,4 +1,4 @@
-"""Where a transfer is, read from both chains at every question: nothing is remembered, so a reorg shows."""
+"""The state of a transfer, read from both chains for every request: nothing is cached, so a reorg shows."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from quoteway_across.spoke_pool import (
 )
 
 LOG_WINDOW_BLOCKS = 10_000
-"""What nodes usually allow one eth_getLogs to cover."""
+"""Blocks that nodes usually allow in one eth_getLogs."""
 MAX_WINDOWS = 5
 CLOCK_DRIFT_S = 120
-"""Without new blocks on the destination the wall clock tells, this much later, that a deadline has passed."""
+"""While the destination mines no blocks, a deadline counts as passed this long after it on the wall clock."""
 
 
 class Tracker:
-    """Answers for deposits made on any of ``deployments``."""
+    """Tracks deposits made on any of ``deployments``."""
 
     def __init__(self, context: Context, deployments: Mapping[int, Deployment]) -> None:
         self._context = context
         self._deployments = deployments
 
     async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-        """``status`` and what is known beside it; None when the transaction is no deposit of this bridge.
+        """Returns ``status`` and its details; None when the transaction is not a deposit of this bridge.
 
-        ``unknown`` says that the origin's nodes do not know the transaction now: not sent yet, not seen yet,
-        or dropped by a reorg. Raises UpstreamError when a chain cannot be read.
+        ``unknown``: the origin's nodes do not know the transaction now. It was not sent, not seen yet, or
+        dropped by a reorg. Raises UpstreamError when a chain cannot be read.
         """
         origin = self._deployments.get(chain_id)
         if origin is None:
             return None
         chain = self._context.chain(chain_id)
-        # Unshared: an answer begun before a reorg must not serve a question asked after it.
+        # Unshared: an answer from before a reorg must not serve a request made after it.
         found, receipt, head = await asyncio.gather(
             chain.request("eth_getTransactionByHash", [transaction_hash], shared=False),
             chain.request("eth_getTransactionReceipt", [transaction_hash], shared=False),
@@ -56,7 +56,7 @@ class Tracker:
                 return {"status": "unknown"}
             direct = str(found.get("to")).lower() == origin.spoke_pool.lower()
             if not isinstance(receipt, Mapping):
-                # What a batch of a smart account holds shows in its logs alone.
+                # A deposit inside a smart account's batch is visible in its logs only.
                 return {"status": "origin_pending" if direct else "unknown"}
             if int(receipt["status"], 16) != 1:
                 return {"status": "action_required", "reason": "origin_reverted"} if direct else None
@@ -72,12 +72,12 @@ class Tracker:
             "depositId": str(deposit.deposit_id),
             "fillDeadline": deposit.fill_deadline,
         }
-        return known | await self._beyond(chain, origin, deposit, block, head.number)
+        return known | await self._progress(chain, origin, deposit, block, head.number)
 
-    async def _beyond(
+    async def _progress(
         self, chain: Chain, origin: Deployment, deposit: Deposit, block: int, head: int
     ) -> dict[str, Any]:
-        """What became of a deposit that is mined in ``block``."""
+        """Returns the state of a deposit that is mined in ``block``."""
         destination = self._deployments.get(deposit.destination_chain_id)
         if destination is None:
             return {"status": "origin_confirmed"}
@@ -99,7 +99,7 @@ class Tracker:
         return {"status": "fill_pending" if settled else "origin_confirmed"}
 
     async def _fill_hash(self, chain: Chain, destination: Deployment, deposit: Deposit) -> str | None:
-        """The filling transaction, when it is among the last blocks; the state is known without it."""
+        """Returns the filling transaction if it is among the last blocks; the state does not depend on it."""
         head = await chain.head()
         topics = [FILLED_RELAY, f"0x{deposit.origin_chain_id:064x}", f"0x{deposit.deposit_id:064x}"]
         start = max(0, head.number - LOG_WINDOW_BLOCKS + 1)
@@ -112,10 +112,11 @@ class Tracker:
     async def _refund(
         self, chain: Chain, origin: Deployment, deposit: Deposit, block: int, head: int
     ) -> dict[str, Any]:
-        """A settlement that pays the depositor at least the deposit, after it, counts as its refund.
+        """Returns the refund of an expired deposit: a later settlement that pays the depositor at least as
+        much.
 
         Settlements name accounts and sums, not deposits: of several expired deposits of one account in one
-        token, the first refund to be paid counts for each that it covers.
+        token, the first refund that is large enough is returned for each.
         """
         account, token = address_of(deposit.depositor), address_of(deposit.token_in)
         details: dict[str, Any] = {
@@ -138,7 +139,7 @@ class Tracker:
                     raise UpstreamError("A node's answer cannot be read.", reason=Reason.RPC_ERROR) from error
                 if paid_token == token and paid.get(account, 0) >= deposit.amount_in:
                     if deferred:
-                        # claimRelayerRefund pays out what could not be transferred.
+                        # claimRelayerRefund pays out a refund whose transfer failed.
                         return {"status": "action_required", "reason": "refund_to_claim", **details}
                     return {"status": "refunded", "refundHash": transaction, **details}
         return {"status": "refund_pending", **details}
@@ -160,7 +161,7 @@ async def _logs(
 
 
 def _deposit_in(receipt: Mapping[str, Any], origin: Deployment) -> Deposit | None:
-    """The deposit among a receipt's logs. Raises ValueError, KeyError and their kin for an unreadable one."""
+    """Returns the deposit among a receipt's logs. Raises ValueError, KeyError, TypeError or IndexError."""
     for entry in receipt["logs"]:
         if entry["address"].lower() == origin.spoke_pool.lower() and entry["topics"][0] == FUNDS_DEPOSITED:
             return read_deposit(origin.chain_id, entry["topics"], bytes.fromhex(entry["data"][2:]))

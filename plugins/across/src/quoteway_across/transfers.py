@@ -1,4 +1,4 @@
-"""Quotes and builds of transfers, for both capabilities: one deposit into the origin's SpokePool."""
+"""Quotes and builds transfers for both capabilities: one deposit into the origin's SpokePool."""
 
 from __future__ import annotations
 
@@ -49,17 +49,19 @@ LABEL = "Across SpokePool"
 DEPOSIT_GAS = 100_000
 _GAS_LIMIT = 150_000
 ON_EXPIRY = (
-    "A deposit that nobody has filled by fillDeadline is paid back on the origin chain to this address, by "
-    "the bridge's next settlement: usually within some hours, with nothing to be done. What was sent as the "
-    "native coin comes back in its wrapped form."
+    "A deposit that is not filled by fillDeadline is refunded to this address on the origin chain by the "
+    "bridge's next settlement, usually within some hours; nothing has to be done. The native coin is "
+    "refunded "
+    "in its wrapped form."
 )
-# Where depositV3 says what arrives, and who is refunded: its depositor. The arguments stand side by side.
+# The places of depositV3's arguments. The depositor is the account that is refunded.
 _ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
 # SpokePool.speedUpDeposit: the depositor may change output amount, recipient and message by signature.
-_ANOTHER_DEPOSITOR = Notice(
+_REFUND_ADDRESS_WARNING = Notice(
     "refund_address_controls_deposit",
-    "Across takes the refund address for the depositor: until the fill, its owner may sign another recipient "
-    "or a lower amount for this deposit. Name only an account that you trust with the whole of it.",
+    "The refund address is the deposit's depositor: until the fill, its owner may sign another recipient "
+    "or a "
+    "lower amount for this deposit. Name only an account that you trust with the whole deposit.",
 )
 
 
@@ -78,23 +80,23 @@ class Transfers:
         self._buffers: dict[int, Buffers] = {}
 
     def chain(self, chain_id: int) -> Chain:
-        """The chain's reads."""
+        """Returns the chain's client."""
         return self._context.chain(chain_id)
 
     def now(self) -> int:
-        """The time in Unix seconds."""
+        """Returns the time in Unix seconds."""
         return self._context.now()
 
     def healthy(self) -> bool | None:
-        """Whether every API answered when last asked; None: not asked yet."""
+        """Whether every API answered its last request; None before the first."""
         known = [api.healthy for api in self._apis.values() if api.healthy is not None]
         return all(known) if known else None
 
     # --- routes -------------------------------------------------------------------------------------------
 
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """The routes between networks of this deployment; with their limits where both ends are given, since
-        those take a request per route. Raises UpstreamError."""
+        """Returns the routes between networks of this deployment. Limits take a request per route, so they
+        are included only when both ends are given. Raises UpstreamError."""
         listed = await asyncio.gather(*(api.routes() for api in self._apis.values()))
         wanted = [
             (route, native)
@@ -120,7 +122,7 @@ class Transfers:
         return rows
 
     async def _limits_of(self, routes: Sequence[Route]) -> dict[Route, Limits]:
-        """All of one API: its routes lead between networks whose rows name it."""
+        """Returns the limits of routes between two networks, which have the same API."""
         if not routes:
             return {}
         return await self._limits[self.deployments[routes[0][0]].api].of(routes)
@@ -130,7 +132,7 @@ class Transfers:
         return origin is not None and destination is not None and origin.api == destination.api
 
     def _forms(self, chain_id: int, token: Address) -> tuple[Address, ...]:
-        """A wrapped native token stands for the coin too."""
+        """Returns the token, and the native coin where the token is its wrapped form."""
         return (token, NATIVE) if token == self.deployments[chain_id].wrapped_native else (token,)
 
     async def _tokens(self, wanted: set[tuple[int, Address]]) -> dict[tuple[int, Address], Token]:
@@ -140,10 +142,10 @@ class Transfers:
     # --- quote --------------------------------------------------------------------------------------------
 
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """The terms of a transfer; None without a route.
+        """Returns a transfer's quote; None without a route.
 
-        Raises InvalidRequest for a recipient that would not get what was asked for or a refund address that
-        would lose it, UpstreamError when the fee service fails, suggests terms that are refused, or the
+        Raises InvalidRequest for a recipient that would be paid in another token and for a refund address
+        that would lose the tokens; UpstreamError when the fee service fails, its terms are refused, or the
         amount is out of bounds.
         """
         origin = self.deployments.get(request.chain_id)
@@ -156,7 +158,7 @@ class Transfers:
         if token_in is None or token_out is None:
             return None
         if request.refund_account in (NATIVE, origin.spoke_pool, token_in):
-            raise _refused("refundAddress", "tokens sent to this address would be lost")
+            raise _refused("refundAddress", "a refund to this address would be lost: name a wallet")
         route = (origin.chain_id, token_in, destination.chain_id, token_out)
         if route not in await api.routes():
             return None
@@ -168,7 +170,7 @@ class Transfers:
             chain.head(),
             return_exceptions=True,
         )
-        # In this order, whichever came first: what the caller can mend goes before what upstreams did.
+        # In this order: errors that the caller can correct come before upstream errors.
         for failure in (checked, fees, buffers, block):
             if isinstance(failure, BaseException):
                 raise failure
@@ -217,7 +219,7 @@ class Transfers:
         )
 
     async def buffers(self, deployment: Deployment) -> Buffers:
-        """The SpokePool's limits: immutables, read once."""
+        """Returns the SpokePool's limits, which are immutable and read once."""
         known = self._buffers.get(deployment.chain_id)
         if known is None:
             chain = self.chain(deployment.chain_id)
@@ -235,11 +237,11 @@ class Transfers:
         return known
 
     async def _check_recipient(self, request: SwapRequest, destination: Deployment) -> None:
-        """The pool pays wallets in the native coin and contracts in the wrapped one, whichever was asked for
-        (``_unwrapwrappedNativeTokenTo``): who asks for the other form would not get it."""
+        """Raises InvalidRequest when the pool would pay another token than the one requested: it pays
+        wallets in the native coin and contracts in the wrapped one (``_unwrapwrappedNativeTokenTo``)."""
         recipient, token = request.recipient, request.token_out
         if recipient in (NATIVE, destination.spoke_pool, token.address):
-            raise _refused("toAddress", "tokens sent to this address would be lost")
+            raise _refused("toAddress", "tokens sent to this address would be lost: name a wallet")
         if not token.is_native and token.address != destination.wrapped_native:
             return
         code = bytes.fromhex(
@@ -249,20 +251,20 @@ class Transfers:
         if pays_wrapped and token.is_native:
             raise _refused(
                 "toAddress",
-                "is a contract, which Across pays in the wrapped coin: ask for that token as toToken",
+                "Across pays contracts in the wrapped coin: set toToken to that token",
             )
         if not pays_wrapped and not token.is_native:
             raise _refused(
                 "toToken",
-                "Across pays wallets in the native coin: ask for that, or name a contract as toAddress",
+                "Across pays wallets in the native coin: set toToken to native, or toAddress to a contract",
             )
 
     # --- build --------------------------------------------------------------------------------------------
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """The deposit of a quote, on its pinned terms: the same quote gives the same bytes.
+        """Returns the deposit on the quote's pinned terms: the same quote gives the same bytes.
 
-        Raises UpstreamError with reason price_moved when the contract, or time, no longer takes the terms.
+        Raises UpstreamError with reason price_moved when the terms have expired.
         """
         request = sealed.request
         if not isinstance(request, SwapRequest):
@@ -324,7 +326,7 @@ class Transfers:
 
 
 def _deposited(token: Address, deployment: Deployment) -> Address | None:
-    """The token as the SpokePool knows it."""
+    """Returns the token that the SpokePool holds: the wrapped form of the native coin."""
     return deployment.wrapped_native if token == NATIVE else token
 
 
@@ -352,7 +354,7 @@ def _spends(request: SwapRequest, origin: Deployment) -> tuple[Spend, ...]:
 
 
 def _fee(request: SwapRequest, amount_out: int) -> Fee:
-    """All that the bridge keeps, in the token that is put in."""
+    """Returns all that the bridge keeps, in the deposited token."""
     given, got = amounts(request, amount_out)
     kept = given - got
     units = kept * 10**request.token_in.decimals
@@ -362,7 +364,7 @@ def _fee(request: SwapRequest, amount_out: int) -> Fee:
 
 
 def _warnings(request: SwapRequest) -> tuple[Notice, ...]:
-    return () if request.refund_account == request.sender else (_ANOTHER_DEPOSITOR,)
+    return () if request.refund_account == request.sender else (_REFUND_ADDRESS_WARNING,)
 
 
 def _intent(given: Leg, got: Leg, terms: Terms, refunded: Address) -> str:

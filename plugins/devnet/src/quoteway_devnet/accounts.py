@@ -1,4 +1,4 @@
-"""anvil's ten default accounts. Every anvil prints their keys: never send them anything of worth."""
+"""anvil's ten default accounts. Their keys are public: never send them anything of value."""
 
 from dataclasses import dataclass, field
 

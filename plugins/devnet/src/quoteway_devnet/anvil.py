@@ -1,4 +1,4 @@
-"""One anvil process: started, waited for, stopped, and never left behind."""
+"""Runs an anvil process, which ends with ours in every case."""
 
 import os
 import random
@@ -16,11 +16,11 @@ from quoteway_devnet.rpc import Rpc
 BASE_FEE_WEI = 1_000_000_000
 
 STATES_KEPT = 128
-"""How many blocks back a read can be pinned. One more costs anvil some 0.6 MB of memory."""
+"""Blocks whose state can be read. Each costs anvil some 0.6 MB of memory."""
 
-# anvil runs below a shell whose standard input is a pipe from us. When we end, by whatever means (SIGKILL
-# too), the kernel closes the pipe, `read` returns, and the shell ends anvil. Linux's parent-death signal
-# would not do: it is tied to the thread that forked, and servers start this in a worker thread.
+# anvil runs below a shell whose standard input is a pipe from us. When we end, even by SIGKILL, the kernel
+# closes the pipe, `read` returns, and the shell ends anvil. Linux's parent-death signal does not work here:
+# it depends on the thread that forked, and servers start this in a worker thread.
 _WATCHED = """
 exec 3<&0 </dev/null
 "$@" 3<&- & child=$!
@@ -33,10 +33,10 @@ exit "$code"
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nothing listens on at the moment.
+    """Return a TCP port of 127.0.0.1 that is free now.
 
-    Not one of the system's choosing (bind to port 0): those come from the range that outgoing connections use
-    too, and some are taken again before anvil gets to listen.
+    Ports chosen by the system (bind to port 0) come from the range of outgoing connections, and may be taken
+    before anvil listens.
     """
     while True:
         port = random.randrange(20_000, 32_000)  # noqa: S311  no secret
@@ -45,7 +45,7 @@ def free_port() -> int:
 
 
 class Anvil:
-    """A running anvil. ``launch`` returns at once, ``wait`` until it answers, ``stop`` ends it."""
+    """An anvil process. ``launch`` starts it, ``wait`` returns when it answers, ``stop`` ends it."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: IO[bytes], chain_id: int, port: int) -> None:
         self._process = process
@@ -65,8 +65,8 @@ class Anvil:
     ) -> Self:
         """Start anvil on 127.0.0.1 with the chain of the dump ``state``, or an empty one.
 
-        ``genesis_s`` is the time of its first block in Unix seconds, from which its clock goes on; now by
-        default. Raises DevnetError when the port is taken.
+        ``genesis_s`` is the time of its first block in Unix seconds, by default now; its clock continues
+        from there. Raises DevnetError when the port is taken.
         """
         if not _is_free(port):
             raise DevnetError(_taken(port, chain_id))
@@ -75,12 +75,12 @@ class Anvil:
             *("--host", "127.0.0.1", "--port", str(port), "--chain-id", str(chain_id)),
             # Pinned, so that every anvil release gives the same chain.
             *("--hardfork", "prague"),
-            # Also the cap of one eth_call: lens calls over many pools read 100 M gas worth of state.
+            # Also the limit of one eth_call: lens calls over many pools use 100 M gas.
             *("--gas-limit", "1000000000", "--block-base-fee-per-gas", str(BASE_FEE_WEI)),
-            # First come, first mined: the builder's transactions build on each other.
+            # In order of arrival: the builder's transactions depend on each other.
             *("--order", "fifo"),
-            # Without this, anvil writes every block's state to disk, gigabytes in a long run, and
-            # leaves the files behind.
+            # Otherwise anvil writes every block's state to disk, gigabytes in a long run, and does not
+            # delete the files.
             *("--prune-history", str(STATES_KEPT)),
             # A dump is larger than the default limit of 2 MB.
             "--no-request-size-limit",
@@ -90,14 +90,14 @@ class Anvil:
             command += ["--timestamp", str(genesis_s)]
         if state is not None:
             command += ["--load-state", str(state)]
-        # A file without a name: nothing is left behind, however we end.
+        # A file without a name: it disappears with the processes.
         log = tempfile.TemporaryFile()  # noqa: SIM115  closed by stop
         process = subprocess.Popen(  # noqa: S603  our own command line
             ["/bin/sh", "-c", _WATCHED, "sh", *command],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # Ctrl-C in a terminal must reach us alone: we stop anvil when we are done with it.
+            # Ctrl-C in a terminal must not reach anvil: we stop it after our own cleanup.
             start_new_session=True,
         )
         return cls(process, log, chain_id, port)
@@ -112,7 +112,7 @@ class Anvil:
         return Rpc(self.port)
 
     def wait(self, timeout_s: float = 120.0) -> None:
-        """Return once the chain answers. Raises DevnetError when it ends or stays silent instead."""
+        """Return once the chain answers. Raises DevnetError when it ends or does not answer."""
         deadline = time.monotonic() + timeout_s
         while True:
             if self._process.poll() is not None:
@@ -147,7 +147,7 @@ class Anvil:
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
-            # The shell leads its own process group, so this reaches anvil whatever state it is in.
+            # The shell leads its own process group, so this also kills anvil.
             os.killpg(self._process.pid, 9)
             self._process.wait()
         self._log.close()
@@ -164,7 +164,7 @@ class Anvil:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As anvil binds: a port in TIME_WAIT is free.
+        # anvil sets this option too: a port in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
@@ -175,6 +175,6 @@ def _is_free(port: int) -> bool:
 
 def _taken(port: int, chain_id: int) -> str:
     return (
-        f"Port {port}, where the devnet's chain {chain_id} is to listen, is taken by another program; "
+        f"Port {port} of the devnet's chain {chain_id} is taken by another program; "
         "stop that program or choose another port."
     )

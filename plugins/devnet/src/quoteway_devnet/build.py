@@ -1,8 +1,11 @@
-"""Build one chain of the devnet on an empty anvil: contracts, tokens, rich accounts, pools."""
+"""Build one chain of the devnet on an empty anvil: contracts, tokens, funded accounts, pools."""
 
 from pathlib import Path
 
-from quoteway_devnet import abi, permit2
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
+
+from quoteway_devnet import permit2
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import create_bridge
 from quoteway_devnet.manifest import ChainManifest, Token
@@ -16,15 +19,15 @@ from quoteway_devnet.rpc import Rpc
 from quoteway_devnet.tables import (
     BASE_TOKENS,
     GRANT_USD,
-    NATIVE,
     NATIVE_GRANT_WEI,
+    NATIVE_SYMBOL,
     POOLS,
     ChainRow,
     TokenRow,
     base_units,
     token_rows,
 )
-from quoteway_devnet.transactions import DEPLOYER, Transactions
+from quoteway_devnet.transactions import CREATE2_DEPLOYER, DEPLOYER, Transactions
 from quoteway_devnet.vaults import create_vaults
 
 MULTICALL3 = "0xcA11bde05977b3631167028862bE2a173976CA11"
@@ -42,13 +45,13 @@ _TOKEN_CONTRACTS = {
 
 
 def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
-    """Deploy everything and return what stands where. Takes under two seconds."""
+    """Deploy everything and return its addresses. Takes under two seconds."""
     transactions = Transactions(rpc, bytecode)
     contracts = _deploy_contracts(transactions)
     rows = token_rows(chain.slug)
     tokens = _deploy_tokens(transactions, rows, contracts["WETH9"])
     _fund(transactions, tokens)
-    site = Site(transactions, contracts, tokens | {NATIVE: abi.ZERO_ADDRESS})
+    site = Site(transactions, contracts, tokens | {NATIVE_SYMBOL: NATIVE})
     pools = create_pools(site, POOLS[chain.slug])
     vaults = create_vaults(site)
     spoke_pool = create_bridge(site)
@@ -69,10 +72,10 @@ def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
 
 
 def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
-    """The protocols. The order fixes the addresses: append, so that those before stay where they are."""
+    """Deploy the protocols. The order determines the addresses: add new contracts at the end."""
     deploy, later = transactions.deploy, transactions.later
     weth = deploy("WETH9")
-    later("deploying Permit2", abi.CREATE2_DEPLOYER, permit2.SALT + transactions.init_code("Permit2"))
+    later("deploying Permit2", CREATE2_DEPLOYER, permit2.SALT + transactions.init_code("Permit2"))
     multicall3 = deploy("Multicall3")
     runtime = transactions.rpc("eth_getCode", multicall3, "latest")
     transactions.rpc("anvil_setCode", MULTICALL3, runtime)
@@ -81,7 +84,7 @@ def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
     v2_router = deploy("UniswapV2Router02", "(address,address)", v2_factory, weth)
 
     v3_factory = deploy("UniswapV3Factory")
-    later("enabling fee 100", v3_factory, abi.call("enableFeeAmount(uint24,int24)", 100, 1))
+    later("enabling fee 100", v3_factory, encode_call("enableFeeAmount(uint24,int24)", [100, 1]))
     library = deploy("NFTDescriptor")
     v3_descriptor = deploy(
         "NonfungibleTokenPositionDescriptor",
@@ -110,11 +113,11 @@ def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
 
     universal_router = deploy(
         "UniversalRouter",
-        # RouterParameters of 2.1.0; the last is Across' SpokePool, which the router can do without.
+        # RouterParameters of 2.1.0; the last is Across' SpokePool, which is optional.
         "((address,address,address,address,bytes32,bytes32,address,address,address,address))",
         (
             *(permit2.ADDRESS, weth, v2_factory, v3_factory, V2_PAIR_INIT_CODE_HASH, V3_POOL_INIT_CODE_HASH),
-            *(v4_pools, v3_positions, v4_positions, abi.ZERO_ADDRESS),
+            *(v4_pools, v3_positions, v4_positions, NATIVE),
         ),
     )
     hook = transactions.deploy2("IdleHook", _HOOK_SALT)
@@ -142,7 +145,7 @@ def _deploy_contracts(transactions: Transactions) -> dict[str, str]:
 
 
 def _deploy_tokens(transactions: Transactions, rows: tuple[TokenRow, ...], weth: str) -> dict[str, str]:
-    """By CREATE2 with salt 0, so that a token has one address on both chains. Returns symbol -> address."""
+    """Deploy tokens by CREATE2 with salt 0: equal addresses on both chains. Returns symbol -> address."""
     tokens = {}
     for row in rows:
         if row.behaviour == "wrapped":
@@ -157,22 +160,24 @@ def _deploy_tokens(transactions: Transactions, rows: tuple[TokenRow, ...], weth:
 
 
 def _fund(transactions: Transactions, tokens: dict[str, str]) -> None:
-    """Make the ten accounts rich, and the deployer richer: it provides all liquidity."""
+    """Fund the ten accounts, and the deployer with more: it provides all liquidity."""
     transactions.rpc.batch(
         [("anvil_setBalance", [account.address, hex(NATIVE_GRANT_WEI)]) for account in ACCOUNTS]
     )
     weth = tokens["WETH"]
     own = 100 * base_units("WETH", GRANT_USD)
-    transactions.later("wrapping ETH", weth, abi.call("deposit()"), own)
+    transactions.later("wrapping ETH", weth, encode_call("deposit()", []), own)
     for symbol, token in tokens.items():
         amount = base_units(symbol, GRANT_USD)
         name = "transfer" if token == weth else "mint"
         for account in ACCOUNTS:
             transactions.later(
-                f"granting {symbol}", token, abi.call(f"{name}(address,uint256)", account.address, amount)
+                f"granting {symbol}",
+                token,
+                encode_call(f"{name}(address,uint256)", [account.address, amount]),
             )
         if token != weth:
             transactions.later(
-                f"granting {symbol}", token, abi.call("mint(address,uint256)", DEPLOYER, 100 * amount)
+                f"granting {symbol}", token, encode_call("mint(address,uint256)", [DEPLOYER, 100 * amount])
             )
     transactions.flush()

@@ -1,4 +1,4 @@
-"""The running devnet: two chains, from Python code and from tests."""
+"""The running devnet: two chains, for Python code and tests."""
 
 import asyncio
 import time
@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self
 
-from eth_utils.address import to_checksum_address
+from quoteway import NATIVE, Token
+from quoteway.evm.address import checksum
 
 from quoteway_devnet.anvil import BASE_FEE_WEI, Anvil, free_port
 from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.manifest import ChainManifest, chain_manifests
 from quoteway_devnet.rpc import Rpc
 from quoteway_devnet.state import ready_state
-from quoteway_devnet.tables import CHAINS
+from quoteway_devnet.tables import CHAINS, NATIVE_SYMBOL
 from quoteway_devnet.vaults import accrue_yield
 
 _ATTEMPTS_ON_FREE_PORTS = 3
@@ -25,7 +26,7 @@ class Devnet:
     def __init__(self, ports: Mapping[str, int]) -> None:
         self.ports = dict(ports)
         self.chains: Mapping[str, ChainManifest] = chain_manifests()
-        """What stands on each chain, by slug (``devnet``, ``devnet-l2``)."""
+        """The contents of each chain, by slug (``devnet``, ``devnet-l2``)."""
 
     @property
     def urls(self) -> dict[str, str]:
@@ -57,7 +58,7 @@ class Devnet:
                 manifests = chain_manifests()
                 for chain, process in zip(CHAINS, processes, strict=True):
                     process.wait()
-                    _wake(process, manifests[chain.slug])
+                    _mine_history(process, manifests[chain.slug])
                 break
             except BaseException as error:
                 for process in processes:
@@ -76,13 +77,13 @@ class Devnet:
     async def start(
         cls, ports: Mapping[str, int] | None = None, report: Callable[[str], None] | None = None
     ) -> AsyncIterator[Self]:
-        """``running`` for coroutines: the event loop stays free while the chains come up and go down."""
+        """``running`` for coroutines: start and stop do not block the event loop."""
         block = cls.running(ports, report)
         entering = asyncio.get_running_loop().run_in_executor(None, block.__enter__)
         try:
             devnet = await asyncio.shield(entering)
         except asyncio.CancelledError:
-            # The thread cannot be interrupted: what it brings up is taken down again.
+            # The thread cannot be interrupted: its chains are stopped once they run.
             def leave(entered: asyncio.Future[Self]) -> None:
                 if entered.exception() is None:
                     block.__exit__(None, None, None)
@@ -96,7 +97,7 @@ class Devnet:
 
     @classmethod
     def attach(cls, ports: Mapping[str, int], timeout_s: float = 60.0) -> Self:
-        """Use chains that another process runs, once they answer. Raises DevnetError when they do not."""
+        """Wait for chains that another process runs. Raises DevnetError when they do not answer."""
         deadline = time.monotonic() + timeout_s
         for chain in CHAINS:
             while True:
@@ -118,12 +119,20 @@ class Devnet:
                 )
         return cls(ports)
 
+    def token(self, symbol: str, slug: str = "devnet") -> Token:
+        """Return a token as the gateway models it; ``ETH`` is the native coin. Raises KeyError."""
+        chain = self.chains[slug]
+        if symbol == NATIVE_SYMBOL:
+            return Token(chain.chain_id, NATIVE, 18, symbol)
+        row = chain.token(symbol)
+        return Token(chain.chain_id, row.address, row.decimals, symbol)
+
     def snapshot(self) -> dict[str, str]:
-        """Mark the present state of both chains, for ``revert``."""
+        """Save the state of both chains for ``revert``."""
         return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
 
     def revert(self, snapshot: Mapping[str, str]) -> None:
-        """Bring both chains back to a snapshot. A snapshot serves once."""
+        """Restore a snapshot of both chains. A snapshot can be used once."""
         for slug, identity in snapshot.items():
             if self._once(slug, "evm_revert", identity) is not True:
                 raise DevnetError(
@@ -131,16 +140,16 @@ class Devnet:
                 )
 
     def faucet(self, token: str, to: str, amount: int, slug: str = "devnet") -> None:
-        """Give anyone ``amount`` base units of a token.
+        """Give an account ``amount`` base units of a token.
 
         ``token`` is a symbol or an address; ``ETH`` or the zero address mean the native coin.
         """
-        from quoteway_devnet import abi
-        from quoteway_devnet.tables import NATIVE
+        from quoteway.evm.abi import encode_call
+
         from quoteway_devnet.transactions import DEPLOYER
 
         with self.rpc(slug) as rpc:
-            if token in (NATIVE, abi.ZERO_ADDRESS):
+            if token in (NATIVE_SYMBOL, NATIVE):
                 balance = int(rpc("eth_getBalance", to, "latest"), 16)
                 rpc("anvil_setBalance", to, hex(balance + amount))
                 return
@@ -151,36 +160,34 @@ class Devnet:
                 name = "mint"
                 if int(address, 16) == int(chain.contracts["WETH9"], 16):
                     name = "transfer"
-                    _send(rpc, DEPLOYER, address, abi.call("deposit()"), amount)
-                _send(rpc, DEPLOYER, address, abi.call(f"{name}(address,uint256)", to, amount))
+                    _send(rpc, DEPLOYER, address, encode_call("deposit()", []), amount)
+                _send(rpc, DEPLOYER, address, encode_call(f"{name}(address,uint256)", [to, amount]))
             finally:
                 rpc("anvil_stopImpersonatingAccount", DEPLOYER)
 
     def deploy(self, contract: str, signature: str = "()", *values: Any, slug: str = "devnet") -> str:
-        """Put one more of the devnet's own contracts on a chain and return its address.
+        """Deploy one of the devnet's own contracts and return its address.
 
         ``contract`` names an artifact (``YieldVault``, ``OddVault``, ``MintableToken``...), ``signature`` the
         types of its constructor's arguments.
         """
-        from quoteway_devnet import abi
         from quoteway_devnet.accounts import ACCOUNTS
-        from quoteway_devnet.transactions import own_init_code
+        from quoteway_devnet.transactions import constructor_arguments, own_init_code
 
-        data = own_init_code(contract) + abi.arguments(signature, *values)
+        data = own_init_code(contract) + constructor_arguments(signature, values)
         with self.rpc(slug) as rpc:
             receipt = _send(rpc, ACCOUNTS[-1].address, None, data)
-        return str(to_checksum_address(receipt["contractAddress"]))
+        return checksum(receipt["contractAddress"])
 
     def _once(self, slug: str, method: str, *params: Any) -> Any:
         with self.rpc(slug) as rpc:
             return rpc(method, *params)
 
 
-def _wake(process: Anvil, chain: ChainManifest) -> None:
-    """Lay a month of vault yield over the dump, up to now.
+def _mine_history(process: Anvil, chain: ChainManifest) -> None:
+    """Mine a month of vault yield on top of the dump, up to now.
 
-    At every start anew, since a dump has no state of earlier blocks, and so that the month is always the last
-    one. Until the block mined here, "latest" carries an old time.
+    A dump has no state of earlier blocks and an old time, so this is done at every start.
     """
     with process.rpc() as rpc:
         accrue_yield(rpc, chain)
@@ -192,10 +199,7 @@ def _send(rpc: Rpc, sender: str, to: str | None, data: bytes, value: int = 0) ->
     transaction = {"from": sender, "data": "0x" + data.hex(), "value": hex(value)}
     if to is not None:
         transaction["to"] = to
-    identity = rpc("eth_sendTransaction", transaction)
-    # anvil answers before it has mined.
-    while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-        time.sleep(0.001)
+    receipt = rpc.send(transaction)
     if receipt["status"] != "0x1":
         raise DevnetError(
             f"The transaction to {to or 'a new contract'} reverted; "

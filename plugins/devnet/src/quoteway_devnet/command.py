@@ -1,36 +1,38 @@
-"""``quoteway devnet``: the two chains by themselves. ``quoteway demo``: a client that walks them."""
+"""``quoteway devnet`` runs the two chains alone; ``quoteway demo`` runs a client against a gateway."""
 
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2
+from quoteway_devnet.tables import CHAINS, DEVNET, DEVNET_L2, ChainRow
 
 if TYPE_CHECKING:
     from quoteway_devnet.chains import Devnet
     from quoteway_devnet.relayer import Relayer
 
+_Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 _PORT = click.IntRange(0, 65_535)
 
 
+def _port_option(name: str, chain: ChainRow) -> _Decorator:
+    text = f"Port of chain {chain.chain_id}; 0: any free port."
+    return click.option(name, type=_PORT, default=chain.default_port, show_default=True, help=text)
+
+
+def _node_option(name: str, chain: ChainRow) -> _Decorator:
+    url = f"http://127.0.0.1:{chain.default_port}"
+    return click.option(
+        name, default=url, show_default=True, help=f"The node of chain {chain.chain_id}, with --url."
+    )
+
+
 @click.command()
-@click.option(
-    "--port",
-    type=_PORT,
-    default=DEVNET.default_port,
-    show_default=True,
-    help="Port of chain 31337; 0: any free.",
-)
-@click.option(
-    "--l2-port",
-    type=_PORT,
-    default=DEVNET_L2.default_port,
-    show_default=True,
-    help="Port of chain 31338; 0: any free.",
-)
+@_port_option("--port", DEVNET)
+@_port_option("--l2-port", DEVNET_L2)
 @click.option(
     "--relayer-port",
     type=_PORT,
@@ -38,7 +40,7 @@ _PORT = click.IntRange(0, 65_535)
     help="Port of the bridge's relayer.  [default: the one after --l2-port]",
 )
 @click.option("--prepare", is_flag=True, help="Only fetch and build what is not cached yet.")
-@click.option("--rebuild", is_flag=True, help="Forget the built chains and build them again.")
+@click.option("--rebuild", is_flag=True, help="Delete the built chains and build them again.")
 def devnet(port: int, l2_port: int, relayer_port: int | None, prepare: bool, rebuild: bool) -> None:
     """Run two local chains with the real protocol contracts until Ctrl-C."""
     from quoteway_devnet.anvil import free_port
@@ -67,8 +69,8 @@ def devnet(port: int, l2_port: int, relayer_port: int | None, prepare: bool, reb
 def _describe(running: "Devnet", relayer: "Relayer") -> None:
     from quoteway_devnet.accounts import ACCOUNTS
 
-    click.echo("Accounts, each rich in every token on both chains. Their keys are public:")
-    click.echo("never send them anything of worth.\n")
+    click.echo("Accounts, funded with every token on both chains. Their keys are public:")
+    click.echo("never send them anything of value.\n")
     for index, account in enumerate(ACCOUNTS):
         click.echo(f"  ({index}) {account.address}  {account.private_key}")
     for chain in CHAINS:
@@ -86,7 +88,7 @@ def _describe(running: "Devnet", relayer: "Relayer") -> None:
 
 
 def _on_signal() -> threading.Event:
-    """Set by Ctrl-C or SIGTERM, from now on."""
+    """Return an event that Ctrl-C or SIGTERM sets."""
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
@@ -94,26 +96,18 @@ def _on_signal() -> threading.Event:
 
 
 @click.command()
-@click.option("--url", help="A running gateway, as http://127.0.0.1:8080. Left out: the demo starts its own.")
 @click.option(
-    "--node",
-    default=f"http://127.0.0.1:{DEVNET.default_port}",
-    show_default=True,
-    help="The node of chain 31337, with --url.",
+    "--url", help="A running gateway, such as http://127.0.0.1:8080. Default: the demo starts its own."
 )
-@click.option(
-    "--l2-node",
-    default=f"http://127.0.0.1:{DEVNET_L2.default_port}",
-    show_default=True,
-    help="The node of chain 31338, with --url.",
-)
+@_node_option("--node", DEVNET)
+@_node_option("--l2-node", DEVNET_L2)
 def demo(url: str | None, node: str, l2_node: str) -> None:
-    """Swaps, pools, vaults, transfers: quote, sign, execute; compare what came with what was quoted."""
+    """Quote, sign and execute swaps, pools, vaults and transfers; compare received with quoted amounts."""
     from quoteway_devnet.demo.errors import DemoError
     from quoteway_devnet.demo.run import run
     from quoteway_devnet.errors import DevnetError
 
-    # As Ctrl-C does: what the demo started is stopped on the way out.
+    # Exits as Ctrl-C does, so that everything that the demo started is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         exact = run(url, {DEVNET.slug: node, DEVNET_L2.slug: l2_node})

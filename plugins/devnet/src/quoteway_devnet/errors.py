@@ -1,7 +1,7 @@
-"""The one exception of the devnet."""
+"""The exception of the devnet."""
 
 from quoteway import ConfigError
 
 
 class DevnetError(ConfigError):
-    """The devnet cannot be brought up; the message is one sentence that ends with the remedy."""
+    """The devnet cannot start; the message is one sentence that ends with the remedy."""

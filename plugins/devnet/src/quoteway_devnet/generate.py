@@ -1,6 +1,6 @@
-"""Write ``manifest.json`` and ``tokenlist.json`` anew: ``python -m quoteway_devnet.generate``.
+"""Write ``manifest.json`` and ``tokenlist.json``: ``python -m quoteway_devnet.generate``.
 
-To be run after a change of ``tables.py`` or of what ``build.py`` deploys.
+Run this after a change of ``tables.py`` or of the contracts that ``build.py`` deploys.
 """
 
 import json
@@ -18,12 +18,12 @@ TOKEN_LIST_VERSION = {"major": 1, "minor": 0, "patch": 0}
 
 
 def manifest_text(chains: Mapping[str, ChainManifest]) -> str:
-    """The content of ``manifest.json``."""
+    """Return the content of ``manifest.json``."""
     return json.dumps([asdict(chain) for chain in chains.values()], indent=1) + "\n"
 
 
 def token_list_text(chains: Mapping[str, ChainManifest]) -> str:
-    """The content of ``tokenlist.json``, by the schema of the Token Lists standard."""
+    """Return the content of ``tokenlist.json``, by the schema of the Token Lists standard."""
     tokens: list[dict[str, Any]] = []
     for chain in chains.values():
         for token in chain.tokens:
@@ -50,7 +50,7 @@ def token_list_text(chains: Mapping[str, ChainManifest]) -> str:
 
 
 def main() -> None:
-    """Build both chains afresh and write the two files beside this module."""
+    """Build both chains and write the two files beside this module."""
     with tempfile.TemporaryDirectory() as scratch:
         chains = build_dumps(prepare(), Path(scratch))
     here = Path(__file__).parent

@@ -13,7 +13,7 @@ _NO_HOOKS = "0x0000000000000000000000000000000000000000"
 
 
 def devnet_networks(ports: Mapping[str, int], bridge_api: str | None = None) -> tuple[Network, ...]:
-    """Both networks, reached on ``ports`` by slug; ``bridge_api`` is the URL of the relayer's API."""
+    """Return both networks with their ``ports`` by slug; ``bridge_api`` is the URL of the relayer's API."""
     return tuple(_network(chain, ports[chain.slug], bridge_api) for chain in chain_manifests().values())
 
 
@@ -23,7 +23,7 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
         chain_id=chain.chain_id,
         name=chain.name,
         wrapped_native=chain.contracts["WETH9"],
-        # anvil mines when a transaction comes: what a client does shows at once, so the head is polled often.
+        # anvil mines every transaction at once, so the head is polled often.
         block_time_s=1.0,
         head_poll_s=0.25,
         testnet=True,
@@ -43,7 +43,7 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
 
 
 def _uniswap(chain: ChainManifest) -> Mapping[str, Any]:
-    """A row as the uniswap plugin reads it."""
+    """Return the row of the uniswap plugin."""
     contracts = chain.contracts
     return {
         "protocol": "uniswap",
@@ -75,11 +75,11 @@ def _uniswap(chain: ChainManifest) -> Mapping[str, Any]:
 
 
 def _managedvault(chain: ChainManifest) -> Mapping[str, Any]:
-    """A row as the managedvault plugin reads it."""
+    """Return the row of the managedvault plugin."""
     strategies = [{"id": vault.id, "vault": vault.address} for vault in chain.vaults if vault.kind == "plain"]
     return {"factory": chain.contracts["ManagedVaultFactory"], "strategies": tuple(strategies)}
 
 
 def _across(chain: ChainManifest, api: str) -> Mapping[str, Any]:
-    """A row as the across plugin reads it."""
+    """Return the row of the across plugin."""
     return {"spoke_pool": chain.contracts["SpokePool"], "api": api}

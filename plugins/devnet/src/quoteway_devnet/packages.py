@@ -1,9 +1,9 @@
 """Fetch anvil and the protocols' published bytecode from npm, pinned and integrity checked.
 
 ``packages.json`` pins every package by exact version and by the sha-512 of its tarball. ``npm pack`` delivers
-tarballs through whatever registry, proxy and credentials the machine is set up for; it resolves no
-dependencies and runs no scripts. What is needed is cut out of them (one binary, some twenty init codes) and
-kept in the cache. (``npm ci`` would install 250 packages more: the dependencies of theirs.)
+tarballs through the registry, proxy and credentials that the machine is configured for; it resolves no
+dependencies and runs no scripts. The needed parts (one binary, some twenty init codes) are extracted and
+cached. (``npm ci`` would also install their 250 dependencies.)
 """
 
 import base64
@@ -29,7 +29,7 @@ from pathlib import Path
 from quoteway_devnet.errors import DevnetError
 
 MINIMUM_ANVIL = (1, 0)
-"""Older releases on PATH are passed over: they miss flags that ``anvil.py`` uses."""
+"""Older releases on PATH are not used: they lack flags that ``anvil.py`` needs."""
 
 _FETCH_TIMEOUT_S = 300
 
@@ -45,13 +45,13 @@ class Package:
 
     @property
     def tarball(self) -> str:
-        """The file name under which ``npm pack`` saves it."""
+        """The file name of ``npm pack``."""
         return f"{self.name.removeprefix('@').replace('/', '-')}-{self.version}.tgz"
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Everything from outside that building a chain takes."""
+    """The external files that building a chain needs."""
 
     anvil: Path
     bytecode: Path
@@ -142,7 +142,7 @@ def prepare(report: Callable[[str], None] | None = None) -> Toolchain:
 
 
 def anvil_on_path() -> Path | None:
-    """The user's own anvil when there is one that is recent enough."""
+    """Return the anvil on PATH if it is recent enough, else None."""
     found = shutil.which("anvil")
     if found is None:
         return None
@@ -155,7 +155,8 @@ def anvil_on_path() -> Path | None:
 
 @functools.cache
 def anvil_version(anvil: Path) -> str:
-    """First line of ``anvil --version``. Raises DevnetError when the binary does not run on this machine."""
+    """Return the first line of ``anvil --version``. Raises DevnetError when the binary does not run on this
+    machine."""
     try:
         done = subprocess.run(  # noqa: S603  the anvil that we found or fetched
             [anvil, "--version"], capture_output=True, text=True, timeout=30, check=True
@@ -170,7 +171,7 @@ def anvil_version(anvil: Path) -> str:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold an advisory lock beside ``path``, so that two processes never fill the same cache entry."""
+    """Hold an advisory lock on ``path``, so that two processes do not fill the same cache entry."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_name(path.name + ".lock"), "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -179,7 +180,7 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextmanager
 def appearing(folder: Path) -> Iterator[Path]:
-    """A scratch folder that becomes ``folder`` in one rename, or vanishes when the block fails."""
+    """Yield a scratch folder that is renamed to ``folder``, or deleted when the block fails."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -232,7 +233,7 @@ def _npm_pack(
 ) -> None:
     if not packages:
         return
-    # Two packages are 97 % of the bytes: each has a process to itself, the small ones share one.
+    # Two packages are 97 % of the bytes: each has its own process, the small ones share one.
     large = [p for p in packages if p.name == "@uniswap/v4-periphery" or "anvil" in p.name]
     groups = [[p] for p in large] + [[p for p in packages if p not in large]]
     command = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
@@ -285,7 +286,7 @@ def _check_integrity(package: Package, tarball: Path) -> None:
 
 @contextmanager
 def _progress(total: int, report: Callable[[str], None] | None) -> Iterator[Callable[[int], None]]:
-    """Yield ``advance(done)``: a bar on a terminal, one line per finished package otherwise."""
+    """Yield ``advance(done)``, which shows a bar on a terminal and lines elsewhere."""
     if report is None and sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress
@@ -332,7 +333,7 @@ def _extract_bytecode(tarballs: Path, target: Path) -> None:
 
 
 def _init_code(member: str | dict[str, str]) -> str:
-    """Truffle, hardhat and foundry artifacts differ in the shape of ``bytecode`` and in the 0x prefix."""
+    """Return the init code of an artifact: Truffle, hardhat and foundry write it in different forms."""
     text = member if isinstance(member, str) else member["object"]
     return "0x" + text.removeprefix("0x")
 
@@ -348,7 +349,5 @@ def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
                 if len(found) == len(names):
                     break
     if lacking := names - found.keys():
-        raise DevnetError(
-            f"{tarball.name} lacks {', '.join(sorted(lacking))}, which is needed; report this as a bug."
-        )
+        raise DevnetError(f"{tarball.name} lacks {', '.join(sorted(lacking))}; report this as a bug.")
     return found

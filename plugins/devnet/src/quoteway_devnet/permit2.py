@@ -1,13 +1,14 @@
 """Permit2's init code, rebuilt from the runtime code that its npm source package carries.
 
-The packaged runtime (``DeployPermit2.sol``) was taken from another address on chain 31337 and holds the
-domain separator of that address in its immutables: set as code on chain 31337 it answers a wrong
-DOMAIN_SEPARATOR() and refuses every signature. So the two immutables are zeroed again and the constructor
-that fills them is put in front. That the result is Permit2's true init code is proven by CREATE2, which only
-then gives the canonical address.
+The packaged runtime (``DeployPermit2.sol``) comes from another address on chain 31337, and its immutables
+hold that address's domain separator: set as code on chain 31337 it returns a wrong DOMAIN_SEPARATOR() and
+refuses every signature. Therefore the two immutables are zeroed and the constructor that sets them is
+prepended. The canonical CREATE2 address proves that the result is Permit2's init code.
 """
 
 import re
+
+from quoteway.evm.address import keccak256
 
 from quoteway_devnet.errors import DevnetError
 
@@ -34,15 +35,13 @@ _CONSTRUCTOR = bytes.fromhex(
 def init_code(deploy_permit2_source: str) -> bytes:
     """Rebuild the init code from the text of ``DeployPermit2.sol``.
 
-    Raises DevnetError when the outcome is not Permit2's published init code.
+    Raises DevnetError when the result is not Permit2's published init code.
     """
-    from eth_utils.crypto import keccak
-
     match = re.search(r'hex"([0-9a-f]+)"', deploy_permit2_source)
     runtime = bytearray.fromhex(match[1] if match else "")
     for offset in (_CACHED_CHAIN_ID_AT, _CACHED_DOMAIN_SEPARATOR_AT):
         runtime[offset : offset + 32] = bytes(32)
     code = _CONSTRUCTOR + bytes(runtime)
-    if keccak(code) != INIT_CODE_HASH:
+    if keccak256(code) != INIT_CODE_HASH:
         raise DevnetError("The Permit2 source package holds other code than expected; report this as a bug.")
     return code

@@ -1,4 +1,4 @@
-"""What the devnet gives to the gateway: two networks, the processes behind them, and a command."""
+"""The devnet as a plugin: two networks, their processes, and two commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from marshmallow import Schema
 
 _ATTACH_TIMEOUT_S = 300.0
-"""As long as the first worker may take to fetch the packages on a new machine."""
+"""The time that the first worker may need to fetch the packages on a new machine."""
 
 
 @hookimpl
@@ -56,7 +56,7 @@ async def _chains(context: Context) -> AsyncIterator[None]:
     from quoteway_devnet.relayer import Relayer
 
     ports = _ports(context)
-    # One process owns the chains; the other workers wait for them.
+    # The first worker runs the chains; the others wait for them.
     if context.settings["start"] and context.config.worker == 0:
         report = None if sys.stderr.isatty() else context.log.info
         async with (
@@ -77,7 +77,7 @@ def _enabled(context: Context) -> bool:
 
 
 def _ports(context: Context) -> dict[str, int]:
-    """Slug -> port, the same for all hooks of this gateway."""
+    """Return slug -> port, the same for all hooks of this gateway."""
     ports: dict[str, int] | None = context.state.get("ports")
     if ports is None:
         from quoteway_devnet.anvil import free_port
@@ -96,7 +96,7 @@ def _ports(context: Context) -> dict[str, int]:
 
 
 def _relayer_port(context: Context) -> int:
-    """The relayer's port, the same for all hooks of this gateway."""
+    """Return the relayer's port, the same for all hooks of this gateway."""
     port: int | None = context.state.get("relayer_port")
     if port is None:
         from quoteway_devnet.anvil import free_port

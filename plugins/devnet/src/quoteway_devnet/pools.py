@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
+from quoteway import NATIVE
+from quoteway.evm.abi import encode, encode_call
+from quoteway.evm.address import create2_address, keccak256
 
-from quoteway_devnet import abi
 from quoteway_devnet.manifest import Pool
 from quoteway_devnet.prices import liquidity, pool_price, sqrt_price_x96, tick_range
-from quoteway_devnet.tables import NATIVE, PoolRow, base_units, token_row
+from quoteway_devnet.tables import NATIVE_SYMBOL, PoolRow, base_units, token_row
 from quoteway_devnet.transactions import DEPLOYER, Transactions
 
 V2_PAIR_INIT_CODE_HASH = bytes.fromhex("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f")
@@ -24,7 +24,7 @@ _MINT_POSITION, _SETTLE_PAIR, _SWEEP = 0x02, 0x0D, 0x14
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where pools are built: the chain's transactions, contracts and tokens by name."""
+    """The chain being built: its transactions, and contracts and tokens by name."""
 
     transactions: Transactions
     contracts: dict[str, str]
@@ -46,7 +46,7 @@ class _Sorted:
         return pool_price(self.symbol0, self.symbol1)
 
     def amounts(self, share_pct: int) -> tuple[int, int]:
-        """Half of that share of the depth on each side, in base units."""
+        """Return the two amounts of that share of the depth, in base units."""
         usd = Fraction(self.row.depth_usd * share_pct, 200)
         return base_units(self.symbol0, usd), base_units(self.symbol1, usd)
 
@@ -70,7 +70,7 @@ def create_pools(site: Site, rows: tuple[PoolRow, ...]) -> tuple[Pool, ...]:
 
 
 def _sorted(site: Site, row: PoolRow) -> _Sorted:
-    # A token's number decides, whatever the case of its letters.
+    # Pools sort tokens by number; a comparison of mixed-case text would differ.
     (_, token0, symbol0), (_, token1, symbol1) = sorted(
         (int(site.tokens[symbol], 16), site.tokens[symbol], symbol) for symbol in (row.a, row.b)
     )
@@ -78,47 +78,51 @@ def _sorted(site: Site, row: PoolRow) -> _Sorted:
 
 
 def _approve_position_managers(site: Site, pools: list[_Sorted]) -> None:
-    used = sorted({s for p in pools if p.row.protocol != "v2" for s in (p.symbol0, p.symbol1)} - {NATIVE})
+    used = sorted(
+        {s for p in pools if p.row.protocol != "v2" for s in (p.symbol0, p.symbol1)} - {NATIVE_SYMBOL}
+    )
     send = site.transactions.later
     permit2, v4 = site.contracts["Permit2"], site.contracts["PositionManager"]
     for symbol in used:
         token = site.tokens[symbol]
         for spender in (site.contracts["NonfungiblePositionManager"], permit2):
-            send(f"approving {symbol}", token, abi.call("approve(address,uint256)", spender, 2**256 - 1))
-        grant = abi.call("approve(address,address,uint160,uint48)", token, v4, 2**160 - 1, 2**48 - 1)
+            send(f"approving {symbol}", token, encode_call("approve(address,uint256)", [spender, 2**256 - 1]))
+        grant = encode_call("approve(address,address,uint160,uint48)", [token, v4, 2**160 - 1, 2**48 - 1])
         send(f"approving {symbol} in Permit2", permit2, grant)
 
 
 def _create_v2(site: Site, pool: _Sorted) -> None:
     factory = site.contracts["UniswapV2Factory"]
     send = site.transactions.later
-    send(f"creating {pool}", factory, abi.call("createPair(address,address)", pool.token0, pool.token1))
+    send(f"creating {pool}", factory, encode_call("createPair(address,address)", [pool.token0, pool.token1]))
     # Uniswap v2-periphery, UniswapV2Library.pairFor
-    salt = keccak(bytes.fromhex(pool.token0[2:] + pool.token1[2:]))
-    pair = abi.create2_address(salt, V2_PAIR_INIT_CODE_HASH, factory)
-    # Past the router: its transfer of a token with a fee would leave the pair with a price that is off.
+    salt = keccak256(bytes.fromhex(pool.token0[2:] + pool.token1[2:]))
+    pair = create2_address(factory, salt, V2_PAIR_INIT_CODE_HASH)
+    # Without the router: its transfer of a fee-on-transfer token would change the pair's price.
     for symbol, amount in zip((pool.symbol0, pool.symbol1), pool.amounts(100), strict=True):
         name = "transfer" if token_row(symbol).behaviour == "wrapped" else "mint"
-        send(f"funding {pool}", site.tokens[symbol], abi.call(f"{name}(address,uint256)", pair, amount))
-    send(f"minting {pool}", pair, abi.call("mint(address)", DEPLOYER))
+        send(f"funding {pool}", site.tokens[symbol], encode_call(f"{name}(address,uint256)", [pair, amount]))
+    send(f"minting {pool}", pair, encode_call("mint(address)", [DEPLOYER]))
 
 
 def _create_v3(site: Site, pool: _Sorted) -> None:
     manager = site.contracts["NonfungiblePositionManager"]
     send = site.transactions.later
-    create = abi.call(
+    create = encode_call(
         "createAndInitializePoolIfNecessary(address,address,uint24,uint160)",
-        *(pool.token0, pool.token1, pool.row.fee, sqrt_price_x96(pool.price)),
+        (pool.token0, pool.token1, pool.row.fee, sqrt_price_x96(pool.price)),
     )
     send(f"creating {pool}", manager, create)
     for bounds in pool.row.ranges:
         ticks = tick_range(pool.price, bounds, V3_TICK_SPACINGS[pool.row.fee])
-        mint = abi.call(
+        mint = encode_call(
             "mint((address,address,uint24,int24,int24,uint256,uint256,uint256,uint256,address,uint256))",
-            (
-                *(pool.token0, pool.token1, pool.row.fee, *ticks),
-                *(*pool.amounts(bounds.share_pct), 0, 0, DEPLOYER, _DEADLINE_S),
-            ),
+            [
+                (
+                    *(pool.token0, pool.token1, pool.row.fee, *ticks),
+                    *(*pool.amounts(bounds.share_pct), 0, 0, DEPLOYER, _DEADLINE_S),
+                )
+            ],
         )
         send(f"minting {pool} {ticks}", manager, mint)
 
@@ -128,47 +132,45 @@ def _create_v4(site: Site, pool: _Sorted) -> None:
     send = site.transactions.later
     key = _pool_key(site, pool)
     start = sqrt_price_x96(pool.price)
-    send(f"creating {pool}", manager, abi.call(f"initializePool({_POOL_KEY},uint160)", key, start))
+    send(f"creating {pool}", manager, encode_call(f"initializePool({_POOL_KEY},uint160)", [key, start]))
     for bounds in pool.row.ranges:
         ticks = tick_range(pool.price, bounds, pool.row.tick_spacing)
         amounts = pool.amounts(bounds.share_pct)
-        mint = abi.arguments(
-            f"({_POOL_KEY},int24,int24,uint256,uint128,uint128,address,bytes)",
-            *(key, *ticks, liquidity(pool.price, ticks, *amounts), *amounts, DEPLOYER, b""),
+        mint = encode(
+            [_POOL_KEY, "int24", "int24", "uint256", "uint128", "uint128", "address", "bytes"],
+            [key, *ticks, liquidity(pool.price, ticks, *amounts), *amounts, DEPLOYER, b""],
         )
-        settle = abi.arguments("(address,address)", pool.token0, pool.token1)
+        settle = encode(["address", "address"], [pool.token0, pool.token1])
         actions, parameters, value = bytes([_MINT_POSITION, _SETTLE_PAIR]), [mint, settle], 0
-        if pool.symbol0 == NATIVE:
+        if pool.symbol0 == NATIVE_SYMBOL:
             # The native coin is the lowest currency of all, so it can only be currency0.
             actions += bytes([_SWEEP])
-            parameters.append(abi.arguments("(address,address)", pool.token0, DEPLOYER))
+            parameters.append(encode(["address", "address"], [pool.token0, DEPLOYER]))
             value = amounts[0]
-        plan = abi.arguments("(bytes,bytes[])", actions, parameters)
-        modify = abi.call("modifyLiquidities(bytes,uint256)", plan, _DEADLINE_S)
+        plan = encode(["bytes", "bytes[]"], [actions, parameters])
+        modify = encode_call("modifyLiquidities(bytes,uint256)", [plan, _DEADLINE_S])
         send(f"minting {pool} {ticks}", manager, modify, value)
 
 
 def _pool_key(site: Site, pool: _Sorted) -> tuple[str, str, int, int, str]:
-    hooks = site.contracts["IdleHook"] if pool.row.hooked else abi.ZERO_ADDRESS
+    hooks = site.contracts["IdleHook"] if pool.row.hooked else NATIVE
     return (pool.token0, pool.token1, pool.row.fee, pool.row.tick_spacing, hooks)
 
 
 def _describe(site: Site, pool: _Sorted) -> Pool:
     row, read = pool.row, site.transactions.read
-    tick_spacing, hooks = row.tick_spacing, abi.ZERO_ADDRESS
+    tick_spacing, hooks = row.tick_spacing, NATIVE
     if row.protocol == "v2":
         factory = site.contracts["UniswapV2Factory"]
-        (pair,) = read(factory, "getPair(address,address)", "(address)", pool.token0, pool.token1)
-        identity = str(to_checksum_address(pair))
+        (identity,) = read(factory, "getPair(address,address) returns (address)", pool.token0, pool.token1)
     elif row.protocol == "v3":
         factory = site.contracts["UniswapV3Factory"]
-        (address,) = read(
-            factory, "getPool(address,address,uint24)", "(address)", pool.token0, pool.token1, row.fee
-        )
-        identity, tick_spacing = str(to_checksum_address(address)), V3_TICK_SPACINGS[row.fee]
+        declaration = "getPool(address,address,uint24) returns (address)"
+        (identity,) = read(factory, declaration, pool.token0, pool.token1, row.fee)
+        tick_spacing = V3_TICK_SPACINGS[row.fee]
     else:
         key = _pool_key(site, pool)
-        identity, hooks = "0x" + keccak(abi.arguments(_POOL_KEY, *key)).hex(), key[4]
+        identity, hooks = "0x" + keccak256(encode([_POOL_KEY], [key])).hex(), key[4]
     return Pool(
         protocol=f"uniswap-{row.protocol}",
         id=identity,

@@ -1,6 +1,6 @@
-"""From USD prices to pool prices, ticks and liquidity.
+"""Compute pool prices, ticks and liquidity from USD prices.
 
-Used to lay out pools, not to quote: only the price a pool opens with is exact.
+Used to create pools, not to quote: only the opening price of a pool is exact.
 """
 
 import math
@@ -15,18 +15,18 @@ MAX_TICK = 887272
 
 
 def pool_price(symbol0: str, symbol1: str) -> Fraction:
-    """Base units of token1 for one base unit of token0."""
+    """Return base units of token1 per base unit of token0."""
     row0, row1 = token_row(symbol0), token_row(symbol1)
     return row0.price / row1.price * Fraction(10) ** (row1.decimals - row0.decimals)
 
 
 def sqrt_price_x96(price: Fraction) -> int:
-    """sqrt(price) * 2**96, rounded down."""
+    """Return sqrt(price) * 2**96, rounded down."""
     return isqrt((price.numerator << 192) // price.denominator)
 
 
 def tick_range(price: Fraction, bounds: Range, tick_spacing: int) -> tuple[int, int]:
-    """The usable ticks that enclose a range: rounded outwards to the spacing."""
+    """Return the ticks that enclose a range, rounded outwards to the spacing."""
     limit = MAX_TICK // tick_spacing * tick_spacing
     lower, upper = -limit, limit
     if bounds.lower is not None:
@@ -37,9 +37,9 @@ def tick_range(price: Fraction, bounds: Range, tick_spacing: int) -> tuple[int, 
 
 
 def liquidity(price: Fraction, ticks: tuple[int, int], amount0: int, amount1: int) -> int:
-    """What both amounts can provide within ``ticks`` (v3-periphery, LiquidityAmounts).
+    """Return the liquidity of both amounts within ``ticks`` (v3-periphery, LiquidityAmounts).
 
-    0.1 % short, so that the rounding of this estimate never asks for more than the amounts.
+    It is 0.1 % lower, so that rounding never requires more than the amounts.
     """
     lower, upper = (math.exp(tick / 2 * math.log(1.0001)) for tick in ticks)
     current = min(max(math.sqrt(price), lower), upper)

@@ -1,9 +1,9 @@
-"""A relayer of the bridge between the two chains, run beside them: it fills deposits, refunds expired ones.
+"""A relayer of the bridge between the two chains: it fills deposits and refunds expired ones.
 
 It serves the suggested-fees API (``relayer_api``), watches the deposits of both SpokePools and fills each on
 the other chain with its own tokens. A deposit whose fill deadline passes unfilled is refunded the way Across
-does it, by a root bundle on the chain it came from. ``Conduct`` tells it to behave worse. All state is read
-from the chains, so ``evm_revert`` and reorgs under its feet only make it look again.
+does it, by a root bundle on the chain it came from. ``Conduct`` makes it slower or idle. All state is
+read from the chains, so after ``evm_revert`` or a reorg it only reads again.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from eth_utils.crypto import keccak
+from quoteway.evm.abi import decode, encode, encode_call, event_topic
+from quoteway.evm.address import keccak256
 
-from quoteway_devnet import abi
 from quoteway_devnet.bridge import RELAYER
 from quoteway_devnet.chains import Devnet
-from quoteway_devnet.relayer_api import Conduct, FeeDesk, serving
+from quoteway_devnet.relayer_api import Conduct, FeeService, serving
 from quoteway_devnet.rpc import Rpc, RpcError
 
 log = logging.getLogger("quoteway.devnet.relayer")
@@ -35,7 +35,10 @@ _DEPOSITED = (
     "FundsDeposited(bytes32,bytes32,uint256,uint256,uint256,uint256,uint32,uint32,uint32,"
     "bytes32,bytes32,bytes32,bytes)"
 )
-_DEPOSITED_DATA = "(bytes32,bytes32,uint256,uint256,uint32,uint32,uint32,bytes32,bytes32,bytes)"
+_DEPOSITED_DATA = (
+    *("bytes32", "bytes32", "uint256", "uint256", "uint32", "uint32", "uint32"),
+    *("bytes32", "bytes32", "bytes"),
+)
 _BUNDLE_RELAYED = "RelayedRootBundle(uint32,bytes32,bytes32)"
 _LEAF = "(uint256,uint256,uint256[],uint32,address,address[])"
 """SpokePoolInterface.RelayerRefundLeaf."""
@@ -47,7 +50,7 @@ _FILLED = 2
 
 @dataclass
 class _Deposit:
-    """A deposit that is neither filled nor refunded, as far as known."""
+    """A deposit that is not known to be filled or refunded."""
 
     origin: str
     destination: str
@@ -60,7 +63,7 @@ class _Deposit:
 
 
 class Relayer:
-    """A running relayer. ``url`` is where it serves; ``conduct`` may be replaced at any time."""
+    """A running relayer at ``url``; ``behave`` changes its conduct at any time."""
 
     def __init__(self, devnet: Devnet, port: int) -> None:
         self._devnet = devnet
@@ -72,13 +75,13 @@ class Relayer:
         self._rpcs: Mapping[str, Rpc] = {}
         self._ended = threading.Event()
         self.rounds = 0
-        """How often it has looked at both chains and done what is due."""
-        self.desk = FeeDesk(devnet)
+        """How often it has read both chains and acted."""
+        self.fees = FeeService(devnet)
         self.port = port
 
     @property
     def url(self) -> str:
-        """Base URL; the API is below ``/api``, the conduct at ``/conduct``."""
+        """Base URL of the API (``/api``) and of the conduct (``/conduct``)."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -88,19 +91,19 @@ class Relayer:
 
     @property
     def conduct(self) -> Conduct:
-        return self.desk.conduct
+        return self.fees.conduct
 
     def behave(self, **changes: Any) -> None:
-        """Change members of ``Conduct``, as ``behave(filling=False)``."""
-        self.desk.conduct = replace(self.desk.conduct, **changes)
+        """Change members of ``Conduct``: ``behave(filling=False)``."""
+        self.fees.conduct = replace(self.fees.conduct, **changes)
 
     @classmethod
     @contextmanager
     def running(cls, devnet: Devnet, port: int = 0) -> Iterator[Self]:
-        """Relay during the block, in threads of its own; ``port`` 0 is any free. Raises DevnetError."""
+        """Relay during the block, in threads; ``port`` 0 is any free port. Raises DevnetError."""
         relayer = cls(devnet, port)
         with ExitStack() as stack:
-            relayer.port = stack.enter_context(serving(relayer.desk, port))
+            relayer.port = stack.enter_context(serving(relayer.fees, port))
             thread = threading.Thread(target=relayer._watch, name="devnet relayer", daemon=True)
             thread.start()
             try:
@@ -130,7 +133,7 @@ class Relayer:
                     self.rounds += 1
                     failing = False
                 except (OSError, RpcError, ValueError, KeyError) as error:
-                    # The chains may be on their way down, or in the middle of a revert.
+                    # The chains may be stopping or reverting.
                     if not failing:
                         log.warning("the relayer cannot read the chains: %s", error)
                     failing = True
@@ -142,10 +145,10 @@ class Relayer:
             if time.monotonic() >= deposit.not_before:
                 self._settle(deposit)
 
-    # --- what was deposited -------------------------------------------------------------------------------
+    # --- deposits ----------------------------------------------------------------------------------------
 
     def _read_deposits(self, slug: str) -> None:
-        """Read the deposits since the last look; everything anew when that block is gone."""
+        """Read the deposits since the last read; read all again when that block was reverted."""
         rpc = self._rpcs[slug]
         head = rpc("eth_getBlockByNumber", "latest", False)
         number, block_hash = int(head["number"], 16), head["hash"]
@@ -163,7 +166,7 @@ class Relayer:
                 self._heads.clear()
                 self._open.clear()
                 return
-        topic = "0x" + keccak(text=_DEPOSITED).hex()
+        topic = event_topic(_DEPOSITED)
         wanted = {
             "address": self._pools[slug],
             "topics": [topic],
@@ -182,7 +185,7 @@ class Relayer:
         destination = self._slugs.get(chain_id)
         if destination is None or destination == slug:
             return None
-        values = abi.results(_DEPOSITED_DATA, entry["data"])
+        values = decode(_DEPOSITED_DATA, bytes.fromhex(entry["data"][2:]))
         token_in, token_out, amount_in, amount_out, _, fill_deadline, exclusive_until, *rest = values
         recipient, relayer, message = rest
         origin_id = self._devnet.chains[slug].chain_id
@@ -190,10 +193,10 @@ class Relayer:
             *(depositor, recipient, relayer, token_in, token_out, amount_in, amount_out),
             *(origin_id, deposit_id, fill_deadline, exclusive_until, message),
         )
-        relay_hash = keccak(abi.arguments(f"({_RELAY},uint256)", relay, chain_id))
+        relay_hash = keccak256(encode([_RELAY, "uint256"], [relay, chain_id]))
         return _Deposit(slug, destination, relay, relay_hash, fill_deadline)
 
-    # --- what becomes of it -------------------------------------------------------------------------------
+    # --- fills and refunds -------------------------------------------------------------------------------
 
     def _settle(self, deposit: _Deposit) -> None:
         pool, rpc = self._pools[deposit.destination], self._rpcs[deposit.destination]
@@ -212,57 +215,63 @@ class Relayer:
 
     def _fill(self, deposit: _Deposit) -> None:
         pool, rpc = self._pools[deposit.destination], self._rpcs[deposit.destination]
-        token, amount = abi.address_of(deposit.relay[4]), deposit.relay[6]
+        token, amount = _address(deposit.relay[4]), deposit.relay[6]
         chain_id = self._devnet.chains[deposit.destination].chain_id
         fill = _call(
             pool,
             f"fillRelay({_RELAY},uint256,bytes32)",
-            *(deposit.relay, chain_id, abi.word_of(RELAYER)),
+            *(deposit.relay, chain_id, encode(["address"], [RELAYER])),
         )
-        if self.desk.balance(rpc, token) < amount or not self._passes(rpc, fill):
+        if self.fees.balance(rpc, token) < amount or not self._succeeds(rpc, fill):
             deposit.not_before = time.monotonic() + _RETRY_S
             return
         deposit.sent = rpc("eth_sendTransaction", fill)
 
     def _refund(self, deposit: _Deposit) -> None:
-        """Give the deposit back as the bridge's settlement does: a bundle of one leaf, and its execution."""
+        """Refund the deposit as the bridge's settlement does: a bundle of one leaf, and its execution."""
         deposit.not_before = time.monotonic() + _RETRY_S
         if not self.conduct.refunding:
             return
         pool, rpc = self._pools[deposit.origin], self._rpcs[deposit.origin]
         depositor, token, amount, deposit_id = (deposit.relay[at] for at in (0, 3, 5, 8))
         origin_id = self._devnet.chains[deposit.origin].chain_id
-        # The deposit's id as the leaf's makes the root of a refund one of a kind, to be found again.
-        leaf = (0, origin_id, [amount], deposit_id, abi.address_of(token), [abi.address_of(depositor)])
-        root = keccak(abi.arguments(f"({_LEAF})", leaf))
-        topics = ["0x" + keccak(text=_BUNDLE_RELAYED).hex(), None, "0x" + root.hex()]
+        # The deposit's id as the leaf's id makes the root of each refund unique.
+        leaf = (0, origin_id, [amount], deposit_id, _address(token), [_address(depositor)])
+        root = keccak256(encode([_LEAF], [leaf]))
+        topics = [event_topic(_BUNDLE_RELAYED), None, "0x" + root.hex()]
         wanted = {"address": pool, "topics": topics, "fromBlock": "0x0", "toBlock": "latest"}
         bundles = rpc("eth_getLogs", wanted)
         if not bundles:
             relay = _call(pool, "relayRootBundle(bytes32,bytes32)", root, bytes(32))
-            if self._passes(rpc, relay):
+            if self._succeeds(rpc, relay):
                 rpc("eth_sendTransaction", relay)
                 deposit.not_before = 0.0
             return
         bundle = int(bundles[0]["topics"][1], 16)
-        topics = ["0x" + keccak(text=_REFUND_EXECUTED).hex(), None, f"0x{bundle:064x}"]
+        topics = [event_topic(_REFUND_EXECUTED), None, f"0x{bundle:064x}"]
         if rpc("eth_getLogs", wanted | {"topics": topics}):
             self._open.pop(deposit.relay_hash, None)
             return
         execute = _call(pool, f"executeRelayerRefundLeaf(uint32,{_LEAF},bytes32[])", *(bundle, leaf, []))
-        if self._passes(rpc, execute):
+        if self._succeeds(rpc, execute):
             rpc("eth_sendTransaction", execute)
 
     @staticmethod
-    def _passes(rpc: Rpc, transaction: dict[str, str]) -> bool:
+    def _succeeds(rpc: Rpc, transaction: dict[str, str]) -> bool:
         try:
             rpc("eth_call", transaction, "latest")
         except RpcError as error:
-            log.info("the relayer holds back a transaction that would fail: %s", error)
+            log.info("the relayer does not send a transaction that would revert: %s", error)
             return False
         return True
 
 
+def _address(word: bytes) -> str:
+    """Returns the address that a bytes32 member holds."""
+    (address,) = decode(["address"], word)
+    return str(address)
+
+
 def _call(to: str, signature: str, *values: Any) -> dict[str, str]:
-    data = "0x" + abi.call(signature, *values).hex()
+    data = "0x" + encode_call(signature, values).hex()
     return {"from": RELAYER, "to": to, "data": data, "gas": hex(_GAS)}

@@ -1,8 +1,8 @@
-"""The relayer's prices as the bridge's HTTP API: ``/api/suggested-fees``, ``/api/limits`` and
+"""The relayer's fees as the bridge's HTTP API: ``/api/suggested-fees``, ``/api/limits`` and
 ``/api/available-routes``.
 
-Members and error codes are those of app.across.to/api. The fee is what the relayer is in it for: its capital,
-the liquidity pool's share, and the gas of the fill at the destination's gas price.
+Members and error codes are those of app.across.to/api. The fee is the sum of the
+relayer's capital fee, the liquidity pool's share, and the gas of the fill at the destination's gas price.
 """
 
 import json
@@ -16,17 +16,19 @@ from itertools import permutations
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from quoteway_devnet import abi
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
+
 from quoteway_devnet.bridge import RELAYER, bridged_tokens
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.rpc import Rpc
-from quoteway_devnet.tables import NATIVE, TokenRow, base_units, token_row
+from quoteway_devnet.tables import NATIVE_SYMBOL, TokenRow, base_units, token_row
 
 CAPITAL_FEE_BPS = 2
 LP_FEE_BPS = 1
 MAX_FEE_BPS = 1000
-"""A transfer that would lose more than a tenth is too low."""
+"""The highest fee: a smaller transfer, which would lose more, is refused as too low."""
 _FILL_GAS = 130_000
 _TIP_WEI = 10**9
 _FILL_TIME_S = 2
@@ -37,10 +39,10 @@ _PCT = 10**18
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How the relayer behaves; the defaults are its best.
+    """The relayer's behaviour; by default it fills everything at once.
 
-    ``delay_s`` before each fill; ``filling`` and ``refunding`` false: it does not; ``liquid`` false: it has
-    no tokens to fill with. ``fill_deadline_s`` and ``exclusivity_s`` are what it suggests, from now on.
+    ``delay_s`` is the delay of each fill; ``filling`` and ``refunding`` switch these off; ``liquid`` false:
+    it has no tokens. ``fill_deadline_s`` and ``exclusivity_s`` are suggested relative to now.
     """
 
     delay_s: float = 0.0
@@ -52,15 +54,15 @@ class Conduct:
 
 
 class ApiError(Exception):
-    """An answer of status 400 with one of the API's codes."""
+    """An error of status 400 with one of the API's codes."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.body = {"type": "AcrossApiError", "code": code, "status": 400, "message": message}
 
 
-class FeeDesk:
-    """Answers the API's questions from both chains' state."""
+class FeeService:
+    """Answers the API's requests from the state of both chains."""
 
     def __init__(self, devnet: Devnet) -> None:
         self._devnet = devnet
@@ -68,14 +70,14 @@ class FeeDesk:
         self.conduct = Conduct()
 
     def balance(self, rpc: Rpc, token: str) -> int:
-        """Base units of ``token`` that the relayer can fill with on the chain of ``rpc``."""
+        """Return the relayer's liquidity of ``token`` on the chain of ``rpc``, in base units."""
         if not self.conduct.liquid:
             return 0
-        data = "0x" + abi.call("balanceOf(address)", RELAYER).hex()
+        data = "0x" + encode_call("balanceOf(address)", [RELAYER]).hex()
         return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
     def routes(self, query: Mapping[str, str]) -> list[dict[str, Any]]:
-        """Every route, filtered by the query's members."""
+        """Return the routes that match the query."""
         rows = []
         for origin, destination in permutations(self._devnet.chains.values(), 2):
             for token in bridged_tokens():
@@ -90,7 +92,11 @@ class FeeDesk:
                 }
                 rows.append(row)
                 if token.behaviour == "wrapped":
-                    native = {"originTokenSymbol": NATIVE, "destinationTokenSymbol": NATIVE, "isNative": True}
+                    native = {
+                        "originTokenSymbol": NATIVE_SYMBOL,
+                        "destinationTokenSymbol": NATIVE_SYMBOL,
+                        "isNative": True,
+                    }
                     rows.append(row | native)
         return [
             row
@@ -99,12 +105,12 @@ class FeeDesk:
         ]
 
     def suggested_fees(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """The terms of one transfer. Raises ApiError."""
+        """Return the terms of one transfer. Raises ApiError."""
         origin, destination, row = self._route(query)
         amount = _amount(query)
         with self._devnet.rpc(origin) as rpc:
             now_s = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-        side = self._far_side(destination, row)
+        side = self._destination(destination, row)
         head, gas = side.head, side.gas
         if amount > side.liquid:
             raise ApiError("AMOUNT_TOO_HIGH", f"Amount exceeds max. deposit limit: {side.liquid}")
@@ -119,7 +125,7 @@ class FeeDesk:
             "timestamp": str(now_s),
             "isAmountTooLow": False,
             "quoteBlock": str(int(head["number"], 16)),
-            "exclusiveRelayer": RELAYER if exclusive else abi.ZERO_ADDRESS,
+            "exclusiveRelayer": RELAYER if exclusive else NATIVE,
             "exclusivityDeadline": now_s + conduct.exclusivity_s if exclusive else 0,
             "fillDeadline": str(max(int(time.time()), int(head["timestamp"], 16)) + conduct.fill_deadline_s),
             "spokePoolAddress": self._devnet.chains[origin].contracts["SpokePool"],
@@ -133,19 +139,18 @@ class FeeDesk:
         }
 
     def limits(self, query: Mapping[str, str]) -> dict[str, str]:
-        """The least and the most that ``suggested_fees`` takes on a route, as things are now. Raises
-        ApiError."""
+        """Return the current limits of ``suggested_fees`` on a route. Raises ApiError."""
         _, destination, row = self._route(query)
-        return self._far_side(destination, row).limits()
+        return self._destination(destination, row).limits()
 
-    def _far_side(self, destination: str, row: TokenRow) -> "_FarSide":
+    def _destination(self, destination: str, row: TokenRow) -> "_Destination":
         token_out = self._devnet.chains[destination].token(row.symbol).address
         with self._devnet.rpc(destination) as rpc:
             head = rpc("eth_getBlockByNumber", "latest", False)
             liquid = self.balance(rpc, token_out)
         gas_wei = _FILL_GAS * (int(head["baseFeePerGas"], 16) + _TIP_WEI)
-        gas = base_units(row.symbol, gas_wei * token_row(NATIVE).price / 10**18) + 1
-        return _FarSide(head, liquid, gas)
+        gas = base_units(row.symbol, gas_wei * token_row(NATIVE_SYMBOL).price / 10**18) + 1
+        return _Destination(head, liquid, gas)
 
     def _route(self, query: Mapping[str, str]) -> tuple[str, str, TokenRow]:
         try:
@@ -162,9 +167,9 @@ class FeeDesk:
 
 
 @dataclass(frozen=True, slots=True)
-class _FarSide:
-    """The destination as it is now: its newest block, what the relayer has there, what the fill's gas costs
-    in base units of the token."""
+class _Destination:
+    """The destination now: its newest block, the relayer's liquidity, and the gas cost of a fill in base
+    units of the token."""
 
     head: Mapping[str, Any]
     liquid: int
@@ -172,7 +177,7 @@ class _FarSide:
 
     @property
     def lowest(self) -> int:
-        """Below it the fees, two of them rounded up, could be more than ``MAX_FEE_BPS``."""
+        """The smallest amount whose fees, two of them rounded up, are within ``MAX_FEE_BPS``."""
         return -(-(self.gas + 2) * _BPS // (MAX_FEE_BPS - CAPITAL_FEE_BPS - LP_FEE_BPS))
 
     def limits(self) -> dict[str, str]:
@@ -194,17 +199,17 @@ def _fee(total: int, amount: int) -> dict[str, str]:
 
 
 @contextmanager
-def serving(desk: FeeDesk, port: int) -> Iterator[int]:
+def serving(fees: FeeService, port: int) -> Iterator[int]:
     """Serve on 127.0.0.1 during the block; yields the port. Raises DevnetError when it is taken."""
 
     class Handler(_Handler):
-        fee_desk = desk
+        service = fees
 
     try:
         server = _Server(("127.0.0.1", port), Handler)
     except OSError:
         raise DevnetError(
-            f"Port {port}, where the devnet's relayer is to listen, is taken by another program; "
+            f"Port {port} of the devnet's relayer is taken by another program; "
             "stop that program or choose another port."
         ) from None
     server.block_on_close = False
@@ -218,30 +223,30 @@ def serving(desk: FeeDesk, port: int) -> Iterator[int]:
 
 
 class _Server(ThreadingHTTPServer):
-    # Of more than five at once the default turns some away, and a client knocks again only after a second.
+    # The default of five refuses connections under load, and clients retry only after a second.
     request_queue_size = 64
 
 
 class _Handler(BaseHTTPRequestHandler):
-    fee_desk: FeeDesk
+    service: FeeService
     protocol_version = "HTTP/1.1"
     timeout = 30
-    # Without it the headers and the body wait for each other's acknowledgement, 40 ms each time.
+    # Otherwise the body waits 40 ms for the acknowledgement of the headers.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Fees, routes, conduct."""
+        """Answer fees, limits, routes and conduct."""
         address = urlsplit(self.path)
         query = dict(parse_qsl(address.query))
         try:
             if address.path == "/api/suggested-fees":
-                self._answer(200, self.fee_desk.suggested_fees(query))
+                self._answer(200, self.service.suggested_fees(query))
             elif address.path == "/api/limits":
-                self._answer(200, self.fee_desk.limits(query))
+                self._answer(200, self.service.limits(query))
             elif address.path == "/api/available-routes":
-                self._answer(200, self.fee_desk.routes(query))
+                self._answer(200, self.service.routes(query))
             elif address.path == "/conduct":
-                self._answer(200, asdict(self.fee_desk.conduct))
+                self._answer(200, asdict(self.service.conduct))
             else:
                 self._answer(404, {"message": "no such path"})
         except ApiError as error:
@@ -256,11 +261,11 @@ class _Handler(BaseHTTPRequestHandler):
             known = {field.name for field in fields(Conduct)}
             if self.path != "/conduct" or not isinstance(changes, dict) or not changes.keys() <= known:
                 raise ValueError
-            self.fee_desk.conduct = replace(self.fee_desk.conduct, **changes)
+            self.service.conduct = replace(self.service.conduct, **changes)
         except ValueError:
             self._answer(400, {"message": "expected POST /conduct with members of Conduct"})
             return
-        self._answer(200, asdict(self.fee_desk.conduct))
+        self._answer(200, asdict(self.service.conduct))
 
     def _answer(self, status: int, body: object) -> None:
         text = json.dumps(body).encode()

@@ -14,9 +14,9 @@ def _port(default: int | None) -> fields.Integer:
 class DevnetSettings(Schema):
     """Whether and where the two chains run.
 
-    ``enabled``: left out, the devnet runs unless a file, a network, a public host or a key makes this a
-    deployment. ``start`` false: the chains are run elsewhere (by ``quoteway devnet``) and only used.
-    ``port``, ``l2_port``: 0 picks any free. ``relayer_port``: left out, the one after ``l2_port``.
+    ``enabled``: by default the devnet runs unless a file, a network, a public host or a key makes this a
+    deployment. ``start`` false uses chains that ``quoteway devnet`` runs. ``port``, ``l2_port``: 0 is any
+    free port. ``relayer_port``: by default the one after ``l2_port``.
     """
 
     enabled = fields.Boolean(truthy={True}, falsy={False}, load_default=None, allow_none=True)

@@ -1,4 +1,4 @@
-"""The built chains as anvil state dumps, cached by the content of everything that goes into them."""
+"""Caches the built chains as anvil state dumps, keyed by a hash of their inputs."""
 
 import gzip
 import hashlib
@@ -17,7 +17,6 @@ from quoteway_devnet.tables import CHAINS, ChainRow
 from quoteway_devnet.vaults import HISTORY_S
 
 _SOURCES = (
-    "abi",
     "accounts",
     "bridge",
     "build",
@@ -29,12 +28,12 @@ _SOURCES = (
     "transactions",
     "vaults",
 )
-"""The modules that decide what a chain looks like."""
+"""The modules that determine the contents of a chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyState:
-    """What starting the chains takes."""
+    """The files that starting the chains needs."""
 
     anvil: Path
     dumps: Mapping[str, Path]
@@ -57,14 +56,14 @@ def ready_state(report: Callable[[str], None] | None = None) -> ReadyState:
 
 
 def forget() -> None:
-    """Drop every cached chain, whatever it was built from; the fetched packages stay."""
+    """Delete every cached chain; the fetched packages stay."""
     for folder in cache_root().glob("chains-*"):
         if folder.is_dir():
             shutil.rmtree(folder)
 
 
 def build_dumps(toolchain: Toolchain, folder: Path) -> dict[str, ChainManifest]:
-    """Build both chains at once, write ``<slug>.json`` into ``folder``, and return what stands on them."""
+    """Build both chains in parallel, write ``<slug>.json`` into ``folder``, and return their manifests."""
     with ThreadPoolExecutor(len(CHAINS)) as threads:
         built = threads.map(
             lambda chain: _build_dump(toolchain, chain, folder / f"{chain.slug}.json"), CHAINS
@@ -75,7 +74,7 @@ def build_dumps(toolchain: Toolchain, folder: Path) -> dict[str, ChainManifest]:
 def _build_dump(toolchain: Toolchain, chain: ChainRow, file: Path) -> ChainManifest:
     from quoteway_devnet.build import build_chain
 
-    # Before the history that every start lays over the dump, whenever that is.
+    # Older than the history that every start mines on top of the dump.
     born_s = int(time.time()) - HISTORY_S - 3600
     launched = Anvil.launch(toolchain.anvil, chain.chain_id, free_port(), genesis_s=born_s)
     with launched as anvil, anvil.rpc() as rpc:

@@ -1,8 +1,8 @@
-"""What stands on the two chains, as rows of data: prices, tokens, pools.
+"""The contents of the two chains as rows of data: tokens with prices, pools, vaults.
 
 All pool prices follow from one table of USD prices, so there is no arbitrage at the start. Depths and fees
-differ, so that routes of one, two and three hops each win somewhere: EURC, GHO, MKR, CRV, LDO, cbBTC and PEPE
-trade against a single other token.
+differ, so that routes of one, two and three hops are each the best for some pair: EURC, GHO, MKR, CRV, LDO,
+cbBTC and PEPE trade against a single other token.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from typing import Literal
 Behaviour = Literal["plain", "wrapped", "no_return", "fee_on_transfer"]
 Protocol = Literal["v2", "v3", "v4"]
 
-NATIVE = "ETH"
-"""The native coin in a v4 pool row."""
+NATIVE_SYMBOL = "ETH"
+"""The native coin's symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ChainRow:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token; ``behaviour`` chooses its contract."""
+    """A token; ``behaviour`` selects its contract."""
 
     symbol: str
     name: str
@@ -44,9 +44,9 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A liquidity position from ``lower`` to ``upper`` times the pool's price, ``share_pct`` of its depth.
+    """A position with ``share_pct`` of the pool's depth, from ``lower`` to ``upper`` times its price.
 
-    Bounds of None reach to the end of the tick range.
+    None is the end of the tick range.
     """
 
     lower: str | None
@@ -93,7 +93,7 @@ TOKENS = (
 )
 
 BASE_TOKENS = ("WETH", "USDC", "USDT", "DAI", "WBTC", "wstETH")
-"""The tokens through which routes are looked for."""
+"""The intermediate tokens of routes."""
 
 _FULL = Range(None, None, 30)
 STABLE = (
@@ -175,23 +175,23 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
         _v3("EURC", "USDC", 500, 4 * _M),
         _v3("GHO", "USDT", 500, 3 * _M, STABLE),
         _v3("cbBTC", "WBTC", 100, 10 * _M, STABLE),
-        _v4(NATIVE, "USDC", 500, 10, 35 * _M),
-        _v4(NATIVE, "USDC", 3000, 60, 12 * _M, WIDE),
-        _v4(NATIVE, "USDT", 500, 10, 12 * _M),
-        _v4(NATIVE, "DAI", 3000, 60, 3 * _M, WIDE),
-        _v4(NATIVE, "WBTC", 3000, 60, 14 * _M, WIDE),
-        _v4(NATIVE, "wstETH", 100, 1, 10 * _M, STABLE),
-        _v4(NATIVE, "LINK", 3000, 60, 4 * _M, WIDE),
-        _v4(NATIVE, "UNI", 10000, 200, 1 * _M, WIDE),
-        _v4(NATIVE, "AAVE", 10000, 200, 1 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "USDC", 500, 10, 35 * _M),
+        _v4(NATIVE_SYMBOL, "USDC", 3000, 60, 12 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "USDT", 500, 10, 12 * _M),
+        _v4(NATIVE_SYMBOL, "DAI", 3000, 60, 3 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "WBTC", 3000, 60, 14 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "wstETH", 100, 1, 10 * _M, STABLE),
+        _v4(NATIVE_SYMBOL, "LINK", 3000, 60, 4 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "UNI", 10000, 200, 1 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "AAVE", 10000, 200, 1 * _M, WIDE),
         _v4("USDC", "USDT", 100, 1, 25 * _M, STABLE),
         _v4("USDC", "DAI", 100, 1, 9 * _M, STABLE),
         _v4("WBTC", "USDC", 3000, 60, 10 * _M, WIDE),
         _v4("EURC", "USDC", 500, 10, 5 * _M),
         _v4("GHO", "USDT", 100, 1, 2 * _M, STABLE),
         _v4("cbBTC", "WBTC", 100, 1, 6 * _M, STABLE),
-        # Deeper than any other ETH/USDC pool and cheaper: a router that overlooks the hook would take it.
-        _v4(NATIVE, "USDC", 100, 1, 60 * _M, MAJOR, hooked=True),
+        # Deeper and cheaper than any other ETH/USDC pool: a router that ignores the hook would use it.
+        _v4(NATIVE_SYMBOL, "USDC", 100, 1, 60 * _M, MAJOR, hooked=True),
     ),
     DEVNET_L2.slug: (
         _v2("WETH", "USDC", 6 * _M),
@@ -203,9 +203,9 @@ POOLS: dict[str, tuple[PoolRow, ...]] = {
         _v3("USDC", "USDT", 100, 8 * _M, STABLE),
         _v3("USDC", "DAI", 100, 4 * _M, STABLE),
         _v3("LINK", "WETH", 3000, 2 * _M, WIDE),
-        _v4(NATIVE, "USDC", 500, 10, 9 * _M),
-        _v4(NATIVE, "USDT", 3000, 60, 2 * _M, WIDE),
-        _v4(NATIVE, "wstETH", 100, 1, 5 * _M, STABLE),
+        _v4(NATIVE_SYMBOL, "USDC", 500, 10, 9 * _M),
+        _v4(NATIVE_SYMBOL, "USDT", 3000, 60, 2 * _M, WIDE),
+        _v4(NATIVE_SYMBOL, "wstETH", 100, 1, 5 * _M, STABLE),
         _v4("USDC", "USDT", 100, 1, 7 * _M, STABLE),
         _v4("WBTC", "USDC", 3000, 60, 3 * _M, WIDE),
     ),
@@ -232,27 +232,27 @@ VAULTS = (
 
 MANAGED_DEPOSIT_USD = 1 * _M
 MANAGED_SHARES_PCT = (55, 35)
-"""How much of the managed vault's deposit goes to each of ``VAULTS``; the rest stays idle."""
+"""The parts of the managed vault's deposit in each of ``VAULTS``; the rest stays idle."""
 
 GRANT_USD = 100 * _M
-"""Worth of every token that each default account starts with."""
+"""The value of each token that every default account has at the start."""
 
 NATIVE_GRANT_WEI = 1_000_000 * 10**18
 
 
 def token_row(symbol: str) -> TokenRow:
-    """The row of a symbol; the native coin has the decimals and price of its wrapped form."""
-    wanted = "WETH" if symbol == NATIVE else symbol
+    """Return the row of a symbol; the native coin has that of its wrapped form."""
+    wanted = "WETH" if symbol == NATIVE_SYMBOL else symbol
     return next(row for row in TOKENS if row.symbol == wanted)
 
 
 def token_rows(slug: str) -> tuple[TokenRow, ...]:
-    """The tokens of a chain: those that a pool of it trades."""
+    """Return the tokens of a chain, which are those of its pools."""
     traded = {symbol for pool in POOLS[slug] for symbol in (pool.a, pool.b)} | {"WETH"}
     return tuple(row for row in TOKENS if row.symbol in traded)
 
 
 def base_units(symbol: str, usd: int | Fraction) -> int:
-    """How many base units of a token are worth ``usd`` US dollars, rounded down."""
+    """Return the base units of a token worth ``usd`` US dollars, rounded down."""
     row = token_row(symbol)
     return int(Fraction(usd) / row.price * 10**row.decimals)

@@ -1,27 +1,34 @@
-"""Transactions of the deployer: single ones whose outcome is needed, and whole blocks of them."""
+"""Transactions of the deployer, mined one by one or as whole blocks."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
+from quoteway.evm.abi import encode, function
+from quoteway.evm.address import checksum, create2_address, keccak256
 
-from quoteway_devnet import abi
 from quoteway_devnet.rpc import Call, Rpc
 
 DEPLOYER = "0x59904BED39ad8708851A23461A222A82Da16fa5B"
-"""keccak256("quoteway devnet deployer")[12:]. No key is known: anvil impersonates it. Contract addresses
-follow from it and its nonces; the ten default accounts keep nonce 0."""
+"""keccak256("quoteway devnet deployer")[12:]. It has no known key: anvil impersonates it. Contract
+addresses depend on it and its nonces; the ten default accounts keep nonce 0."""
+
+CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
+"""The deterministic deployment proxy: calldata is salt and init code. anvil has it from the start."""
 
 _GAS = 12_000_000
 
 
+def constructor_arguments(signature: str, values: Sequence[Any]) -> bytes:
+    """Encode a constructor's arguments; ``signature`` is the list of their types, ``(address,string)``."""
+    return encode(function(f"constructor{signature}").types, values)
+
+
 def own_init_code(contract: str) -> bytes:
-    """The init code of a contract whose source is in this repository."""
+    """Return the init code of a contract whose source is in this repository."""
     package = resources.files("quoteway_devnet")
     file = package / "artifacts" / f"{contract}.json"
     if not file.is_file():
@@ -30,7 +37,7 @@ def own_init_code(contract: str) -> bytes:
 
 
 class Transactions:
-    """Sends as the deployer on one chain. Leave with ``flush``."""
+    """Sends as the deployer on one chain. ``flush`` mines what is queued, ``close`` ends the session."""
 
     def __init__(self, rpc: Rpc, bytecode: Path) -> None:
         self.rpc = rpc
@@ -46,12 +53,12 @@ class Transactions:
         )
 
     def init_code(self, contract: str, libraries: Mapping[str, str] | None = None) -> bytes:
-        """The init code of a published contract, or of one of ours, with its libraries linked."""
+        """Return the init code of a published contract or of one of ours, with its libraries linked."""
         text = self._init_codes.get(contract)
         if text is None:
             return own_init_code(contract)
         for address in (libraries or {}).values():
-            # One library at most per contract here, so every placeholder is its own.
+            # Each contract here has at most one library, so every placeholder belongs to it.
             text = re.sub(r"__\$[0-9a-f]{34}\$__", address[2:].lower(), text)
         return bytes.fromhex(text[2:])
 
@@ -59,15 +66,15 @@ class Transactions:
         self, contract: str, signature: str = "()", *values: Any, libraries: Mapping[str, str] | None = None
     ) -> str:
         """Create a contract from the deployer's next nonce and return its address."""
-        data = self.init_code(contract, libraries) + abi.arguments(signature, *values)
+        data = self.init_code(contract, libraries) + constructor_arguments(signature, values)
         self._pending.append((f"deploying {contract}", self._transaction(None, data, 0)))
-        return to_checksum_address(self.flush()[-1]["contractAddress"])
+        return checksum(self.flush()[-1]["contractAddress"])
 
     def deploy2(self, contract: str, salt: bytes, signature: str = "()", *values: Any) -> str:
-        """Create a contract through the CREATE2 deployer, later; its address is known now."""
-        init_code = self.init_code(contract) + abi.arguments(signature, *values)
-        self.later(f"deploying {contract}", abi.CREATE2_DEPLOYER, salt + init_code)
-        return abi.create2_address(salt, keccak(init_code))
+        """Queue a deployment through the CREATE2 deployer and return the contract's address."""
+        init_code = self.init_code(contract) + constructor_arguments(signature, values)
+        self.later(f"deploying {contract}", CREATE2_DEPLOYER, salt + init_code)
+        return create2_address(CREATE2_DEPLOYER, salt, keccak256(init_code))
 
     def later(self, what: str, to: str, data: bytes, value: int = 0) -> None:
         """Queue a transaction for the next ``flush``; ``what`` names it when it fails."""
@@ -79,7 +86,8 @@ class Transactions:
         Raises RuntimeError naming the first that reverted.
         """
         queued, self._pending = self._pending, []
-        # anvil works on the members of a batch in any order: hence explicit nonces, and mining apart.
+        # anvil handles the members of a batch in any order: nonces are explicit, and mining is a call of its
+        # own.
         calls: list[Call] = [
             ("eth_sendTransaction", [transaction | {"nonce": hex(self._nonce + index)}])
             for index, (_, transaction) in enumerate(queued)
@@ -93,13 +101,14 @@ class Transactions:
                 raise RuntimeError(f"{what} failed: {receipt}")
         return receipts
 
-    def read(self, to: str, signature: str, output_types: str, *values: Any) -> tuple[Any, ...]:
-        """Call a view function on the latest block."""
-        request = {"to": to, "data": "0x" + abi.call(signature, *values).hex()}
-        return abi.results(output_types, self.rpc("eth_call", request, "latest"))
+    def read(self, to: str, declaration: str, *values: Any) -> tuple[Any, ...]:
+        """Call a view function, declared as ``name(types) returns (types)``, on the latest block."""
+        call = function(declaration)
+        request = {"to": to, "data": "0x" + call.encode(values).hex()}
+        return call.decode_output(bytes.fromhex(self.rpc("eth_call", request, "latest")[2:]))
 
     def close(self) -> None:
-        """Give the chain back as users expect it: every transaction mined at once, no impersonation."""
+        """Restore automatic mining and end the impersonation."""
         self.flush()
         self.rpc.batch([("evm_setAutomine", [True]), ("anvil_stopImpersonatingAccount", [DEPLOYER])])
 

@@ -1,13 +1,13 @@
-"""Create the vaults of ``tables.VAULTS`` and a managed one over them; let them earn."""
+"""Create the vaults of ``tables.VAULTS`` and a managed one over them, and pay their yield."""
 
 import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from eth_utils.address import to_checksum_address
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
 
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.manifest import ChainManifest, Vault
 from quoteway_devnet.rpc import Call, Rpc
@@ -22,15 +22,15 @@ MANAGED_BOT = ACCOUNTS[1].address
 
 _DAY_S = 86_400
 HISTORY_S = 30 * _DAY_S
-"""How far back the vaults' yield goes."""
+"""The length of the vaults' yield history."""
 _PAYDAYS = (27, 24, 21, 18, 15, 12, 9, 7, 5, 3, 2, 1, 0)
-"""How many days ago the vaults earned, each time for the days since the time before."""
+"""How many days ago yield was paid, each time for the days since the previous payment."""
 _YEAR_S = 365 * _DAY_S
 
 
 @dataclass(frozen=True, slots=True)
 class Vaults:
-    """What was created."""
+    """The factory and all vaults."""
 
     factory: str
     vaults: tuple[Vault, ...]
@@ -52,14 +52,13 @@ def create_vaults(site: "Site") -> Vaults:
 
     symbol, first, *others = VAULTS[0].asset, *plain
     asset = first.asset
-    arguments = (asset, DEPLOYER, abi.ZERO_ADDRESS, first.address, bytes(32))
+    arguments = (asset, DEPLOYER, NATIVE, first.address, bytes(32))
     types = "(address,address,address,address,bytes32)"
-    (managed,) = transactions.read(factory, f"predict{types}", "(address)", *arguments)
-    managed = to_checksum_address(managed)
-    transactions.later("deploying a managed vault", factory, abi.call(f"deploy{types}", *arguments))
+    (managed,) = transactions.read(factory, f"predict{types} returns (address)", *arguments)
+    transactions.later("deploying a managed vault", factory, encode_call(f"deploy{types}", arguments))
 
     def manage(what: str, signature: str, *values: Any) -> None:
-        transactions.later(what, managed, abi.call(signature, *values))
+        transactions.later(what, managed, encode_call(signature, values))
 
     for other in others:
         manage("adding a strategy", "addStrategy(address)", other.address)
@@ -69,7 +68,7 @@ def create_vaults(site: "Site") -> Vaults:
         assets = base_units(symbol, Fraction(MANAGED_DEPOSIT_USD * share_pct, 100))
         manage("investing", rebalance, managed, strategy.address, assets, 0)
     manage("setting the bot", "setBot(address)", MANAGED_BOT)
-    manage("giving the vault away", "transferOwnership(address)", MANAGED_OWNER)
+    manage("transferring the vault", "transferOwnership(address)", MANAGED_OWNER)
     transactions.flush()
     described = Vault(
         "managed",
@@ -84,16 +83,16 @@ def create_vaults(site: "Site") -> Vaults:
 
 
 def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
-    """Mine a block for each payday of the last thirty days: every plain vault is given what it earned.
+    """Mine a block for each payday of the last thirty days, which pays every plain vault its yield.
 
-    The chain's clock shows the present afterwards. Days that the chain has already seen are left out.
+    Afterwards the chain's clock is at the present. Paydays before the chain's newest block are skipped.
     """
     rows = {row.id: row for row in VAULTS}
     plain = [vault for vault in chain.vaults if vault.kind == "plain"]
     now_s = int(time.time())
     seen_s = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
     rpc.batch([("anvil_impersonateAccount", [DEPLOYER]), ("evm_setAutomine", [False])])
-    # anvil's clock starts at the present even with a dump, and does not go back by itself.
+    # anvil's clock starts at the present, even with a dump.
     rpc("evm_setTime", hex(seen_s))
     before = HISTORY_S
     for days in _PAYDAYS:
@@ -102,11 +101,11 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
             continue
         calls: list[Call] = []
         for vault in plain:
-            total_assets = "0x" + abi.call("totalAssets()").hex()
+            total_assets = "0x" + encode_call("totalAssets()", []).hex()
             held = int(rpc("eth_call", {"to": vault.address, "data": total_assets}, "latest"), 16)
             yearly = held * Fraction(rows[vault.id].yield_pct_per_year) / 100
             earned = int(yearly * elapsed_s / _YEAR_S)
-            data = abi.call("mint(address,uint256)", vault.address, earned)
+            data = encode_call("mint(address,uint256)", [vault.address, earned])
             transaction = {
                 "from": DEPLOYER,
                 "to": vault.asset,
@@ -114,7 +113,7 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
                 "gas": hex(200_000),
             }
             calls.append(("eth_sendTransaction", [transaction]))
-        for method, params in calls:  # one by one: anvil gives them nonces as they come
+        for method, params in calls:  # one by one: anvil assigns nonces in order of arrival
             rpc(method, *params)
         rpc("evm_mine", hex(now_s - before))
     rpc("evm_setAutomine", True)
@@ -124,5 +123,5 @@ def accrue_yield(rpc: Rpc, chain: ChainManifest) -> None:
 
 def _deposit(site: "Site", asset: str, vault: str, amount: int) -> None:
     later = site.transactions.later
-    later("allowing a vault", asset, abi.call("approve(address,uint256)", vault, amount))
-    later("depositing", vault, abi.call("deposit(uint256,address)", amount, DEPLOYER))
+    later("allowing a vault", asset, encode_call("approve(address,uint256)", [vault, amount]))
+    later("depositing", vault, encode_call("deposit(uint256,address)", [amount, DEPLOYER]))

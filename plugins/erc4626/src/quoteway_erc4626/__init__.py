@@ -1,4 +1,4 @@
-"""ERC-4626 tokenized vaults: any of them, by configuration, by a network's rows, or by id."""
+"""ERC-4626 tokenized vaults: those of the configuration and of networks' rows, and any other by its id."""
 
 from __future__ import annotations
 

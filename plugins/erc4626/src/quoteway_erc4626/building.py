@@ -1,4 +1,4 @@
-"""From a sealed quote to the vault's one transaction."""
+"""Builds the one vault transaction of a sealed quote."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ async def build_vault(
     facts: VaultFacts,
     warnings: Sequence[Notice] = (),
 ) -> Build:
-    """The call, restated at the newest block: never more in, never less than the minimum out.
+    """Returns the vault call with amounts at the newest block, within the quote's maximum and minimum.
 
-    The vault's own preview goes along, so that the guard compares it with what the run really moves. Raises
-    ``UpstreamError`` with reason ``price_moved`` when the vault now asks for more, or gives less, than was
-    quoted.
+    The build includes the vault's preview: the guard compares it with the simulation. Raises
+    ``UpstreamError`` with reason ``price_moved`` when the vault now takes more or pays less than quoted.
     """
     operation = operation_of(sealed)
     (paid,), (got,) = sealed.inputs, sealed.outputs
@@ -80,11 +79,13 @@ async def build_vault(
 
 
 def operation_of(sealed: SealedQuote) -> Operation:
-    """Which of the four calls a quote is for."""
+    """Returns the operation that a quote is for. Raises ``UpstreamError``."""
     for operation in OPERATIONS:
         if operation == sealed.plan["operation"]:
             return operation
-    raise UpstreamError("This quote is for no vault operation.", reason=Reason.QUOTE_INVALID)
+    raise UpstreamError(
+        "This quote is not for a vault operation: request a new quote.", reason=Reason.QUOTE_INVALID
+    )
 
 
 def _moved(what: str) -> UpstreamError:

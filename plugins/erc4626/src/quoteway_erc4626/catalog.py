@@ -1,4 +1,4 @@
-"""Catalog entries and positions of vaults, at one block, in one round trip each."""
+"""Catalog rows and positions of vaults, at one block, in one round trip each."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ _APY_TIMEOUT_S = 1.5
 
 
 class YieldBook:
-    """The yearly rate of the last seven days, kept for some minutes: catalogs show it and must not wait for
-    it."""
+    """The yearly rate of the last seven days, cached for some minutes so that catalogs do not wait for it."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._known: LRUCache[str, tuple[int, float | None]] = LRUCache(4096)
 
     async def apy(self, history: History, facts: VaultFacts) -> float | None:
-        """None when the node has no such history, or is slow."""
+        """Returns the rate; None when the node lacks the history or is slow."""
         now = self._context.now()
         known = self._known.get(facts.id)
         if known is not None and 0 <= now - known[0] < _APY_KEPT_S:
@@ -57,7 +56,7 @@ async def entries(
     vaults: Sequence[VaultFacts],
     warnings: Callable[[VaultFacts], tuple[Notice, ...]],
 ) -> list[Vault]:
-    """The vaults as the catalog shows them, each with its ``warnings``."""
+    """Returns the catalog's rows, each with its ``warnings``."""
     if not vaults:
         return []
     block = await chain.head()
@@ -65,7 +64,7 @@ async def entries(
     for facts in vaults:
         reads += [
             read(facts, TOTAL_ASSETS.encode([])),
-            # An account like any other: limits for all are limits for it.
+            # Any account will do: a limit for everybody applies to it.
             read(facts, LIMITS["deposit"].encode([facts.asset.address])),
             read(facts, PAUSED.encode([])),
             *rate_reads(facts),
@@ -106,8 +105,7 @@ async def entries(
 
 
 async def positions(chain: Chain, vaults: Sequence[VaultFacts], wallet: Address) -> list[Position]:
-    """What the wallet's shares would pay if redeemed now (their plain conversion where the vault does not
-    say)."""
+    """Returns what the wallet's shares would pay if redeemed now, or their conversion without a preview."""
     if not vaults:
         return []
     block = await chain.head()

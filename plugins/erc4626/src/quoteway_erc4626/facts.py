@@ -1,4 +1,4 @@
-"""What a vault is: the facts that no block changes, read from the chain once."""
+"""The facts of a vault that never change, read from the chain once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_KNOWN = 4096
 
 @dataclass(frozen=True, slots=True)
 class VaultFacts:
-    """A vault's address and tokens. ``listed`` tells that its provider's catalog has it."""
+    """A vault's address and tokens. ``listed``: its provider's catalog contains it."""
 
     chain_id: int
     address: Address
@@ -37,14 +37,15 @@ class VaultFacts:
 
 
 class VaultBook:
-    """Vaults by chain and address, each probed on the chain when first asked for."""
+    """Vaults by chain and address, each checked on the chain at its first use."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._known: LRUCache[tuple[int, Address], VaultFacts] = LRUCache(_MAX_KNOWN)
 
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
-        """None when nothing is there. Raises ``NotFound`` saying what keeps a contract from being a vault."""
+        """Returns the vault; None when there is no contract. Raises ``NotFound`` saying why it is not a
+        vault."""
         known = self._known.get((chain_id, address))
         if known is None:
             known = await self._probe(chain_id, address)
@@ -61,7 +62,7 @@ class VaultBook:
                 Call(address, LIMITS["deposit"].encode([address]), gas=READ_GAS),
             ]
         )
-        if held == assets == limit == b"":  # as an account without code answers
+        if held == assets == limit == b"":  # the answer of an account without code
             return None
         word = erc20.word(held)
         if word is None or word == 0 or word >> 160:
@@ -72,20 +73,20 @@ class VaultBook:
             raise _no_vault(address, "maxDeposit(address) gives no number")
         asset = await self._context.token(chain_id, checksum(f"0x{word:040x}"))
         if asset is None:
-            raise _no_vault(address, "its asset() is no ERC-20 token")
+            raise _no_vault(address, "its asset() is not an ERC-20 token")
         share = await self._context.token(chain_id, address)
         if share is None:
-            raise _no_vault(address, "its shares are no ERC-20 token")
+            raise _no_vault(address, "its shares are not an ERC-20 token")
         return VaultFacts(chain_id, address, asset, share)
 
 
 def listed(facts: VaultFacts, protocol: str, strategy: str) -> VaultFacts:
-    """The facts as a catalog shows them."""
+    """Returns the facts of a listed vault with its names for the catalog."""
     return replace(facts, protocol=protocol, strategy=strategy, listed=True)
 
 
 def address_of(vault_id: str) -> tuple[int, Address]:
-    """The chain id and address in ``{chainId}:{address}``. Raises ``ValueError``."""
+    """Returns chain id and address of ``{chainId}:{address}``. Raises ``ValueError``."""
     chain_id, _, address = vault_id.partition(":")
     address_bytes(address)
     return int(chain_id), checksum(address)

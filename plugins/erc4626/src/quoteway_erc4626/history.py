@@ -1,4 +1,4 @@
-"""The state that a chain had at a time: which block, and what vaults said in it."""
+"""Past states of a chain: the block of a time, and a read at that block."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class History:
         self._lane = asyncio.Semaphore(_AT_ONCE)
 
     async def blocks_at(self, times: Iterable[int]) -> dict[int, Block | None]:
-        """For each Unix time the last block that is not after it; None before the chain's first."""
+        """Returns the last block at or before each Unix time; None before the chain's first block."""
         head = await self._chain.head()
         distinct = sorted(set(times), reverse=True)
         found = await asyncio.gather(*(self._block_at(head, at) for at in distinct))
         return dict(zip(distinct, found, strict=True))
 
     async def words_at(self, call: Call, blocks: Sequence[Block]) -> dict[int, int | None]:
-        """A read's one-word answer by block number; None where the node has no such state, or the call
+        """Returns a read's one-word answer by block number; None where the state is missing or the call
         fails."""
         distinct = {block.number: block for block in blocks}
         found = await asyncio.gather(*(self._word_at(call, block) for block in distinct.values()))
@@ -60,8 +60,7 @@ class History:
                 high, distance = block, distance * 2
         by_time = True
         while high.number - low.number > 1:
-            # Blocks come evenly on most chains, so where the time lies tells where to look; halving is for
-            # the others.
+            # Interpolation is fast where blocks come evenly; alternating with halving bounds the other cases.
             part = (at - low.timestamp) / max(high.timestamp - low.timestamp, 1) if by_time else 0.5
             number = low.number + int(part * (high.number - low.number))
             block = await self._block(min(max(number, low.number + 1), high.number - 1))

@@ -1,4 +1,4 @@
-"""EIP-4626 as functions; each comment is the part of the standard that the plugin relies on."""
+"""The functions of EIP-4626; each comment quotes the rule of the standard that the plugin relies on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASSET = function("asset() returns (address)")
 TOTAL_ASSETS = function("totalAssets() returns (uint256)")
 CONVERT_TO_ASSETS = function("convertToAssets(uint256 shares) returns (uint256)")
 CONVERT_TO_SHARES = function("convertToShares(uint256 assets) returns (uint256)")
-# Not of the standard: OpenZeppelin Contracts, Pausable.
+# Not in the standard: Pausable of OpenZeppelin Contracts.
 PAUSED = function("paused() returns (bool)")
 
 CALLS: Mapping[Operation, Function] = {
@@ -24,7 +24,7 @@ CALLS: Mapping[Operation, Function] = {
     ),
     "redeem": function("redeem(uint256 shares, address receiver, address owner) returns (uint256 assets)"),
 }
-"""What is sent. Assets of a deposit or withdrawal are exact, shares of a mint or redemption too."""
+"""The calls that are sent. Deposit and withdraw take exact assets, mint and redeem exact shares."""
 
 # "MUST return as close to and no more than the exact amount of Vault shares that would be minted in a deposit
 # call in the same transaction" (previewDeposit); no fewer assets (previewMint), no fewer shares
@@ -49,4 +49,4 @@ LIMITS: Mapping[Operation, Function] = {
 OPERATIONS: tuple[Operation, ...] = ("deposit", "mint", "withdraw", "redeem")
 
 READ_GAS = 10_000_000
-"""A vault of vaults asks all of them."""
+"""Gas of a read: a vault of vaults reads all of them."""

@@ -14,7 +14,7 @@ from quoteway_erc4626.interface import CONVERT_TO_ASSETS, TOTAL_ASSETS
 from quoteway_erc4626.terms import price_exponent, read
 
 MAX_POINTS = 100
-"""Each point is a read of a past state."""
+"""Limit of a series: each point reads a past state."""
 YEAR_S = 31_536_000
 DAY_S = 86_400
 WINDOWS_S: Mapping[str, int] = {"1d": DAY_S, "7d": 7 * DAY_S, "30d": 30 * DAY_S}
@@ -25,7 +25,7 @@ _INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": DAY_S, "1w": 7 * DAY_S}
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The share price at two blocks. ``value`` is the yearly rate; None when a price is not known."""
+    """The share price at two blocks. ``value`` is the yearly rate, None when a price is unknown."""
 
     first: Block | None
     first_price: int | None
@@ -47,22 +47,21 @@ class Growth:
 
     def __str__(self) -> str:
         if self.first is None:
-            return "the chain is younger"
+            return "the chain did not exist then"
         ends = f"block {self.first.number} (t={self.first.timestamp}, p={_known(self.first_price)}) to "
         ends += f"block {self.last.number} (t={self.last.timestamp}, p={_known(self.last_price)})"
         if self.value is not None:
             return ends
         if self.first.number == self.last.number:
-            return f"{ends}: no block between"
-        return (
-            f"{ends}: the node has no state of that block, the vault was not there yet, or it gave no price"
-        )
+            return f"{ends}: no blocks in between"
+        return f"{ends}: the node has no state of that block, the vault did not exist, or it gave no price"
 
 
 async def tvl_series(
     history: History, facts: VaultFacts, head: Block, start: int, end: int, interval: str, now: int
 ) -> Series:
-    """``totalAssets`` in whole assets. Raises ``InvalidRequest`` for more than ``MAX_POINTS`` points."""
+    """Returns ``totalAssets`` in whole assets. Raises ``InvalidRequest`` for more than ``MAX_POINTS``
+    points."""
     grid = _grid(start, end, interval)
     blocks = await history.blocks_at(at for at in grid if at <= now)
     reading = [block for block in blocks.values() if block is not None]
@@ -94,7 +93,7 @@ async def tvl_series(
 async def apy_series(
     history: History, facts: VaultFacts, head: Block, start: int, end: int, interval: str, now: int
 ) -> Series:
-    """Each point is the yearly rate over the seven days before it; see ``growths``."""
+    """Returns the yearly rate over the seven days before each point. Raises as ``tvl_series`` does."""
     grid = _grid(start, end, interval)
     pairs = [(at, at - WINDOWS_S[TRAILING]) for at in grid if at <= now]
     windows = {name: (now, now - span_s) for name, span_s in WINDOWS_S.items()}
@@ -127,7 +126,7 @@ async def apy_series(
 async def growths(
     history: History, facts: VaultFacts, pairs: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], Growth]:
-    """The share price's growth for each pair of Unix times (later, earlier)."""
+    """Returns the share price's growth for each pair of Unix times (later, earlier)."""
     blocks = await history.blocks_at(at for pair in pairs for at in pair)
     price = read(facts, CONVERT_TO_ASSETS.encode([10 ** price_exponent(facts)]))
     prices = await history.words_at(price, [block for block in blocks.values() if block is not None])
@@ -146,7 +145,7 @@ def _grid(start: int, end: int, interval: str) -> list[int]:
     step = _INTERVALS_S[interval]
     count = (end - start) // step + 1
     if count > MAX_POINTS:
-        message = f"more than {MAX_POINTS} points, each a read of a past state: ask for a longer interval"
+        message = f"gives more than {MAX_POINTS} points: choose a longer interval or a shorter range"
         raise InvalidRequest(
             f"interval: {message}.",
             reason=Reason.OUT_OF_RANGE,
@@ -169,7 +168,7 @@ def _interval(text: str) -> Interval:
     match text:
         case "1h" | "1d" | "1w":
             return text
-    raise ValueError(f"{text!r} is no interval")
+    raise ValueError(f"interval {text!r} is not one of 1h, 1d, 1w")
 
 
 def _known(price: int | None) -> str:

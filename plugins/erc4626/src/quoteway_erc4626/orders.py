@@ -1,4 +1,4 @@
-"""From a request to one of the four calls, by the unit rule: an amount counts base units of ``asset``."""
+"""Maps a request to one of the four calls: an amount is in base units of ``asset``."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from quoteway_erc4626.interface import Operation
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One call: ``amount`` assets of a deposit or withdrawal, shares of a mint or redemption.
-
-    None: all shares there are (of a redemption).
+    """One call. ``amount`` is in assets for deposit and withdraw, in shares for mint and redeem; None
+    redeems all shares.
     """
 
     operation: Operation
     amount: int | None
 
     @property
-    def enters(self) -> bool:
+    def is_deposit(self) -> bool:
         return self.operation in ("deposit", "mint")
 
     @property
@@ -30,9 +29,10 @@ class Order:
 
 
 def order_of(request: VaultRequest, facts: VaultFacts) -> Order:
-    """``deposit`` and ``withdraw`` take either unit; ``mint`` and ``redeem`` are about shares by their name.
+    """Returns the call. ``deposit`` and ``withdraw`` take assets or shares, ``mint`` and ``redeem`` shares
+    only.
 
-    Raises ``InvalidRequest``: ``unsupported_token`` for a token that is neither, ``conflict`` for the
+    Raises ``InvalidRequest``: ``unsupported_token`` for any other token, ``conflict`` for the
     underlying with ``mint`` or ``redeem``, ``invalid_format`` for "max" with ``deposit`` or ``mint``.
     """
     shares = request.asset == facts.address
@@ -45,7 +45,9 @@ def order_of(request: VaultRequest, facts: VaultFacts) -> Order:
     if request.amount is None:
         if request.action in ("withdraw", "redeem"):
             return Order("redeem", None)
-        raise refused("amount", Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only')
+        raise refused(
+            "amount", Reason.INVALID_FORMAT, '"max" works with withdraw and redeem only: give an amount'
+        )
     if request.action in ("mint", "redeem") and not shares:
         raise refused(
             "asset",
@@ -54,19 +56,21 @@ def order_of(request: VaultRequest, facts: VaultFacts) -> Order:
             f"{'deposit' if request.action == 'mint' else 'withdraw'} for an amount of the underlying",
         )
     if request.recipient in (facts.address, facts.asset.address):
-        raise refused("recipient", Reason.CONFLICT, "what is sent to the vault or its token itself is lost")
+        raise refused(
+            "recipient", Reason.CONFLICT, "tokens sent to the vault or its token would be lost: name a wallet"
+        )
     if request.action in ("deposit", "mint"):
         return Order("mint" if shares else "deposit", request.amount)
     return Order("redeem" if shares else "withdraw", request.amount)
 
 
 def unit_of(order: Order, facts: VaultFacts) -> Token:
-    """The token that the order's amount counts."""
+    """Returns the token in whose base units the order's amount is given."""
     return facts.share if order.counts_shares else facts.asset
 
 
 def refused(member: str, reason: Reason, message: str) -> InvalidRequest:
-    """A refusal of one request member."""
+    """Returns the error for one request member."""
     return InvalidRequest(
         f"{member}: {message}.", reason=reason, fields=[FieldError(member, reason, message)]
     )

@@ -1,4 +1,4 @@
-"""The vault provider: what all ERC-4626 vaults have in common, and the plain ones."""
+"""The vault provider: the base for all ERC-4626 vaults, and the provider of plain ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from quoteway_erc4626.taxes import TransferTaxes
 class TokenizedVaults(VaultProvider):
     """Deposit, withdraw, mint, redeem, catalog, series and positions of ERC-4626 vaults.
 
-    A subclass says which vaults it lists and finds.
+    A subclass defines the vaults that it lists and finds.
     """
 
     actions = OPERATIONS
@@ -58,19 +58,18 @@ class TokenizedVaults(VaultProvider):
 
     @abstractmethod
     async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
-        """The vaults of the catalog on a chain."""
+        """Returns the vaults of the catalog on a chain."""
 
     @abstractmethod
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
-        """One vault, listed or not; None when it is not this provider's. ``NotFound`` says why it is no
-        vault."""
+        """Returns a vault, listed or not; None when it is not this provider's. Raises ``NotFound``."""
 
     def warnings(self, facts: VaultFacts) -> tuple[Notice, ...]:
-        """What to tell beside every quote and action about a vault."""
+        """Returns the warnings of every quote and action about a vault."""
         return ()
 
     async def vaults(self, chain_id: int | None) -> Sequence[Vault]:
-        """See ``VaultProvider``. A chain that cannot be read costs its own vaults."""
+        """See ``VaultProvider``. Vaults of a chain that cannot be read are left out."""
         chains = sorted(self.networks) if chain_id is None else [chain_id]
         found = await asyncio.gather(*(self._entries(each) for each in chains), return_exceptions=True)
         for answer in found:
@@ -81,7 +80,7 @@ class TokenizedVaults(VaultProvider):
         return [vault for answer in found if not isinstance(answer, BaseException) for vault in answer]
 
     async def vault(self, vault_id: str) -> Vault | None:
-        """See ``VaultProvider``. Read once per block: every quote and action asks whose a vault is."""
+        """See ``VaultProvider``. Cached per block: every quote and action looks the vault's provider up."""
         facts = await self.facts(vault_id)
         if facts is None:
             return None
@@ -98,7 +97,8 @@ class TokenizedVaults(VaultProvider):
             return None
         if request.action not in OPERATIONS:
             raise InvalidRequest(
-                f"This vault takes {', '.join(OPERATIONS)}.", reason=Reason.UNSUPPORTED_ACTION
+                f"action must be one of {', '.join(OPERATIONS)} for this vault.",
+                reason=Reason.UNSUPPORTED_ACTION,
             )
         facts = await self.facts(request.vault_id)
         if facts is None:
@@ -111,7 +111,7 @@ class TokenizedVaults(VaultProvider):
             request.chain_id, facts.asset.address, paid.account, paid.amount, block
         ):
             raise InvalidRequest(
-                "The vault's asset keeps part of every transfer: the shares would be worth less than quoted.",
+                "The vault's asset takes a fee on transfers: the shares would be worth less than quoted.",
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
         return quote
@@ -146,7 +146,7 @@ class TokenizedVaults(VaultProvider):
         return [position for each in found for position in each]
 
     async def facts(self, vault_id: str) -> VaultFacts | None:
-        """The vault's facts by id; None when it is not this provider's. Raises ``NotFound``."""
+        """Returns a vault's facts by id; None when it is not this provider's. Raises ``NotFound``."""
         try:
             chain_id, address = address_of(vault_id)
         except ValueError:
@@ -154,7 +154,7 @@ class TokenizedVaults(VaultProvider):
         return await self.find(chain_id, address) if chain_id in self.networks else None
 
     def history(self, chain_id: int) -> History:
-        """Past states of a chain."""
+        """Returns the past states of a chain."""
         if chain_id not in self._histories:
             self._histories[chain_id] = History(self.context.chain(chain_id))
         return self._histories[chain_id]
@@ -166,7 +166,7 @@ class TokenizedVaults(VaultProvider):
 
 
 class Erc4626Provider(TokenizedVaults):
-    """Vaults of the configuration and of the networks' rows; any other when asked for by id."""
+    """Vaults of the configuration and of the networks' rows, and any other by its id."""
 
     id = "erc4626"
     title = "ERC-4626 vaults"
@@ -183,7 +183,7 @@ class Erc4626Provider(TokenizedVaults):
         )
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The listed vaults; another is a target only for the caller who named it."""
+        """The listed vaults. Another vault is a target only in answers to the caller who named it."""
         return dict.fromkeys(self._rows.get(chain_id, {}), "ERC-4626 vault")
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
@@ -191,7 +191,7 @@ class Erc4626Provider(TokenizedVaults):
         return tuple(self._rows.get(chain_id, {}))
 
     async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
-        """See ``TokenizedVaults``. A row that is no vault is left out, with a line in the log."""
+        """See ``TokenizedVaults``. A row that is not a vault is left out and logged."""
         rows = self._rows.get(chain_id, {})
         found = await asyncio.gather(*(self.find(chain_id, row) for row in rows), return_exceptions=True)
         for row, answer in zip(rows, found, strict=True):
@@ -200,7 +200,7 @@ class Erc4626Provider(TokenizedVaults):
             elif isinstance(answer, BaseException):
                 raise answer
             elif answer is None:
-                self.context.log.warning("chain %d: %s is no vault", chain_id, row)
+                self.context.log.warning("chain %d: %s is not a vault", chain_id, row)
         return [answer for answer in found if isinstance(answer, VaultFacts)]
 
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
@@ -217,8 +217,8 @@ Rows = dict[int, dict[Address, tuple[str, str]]]
 
 
 def _rows(context: Context) -> Rows:
-    """The vaults to list: well-known ones, rows of the networks, the configuration's; of several rows for one
-    vault the last counts. Raises ``ConfigError``."""
+    """Returns the vaults to list: public ones, the networks' rows, the configuration's. The last of several
+    rows for one vault counts. Raises ``ConfigError``."""
     from quoteway_erc4626.public_vaults import ROWS
 
     rows: Rows = {}
@@ -236,12 +236,8 @@ def _rows(context: Context) -> Rows:
         if not isinstance(item, Mapping):
             raise ConfigError(f'{where}: a vault is "network:0x..." or a table with network and vault')
         members = dict(item)
-        named = members.pop("network", None)
-        found = context.networks.find(named) if isinstance(named, str) else None
-        if found is None:
-            known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"{where}: network {named!r} is unknown; known: {known}")
-        _add(rows, found, members, where)
+        network = context.networks.configured(members.pop("network", None), where)
+        _add(rows, network, members, where)
     return rows
 
 
@@ -254,7 +250,7 @@ def _add(rows: Rows, network: Network, row: Mapping[str, Any], where: str) -> No
     try:
         vault = parse_address(row["vault"])
     except KeyError:
-        raise ConfigError(f"{where}: a row has no vault") from None
+        raise ConfigError(f"{where}: a row has no vault: add its address") from None
     except (ValueError, AttributeError) as error:
         raise ConfigError(f"{where}: vault {row['vault']!r}: {error}") from None
     names = str(row.get("protocol", "erc4626")), str(row.get("strategy", ""))

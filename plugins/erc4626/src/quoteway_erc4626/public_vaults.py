@@ -1,7 +1,7 @@
 """Well-known vaults of public networks, by chain id: rows as in a network's ``deployments["erc4626"]``.
 
-Each stands under this address in many independent public sources, and is probed before it is shown. Others
-belong in the configuration.
+Many independent public sources give these addresses, and each is checked on the chain before it is listed.
+Add other vaults in the configuration.
 """
 
 from __future__ import annotations

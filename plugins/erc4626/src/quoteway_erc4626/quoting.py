@@ -1,4 +1,4 @@
-"""From an order to a quote."""
+"""Quotes vault operations."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from quoteway_erc4626.terms import Rates, Terms, limit_text, price_text, read, r
 async def quote_vault(
     chain: Chain, block: Block, request: VaultRequest, facts: VaultFacts, warnings: Sequence[Notice] = ()
 ) -> Quote:
-    """The terms of a deposit, mint, withdrawal or redemption, as the vault previews them at ``block``.
+    """Quotes a deposit, mint, withdrawal or redemption by the vault's preview at ``block``.
 
-    Raises ``InvalidRequest`` for what ``order_of`` refuses, ``amount_too_low`` when nothing would come out
-    and ``amount_too_high`` beyond the vault's limit. More than the wallet holds is no refusal: the core tells
-    of it.
+    Raises ``InvalidRequest``: as ``order_of``, ``amount_too_low`` when nothing would be paid out, and
+    ``amount_too_high`` above the vault's limit. An amount above the wallet's balance is not refused: the core
+    adds an issue.
     """
     order = order_of(request, facts)
     amount = order.amount
@@ -45,7 +45,7 @@ async def quote_vault(
             raise refused("amount", Reason.AMOUNT_TOO_LOW, "the wallet has no shares of this vault")
     terms = await read_terms(chain, block, facts, order.operation, amount, request.sender, request.recipient)
     if terms.preview == 0:
-        raise refused("amount", Reason.AMOUNT_TOO_LOW, "so little that nothing would come out")
+        raise refused("amount", Reason.AMOUNT_TOO_LOW, "is too small: nothing would be paid out")
     _check_limit(order, amount, terms)
     inputs, outputs = legs_of(order.operation, amount, terms.preview, request, facts)
     return Quote(
@@ -65,10 +65,10 @@ async def quote_vault(
 def legs_of(
     operation: Operation, amount: int, preview: int, request: VaultRequest, facts: VaultFacts
 ) -> tuple[tuple[Leg, ...], tuple[Leg, ...]]:
-    """What goes in and what comes out. The side that the call names is exact, and so its own bound; the other
-    may move as far as the slippage says."""
+    """Returns inputs and outputs. The amount that the call names is exact; the other is bounded by the
+    slippage."""
     sender, recipient = request.sender, request.recipient
-    # Something at least: a minimum of nothing would be none.
+    # At least 1: a minimum of 0 would be no minimum.
     least = max(preview * (10_000 - request.slippage_bps) // 10_000, 1)
     most = -(-preview * (10_000 + request.slippage_bps) // 10_000)
     match operation:
@@ -86,24 +86,24 @@ def legs_of(
 
 
 def spends_of(operation: Operation, inputs: Sequence[Leg], facts: VaultFacts) -> tuple[Spend, ...]:
-    """The vault pulls assets by allowance; shares it burns for their owner without one."""
+    """Returns what the vault takes by allowance: assets. It burns the owner's shares without one."""
     if operation not in ("deposit", "mint"):
         return ()
     return tuple(Spend(leg.token.address, most_of(leg), facts.address) for leg in inputs)
 
 
 def most_of(leg: Leg) -> int:
-    """The most that an input may take."""
+    """Returns the highest amount of an input."""
     return leg.amount if leg.amount_max is None else leg.amount_max
 
 
 def issues_of(facts: VaultFacts) -> tuple[Issue, ...]:
-    """A vault that nobody listed is the caller's own choice; they should know."""
+    """Returns an issue for an unlisted vault, which only the caller has chosen."""
     return () if facts.listed else (Issue("unverified_target", facts.address),)
 
 
 def warnings_of(operation: Operation) -> tuple[Notice, ...]:
-    """What of an ERC-4626 call the chain itself does not enforce."""
+    """Returns a warning about the bound that the chain does not enforce for an ERC-4626 call."""
     built = "It is checked when the transaction is built and simulated; after that"
     match operation:
         case "deposit":
@@ -115,14 +115,15 @@ def warnings_of(operation: Operation) -> tuple[Notice, ...]:
         case "mint":
             text = (
                 "mint takes no maximum of assets: the allowance limits them, with the maximum that "
-                "slippageBps gives. What is not taken of it stays allowed to the vault; with slippageBps 0 "
-                "nothing does."
+                "slippageBps gives. The part that is not used stays approved for the vault; with "
+                "slippageBps 0 "
+                "nothing remains."
             )
     return (Notice("no_onchain_limit", f"ERC-4626 {text}"),)
 
 
 def details_of(facts: VaultFacts, rates: Rates, limit: str | None) -> dict[str, Any]:
-    """The vault's own members of the answer."""
+    """Returns the answer's members about the vault."""
     return {
         "vault": {
             "id": facts.id,
@@ -139,25 +140,25 @@ def details_of(facts: VaultFacts, rates: Rates, limit: str | None) -> dict[str, 
 def _check_limit(order: Order, amount: int, terms: Terms) -> None:
     if terms.limit is None or terms.limit == MAX_UINT256 or amount <= terms.limit:
         return
-    if order.enters:
+    if order.is_deposit:
         raise _too_much(order, terms.limit)
     needed = amount if order.operation == "redeem" else terms.preview
     if terms.shares is not None and needed <= terms.shares:
         raise _too_much(order, terms.limit)
-    # More than the wallet holds, so that the limit was the wallet's: but nobody gets more than there is.
+    # The wallet holds less, so the limit was the wallet's. The vault's total still bounds the amount.
     wanted = amount if order.operation == "withdraw" else terms.preview
     if terms.total_assets is not None and wanted > terms.total_assets:
-        message = f"the vault has {terms.total_assets} base units of assets in all"
+        message = f"the vault has only {terms.total_assets} base units of assets"
         raise refused("amount", Reason.AMOUNT_TOO_HIGH, message)
 
 
 def _too_much(order: Order, limit: int) -> InvalidRequest:
     unit = "shares" if order.counts_shares else "assets"
-    if order.enters:
+    if order.is_deposit:
         why = "it is paused or full" if limit == 0 else "its cap"
         message = f"the vault takes at most {limit} base units of {unit} now ({why})"
     else:
-        why = "it is paused or has nothing liquid" if limit == 0 else "what it has liquid"
+        why = "it is paused or has no liquid assets" if limit == 0 else "its liquid assets"
         message = f"the vault pays out at most {limit} base units of {unit} now ({why})"
     error = refused("amount", Reason.AMOUNT_TOO_HIGH, message)
     error.extra["limit"] = str(limit)
@@ -165,7 +166,7 @@ def _too_much(order: Order, limit: int) -> InvalidRequest:
 
 
 def _fees(operation: Operation, terms: Terms, facts: VaultFacts) -> tuple[Fee, ...]:
-    """What the preview differs from the plain conversion by; a single unit is rounding."""
+    """Returns the difference between preview and conversion as a fee; one unit is rounding."""
     if terms.conversion is None or abs(terms.conversion - terms.preview) <= 1:
         return ()
     entering = operation in ("deposit", "mint")

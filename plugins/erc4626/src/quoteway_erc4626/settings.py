@@ -18,5 +18,5 @@ class Erc4626Settings(Schema):
     )
     ask_chain = fields.Boolean(
         load_default=True,
-        metadata={"description": "Serve vaults that are not listed too, when asked for by id."},
+        metadata={"description": "Also serve unlisted vaults by their id."},
     )

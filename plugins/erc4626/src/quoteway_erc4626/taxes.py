@@ -1,4 +1,4 @@
-"""Tokens that keep part of a transfer: vaults of them give shares for more than they get."""
+"""Detects fee-on-transfer tokens: a vault of such a token mints shares for more than it receives."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _KEPT_S = 600
 
 
 class TransferTaxes:
-    """Whether a token keeps part of transfers, measured in a simulation and remembered for some minutes."""
+    """Whether tokens take a fee on transfers, measured in a simulation and cached for some minutes."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._known: TTLCache[tuple[int, Address], bool] = TTLCache(4096, _KEPT_S, timer=context.now)
 
     async def taxed(self, chain_id: int, token: Address, holder: Address, amount: int, block: Block) -> bool:
-        """False also when it cannot be measured: ``holder`` has less than ``amount``, or none simulates."""
+        """Returns False also when it cannot be measured: ``holder`` has too little, or no node simulates."""
         key = chain_id, token
         if key not in self._known:
             moved = await erc20.transfer_tax(self._context.chain(chain_id), token, holder, amount, block)

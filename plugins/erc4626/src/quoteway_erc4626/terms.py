@@ -1,4 +1,4 @@
-"""What a vault says of an order at one block: preview, limit, fees, share price. One round trip."""
+"""Reads a vault's terms at one block in one round trip: preview, limit, fees, share price."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from quoteway_erc4626.interface import (
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Amounts in base units, fees in basis points; None: the vault does not tell.
+    """Amounts in base units, fees in basis points; None where the vault does not say.
 
     ``price`` is what ``10 ** price_exponent`` share base units convert to.
     """
@@ -37,9 +37,9 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """``preview`` is the other side of the order and ``conversion`` what it would be without fees (EIP-4626
-    ``convertTo*``; None when the vault does not tell); ``limit`` is in the order's own unit, ``shares`` the
-    sender's.
+    """``preview`` is the order's other amount, ``conversion`` the same without fees (EIP-4626
+    ``convertTo*``; None where the vault does not say), ``limit`` in the order's unit, ``shares`` the
+    sender's balance.
     """
 
     preview: int
@@ -59,7 +59,7 @@ async def read_terms(
     sender: Address,
     recipient: Address,
 ) -> Terms:
-    """Raises ``UpstreamError`` with the vault's own words when its preview reverts."""
+    """Reads the terms. Raises ``UpstreamError`` with the revert reason when the preview reverts."""
     limited = recipient if operation in ("deposit", "mint") else sender
     convert = CONVERT_TO_SHARES if operation in ("deposit", "withdraw") else CONVERT_TO_ASSETS
     preview, conversion, limit, shares, total_assets, *rates = await chain.call_many(
@@ -86,13 +86,13 @@ async def read_terms(
 async def read_preview(
     chain: Chain, block: Block, facts: VaultFacts, operation: Operation, amount: int
 ) -> int:
-    """The other side of an order. Raises as ``read_terms`` does."""
+    """Returns the order's other amount. Raises as ``read_terms`` does."""
     (answer,) = await chain.call_many([read(facts, PREVIEWS[operation].encode([amount]))], block=block)
     return previewed(operation, answer)
 
 
 def previewed(operation: Operation, answer: bytes | CallFailed) -> int:
-    """The number in a preview's answer."""
+    """Returns the number in a preview's answer. Raises as ``read_terms`` does."""
     value = erc20.word(answer)
     if value is None:
         why = revert_reason(answer.output) if isinstance(answer, CallFailed) else "it gives no number"
@@ -103,12 +103,12 @@ def previewed(operation: Operation, answer: bytes | CallFailed) -> int:
 
 
 def read(facts: VaultFacts, data: bytes) -> Call:
-    """A read of the vault."""
+    """Returns a read of the vault."""
     return Call(facts.address, data, gas=READ_GAS)
 
 
 def rate_reads(facts: VaultFacts) -> list[Call]:
-    """What ``rates_of`` takes the answers of."""
+    """Returns the reads whose answers ``rates_of`` takes."""
     assets, shares = _sample(facts.asset.decimals), _sample(facts.share.decimals)
     return [
         read(facts, CONVERT_TO_ASSETS.encode([10 ** price_exponent(facts)])),
@@ -120,23 +120,23 @@ def rate_reads(facts: VaultFacts) -> list[Call]:
 
 
 def rates_of(facts: VaultFacts, answers: list[bytes | CallFailed]) -> Rates:
-    """Share price and fees: a fee is what a preview gives less than the conversion, which has none
-    (EIP-4626)."""
+    """Returns share price and fees. A fee is the conversion, which has no fees (EIP-4626), minus the
+    preview."""
     price, shares, deposited, assets, redeemed = (erc20.word(answer) for answer in answers)
     return Rates(price, price_exponent(facts), _fee_bps(shares, deposited), _fee_bps(assets, redeemed))
 
 
 def price_exponent(facts: VaultFacts) -> int:
-    """The price is asked for so many shares that twelve digits are kept beyond the asset's own.
+    """Returns the exponent of the shares whose price is read: 12 digits more precise than one share.
 
-    Vaults that multiply without care would overflow for tokens with very many decimals.
+    It is limited for tokens with very many decimals, where some vaults would overflow.
     """
     decimals = facts.share.decimals
     return decimals + 12 if decimals <= 24 else min(decimals, 48)
 
 
 def price_text(facts: VaultFacts, rates: Rates) -> str | None:
-    """Whole assets per whole share, exact decimal text."""
+    """Returns whole assets per whole share as exact decimal text."""
     if rates.price is None:
         return None
     shift = rates.price_exponent - facts.share.decimals
@@ -146,12 +146,12 @@ def price_text(facts: VaultFacts, rates: Rates) -> str | None:
 
 
 def limit_text(limit: int | None) -> str | None:
-    """A limit on the wire; None: there is none, or the vault does not tell."""
+    """Returns a limit as text; None without a limit or where the vault does not say."""
     return None if limit is None or limit == MAX_UINT256 else str(limit)
 
 
 def _sample(decimals: int) -> int:
-    """An amount large enough that rounding is no fee."""
+    """Returns an amount so large that rounding does not look like a fee."""
     return int(10 ** min(max(decimals, 8), 36))
 
 

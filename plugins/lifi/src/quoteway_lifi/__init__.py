@@ -1,6 +1,6 @@
-"""The LI.FI API as one more provider of swaps and transfers. This module only registers.
+"""The LI.FI API as a provider of swaps and transfers. This module only registers it.
 
-Nothing is offered before ``[plugin.lifi] enabled = true``: a default installation never talks to LI.FI.
+Without ``[plugin.lifi] enabled = true`` no request is made to LI.FI.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from marshmallow import Schema
     from quoteway import BridgeProvider, Context, SwapProvider
 
-    from quoteway_lifi.desk import Desk
+    from quoteway_lifi.quoting import Quoter
 
 
 @hookimpl
@@ -27,11 +27,11 @@ def quoteway_settings() -> type[Schema]:
 @hookimpl
 def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
     if not context.settings["enabled"]:
-        context.log.info("LI.FI is not asked: set enabled = true in [plugin.lifi] to use it")
+        context.log.info("LI.FI is disabled: set enabled = true in [plugin.lifi] to use it")
         return ()
     from quoteway_lifi.provider import LifiSwaps
 
-    return (LifiSwaps(_desk(context)),)
+    return (LifiSwaps(_quoter(context)),)
 
 
 @hookimpl
@@ -40,14 +40,14 @@ def quoteway_bridge_providers(context: Context) -> Iterable[BridgeProvider]:
         return ()
     from quoteway_lifi.provider import LifiBridges
 
-    return (LifiBridges(_desk(context)),)
+    return (LifiBridges(_quoter(context)),)
 
 
-def _desk(context: Context) -> Desk:
-    """What both providers share: one API, one hold after a 429, one memory of what was built."""
-    from quoteway_lifi.desk import Desk
+def _quoter(context: Context) -> Quoter:
+    """Returns the object that both providers share: API client, pause after a 429, cache of builds."""
+    from quoteway_lifi.quoting import Quoter
 
-    if "desk" not in context.state:
-        context.state["desk"] = Desk(context)
-    desk: Desk = context.state["desk"]
-    return desk
+    if "quoter" not in context.state:
+        context.state["quoter"] = Quoter(context)
+    quoter: Quoter = context.state["quoter"]
+    return quoter

@@ -1,4 +1,4 @@
-"""LI.FI's HTTP API: our key, a deadline, a limit of size, and its errors in our words."""
+"""LI.FI's HTTP API with our key, a deadline and a size limit; its errors become the gateway's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEFAULT_HOLD_S = 30
 
 
 class LifiApi:
-    """One LI.FI endpoint. The key is in a header of its own requests and in no text made here."""
+    """One LI.FI endpoint. The key is in a request header only, never in a text made here."""
 
     def __init__(self, context: Context) -> None:
         settings = context.settings
@@ -35,31 +35,32 @@ class LifiApi:
 
     @property
     def answering(self) -> bool | None:
-        """Whether the last request got an answer; False while a 429 holds, None before the first."""
+        """Whether the last request got an answer; False during the pause after a 429, None before the
+        first."""
         return False if self.held else self._answered
 
     @property
     def held(self) -> bool:
-        """Whether LI.FI asked to be left alone for now (429)."""
+        """Whether requests are paused after a 429."""
         return self._context.now() < self._held_until
 
     async def get(self, path: str, params: Mapping[str, str]) -> Mapping[str, Any]:
-        """The JSON object at ``path``. Raises ``UpstreamError``, within ``timeout_s``.
+        """Returns the JSON object at ``path``. Raises ``UpstreamError``, within ``timeout_s``.
 
-        A 429 is never answered with another request, also not of another caller, before the time it names.
+        After a 429 no caller's request is sent before the time it names.
         """
         if self.held:
             raise failure_of(429, None)
         try:
             async with asyncio.timeout(self._timeout_s):
-                status, body = await self._twice(path, params)
+                status, body = await self._with_retry(path, params)
         except TimeoutError:
             self._answered = False
             raise UpstreamError(
                 "LI.FI did not answer in time.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
             ) from None
         except (aiohttp.ClientError, OSError) as error:
-            # The exception's text may hold the URL: only its kind goes on.
+            # The exception's text may hold the URL: only its type is kept.
             self._answered = False
             self._log(path, type(error).__name__)
             raise UpstreamError(
@@ -74,10 +75,9 @@ class LifiApi:
             raise unreadable()
         return body
 
-    async def _twice(self, path: str, params: Mapping[str, str]) -> tuple[int, Any]:
-        """A request changes nothing at LI.FI, so it is made a second time when no connection could be made or
-        the server failed (5xx). When the connection broke before an answer came, aiohttp itself makes it
-        again."""
+    async def _with_retry(self, path: str, params: Mapping[str, str]) -> tuple[int, Any]:
+        """Sends a request, and once more when no connection could be made or LI.FI answered 5xx: requests
+        change nothing there. aiohttp itself retries when the connection breaks before an answer."""
         try:
             status, body = await self._exchange(path, params)
         except aiohttp.ClientConnectorError as error:
@@ -89,7 +89,7 @@ class LifiApi:
         return await self._exchange(path, params)
 
     async def _exchange(self, path: str, params: Mapping[str, str]) -> tuple[int, Any]:
-        """Status and JSON (None when it is none). Notes how long to hold after a 429."""
+        """Returns status and JSON (None when the body is not JSON). Starts the pause after a 429."""
         async with self._context.http.get(
             f"{self._base_url}/{path}", params=params, headers=self._headers, allow_redirects=False
         ) as response:
@@ -112,17 +112,18 @@ class LifiApi:
         return b"".join(chunks)
 
     def _hold(self, headers: Mapping[str, str]) -> None:
-        """``Retry-After`` (RFC 9110) or LI.FI's ``ratelimit-reset``, in seconds; a date counts as none."""
+        """Starts the pause of ``Retry-After`` (RFC 9110) or ``ratelimit-reset``, in seconds; a date is
+        ignored."""
         waits = [headers.get(name, "") for name in ("Retry-After", "ratelimit-reset")]
         seconds = next((int(text) for text in waits if text.isascii() and text.isdigit()), _DEFAULT_HOLD_S)
         seconds = max(1, min(seconds, _LONGEST_HOLD_S))
         self._held_until = max(self._held_until, self._context.now() + seconds)
-        self._context.log.warning("LI.FI's rate limit is used up: it is not asked for %d s", seconds)
+        self._context.log.warning("LI.FI's rate limit is reached: no request for %d s", seconds)
 
     def _log(self, path: str, kind: str) -> None:
         self._context.log.warning("LI.FI: %s failed: %s", path, kind)
 
 
 def unreadable() -> UpstreamError:
-    """For an answer that is not what the API documents."""
+    """Returns the error for an answer that does not follow the API's documentation."""
     return UpstreamError(_UNREADABLE, reason=Reason.PROVIDER_ERROR, retryable=True)

@@ -1,7 +1,7 @@
 """The functions in LI.FI's calldata that this plugin decodes.
 
-A swap on one chain stays opaque to the guard; its decoded form is shown to people. A transfer to another
-chain is offered only when it is one of ``TRANSFERS``, which the guard compares argument by argument. Sources:
+The guard treats a swap on one chain as opaque; its decoded form is for display. A transfer to another chain
+is offered only when it is one of ``TRANSFERS``, whose arguments the guard compares with the quote. Sources:
 GenericSwapFacet, GenericSwapFacetV3 and AcrossFacetV4 of lifinance/contracts, SpokePool of
 across-protocol/contracts.
 """
@@ -51,19 +51,20 @@ DECLARATIONS = (
 TRANSFER_BRIDGE = "across"
 
 # Of the facet: bridgeData.destinationChainId, acrossData.{receiverAddress, receivingAssetId, outputAmount,
-# refundAddress}. Its form with a swap first computes the output amount anew, so it is not listed.
+# refundAddress}. After a source swap the facet computes the output amount again, so that function has no
+# entry.
 TRANSFERS: Mapping[str, Arrival] = {
     _START_ACROSS: Arrival(
         0, chain_id=(0, 7), recipient=(1, 0), token=(1, 3), amount_min=(1, 4), refund=(1, 1)
     ),
     _DEPOSIT: Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,)),
 }
-"""Transfers to another chain, each with the places of what arrives there."""
+"""The transfers to another chain, each with the places of the arguments that say what arrives there."""
 
 
 def read_transfer(data: bytes) -> tuple[DecodedCall, Arrival] | None:
-    """The decoded transfer and its places; None for any other calldata, and for a transfer with a message:
-    a recipient that is a contract would be called with what LI.FI wrote into it."""
+    """Returns the decoded transfer and its places; None for other calldata and for a transfer with a message,
+    which would call a recipient that is a contract with LI.FI's bytes."""
     for declaration, arrival in TRANSFERS.items():
         declared = function(declaration)
         if declared.selector != data[:4]:

@@ -1,4 +1,4 @@
-"""Which tokens LI.FI joins between two chains (``/connections``), as far as they can be listed."""
+"""The tokens that LI.FI connects between two chains (``/connections``), as far as they can be listed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _KEPT_S = 3_600  # LI.FI's rate limits ask for these to be cached
 
 
 class Connections:
-    """Routes of one coin between two chains. LI.FI joins any token with any other: a full list has millions
-    of rows, so rows are of the tokens that the deployment lists on both ends under one ``coinKey``."""
+    """Routes of one coin between two chains. LI.FI connects any token with any other, which would be millions
+    of rows: rows are the tokens that the deployment lists on both chains under one ``coinKey``."""
 
     def __init__(self, context: Context, api: LifiApi, networks: frozenset[int]) -> None:
         self._context = context
@@ -25,7 +25,8 @@ class Connections:
         self._kept: TTLCache[tuple[int, int], Mapping[str, Any]] = TTLCache(256, _KEPT_S, timer=context.now)
 
     async def between(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """The rows for two given chains; none for half a question, which would take a request per pair."""
+        """Returns the routes between two given chains; none when one is missing: that takes a request per
+        pair."""
         if from_chain_id is None or to_chain_id is None or from_chain_id == to_chain_id:
             return ()
         if not {from_chain_id, to_chain_id} <= self._networks:
@@ -66,7 +67,7 @@ def _rows(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _coins(tokens: Any, chain_id: int) -> list[tuple[str, Address]]:
-    """LI.FI's own key of a coin, the same on all chains, with its address on this one."""
+    """Returns LI.FI's key of each coin, the same on all chains, with its address on this chain."""
     found = []
     for token in _rows(tokens):
         key, address = token.get("coinKey"), token.get("address")

@@ -6,8 +6,8 @@ A row is a mapping, built in below by chain id, from a network's ``deployments["
     {"address": "0x1231...", "label": "LI.FI Diamond"}
 
 Rows of the configuration replace those of the network, which replace the built-in ones. LI.FI sends a
-transaction to its Diamond (EIP-2535) or, for some routes, to others' contracts; what is not listed is refused
-by the core.
+transaction to its Diamond (EIP-2535) or, for some routes, to others' contracts. The core refuses a contract
+that is not listed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,11 @@ DIAMONDS: Mapping[int, Address] = {
 
 
 def registry_of(context: Context) -> Mapping[int, Mapping[Address, str]]:
-    """The listed contracts with their labels, by chain id. Raises ``ConfigError`` for a row that is none."""
+    """Returns the listed contracts with their labels, by chain id. Raises ``ConfigError`` for a bad row."""
     configured: dict[str, list[Mapping[str, Any]]] = {}
     for row in context.settings["deployments"]:
-        slug = row.get("network")
-        if not isinstance(slug, str) or context.networks.find(slug) is None:
-            known = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.lifi.deployments: network {slug!r} is unknown; known: {known}")
-        configured.setdefault(slug, []).append(row)
+        network = context.networks.configured(row.get("network"), "plugin.lifi.deployments")
+        configured.setdefault(network.slug, []).append(row)
     found = {}
     for network in context.networks:
         rows: Iterable[Mapping[str, Any]] = configured.get(network.slug) or network.deployments.get(
@@ -62,7 +59,7 @@ def _contract(slug: str, row: Mapping[str, Any]) -> tuple[Address, str]:
     address, label = row.get("address"), row.get("label", _LABEL)
     try:
         if not isinstance(address, str) or not isinstance(label, str):
-            raise ValueError("address and label are text")
+            raise ValueError("address and label must be text")
         return parse_address(address), label
     except ValueError as error:
         raise ConfigError(f"LI.FI contract on {slug}: {error}") from None

@@ -1,4 +1,4 @@
-"""LI.FI's errors in the gateway's words: their numeric codes and, where no tool had a quote, the tools' own.
+"""Maps LI.FI's errors to the gateway's: its numeric codes and, where no tool had a quote, the tools' codes.
 
 Sources: the API reference's "Error codes", and ``ErrorCode``, ``ToolError``, ``UnavailableRoutes`` of
 @lifi/types. Their messages are never passed on.
@@ -13,7 +13,7 @@ from quoteway import Reason, UpstreamError
 
 NO_ROUTE = "LI.FI has no route for this request."
 
-# Code of the answer -> (reason, what the client is told, whether the same request may do better later).
+# Code of the answer -> (reason, message for the client, whether a retry may succeed).
 _CODES: Mapping[int, tuple[Reason, str, bool]] = {
     1001: (Reason.PROVIDER_ERROR, "LI.FI could not build the transaction.", True),
     1002: (Reason.NO_ROUTE, NO_ROUTE, False),
@@ -21,7 +21,7 @@ _CODES: Mapping[int, tuple[Reason, str, bool]] = {
     1004: (Reason.NO_ROUTE, "LI.FI cannot serve this request.", False),
     1005: (Reason.PROVIDER_ERROR, "LI.FI's rate limit for this deployment is used up.", True),
     1006: (Reason.PROVIDER_ERROR, "LI.FI failed.", True),
-    1007: (Reason.PRICE_MOVED, "LI.FI finds no way within the slippage.", False),
+    1007: (Reason.PRICE_MOVED, "LI.FI finds no route within the slippage: raise slippageBps.", False),
     1008: (Reason.PROVIDER_ERROR, "A service behind LI.FI failed.", True),
     1009: (Reason.PROVIDER_TIMEOUT, "LI.FI ran out of time.", True),
     1010: (Reason.PROVIDER_ERROR, "LI.FI does not accept this deployment's key.", False),
@@ -33,7 +33,7 @@ _STATUSES: Mapping[int, int] = {400: 1011, 401: 1010, 403: 1010, 404: 1002, 422:
 _SERVER_ERROR = 1006
 _NO_QUOTE = (1002, 1003)
 
-# What the tools said when none had a quote, the most telling first.
+# The tools' codes when none had a quote, the most specific first.
 _TOOLS: Mapping[str, tuple[Reason, str, bool]] = {
     "AMOUNT_TOO_LOW": (Reason.AMOUNT_TOO_LOW, "The amount is too low for LI.FI's routes.", False),
     "FEES_HIGHER_THAN_AMOUNT": (
@@ -49,12 +49,12 @@ _TOOLS: Mapping[str, tuple[Reason, str, bool]] = {
     ),
     "DIFFERENT_RECIPIENT_NOT_SUPPORTED": (
         Reason.NO_ROUTE,
-        "LI.FI's routes for this pair pay the sender alone.",
+        "LI.FI's routes for this pair pay the sender only.",
         False,
     ),
     "CANNOT_GUARANTEE_MIN_AMOUNT": (
         Reason.NO_ROUTE,
-        "LI.FI's routes for this pair cannot promise the minimum.",
+        "LI.FI's routes for this pair cannot guarantee the minimum.",
         False,
     ),
     "NO_POSSIBLE_ROUTE": (Reason.NO_ROUTE, NO_ROUTE, False),
@@ -67,7 +67,7 @@ _MOST_TOOL_ERRORS = 1_000
 
 
 def failure_of(status: int, body: Any) -> UpstreamError:
-    """The error that an answer other than 200 stands for; ``body`` is its JSON, or None when it is none."""
+    """Returns the error for an answer other than 200; ``body`` is its JSON, None when it is not JSON."""
     given = body.get("code") if isinstance(body, Mapping) else None
     fallback = _STATUSES.get(status, _SERVER_ERROR)
     code = given if type(given) is int and given in _CODES else fallback
@@ -83,7 +83,7 @@ def failure_of(status: int, body: Any) -> UpstreamError:
 
 
 def _tool_errors(errors: Any) -> Iterator[Mapping[str, Any]]:
-    """Both documented forms: a list of ``ToolError``, and ``{failed: [{subpaths: {...: [ToolError]}}]}``."""
+    """Yields the errors in both documented forms: ``[ToolError]`` and ``{failed: [{subpaths: {...}}]}``."""
     left = _MOST_TOOL_ERRORS
     lists = [errors]
     if isinstance(errors, Mapping):
@@ -96,6 +96,6 @@ def _tool_errors(errors: Any) -> Iterator[Mapping[str, Any]]:
             left -= 1
             if left < 0:
                 return
-            # A code is compared by hash: one that has none (a list) is no code.
+            # Codes are looked up by hash: a list would raise.
             if isinstance(error, Mapping) and isinstance(error.get("code"), str):
                 yield error

@@ -1,7 +1,7 @@
-"""What LI.FI's ``/quote`` answered: a ``Step`` of @lifi/types, read strictly and taken at its word.
+"""Reads the answer of LI.FI's ``/quote``, a ``Step`` of @lifi/types, strictly.
 
-Nothing is corrected here. Where the answer names another token, recipient, chain or payer than was asked, the
-legs made of it say so, and the core refuses them.
+Nothing is corrected here. When the answer names another token, recipient, chain or payer than the request,
+the legs contain it, and the core refuses them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from quoteway_lifi.api import unreadable
 _AMOUNT = re.compile(r"(0|[1-9][0-9]{0,77})", re.ASCII)
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2}){4,}", re.ASCII)
-# Goes into a query and into the quote token again: no comma, nothing to escape.
+# Is used in queries and in the quote token: no comma, nothing to escape.
 _TOOL = re.compile(r"[A-Za-z0-9._-]{1,48}", re.ASCII)
 _PRINTABLE = re.compile(r"[ -~]{1,64}", re.ASCII)
 _MOST_STEPS = 16
@@ -28,7 +28,7 @@ _MOST_STEPS = 16
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """``transactionRequest``. ``sender`` None: the answer names none."""
+    """The answer's ``transactionRequest``. ``sender`` is None when it names none."""
 
     to: Address
     data: bytes
@@ -39,7 +39,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One quote of LI.FI. ``bridges`` and ``exchanges`` are the tools of its steps, ``tool`` the main one."""
+    """One quote of LI.FI. ``tool`` is its main tool; ``bridges`` and ``exchanges`` are those of its steps."""
 
     tool: str
     bridges: tuple[str, ...]
@@ -56,7 +56,7 @@ class Offer:
 
 
 def read_offer(body: Mapping[str, Any], request: SwapRequest) -> Offer:
-    """The offer in an answer. Raises ``UpstreamError`` when it is not of the documented form."""
+    """Returns the offer in an answer. Raises ``UpstreamError`` when its form is not the documented one."""
     try:
         return _read(body, request)
     except (KeyError, TypeError, ValueError, ArithmeticError, InvalidOperation):
@@ -109,7 +109,7 @@ def _transaction(given: Mapping[str, Any]) -> Transaction:
 def _steps(
     body: Mapping[str, Any], action: Mapping[str, Any], estimate: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, Hop | None]]:
-    """Kind, tool and hop of each included step; of the answer itself when it includes none."""
+    """Yields kind, tool and hop of each included step, or of the answer itself when it includes none."""
     included = body.get("includedSteps") or []
     if not isinstance(included, list) or len(included) > _MOST_STEPS:
         raise ValueError("includedSteps")
@@ -131,7 +131,7 @@ def _hop(step: Mapping[str, Any]) -> Hop | None:
             amount_out=_amount(estimate["toAmount"]),
         )
     except (KeyError, TypeError, ValueError):
-        return None  # shown only: an answer is not refused for it
+        return None  # for display only: an answer is not refused for it
 
 
 def _route(hops: list[Hop | None]) -> tuple[RoutePath, ...] | None:
@@ -153,7 +153,7 @@ def _fees(costs: Any, request: SwapRequest) -> Iterator[Fee]:
 
 
 def _gas(costs: Any) -> Gas | None:
-    """LI.FI's own estimate, as far as it is in the native coin."""
+    """Returns LI.FI's estimate; None when it is not in the native coin."""
     rows = [_table(cost) for cost in costs] if isinstance(costs, list) else []
     if not rows or any(_address(_table(row["token"])["address"]) != NATIVE for row in rows):
         return None
@@ -165,7 +165,7 @@ def _gas(costs: Any) -> Gas | None:
 
 
 def _gas_in_output(costs: Any, raw_token: Mapping[str, Any], token: Token) -> int | None:
-    """The gas in base units of the output, by LI.FI's own prices; None when it gives none."""
+    """Returns the gas cost in base units of the output, by LI.FI's prices; None without them."""
     prices: list[Any] = [_table(cost).get("amountUSD") for cost in costs] if isinstance(costs, list) else []
     price = raw_token.get("priceUSD")
     if not prices or not isinstance(price, str) or not all(isinstance(text, str) for text in prices):
@@ -178,7 +178,7 @@ def _gas_in_output(costs: Any, raw_token: Mapping[str, Any], token: Token) -> in
 
 
 def _token(given: Mapping[str, Any], chain_id: int, asked: Token) -> Token:
-    """The token asked for where the answer names that one; else what the answer says."""
+    """Returns the requested token when the answer names that one, else the answer's token."""
     address = _address(given["address"])
     if (chain_id, address) == (asked.chain_id, asked.address):
         return asked

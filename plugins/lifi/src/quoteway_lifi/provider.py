@@ -19,32 +19,32 @@ from quoteway import (
 )
 
 from quoteway_lifi.connections import Connections
-from quoteway_lifi.desk import Desk
+from quoteway_lifi.quoting import Quoter
 from quoteway_lifi.tracking import state_of
 
 
 class _Lifi(Provider):
-    """Identity and registry, the same for both capabilities."""
+    """Members that are the same for both capabilities."""
 
     id = "lifi"
     title = "LI.FI"
     docs = "https://docs.li.fi/api-reference/introduction"
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self.networks = frozenset(desk.registry)
+    def __init__(self, quoter: Quoter) -> None:
+        self._quoter = quoter
+        self.networks = frozenset(quoter.registry)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The listed contracts: no transaction of LI.FI goes elsewhere."""
-        return self._desk.registry.get(chain_id, {})
+        """The listed contracts: the only targets of LI.FI's transactions."""
+        return self._quoter.registry.get(chain_id, {})
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """The same: nothing of LI.FI pulls tokens through another address."""
-        return tuple(self._desk.registry.get(chain_id, {}))
+        """The listed contracts: the only spenders of LI.FI's transactions."""
+        return tuple(self._quoter.registry.get(chain_id, {}))
 
     async def healthy(self) -> bool | None:
-        """Whether the last request was answered; False while a 429 holds."""
-        return self._desk.api.answering
+        """Whether the last request was answered; False during the pause after a 429."""
+        return self._quoter.api.answering
 
 
 class LifiSwaps(_Lifi, SwapProvider):
@@ -53,34 +53,34 @@ class LifiSwaps(_Lifi, SwapProvider):
     cross_chain = True
 
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """See ``Desk.quote``."""
-        return await self._desk.quote(request, Capability.SWAP)
+        """See ``Quoter.quote``."""
+        return await self._quoter.quote(request, Capability.SWAP)
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """See ``Desk.build``."""
-        return await self._desk.build(sealed)
+        """See ``Quoter.build``."""
+        return await self._quoter.build(sealed)
 
 
 class LifiBridges(_Lifi, BridgeProvider):
     """Transfers from one chain to another."""
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self._connections = Connections(desk.context, desk.api, self.networks)
+    def __init__(self, quoter: Quoter) -> None:
+        super().__init__(quoter)
+        self._connections = Connections(quoter.context, quoter.api, self.networks)
 
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """Pairs of the same coin between two chains; LI.FI joins many more, which nobody could list."""
+        """Pairs of the same coin between two chains; LI.FI connects many more, too many to list."""
         return await self._connections.between(from_chain_id, to_chain_id)
 
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """See ``Desk.quote``."""
-        return await self._desk.quote(request, Capability.BRIDGE) if request.is_cross_chain else None
+        """See ``Quoter.quote``."""
+        return await self._quoter.quote(request, Capability.BRIDGE) if request.is_cross_chain else None
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """See ``Desk.build``."""
-        return await self._desk.build(sealed)
+        """See ``Quoter.build``."""
+        return await self._quoter.build(sealed)
 
     async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-        """LI.FI's word on a transfer (``/status``); None when it knows none by that transaction."""
+        """Returns the state that LI.FI reports (``/status``); None when it does not know the transaction."""
         params = {"txHash": transaction_hash, "fromChain": str(chain_id)}
-        return state_of(await self._desk.api.get("status", params), chain_id, transaction_hash)
+        return state_of(await self._quoter.api.get("status", params), chain_id, transaction_hash)

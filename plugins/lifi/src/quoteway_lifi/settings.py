@@ -11,30 +11,30 @@ from quoteway import SecretField
 def _api_url(value: str) -> None:
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValidationError('expected a URL such as "https://li.quest/v1"')
+        raise ValidationError('expected an http(s) URL without a query, such as "https://li.quest/v1"')
     if parts.username or parts.password:
-        raise ValidationError("a credential does not belong in the URL: the key goes into api_key")
+        raise ValidationError("the URL must not hold a user or password: set the key in api_key")
 
 
 def _key(secret: object) -> None:
     text = secret.reveal()  # type: ignore[attr-defined]  # marshmallow's validators are not generic
     if not text.isascii() or not text.isprintable() or " " in text:
-        raise ValidationError("this key cannot stand in a header: it has spaces or odd characters")
+        raise ValidationError("the key must be printable ASCII without spaces, since it is sent in a header")
 
 
 class LifiSettings(Schema):
-    """Off until ``enabled``. Without ``api_key`` LI.FI answers too, at a much lower rate."""
+    """Disabled by default. ``api_key`` is optional; without it the rate limit is much lower."""
 
     enabled = fields.Boolean(
         truthy={True},
         falsy={False},
         load_default=False,
-        metadata={"description": "Whether LI.FI is asked at all."},
+        metadata={"description": "Whether LI.FI is used."},
     )
     base_url = fields.String(
         load_default="https://li.quest/v1",
         validate=_api_url,
-        metadata={"description": "Where the API is."},
+        metadata={"description": "Base URL of the API."},
     )
     api_key = SecretField(
         load_default=None,
@@ -44,31 +44,31 @@ class LifiSettings(Schema):
     integrator = fields.String(
         load_default="quoteway",
         validate=validate.Regexp(r"^[A-Za-z0-9._-]{1,23}$"),
-        metadata={"description": "The name LI.FI keeps its statistics under."},
+        metadata={"description": "The name for LI.FI's statistics."},
     )
     timeout_s = fields.Float(
         load_default=2.8,
         allow_nan=False,
         validate=validate.Range(0.05, 60),
-        metadata={"description": "How long one request may take, its one retry included."},
+        metadata={"description": "Timeout of a request including its retry, in seconds."},
     )
     max_response_bytes = fields.Integer(
         strict=True,
         load_default=1 << 20,
         validate=validate.Range(1024, 64 << 20),
-        metadata={"description": "A longer answer is refused."},
+        metadata={"description": "Largest answer, in bytes; a larger one is refused."},
     )
     lifetime_s = fields.Integer(
         strict=True,
         load_default=60,
         validate=validate.Range(15, 900),
-        metadata={"description": "How long a quote of LI.FI is good for, in seconds."},
+        metadata={"description": "Lifetime of a quote, in seconds."},
     )
     deployments = fields.List(
         fields.Dict(keys=fields.String()),
         load_default=[],
         metadata={
             "description": "Rows of `quoteway_lifi.contracts`, each with `network` (a slug): contracts that "
-            "LI.FI's transactions may go to and spend through, instead of the built-in ones."
+            "LI.FI's transactions may call and spend through, instead of the built-in ones."
         },
     )

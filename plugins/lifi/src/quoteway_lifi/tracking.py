@@ -1,4 +1,4 @@
-"""What LI.FI's ``/status`` says of a transfer, in the gateway's words.
+"""Maps the state of a transfer in LI.FI's ``/status`` to the gateway's.
 
 Sources: ``StatusResponse``, ``StatusMessage`` and ``Substatus`` of @lifi/types.
 """
@@ -25,9 +25,9 @@ _REASONS: Mapping[str, str] = {"DONE": "another_token_arrived", "FAILED": "trans
 
 
 def state_of(body: Mapping[str, Any], chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-    """The state and what is known beside it; None when the answer is about no transfer, or another one.
+    """Returns the state and its details; None when the answer is about no transfer, or another one.
 
-    What has no word here is ``unknown``, which never means failed.
+    A status without an entry is ``unknown``, which never means failed.
     """
     status, substatus = body.get("status"), body.get("substatus")
     sending, receiving = _table(body.get("sending")), _table(body.get("receiving"))

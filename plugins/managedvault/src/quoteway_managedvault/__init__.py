@@ -1,4 +1,4 @@
-"""Managed vaults: ERC-4626 vaults of our own with an owner, a bot and strategies. Unaudited contracts."""
+"""Managed vaults: our own ERC-4626 vaults with an owner, a bot and strategies. Unaudited contracts."""
 
 from __future__ import annotations
 

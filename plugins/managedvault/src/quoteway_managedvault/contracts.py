@@ -1,4 +1,5 @@
-"""The functions of ``ManagedVaultFactory`` and ``ManagedVault`` (contracts/), and their errors in words."""
+"""The functions of ``ManagedVaultFactory`` and ``ManagedVault`` (contracts/), and messages for their
+errors."""
 
 from __future__ import annotations
 
@@ -37,18 +38,21 @@ ROLE_ERRORS = frozenset(
 REFUSALS: Mapping[bytes, tuple[str, str]] = {
     selector("EnforcedPause()"): ("action", "the vault is paused"),
     selector("ExpectedPause()"): ("action", "the vault is not paused"),
-    selector("UnknownStrategy(address)"): ("strategy", "is none of the vault's strategies"),
-    selector("StrategyExists(address)"): ("strategy", "is one of the vault's strategies already"),
+    selector("UnknownStrategy(address)"): ("strategy", "is not a strategy of this vault"),
+    selector("StrategyExists(address)"): ("strategy", "is already a strategy of this vault"),
     selector("WrongAsset(address)"): ("strategy", "is a vault of another asset"),
-    selector("TooManyStrategies()"): ("strategy", "the vault has as many strategies as it can"),
+    selector("TooManyStrategies()"): (
+        "strategy",
+        "the vault has the maximum of 8 strategies: remove one first",
+    ),
     selector("NothingToMove()"): ("amount", "there is nothing to move"),
-    selector("LossTooHigh(uint256,uint256)"): ("slippageBps", "the move would cost more than that"),
+    selector("LossTooHigh(uint256,uint256)"): ("slippageBps", "the move would cost more: raise slippageBps"),
 }
-"""Error selector -> the request member it is about, and what is wrong."""
+"""Error selector -> request member and message."""
 
 
 @functools.cache
 def creation_code(contract: str) -> bytes:
-    """The compiled creation code of one of the two contracts."""
+    """Returns the compiled creation code of one of the two contracts."""
     file = resources.files("quoteway_managedvault") / "artifacts" / f"{contract}.json"
     return bytes.fromhex(json.loads(file.read_text())["bytecode"][2:])

@@ -1,4 +1,4 @@
-"""Deployment of a managed vault at an address known beforehand (EIP-1014)."""
+"""Deploys a managed vault at a predicted address (EIP-1014)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from quoteway_erc4626.orders import refused
 from quoteway_managedvault.contracts import DEPLOY, INIT_CODE_HASH, UNAUDITED
 from quoteway_managedvault.deployments import Deployment
 
-_TWINS_TRIED = 16
+_MAX_SALTS = 16
 
 
 async def quote_deployment(
     chain: Chain, block: Block, deployment: Deployment, book: VaultBook, request: DeployRequest
 ) -> Quote:
-    """Where the vault will be. The salt follows from the request: the same request gives the same address,
-    until a vault stands there; then the next one.
+    """Quotes a deployment. The salt is derived from the request: the same request gives the same address
+    until a vault exists there, and then the next one.
 
-    Raises ``InvalidRequest`` for a strategy that is not offered, or that is of another asset.
+    Raises ``InvalidRequest`` for a strategy that is not offered or has another asset.
     """
     strategy = deployment.strategy(request.strategy)
     if strategy is None:
@@ -44,7 +44,7 @@ async def quote_deployment(
         raise refused("strategy", Reason.OUT_OF_RANGE, f"must be one of: {offered}")
     facts = await book.find(request.chain_id, strategy)
     if facts is None:
-        raise refused("strategy", Reason.CONFLICT, f"nothing is at {strategy}")
+        raise refused("strategy", Reason.CONFLICT, f"there is no contract at {strategy}")
     if facts.asset.address != request.asset:
         raise refused(
             "asset",
@@ -56,7 +56,7 @@ async def quote_deployment(
     (init_code_hash,) = INIT_CODE_HASH.decode_output(answer)
     salt = await _free_salt(chain, block, deployment.factory, init_code_hash)
     predicted = create2_address(deployment.factory, salt, init_code_hash)
-    await _rehearse(chain, block, deployment.factory, request.owner, [*arguments, salt], predicted)
+    await _simulate(chain, block, deployment.factory, request.owner, [*arguments, salt], predicted)
     plan = {
         "factory": deployment.factory,
         "strategy": strategy,
@@ -74,7 +74,7 @@ async def quote_deployment(
 
 
 async def build_deployment(sealed: SealedQuote, request: DeployRequest) -> Build:
-    """The factory's ``deploy`` with the quote's own salt."""
+    """Returns the factory's ``deploy`` call with the quote's salt."""
     plan = sealed.plan
     args: list[Any] = [request.asset, request.owner, request.bot or NATIVE, plan["strategy"], plan["salt"]]
     details = _details(plan, request)
@@ -110,21 +110,23 @@ def _details(plan: Any, request: DeployRequest) -> dict[str, Any]:
 
 
 async def _free_salt(chain: Chain, block: Block, factory: Address, init_code_hash: bytes) -> bytes:
-    """The first salt whose address has no code yet. The hash commits to every argument already."""
-    salts = [keccak256(init_code_hash + number.to_bytes(32)) for number in range(_TWINS_TRIED)]
+    """Returns the first salt whose address has no code. The init code hash contains all other arguments."""
+    salts = [keccak256(init_code_hash + number.to_bytes(32)) for number in range(_MAX_SALTS)]
     codes = await asyncio.gather(
         *(chain.code(create2_address(factory, salt, init_code_hash), block=block) for salt in salts)
     )
     for salt, code in zip(salts, codes, strict=True):
         if not code:
             return salt
-    raise refused("owner", Reason.CONFLICT, f"has {_TWINS_TRIED} such vaults already")
+    raise refused(
+        "owner", Reason.CONFLICT, f"has {_MAX_SALTS} equal vaults already: change owner, bot or strategy"
+    )
 
 
-async def _rehearse(
+async def _simulate(
     chain: Chain, block: Block, factory: Address, owner: Address, args: list[Any], predicted: Address
 ) -> None:
-    """What the factory itself would return must be the predicted address."""
+    """Simulates the deployment: the factory must return the predicted address."""
     try:
         answer = await chain.call(factory, DEPLOY.encode(args), block=block, sender=owner)
     except RpcError as error:

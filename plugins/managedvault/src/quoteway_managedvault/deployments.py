@@ -1,6 +1,6 @@
-"""Where a factory stands on a network, as a row of data.
+"""The deployment of a factory on a network, as a row of data.
 
-From a network's ``deployments["managedvault"]`` or from ``[plugin.managedvault] deployments``::
+Rows come from a network's ``deployments["managedvault"]`` or from ``[plugin.managedvault] deployments``::
 
     {
         "factory": "0x22E1...",
@@ -32,7 +32,7 @@ class Deployment:
     strategies: Mapping[str, Address]
 
     def strategy(self, text: str) -> Address | None:
-        """The offered strategy of that id or address."""
+        """Returns the offered strategy with that id or address; None when there is none."""
         if text in self.strategies:
             return self.strategies[text]
         try:
@@ -43,19 +43,15 @@ class Deployment:
 
 
 def deployments_of(context: Context) -> dict[int, Deployment]:
-    """By chain id. Raises ``ConfigError``."""
+    """Returns the deployments by chain id. Raises ``ConfigError``."""
     found: dict[int, Deployment] = {}
     for network in context.networks:
         for row in network.deployments.get("managedvault", ()):
             found[network.chain_id] = _parsed(row, f"deployments.managedvault of network {network.slug!r}")
     for row in context.settings.get("deployments", ()):
-        members = dict(row)
-        slug = members.pop("network", None)
-        known = context.networks.find(slug) if isinstance(slug, str) else None
-        if known is None:
-            slugs = ", ".join(network.slug for network in context.networks)
-            raise ConfigError(f"plugin.managedvault.deployments: network {slug!r} is unknown; known: {slugs}")
-        found[known.chain_id] = _parsed(members, "plugin.managedvault.deployments")
+        members, where = dict(row), "plugin.managedvault.deployments"
+        network = context.networks.configured(members.pop("network", None), where)
+        found[network.chain_id] = _parsed(members, where)
     return found
 
 
@@ -68,7 +64,7 @@ def _parsed(row: Mapping[str, Any], where: str) -> Deployment:
         for item in row.get("strategies", ()):
             name = str(item["id"])
             if not _ID.fullmatch(name):
-                raise ValueError(f"strategy id {name!r} is not lowercase words joined by dashes")
+                raise ValueError(f"strategy id {name!r} must be lowercase words joined by dashes")
             strategies[name] = parse_address(item["vault"])
         return Deployment(parse_address(row["factory"]), strategies)
     except KeyError as error:

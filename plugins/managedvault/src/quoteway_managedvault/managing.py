@@ -1,5 +1,4 @@
-"""Management actions and rebalancing: who may, what is sent, and a rehearsal by the caller before it is
-offered."""
+"""Management actions and rebalancing: the required role, the calls, and their simulation as the caller."""
 
 from __future__ import annotations
 
@@ -49,44 +48,44 @@ from quoteway_managedvault.deployments import Deployment
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
-    """A management function, who may call it, and the request member its argument comes from."""
+class ManagementCall:
+    """A management function, the role that may call it, and the request member of its argument."""
 
-    call: Function
+    function: Function
     role: Literal["owner", "owner or bot"]
     argument: Literal["amount", "bot", "strategy"] | None = None
 
 
-DUTIES: Mapping[str, Duty] = {
-    "harvest": Duty(function("harvest()"), "owner or bot"),
-    "pause": Duty(function("pause()"), "owner or bot"),
-    "unpause": Duty(function("unpause()"), "owner"),
-    "setBot": Duty(function("setBot(address bot)"), "owner", "bot"),
-    "setCap": Duty(function("setCap(uint256 cap)"), "owner", "amount"),
-    "addStrategy": Duty(function("addStrategy(address strategy)"), "owner", "strategy"),
-    "removeStrategy": Duty(function("removeStrategy(address strategy)"), "owner", "strategy"),
+MANAGEMENT_CALLS: Mapping[str, ManagementCall] = {
+    "harvest": ManagementCall(function("harvest()"), "owner or bot"),
+    "pause": ManagementCall(function("pause()"), "owner or bot"),
+    "unpause": ManagementCall(function("unpause()"), "owner"),
+    "setBot": ManagementCall(function("setBot(address bot)"), "owner", "bot"),
+    "setCap": ManagementCall(function("setCap(uint256 cap)"), "owner", "amount"),
+    "addStrategy": ManagementCall(function("addStrategy(address strategy)"), "owner", "strategy"),
+    "removeStrategy": ManagementCall(function("removeStrategy(address strategy)"), "owner", "strategy"),
 }
 """By the action's name."""
 
-REBALANCE_DUTY = Duty(REBALANCE, "owner or bot")
+REBALANCE_CALL = ManagementCall(REBALANCE, "owner or bot")
 
 
-async def quote_duty(
+async def quote_management(
     chain: Chain, block: Block, deployment: Deployment, request: VaultRequest, facts: VaultFacts
 ) -> Quote:
-    """The calls of an action, rehearsed as the caller at ``block``.
+    """Quotes an action: its calls, simulated as the caller at ``block``.
 
     Raises ``InvalidRequest`` with reason ``role_required`` (``details.requiredRole``) when the vault refuses
-    the caller, and with the member at fault when it refuses the call.
+    the caller, and with the request member when it refuses the call.
     """
     if request.action == "rebalance":
-        duty, calls = REBALANCE_DUTY, await _moves(chain, block, deployment, request, facts)
+        management, calls = REBALANCE_CALL, await _moves(chain, block, deployment, request, facts)
     else:
-        duty = DUTIES[request.action]
-        calls = [_arguments(duty, deployment, request)]
-    role = await _role(chain, block, facts.address, duty, request.sender)
+        management = MANAGEMENT_CALLS[request.action]
+        calls = [_arguments(management, deployment, request)]
+    role = await _role(chain, block, facts.address, management, request.sender)
     await asyncio.gather(
-        *(_rehearse(chain, block, duty, args, request.sender, facts.address, role) for args in calls)
+        *(_simulate(chain, block, management, args, request.sender, facts.address, role) for args in calls)
     )
     return Quote(
         inputs=(),
@@ -99,10 +98,12 @@ async def quote_duty(
     )
 
 
-async def build_duty(chain: Chain, sealed: SealedQuote, request: VaultRequest, facts: VaultFacts) -> Build:
-    """One transaction per call of the quote."""
-    duty = REBALANCE_DUTY if request.action == "rebalance" else DUTIES[request.action]
-    role = await _role(chain, await chain.head(), facts.address, duty, request.sender)
+async def build_management(
+    chain: Chain, sealed: SealedQuote, request: VaultRequest, facts: VaultFacts
+) -> Build:
+    """Returns one transaction per call of the quote."""
+    management = REBALANCE_CALL if request.action == "rebalance" else MANAGEMENT_CALLS[request.action]
+    role = await _role(chain, await chain.head(), facts.address, management, request.sender)
     steps = []
     for args in sealed.plan["calls"]:
         intent = _intent(request.action, args, facts)
@@ -110,10 +111,10 @@ async def build_duty(chain: Chain, sealed: SealedQuote, request: VaultRequest, f
             Step(
                 kind=request.action,
                 to=facts.address,
-                data=duty.call.encode(args),
+                data=management.function.encode(args),
                 value=0,
                 chain_id=request.chain_id,
-                decoded=duty.call.describe(args),
+                decoded=management.function.describe(args),
                 description=f"{request.action} of managed vault {facts.address}",
                 intent=intent,
                 target_label="Managed vault",
@@ -129,8 +130,8 @@ async def build_duty(chain: Chain, sealed: SealedQuote, request: VaultRequest, f
     )
 
 
-def _arguments(duty: Duty, deployment: Deployment, request: VaultRequest) -> list[Any]:
-    match duty.argument:
+def _arguments(management: ManagementCall, deployment: Deployment, request: VaultRequest) -> list[Any]:
+    match management.argument:
         case None:
             return []
         case "amount":
@@ -144,7 +145,7 @@ def _arguments(duty: Duty, deployment: Deployment, request: VaultRequest) -> lis
 
 
 def _named_strategy(deployment: Deployment, request: VaultRequest) -> Address:
-    """A strategy by its offered id, or by any address: the vault itself judges it."""
+    """Returns a strategy by its offered id, or any address: the vault itself checks it."""
     if request.strategy is None:
         raise refused("strategy", Reason.MISSING, f"is needed for {request.action}")
     if request.strategy in deployment.strategies:
@@ -154,15 +155,14 @@ def _named_strategy(deployment: Deployment, request: VaultRequest) -> Address:
     except ValueError as error:
         known = ", ".join(deployment.strategies) or "none"
         raise refused(
-            "strategy", Reason.INVALID_FORMAT, f"is no address ({error}), nor one of: {known}"
+            "strategy", Reason.INVALID_FORMAT, f"must be an address ({error}) or one of: {known}"
         ) from None
 
 
 async def _moves(
     chain: Chain, block: Block, deployment: Deployment, request: VaultRequest, facts: VaultFacts
 ) -> list[list[Any]]:
-    """The ``rebalance`` calls: idle money first, then what the other strategies can pay, in the vault's
-    order."""
+    """Returns the ``rebalance`` calls: idle assets first, then the other strategies in the vault's order."""
     vault = facts.address
     listing, idle, total = await chain.call_many(
         [
@@ -176,7 +176,7 @@ async def _moves(
         raise UpstreamError("The vault's strategies cannot be read.", reason=Reason.PROVIDER_ERROR)
     (strategies,) = STRATEGIES.decode_output(listing)
     if not strategies:
-        raise refused("strategy", Reason.CONFLICT, "the vault has no strategy")
+        raise refused("strategy", Reason.CONFLICT, "the vault has no strategy: add one with addStrategy")
     least = (word(total) or 0) * (10_000 - request.slippage_bps) // 10_000
     sources = {vault: word(idle) or 0}
     target = strategies[0]
@@ -206,8 +206,11 @@ async def _moves(
     return moves
 
 
-async def _role(chain: Chain, block: Block, vault: Address, duty: Duty, caller: Address) -> dict[str, Any]:
-    """``requiredRole`` of the answer. ``holder`` is the caller where it holds the role, else the owner."""
+async def _role(
+    chain: Chain, block: Block, vault: Address, management: ManagementCall, caller: Address
+) -> dict[str, Any]:
+    """Returns ``requiredRole`` of the answer. ``holder`` is the caller if it holds the role, else the
+    owner."""
     owner, bot = (
         None if (value := word(answer)) is None else checksum(f"0x{value:040x}")
         for answer in await chain.call_many(
@@ -215,24 +218,27 @@ async def _role(chain: Chain, block: Block, vault: Address, duty: Duty, caller: 
         )
     )
     holders = [
-        holder for holder in (owner, bot if duty.role != "owner" else None) if holder not in (None, NATIVE)
+        holder
+        for holder in (owner, bot if management.role != "owner" else None)
+        if holder not in (None, NATIVE)
     ]
     has_role = caller in holders
-    return {"name": duty.role, "holder": caller if has_role else owner, "callerHasRole": has_role}
+    return {"name": management.role, "holder": caller if has_role else owner, "callerHasRole": has_role}
 
 
-async def _rehearse(
+async def _simulate(
     chain: Chain,
     block: Block,
-    duty: Duty,
+    management: ManagementCall,
     args: Sequence[Any],
     caller: Address,
     vault: Address,
     role: Mapping[str, Any],
 ) -> None:
-    """The call as the caller would make it: the vault itself says whether it may, and whether it works."""
+    """Simulates the call as the caller. Raises ``InvalidRequest`` or ``UpstreamError`` when the vault
+    refuses."""
     try:
-        await chain.call(vault, duty.call.encode(args), block=block, sender=caller)
+        await chain.call(vault, management.function.encode(args), block=block, sender=caller)
     except RpcError as error:
         data = revert_data(error) or b""
         if data[:4] in ROLE_ERRORS:
@@ -262,5 +268,5 @@ def _intent(action: str, args: Sequence[Any], facts: VaultFacts) -> str:
     amount = "all assets"
     if assets != MAX_UINT256:
         amount = f"{format_units(assets, facts.asset.decimals)} {facts.asset.symbol or facts.asset.address}"
-    origin = "idle money" if source == facts.address else source
+    origin = "idle assets" if source == facts.address else source
     return f"Move {amount} of managed vault {facts.address} from {origin} to {target}"

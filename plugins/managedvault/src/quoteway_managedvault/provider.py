@@ -1,5 +1,4 @@
-"""The provider of managed vaults: what every ERC-4626 vault has, and deployment, management and
-rebalancing."""
+"""The provider of managed vaults: ERC-4626 operations, deployment, management and rebalancing."""
 
 from __future__ import annotations
 
@@ -28,18 +27,18 @@ from quoteway_erc4626.provider import TokenizedVaults
 from quoteway_managedvault.contracts import IS_VAULT, UNAUDITED, VAULT_COUNT, VAULTS
 from quoteway_managedvault.deploying import build_deployment, quote_deployment
 from quoteway_managedvault.deployments import deployments_of
-from quoteway_managedvault.managing import DUTIES, build_duty, quote_duty
+from quoteway_managedvault.managing import MANAGEMENT_CALLS, build_management, quote_management
 
 MAX_LISTED = 500
-"""The newest so many vaults of a factory are listed; anyone may deploy more, all of them are found by id."""
+"""The newest vaults of a factory that are listed: anyone may deploy vaults. All are found by id."""
 
 
 class ManagedVaultProvider(TokenizedVaults):
-    """The vaults of ``ManagedVaultFactory``. Unaudited, and said so beside every quote and action."""
+    """The vaults of ``ManagedVaultFactory``, with the warning ``unaudited`` in every quote and action."""
 
     id = "managedvault"
     title = "Managed vaults (unaudited)"
-    manage_actions = tuple(DUTIES)
+    manage_actions = tuple(MANAGEMENT_CALLS)
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -47,17 +46,17 @@ class ManagedVaultProvider(TokenizedVaults):
         self.networks = frozenset(self._deployments)
         self._vaults: LRUCache[tuple[int, int], Address] = LRUCache(8192)
         self._seen: LRUCache[tuple[int, Address], bool] = LRUCache(8192)
-        # What is no vault of the factory today may be one tomorrow: known for one block only.
+        # An address may become a vault of the factory later: cached for one block only.
         self._foreign: LRUCache[tuple[int, Address, str], bool] = LRUCache(1024)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The factory, and those of its vaults that this process has seen: all have the factory's code."""
+        """The factory and those of its vaults that this process has seen; all have the factory's code."""
         deployment = self._deployments.get(chain_id)
         factory = {deployment.factory: "Managed vault factory"} if deployment else {}
         return factory | dict.fromkeys(self.spenders(chain_id), "Managed vault")
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """The vaults seen; another one is a spender for the caller who names it."""
+        """The vaults seen. Another vault is a spender only in answers to the caller who names it."""
         return tuple(address for chain, address in self._seen if chain == chain_id)
 
     def warnings(self, facts: VaultFacts) -> tuple[Notice, ...]:
@@ -65,8 +64,7 @@ class ManagedVaultProvider(TokenizedVaults):
         return (UNAUDITED,)
 
     async def listed(self, chain_id: int) -> Sequence[VaultFacts]:
-        """See ``TokenizedVaults``: the factory's own list, newest first. What it has listed does not
-        change."""
+        """See ``TokenizedVaults``: the factory's list, newest first. Its entries never change."""
         deployment = self._deployments.get(chain_id)
         if deployment is None:
             return []
@@ -87,7 +85,7 @@ class ManagedVaultProvider(TokenizedVaults):
         return [facts for facts in found if facts is not None]
 
     async def find(self, chain_id: int, address: Address) -> VaultFacts | None:
-        """See ``TokenizedVaults``: the factory tells its own from others."""
+        """See ``TokenizedVaults``: the factory says which vaults are its own."""
         if (chain_id, address) not in self._seen:
             chain = self.context.chain(chain_id)
             key = chain_id, address, (await chain.head()).hash
@@ -100,31 +98,32 @@ class ManagedVaultProvider(TokenizedVaults):
         return await self._own(chain_id, address)
 
     async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
-        """See ``VaultProvider``; raises as ``quote_deployment``, ``quote_duty`` and ``quote_vault`` do."""
+        """See ``VaultProvider``; raises as ``quote_deployment``, ``quote_management`` and ``quote_vault``
+        do."""
         deployment = self._deployments.get(request.chain_id)
         if deployment is None:
             return None
         chain = self.context.chain(request.chain_id)
         if isinstance(request, DeployRequest):
             return await quote_deployment(chain, await chain.head(), deployment, self.book, request)
-        if not _is_duty(request):
+        if not _is_management(request):
             return await super().quote(request)
         facts = await self.facts(request.vault_id)
         if facts is None:
             return None
-        return await quote_duty(chain, await chain.head(), deployment, request, facts)
+        return await quote_management(chain, await chain.head(), deployment, request, facts)
 
     async def build(self, sealed: SealedQuote) -> Build:
         """See ``VaultProvider``."""
         request = sealed.request
         if isinstance(request, DeployRequest):
             return await build_deployment(sealed, request)
-        if not isinstance(request, VaultRequest) or not _is_duty(request):
+        if not isinstance(request, VaultRequest) or not _is_management(request):
             return await super().build(sealed)
         facts = await self.facts(request.vault_id)
         if facts is None:
             raise NotFound("The vault of this quote is unknown.", reason=Reason.QUOTE_INVALID)
-        return await build_duty(self.context.chain(request.chain_id), sealed, request, facts)
+        return await build_management(self.context.chain(request.chain_id), sealed, request, facts)
 
     async def _own(self, chain_id: int, address: Address) -> VaultFacts | None:
         facts = await self.book.find(chain_id, address)
@@ -134,5 +133,5 @@ class ManagedVaultProvider(TokenizedVaults):
         return listed(facts, "managedvault", "managed")
 
 
-def _is_duty(request: VaultRequest) -> bool:
-    return request.action == "rebalance" or request.action in DUTIES
+def _is_management(request: VaultRequest) -> bool:
+    return request.action == "rebalance" or request.action in MANAGEMENT_CALLS

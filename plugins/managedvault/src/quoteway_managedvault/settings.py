@@ -12,7 +12,7 @@ class ManagedVaultSettings(Schema):
         fields.Dict(keys=fields.String()),
         load_default=[],
         metadata={
-            "description": "Rows of `quoteway_managedvault.deployments`, each with `network` (a slug): where "
-            "a factory stands, and the strategies that new vaults may start with."
+            "description": "Rows of `quoteway_managedvault.deployments`, each with `network` (a slug): a "
+            "factory and the strategies that new vaults may start with."
         },
     )

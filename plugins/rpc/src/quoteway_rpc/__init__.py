@@ -1,4 +1,4 @@
-"""JSON-RPC upstreams and the default networks. This module only registers; the work is in its neighbours."""
+"""JSON-RPC upstreams and the default networks. This module only registers them."""
 
 from __future__ import annotations
 

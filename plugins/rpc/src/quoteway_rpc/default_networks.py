@@ -1,4 +1,4 @@
-"""The networks known without configuration; each is served once an endpoint is configured for it.
+"""The networks that need no configuration but an endpoint.
 
 Chain ids, native coins and explorers: the ethereum-lists/chains registry (EIP-155). Wrapped native: the
 WETH9-like contract that the network's Uniswap deployment uses (``@uniswap/sdk-core``, ``WETH9``).
@@ -8,72 +8,42 @@ from __future__ import annotations
 
 from quoteway import Network
 
-DEFAULT_NETWORKS = (
-    Network(
-        slug="ethereum",
-        chain_id=1,
-        name="Ethereum",
-        wrapped_native="0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2",
-        explorer_url="https://etherscan.io",
-        block_time_s=12.0,
-        head_poll_s=3.0,
+_PREDEPLOYED_WETH = "0x4200000000000000000000000000000000000006"  # OP Stack chains
+
+# slug: chain id, name, native symbol, native name, wrapped native, explorer, block time, head poll (seconds)
+_ROWS = {
+    "ethereum": (
+        *(1, "Ethereum", "ETH", "Ether"),
+        *("0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", "etherscan.io", 12.0, 3.0),
     ),
-    Network(
-        slug="optimism",
-        chain_id=10,
-        name="OP Mainnet",
-        wrapped_native="0x4200000000000000000000000000000000000006",
-        explorer_url="https://optimistic.etherscan.io",
-        block_time_s=2.0,
-        head_poll_s=1.0,
+    "optimism": (10, "OP Mainnet", "ETH", "Ether", _PREDEPLOYED_WETH, "optimistic.etherscan.io", 2.0, 1.0),
+    "bnb": (
+        *(56, "BNB Smart Chain", "BNB", "BNB"),
+        *("0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c", "bscscan.com", 0.75, 0.75),
     ),
-    Network(
-        slug="bnb",
-        chain_id=56,
-        name="BNB Smart Chain",
-        native_symbol="BNB",
-        native_name="BNB",
-        wrapped_native="0xbb4CdB9CBd36B01bD1cBaEBF2De08d9173bc095c",
-        explorer_url="https://bscscan.com",
-        block_time_s=0.75,
-        head_poll_s=0.75,
+    "unichain": (130, "Unichain", "ETH", "Ether", _PREDEPLOYED_WETH, "uniscan.xyz", 1.0, 1.0),
+    "polygon": (
+        *(137, "Polygon", "POL", "POL"),
+        *("0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270", "polygonscan.com", 2.0, 1.0),
     ),
-    Network(
-        slug="unichain",
-        chain_id=130,
-        name="Unichain",
-        wrapped_native="0x4200000000000000000000000000000000000006",
-        explorer_url="https://uniscan.xyz",
-        block_time_s=1.0,
-        head_poll_s=1.0,
+    "base": (8453, "Base", "ETH", "Ether", _PREDEPLOYED_WETH, "basescan.org", 2.0, 1.0),
+    "arbitrum": (
+        *(42161, "Arbitrum One", "ETH", "Ether"),
+        *("0x82aF49447D8a07e3bd95BD0d56f35241523fBab1", "arbiscan.io", 0.25, 1.0),
     ),
+}
+
+DEFAULT_NETWORKS = tuple(
     Network(
-        slug="polygon",
-        chain_id=137,
-        name="Polygon",
-        native_symbol="POL",
-        native_name="POL",
-        wrapped_native="0x0d500B1d8E8eF31E21C99d1Db9A6444d3ADf1270",
-        explorer_url="https://polygonscan.com",
-        block_time_s=2.0,
-        head_poll_s=1.0,
-    ),
-    Network(
-        slug="base",
-        chain_id=8453,
-        name="Base",
-        wrapped_native="0x4200000000000000000000000000000000000006",
-        explorer_url="https://basescan.org",
-        block_time_s=2.0,
-        head_poll_s=1.0,
-    ),
-    Network(
-        slug="arbitrum",
-        chain_id=42161,
-        name="Arbitrum One",
-        wrapped_native="0x82aF49447D8a07e3bd95BD0d56f35241523fBab1",
-        explorer_url="https://arbiscan.io",
-        block_time_s=0.25,
-        head_poll_s=1.0,
-    ),
+        slug=slug,
+        chain_id=chain_id,
+        name=name,
+        native_symbol=symbol,
+        native_name=coin,
+        wrapped_native=wrapped,
+        explorer_url=f"https://{explorer}",
+        block_time_s=block_time_s,
+        head_poll_s=head_poll_s,
+    )
+    for slug, (chain_id, name, symbol, coin, wrapped, explorer, block_time_s, head_poll_s) in _ROWS.items()
 )

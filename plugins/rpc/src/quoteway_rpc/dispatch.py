@@ -12,10 +12,10 @@ from quoteway_rpc.upstream import Unusable, Upstream
 
 
 class Dispatcher(RpcUpstream):
-    """Sends each request to its network's first upstream, to the next when that gives no usable answer.
+    """Sends each request to its network's first upstream, and to the next one without a usable answer.
 
-    An upstream that failed is asked last for ``cooldown_s``. A node's application error (a revert, bad
-    parameters) is an answer: it is passed on and no other upstream is asked.
+    An upstream that failed is tried last for ``cooldown_s``. A node's application error (a revert, bad
+    parameters) is an answer: it is passed on and no other upstream is tried.
     """
 
     id = "rpc"
@@ -39,7 +39,7 @@ class Dispatcher(RpcUpstream):
         self.networks = frozenset(self._upstreams)
 
     async def healthy(self) -> bool | None:
-        """Whether some upstream of every network is not cooling down after a failure."""
+        """Whether every network has an upstream that is not cooling down after a failure."""
         if not self._upstreams:
             return None
         now = self._clock()
@@ -48,11 +48,12 @@ class Dispatcher(RpcUpstream):
         )
 
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:
-        """The call's result, from the first upstream with a usable answer; see ``RpcUpstream.forward``."""
+        """Returns the first upstream's usable answer; see ``RpcUpstream.forward``."""
         upstreams = self._upstreams.get(network.chain_id)
         if not upstreams:
             raise ProviderUnavailable(
-                f"No RPC endpoint is configured for {network.name}.", reason=Reason.CAPABILITY_DISABLED
+                f"No RPC endpoint is configured for {network.name}: set networks.{network.slug}.rpc.",
+                reason=Reason.CAPABILITY_DISABLED,
             )
         ends_at = self._clock() + min(timeout_s, self._total_timeout_s)
         outcomes: list[Unusable] = []
@@ -69,7 +70,7 @@ class Dispatcher(RpcUpstream):
                 upstream.succeeded()
                 raise
             except Unusable as outcome:
-                self._note(network, upstream, method, outcome)
+                self._record_failure(network, upstream, outcome)
                 outcomes.append(outcome)
                 continue
             upstream.succeeded()
@@ -80,7 +81,7 @@ class Dispatcher(RpcUpstream):
         now = self._clock()
         return sorted(upstreams, key=lambda upstream: upstream.cooling(now))
 
-    def _note(self, network: Network, upstream: Upstream, method: str, outcome: Unusable) -> None:
+    def _record_failure(self, network: Network, upstream: Upstream, outcome: Unusable) -> None:
         if not outcome.blames_upstream:
             return
         now = self._clock()
@@ -90,7 +91,7 @@ class Dispatcher(RpcUpstream):
 
 
 def _failure(network: Network, outcomes: Sequence[Unusable]) -> UpstreamError:
-    """What to tell when no upstream gave a usable answer; never which, where or in whose words."""
+    """Returns the error for the client. It names no upstream and quotes none of their texts."""
     if outcomes and not any(outcome.blames_upstream for outcome in outcomes):
         error = outcomes[0].error
         if error is not None:

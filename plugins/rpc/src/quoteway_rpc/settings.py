@@ -6,7 +6,7 @@ from marshmallow import Schema, fields, validate
 
 
 class RpcSettings(Schema):
-    """How long an upstream may take, how much it may answer, and how long one that failed is asked last."""
+    """Timeouts, the size limit of an answer, and how long an upstream that failed is tried last."""
 
     attempt_timeout_s = fields.Float(load_default=2.5, allow_nan=False, validate=validate.Range(0.05, 60))
     total_timeout_s = fields.Float(load_default=10.0, allow_nan=False, validate=validate.Range(0.05, 120))

@@ -1,4 +1,4 @@
-"""One JSON-RPC endpoint: a request that is ours in every byte, an answer that is checked in every member."""
+"""One JSON-RPC endpoint: builds the request, checks every member of the answer."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import orjson
 from quoteway import ConfigError, Endpoint, RpcError
 from yarl import URL
 
-# Errors about the node rather than the call: another upstream may do better. JSON-RPC 2.0 "method not
+# Errors about the node rather than the call: another upstream may succeed. JSON-RPC 2.0 "method not
 # found"; EIP-1474 "method not supported", "limit exceeded", "resource not found"; 429 is what hosted nodes
 # copy from HTTP.
 _METHOD_MISSING = (-32601, -32004)
 _RATE_LIMITED = (-32005, 429)
 _DATA_MISSING = (-32001,)
-# geth says the last with its catch-all code -32000: a node that lags, or has pruned the state.
+# geth has only its catch-all code -32000 for these: the node lags or has pruned the state.
 _DATA_MISSING_TEXTS = ("header not found", "header for hash not found", "missing trie node")
 _MAX_DEPTH = 64
 
 
-class Unusable(Exception):  # noqa: N818 - the ordinary outcome that failover is about
-    """The upstream gave no answer to this request that can be passed on. ``kind`` is a word for the log."""
+class Unusable(Exception):  # noqa: N818 - not an error but the reason for failover
+    """The upstream gave no usable answer to this request. ``kind`` is a word for the log."""
 
     def __init__(self, kind: str, error: RpcError | None = None) -> None:
         super().__init__(kind)
@@ -34,12 +34,12 @@ class Unusable(Exception):  # noqa: N818 - the ordinary outcome that failover is
 
     @property
     def blames_upstream(self) -> bool:
-        """Whether the endpoint itself is in trouble, rather than only unable to serve this method."""
+        """Whether the endpoint failed, rather than only not serving this method or block."""
         return self.kind not in ("method_missing", "data_missing")
 
 
 class Upstream:
-    """An endpoint of one network. Its URL and headers are credentials: no text made here holds them."""
+    """An endpoint of one network. Its URL and headers are secrets: no text made here contains them."""
 
     def __init__(self, endpoint: Endpoint, chain_id: int, index: int, max_response_bytes: int) -> None:
         self.label = endpoint.name or f"upstream {index + 1}"
@@ -59,27 +59,28 @@ class Upstream:
         return self._failed_until is not None
 
     def cooling(self, now: float) -> bool:
-        """Whether it failed so lately that others are asked first."""
+        """Whether it failed within its cool-down, so that others are tried first."""
         return self._failed_until is not None and now < self._failed_until
 
     def failed(self, now: float, cooldown_s: float) -> None:
-        """Puts it to the back for ``cooldown_s``; it must prove its chain again afterwards."""
+        """Starts a cool-down of ``cooldown_s``; its chain id is checked again afterwards."""
         self._failed_until = now + cooldown_s
         self._verified = False
 
     def succeeded(self) -> None:
-        """Puts it back to its place."""
+        """Ends the cool-down."""
         self._failed_until = None
 
     def probing(self, now: float, cooldown_s: float) -> None:
-        """Called before each request: after a cool-down, only one request at a time tries it again."""
+        """Is called before each request: after a cool-down only one request at a time tries it again."""
         if self._failed_until is not None and now >= self._failed_until:
             self._failed_until = now + cooldown_s
 
     async def ask(
         self, http: aiohttp.ClientSession, method: str, params: Sequence[Any], *, timeout_s: float
     ) -> Any:
-        """The result. Raises ``RpcError`` for a node's own last word, ``Unusable`` for anything else."""
+        """Returns the result. Raises ``RpcError`` for the node's own error, ``Unusable`` for any other
+        failure."""
         try:
             async with asyncio.timeout(timeout_s):
                 if not self._verified:
@@ -88,11 +89,11 @@ class Upstream:
         except TimeoutError:
             raise Unusable("timeout") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            # The exception's text may hold the URL: only its kind goes on.
+            # The exception's text may hold the URL: only its type is kept.
             raise Unusable(type(error).__name__) from None
 
     async def _verify(self, http: aiohttp.ClientSession) -> None:
-        """A node of another chain would answer everything, wrongly (chain confusion)."""
+        """Compares the chain id: a node of another chain would answer everything wrongly."""
         try:
             answered = await self._exchange(http, "eth_chainId", [])
         except RpcError as error:
@@ -108,7 +109,7 @@ class Upstream:
             if response.status == 429:
                 raise Unusable("rate_limited")
             raw = await self._read(response)
-            # Some nodes send JSON-RPC errors with a 4xx: the error object counts, a page does not.
+            # Some nodes send JSON-RPC errors with a 4xx: an error object is used, a page is not.
             answer = _loads(raw)
             if response.status != 200 and not (isinstance(answer, dict) and "error" in answer):
                 raise Unusable(f"http_{response.status}")
@@ -150,15 +151,15 @@ def _result(answer: Any, request_id: int) -> Any:
 
 
 def _request_parts(endpoint: Endpoint) -> tuple[URL, Mapping[str, str]]:
-    """The URL without its user part, and the headers with it: a user part would end up in exception texts."""
+    """Moves the URL's user part to the headers: in the URL it would appear in exception texts."""
     try:
         url = URL(endpoint.url)
     except ValueError:
         url = URL()
     if url.scheme not in ("http", "https") or not url.host:
-        # Not from the ValueError, which quotes the URL.
+        # Without the ValueError, which quotes the URL.
         raise ConfigError(
-            f"endpoint {endpoint.name or '(unnamed)'!r} has no http(s) URL: correct it"
+            f"endpoint {endpoint.name or '(unnamed)'!r} needs an http(s) URL: correct its url"
         ) from None
     headers = {"Content-Type": "application/json", "Accept": "application/json", **endpoint.headers}
     if url.user is not None:
@@ -172,11 +173,11 @@ def _dumps(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError as error:  # an integer beyond 64 bits, which no parameter is
-        raise ValueError("the parameters are no JSON") from error
+        raise ValueError("the parameters cannot be written as JSON") from error
 
 
 def _loads(raw: bytes) -> Any:
-    """The parsed answer. orjson reads 1,024 levels but writes 254: what cannot be sent on is refused here."""
+    """Parses an answer. orjson reads 1,024 levels but writes 254: refuses what could not be passed on."""
     answer = orjson.loads(raw)
     containers = [answer]
     for _ in range(_MAX_DEPTH):

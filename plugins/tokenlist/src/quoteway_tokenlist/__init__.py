@@ -1,4 +1,4 @@
-"""Token catalog from Token Lists and the chain. This module only registers; the work is in its neighbours."""
+"""Token catalog from Token Lists and the chain. This module only registers it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[None]:
 
 
 def _catalog(context: Context) -> TokenListCatalog:
-    """The one catalog of this gateway: the provider that answers is the object that the lifespan feeds."""
+    """Returns the one catalog of this gateway, which is both the provider and the lifespan's object."""
     from quoteway_tokenlist.catalog import TokenListCatalog
 
     if "catalog" not in context.state:

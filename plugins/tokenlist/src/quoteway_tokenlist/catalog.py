@@ -1,4 +1,4 @@
-"""The token catalog: lists followed in the background; the chain has the last word on decimals."""
+"""The token catalog: lists refreshed in the background, decimals read from the chain."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TokenListCatalog(TokenCatalog):
     def __init__(self, context: Context) -> None:
         self._context = context
         self._log = context.log
-        # In-process use without a settings section gets the defaults.
+        # Without a settings section the defaults apply.
         self._settings = dict(context.settings) or TokenListSettings().load({})
         self.networks = frozenset(network.chain_id for network in context.networks)
         self._builtin = _builtin_list()
@@ -54,7 +54,8 @@ class TokenListCatalog(TokenCatalog):
     # --- TokenCatalog ---------------------------------------------------------------------------------------
 
     async def tokens(self, chain_id: int | None) -> Sequence[TokenProfile]:
-        """Listed tokens, most trusted lists first. Of one chain: profiles with only that chain's contract."""
+        """Returns listed tokens by precedence. With ``chain_id``, profiles have only that chain's
+        contract."""
         if chain_id is None:
             return self._snapshot.profiles
         return self._snapshot.by_chain.get(chain_id, ())
@@ -63,17 +64,18 @@ class TokenListCatalog(TokenCatalog):
         return self._snapshot.revision
 
     async def token(self, chain_id: int, address: Address) -> Token | None:
-        """One token's facts. The decimals are the chain's own: amounts depend on them, so no list is trusted.
+        """Returns a token. Its decimals are read from the chain: amounts depend on them.
 
-        Raises ``UpstreamError`` when the chain cannot be asked the first time.
+        Raises ``UpstreamError`` when the first read of the chain fails.
         """
         key = self._key(chain_id, address)
         return None if key is None else await self._token(key)
 
     async def profile(self, token_id: str) -> TokenProfile | None:
-        """By slug: the asset on all its networks. By ``{chainId}:{address}``: that contract, listed or not.
+        """Returns the asset of a slug on all its networks, or the contract of ``{chainId}:{address}``,
+        listed or not.
 
-        ``total_supply`` is given where the profile has one contract. Several are not added up: a bridged
+        ``total_supply`` is set when the profile has one contract. Several are not added up: a bridged
         token's supply is locked on one chain and issued again on the other.
         """
         if ":" not in token_id:
@@ -93,7 +95,7 @@ class TokenListCatalog(TokenCatalog):
     # --- tokens ---------------------------------------------------------------------------------------------
 
     def _key(self, chain_id: int, address: str) -> Key | None:
-        """The key of a token of a served network; None for another network and for what is no address."""
+        """Returns the key of a token; None for a network that is not served and for an invalid address."""
         if self._context.networks.by_chain_id(chain_id) is None:
             return None
         if is_native_alias(address):
@@ -113,7 +115,7 @@ class TokenListCatalog(TokenCatalog):
         try:
             read = await self._facts.token(key)
         except ProviderUnavailable:
-            return listed  # nothing reads this chain, so no amount is computed on it either
+            return listed  # this chain cannot be read, so no amount is computed on it
         if read is None:
             self._warn_absent(key)
             return None
@@ -125,7 +127,7 @@ class TokenListCatalog(TokenCatalog):
     async def _correct(self, listed: Token, decimals: int) -> None:
         key = listed.chain_id, listed.address
         if self._corrections.get(key) == decimals:
-            return  # another request is at it
+            return  # another request corrects it
         self._corrections[key] = decimals
         self._log.warning(
             "a list gives token %s on chain %d %d decimals, its contract says %d: the contract's are used",
@@ -139,12 +141,12 @@ class TokenListCatalog(TokenCatalog):
     def _warn_absent(self, key: Key) -> None:
         if key not in self._absent:
             self._absent.add(key)
-            self._log.warning("a list names token %s on chain %d, where no token is", key[1], key[0])
+            self._log.warning("a list names %s on chain %d, which is not a token", key[1], key[0])
 
     # --- profiles -------------------------------------------------------------------------------------------
 
     async def _with_supply(self, profile: TokenProfile) -> TokenProfile:
-        """The profile with its chain facts; without them when the chain cannot be asked: unknown is None."""
+        """Returns the profile with its supply; unchanged when the chain cannot be read."""
         if len(profile.contracts) != 1 or profile.contracts[0].is_native:
             return profile
         contract = profile.contracts[0]
@@ -163,7 +165,7 @@ class TokenListCatalog(TokenCatalog):
         )
 
     def _unlisted(self, token: Token) -> TokenProfile:
-        """A profile of what only the chain knows. A symbol or name it does not give is empty, not made up."""
+        """Returns the profile of an unlisted token. A symbol or name that the contract lacks is empty."""
         return TokenProfile(
             id=f"{token.chain_id}:{token.address}",
             name=token.name or "",
@@ -178,7 +180,7 @@ class TokenListCatalog(TokenCatalog):
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Follows the lists while entered. Files are read before that, URLs after: those may be slow."""
+        """Refreshes the lists during the block. Files are read before it starts, URLs in the background."""
         failures: dict[ListSource, int] = {}
         for source in self._sources:
             if isinstance(source, FileSource):
@@ -195,7 +197,7 @@ class TokenListCatalog(TokenCatalog):
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _follow(self, source: ListSource, failures: int | None) -> None:
-        """Refreshes one source for ever. ``failures`` so far; None: it was not read yet."""
+        """Refreshes one source until cancelled. ``failures`` is None before the first read."""
         refresh_s = float(self._settings["refresh_s"])
         while True:
             if failures is not None:
@@ -204,7 +206,8 @@ class TokenListCatalog(TokenCatalog):
             failures = 0 if good else (failures or 0) + 1
 
     async def _refresh(self, source: ListSource, *, quiet: bool) -> bool:
-        """Reads a source; whether it is good. A bad one keeps its last list. ``quiet``: it was bad before."""
+        """Reads a source and returns whether it is good. A bad one keeps its last list. ``quiet`` logs
+        nothing."""
         try:
             changed = await source.refresh()
         except ListError as refused:
@@ -213,7 +216,7 @@ class TokenListCatalog(TokenCatalog):
                 self._log.warning("token list (%s) refused: %s; %s", source.label, refused, kept)
             return False
         except Exception:
-            # One list must not end the following of all: a bug here is logged and tried again.
+            # A bug with one list must not stop the others: it is logged and retried.
             self._log.exception("token list (%s) failed", source.label)
             return False
         if changed and source.current is not None:
@@ -226,7 +229,7 @@ class TokenListCatalog(TokenCatalog):
         self._log.info("token list (%s) read: %d tokens, skipped: %s", label, tokens, skipped)
 
     async def _rebuild(self) -> None:
-        """Swaps in a new snapshot, made off the event loop; one at a time, so that no older one wins."""
+        """Replaces the snapshot, built in a thread; one at a time, so that the newest one stays."""
         async with self._building:
             self._snapshot = await asyncio.to_thread(self._build)
 
@@ -240,7 +243,7 @@ class TokenListCatalog(TokenCatalog):
         )
 
     def _make_sources(self) -> Iterator[ListSource]:
-        """The networks' lists first, then the configured ones; each place once."""
+        """Yields the networks' lists first, then the configured ones, each once."""
         limits = Limits(
             max_bytes=self._settings["max_bytes"],
             timeout_s=self._settings["timeout_s"],
@@ -254,7 +257,7 @@ class TokenListCatalog(TokenCatalog):
                 yield FileSource(self._folder() / place, limits.max_bytes)
 
     def _folder(self) -> Path:
-        """Where relative paths start: beside the configuration file."""
+        """Returns the folder of relative paths: the configuration file's."""
         path = self._context.config.path
         return Path() if path is None else path.parent
 

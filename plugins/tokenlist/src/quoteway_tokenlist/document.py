@@ -1,9 +1,9 @@
-"""Reading one Token List document: strict about each entry, tolerant of a bad one.
+"""Reads a Token List document. Each entry is checked strictly; a bad one is skipped.
 
 Source: Token Lists JSON schema (``tokenlist.schema.json`` of the package ``@uniswap/token-lists``). An entry
-accepted here, but for its tags and extensions, is accepted by that schema. The reverse does not hold, because
-a list is data from outside that people act on: only EVM addresses, EIP-55 where mixed case, and only text
-that cannot pass for other text.
+accepted here is accepted by that schema, apart from its tags and extensions. The reverse does not hold:
+lists are untrusted data, so only EVM addresses, EIP-55 checksums in mixed case, and text without look-alikes
+are accepted.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _TAG = re.compile(r"[A-Za-z0-9_]{1,10}")
 _LOGO = re.compile(r"(?:https?|ipfs|ipns|ar)://[\x21-\x7e]{1,2000}")
 # Letters beyond ASCII, combining marks, bidirectional and zero-width characters let one token look like
-# another. The one sign beyond ASCII is the tugrik sign, which Tether itself has in its symbol on some chains.
+# another. The one other sign is the tugrik sign, which Tether itself has in its symbol on some chains.
 _PLAIN = re.compile("[\x20-\x7e\u20ae]*")
 
 
 class ListError(Exception):
-    """The document as a whole (or the way to it) cannot be used. The message is for the operator's log."""
+    """The document cannot be read or used. The message is for the operator's log."""
 
 
 class EntryError(Exception):
-    """One token of a list cannot be used. The argument is a short code that is counted."""
+    """One token of a list cannot be used. The argument is a short code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +56,21 @@ class ListedToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenList:
-    """A read list: its usable tokens in the list's order, and how many were skipped, by reason."""
+    """A list's usable tokens in its order, and the number of skipped ones by reason."""
 
     tokens: tuple[ListedToken, ...]
     skipped: Mapping[str, int]
 
 
 def plain_text(text: str | None, limit: int) -> str | None:
-    """``text`` when it is safe to show: at most ``limit`` printable ASCII characters or U+20AE; else None."""
+    """Returns ``text`` if it has at most ``limit`` printable ASCII characters or U+20AE, else None."""
     if text is None or len(text) > limit or not _PLAIN.fullmatch(text):
         return None
     return text.strip() or None
 
 
 def parse_list(body: bytes) -> TokenList:
-    """Reads a Token List. Raises ``ListError`` when it is none, or holds no usable token."""
+    """Reads a Token List. Raises ``ListError`` when it is invalid or has no usable token."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -78,11 +78,11 @@ def parse_list(body: bytes) -> TokenList:
     if not isinstance(document, dict):
         raise ListError("it is not a JSON object")
     if not isinstance(document.get("name"), str) or not _is_version(document.get("version")):
-        raise ListError("it has no name or no version, so it is no Token List")
+        raise ListError("it has no name or no version, so it is not a Token List")
     updated_at = _timestamp(document.get("timestamp"))
     entries = document.get("tokens")
     if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_TOKENS:
-        raise ListError(f"its tokens are not an array of 1 to {MAX_TOKENS} entries")
+        raise ListError(f"its tokens must be an array of 1 to {MAX_TOKENS} entries")
     tokens = []
     skipped: Counter[str] = Counter()
     for entry in entries:
@@ -96,7 +96,7 @@ def parse_list(body: bytes) -> TokenList:
 
 
 def counted(skipped: Mapping[str, int]) -> str:
-    """Skipped entries in words: ``3 look_alike, 1 not_evm``."""
+    """Returns skipped entries as text: ``3 look_alike, 1 not_evm``."""
     return ", ".join(f"{count} {reason}" for reason, count in sorted(skipped.items())) or "none"
 
 
@@ -128,7 +128,7 @@ def _address(value: Any) -> str:
     if not isinstance(value, str) or not _HEX_ADDRESS.fullmatch(value):
         raise EntryError("not_evm")
     if is_native_alias(value):
-        raise EntryError("native_coin")  # the native coin is described by its network, not by lists
+        raise EntryError("native_coin")  # networks describe their native coin
     try:
         return parse_address(value)
     except ValueError as error:
@@ -154,14 +154,14 @@ def _name(value: Any) -> str:
 
 
 def _logo(value: Any) -> str | None:
-    """A picture is no reason to lose a token: one whose address is no plain URL is left out."""
+    """Returns the logo's URL; None when it is invalid, which does not skip the token."""
     if not isinstance(value, str):
         raise EntryError("bad_logo")
     return value if _LOGO.fullmatch(value) else None
 
 
 def _tags(value: Any) -> tuple[str, ...]:
-    """As with pictures: a tag that breaks the schema is left out. "unlisted" is this catalog's own word."""
+    """Returns the valid tags. "unlisted" is reserved for this catalog."""
     if not isinstance(value, list):
         raise EntryError("bad_tags")
     good = (tag for tag in value if isinstance(tag, str) and _TAG.fullmatch(tag) and tag != "unlisted")
@@ -174,9 +174,9 @@ def _is_version(value: Any) -> bool:
 
 
 def _timestamp(value: Any) -> int:
-    """RFC 3339, as the schema's ``date-time``; a time without an offset is read as UTC."""
+    """Reads an RFC 3339 time; one without an offset is UTC."""
     try:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
-        raise ListError("its timestamp is no date-time") from error
+        raise ListError("its timestamp is not an RFC 3339 time") from error
     return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())

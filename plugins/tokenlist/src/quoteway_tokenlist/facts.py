@@ -1,4 +1,4 @@
-"""What the chain itself says about a token: facts kept for good, absence and supply for a short while."""
+"""A token's facts from the chain. They are cached; absence and supply for a short time only."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from quoteway_tokenlist.document import plain_text
 from quoteway_tokenlist.index import Key
 
 ABSENT_S = 30.0
-"""How long "no token there" holds: a token may be deployed in the next block."""
+"""How long absence is cached: a token may be deployed in the next block."""
 SUPPLY_S = 60.0
 MAX_TOKENS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Supply:
-    """A total supply in whole coins, as decimal text, and when it was read (Unix seconds)."""
+    """A total supply in whole tokens, as decimal text, and the time of the read (Unix seconds)."""
 
     whole: str
     read_at: int
 
 
 class ChainFacts:
-    """Reads tokens of served networks. ``Chain`` makes identical concurrent reads one request."""
+    """Reads tokens of served networks. ``Chain`` shares identical concurrent reads."""
 
     def __init__(self, context: Context) -> None:
         clock: Callable[[], float] = context.runtime.clock
         self._context = context
-        # The EIP-20 facts of a deployed token do not change: a quote on a warm server must not wait for them.
+        # The EIP-20 facts of a deployed token do not change, and quotes must not wait for them again.
         self._tokens: LRUCache[Key, Token] = LRUCache(MAX_TOKENS)
         self._absent: TTLCache[Key, None] = TTLCache(MAX_TOKENS, ABSENT_S, timer=clock)
         self._supplies: TTLCache[Key, Supply] = TTLCache(MAX_TOKENS, SUPPLY_S, timer=clock)
 
     async def token(self, key: Key) -> Token | None:
-        """The token as its contract describes it; None when the contract is no ERC-20 token.
+        """Returns the token as its contract describes it; None when it is not an ERC-20 token.
 
         Text that cannot be shown safely (``plain_text``) is None. Raises ``UpstreamError`` when no node
         answers, ``ProviderUnavailable`` when the network has no RPC upstream.
@@ -64,7 +64,7 @@ class ChainFacts:
         return self._tokens[key]
 
     async def supply(self, token: Token) -> Supply | None:
-        """``totalSupply()`` in whole coins; None when the contract gives none. Raises as ``token``."""
+        """Returns ``totalSupply()`` in whole tokens; None when the contract has none. Raises as ``token``."""
         key = token.chain_id, token.address
         if key not in self._supplies:
             chain = self._context.chain(token.chain_id)

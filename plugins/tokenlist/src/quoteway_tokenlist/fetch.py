@@ -1,9 +1,9 @@
-"""One guarded HTTP GET: size and time capped, pinned to checked addresses, no way to another host.
+"""An HTTP GET with limits of size and time that cannot reach private networks or another host.
 
-A list's URL comes from an operator, but where it leads is up to whoever holds the name: DNS may answer with
-an inside address (also a second later), and a redirect may point there. So the name is resolved here, every
-address is checked, and the connection goes to the checked address itself, with the name kept for the Host
-header and for TLS.
+An operator configures the URL, but the owner of its name decides where it leads: DNS may answer with a
+private address, also a second later, and a redirect may point to one. Therefore the name is resolved here,
+every address is checked, and the connection goes to a checked address; the name is used for the Host header
+and TLS.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A body and the ETag that came with it; ``body`` None: not modified since the ETag that was sent."""
+    """A body and its ETag. ``body`` is None when it has not changed since the ETag that was sent."""
 
     body: bytes | None
     etag: str | None
@@ -37,7 +37,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one fetch may take. ``allow_private`` admits loopback, link-local and private addresses."""
+    """The limits of a fetch. ``allow_private`` permits loopback, link-local and private addresses."""
 
     max_bytes: int
     timeout_s: float
@@ -47,7 +47,7 @@ class Limits:
 async def fetch(
     session: aiohttp.ClientSession, url: URL, limits: Limits, *, etag: str | None = None
 ) -> Fetched:
-    """Gets ``url``. Raises ``ListError``, whose reason names no path, query or address."""
+    """Fetches ``url``. Raises ``ListError``, whose message has no path, query or address."""
     try:
         async with asyncio.timeout(limits.timeout_s):
             return await _follow(session, url, limits, etag)
@@ -70,7 +70,7 @@ async def _follow(session: aiohttp.ClientSession, url: URL, limits: Limits, etag
 
 
 async def _get(session: aiohttp.ClientSession, url: URL, limits: Limits, etag: str | None) -> Fetched | URL:
-    """One request to the first address that takes the connection; the redirect's target when there is one."""
+    """Requests the first address that accepts the connection; returns the answer or the redirect's target."""
     last: Exception | None = None
     for address in await _addresses(url, allow_private=limits.allow_private):
         headers = {"Host": _authority(url), "Accept": "application/json"}
@@ -100,7 +100,7 @@ async def _read(
     if response.status != 200:
         raise ListError(f"its host answered {response.status}")
     body = bytearray()
-    # Chunks come decompressed, so the cap also holds for a small body that inflates.
+    # Chunks are decompressed: the limit also holds for a compressed body.
     async for chunk in response.content.iter_chunked(1 << 16):
         body += chunk
         if len(body) > max_bytes:
@@ -110,18 +110,18 @@ async def _read(
 
 
 async def _addresses(url: URL, *, allow_private: bool) -> list[IPv4Address | IPv6Address]:
-    """The addresses of the URL's host. One inside address among them refuses all."""
+    """Returns the addresses of the URL's host. Raises ``ListError`` when one of them is private."""
     if url.host is None:
         raise ListError("its URL has no host")
     found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found))
     if not allow_private and not all(map(is_public, addresses)):
-        raise ListError("its host is in a private network (allow_private = true admits it)")
+        raise ListError("its host is in a private network (allow_private = true permits it)")
     return addresses[:MAX_ADDRESSES]
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is on the public internet, also through IPv6 forms that carry an IPv4 address."""
+    """Whether an address is on the public internet, including IPv4 addresses embedded in IPv6."""
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)

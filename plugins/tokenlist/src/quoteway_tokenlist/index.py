@@ -1,4 +1,4 @@
-"""The catalog as one immutable snapshot: which token has which id, grouped across networks.
+"""The catalog as one immutable snapshot: tokens with their ids, grouped across networks.
 
 An id is the token's symbol as a slug, so ``usdc`` is USDC on every network. Rules, in this order:
 
@@ -30,13 +30,13 @@ _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What the catalog knows at one moment. ``revision`` is a digest: replicas with equal data agree."""
+    """The catalog's data at one time. ``revision`` is its digest: replicas with equal data agree."""
 
     profiles: tuple[TokenProfile, ...]
     by_id: Mapping[str, TokenProfile]
     by_chain: Mapping[int, tuple[TokenProfile, ...]]
     by_key: Mapping[Key, TokenProfile]
-    """Profiles narrowed to that one contract."""
+    """Profiles with that contract only."""
     revision: str
 
 
@@ -47,7 +47,7 @@ def build(
     native_updated_at: int,
     decimals: Mapping[Key, int],
 ) -> Snapshot:
-    """Indexes lists, most trusted first. ``decimals`` holds what the chain said where a list was wrong."""
+    """Indexes lists by precedence. ``decimals`` has the contracts' decimals where a list was wrong."""
     served = {network.chain_id for network in networks}
     entries: dict[Key, ListedToken] = {}
     for network in networks:
@@ -84,7 +84,7 @@ def _snapshot(groups: Mapping[str, Sequence[ListedToken]]) -> Snapshot:
 
 
 def _ids(tokens: Iterable[ListedToken]) -> dict[Key, str]:
-    """The id of every token; see the module's rules."""
+    """Returns the id of every token by the module's rules."""
     ids: dict[Key, str] = {}
     taken: set[tuple[int, str]] = set()
     owners: dict[str, str] = {}  # id -> the address it is made from, "" for a plain slug that a group shares
@@ -120,7 +120,7 @@ def _native(network: Network, updated_at: int) -> ListedToken:
 
 
 def _merged(first: ListedToken, second: ListedToken) -> ListedToken:
-    """The list that comes first has the say; a later one only adds what it left out."""
+    """Merges two descriptions of a token: the second only adds members that the first lacks."""
     return replace(
         first,
         logo_uri=first.logo_uri or second.logo_uri,

@@ -7,7 +7,7 @@ from yarl import URL
 
 
 def _location(text: str) -> None:
-    """A list is a file path or an http(s) URL; credentials in a URL would end up in logs."""
+    """Validates a file path or an http(s) URL without a user part, which could appear in logs."""
     if not text.strip():
         raise ValidationError("an entry is empty: give a file path or an https URL")
     if "://" not in text:
@@ -23,7 +23,7 @@ def _location(text: str) -> None:
 
 
 class TokenListSettings(Schema):
-    """Where token lists come from, how often they are looked at again and how much of one is read."""
+    """The token lists, how often they are refreshed, and their limits."""
 
     lists = fields.List(fields.String(validate=_location), load_default=list)
     refresh_s = fields.Integer(strict=True, load_default=3600, validate=validate.Range(1, 7 * 86_400))

@@ -1,4 +1,4 @@
-"""Where lists come from: a file, or a URL that is asked again with its ETag."""
+"""The sources of lists: a file, or a URL requested with its ETag."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from quoteway_tokenlist.fetch import Limits, fetch
 
 
 class ListSource(ABC):
-    """One list, kept at its last good state. ``label`` names it in logs, without path or query."""
+    """One list and its last good content. ``label`` names it in logs, without path or query."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.current: TokenList | None = None
         self._etag: str | None = None
-        self._digest: bytes | None = None  # of the last good document: files and many hosts have no ETag
+        self._digest: bytes | None = None  # of the last good document: files and many servers have no ETag
 
     async def refresh(self) -> bool:
-        """Reads the list again; whether it changed. Raises ``ListError`` and then keeps ``current``."""
+        """Reads the list and returns whether it changed. Raises ``ListError`` and keeps ``current`` then."""
         found = await self._read(self._etag)
         if found is None:
             return False
@@ -33,22 +33,22 @@ class ListSource(ABC):
         digest = hashlib.sha256(body).digest()
         changed = digest != self._digest
         if changed:
-            # 10,000 entries with their checksums take a third of a second: not on the event loop.
+            # 10,000 entries with checksums take a third of a second, so they are parsed in a thread.
             self.current = await asyncio.to_thread(parse_list, body)
         self._etag, self._digest = etag, digest
         return changed
 
     @abstractmethod
     def retry_s(self, failures: int) -> float:
-        """How long to wait after this many failures in a row, seconds."""
+        """Returns the seconds to wait after this many failures in a row."""
 
     @abstractmethod
     async def _read(self, etag: str | None) -> tuple[bytes, str | None] | None:
-        """The document and its ETag where it has one; None when nothing changed since ``etag``."""
+        """Returns the document and its ETag, if any; None when it has not changed since ``etag``."""
 
 
 class FileSource(ListSource):
-    """A list in a file. One that is missing is soon looked for again: something may be about to write it."""
+    """A list in a file. A missing file is retried soon: it may just be written."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         super().__init__(f"file {path.name}")
@@ -73,7 +73,7 @@ class FileSource(ListSource):
 
 
 class UrlSource(ListSource):
-    """A list behind an http(s) URL. ``session`` is called when the server runs."""
+    """A list at an http(s) URL. ``session`` returns the HTTP session once the server runs."""
 
     def __init__(self, url: URL, limits: Limits, session: Callable[[], aiohttp.ClientSession]) -> None:
         super().__init__(f"list of {url.host}")

@@ -1,4 +1,4 @@
 """``quoteway demo``: a client of the gateway that signs with a devnet key and compares received with quoted.
 
-Nothing of the server imports this package: it is the one place of the project that holds a key.
+The server does not import this package: it is the only place of the project that holds a key.
 """

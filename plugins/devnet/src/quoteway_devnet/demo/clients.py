@@ -1,4 +1,4 @@
-"""The two things a client talks to: the gateway for terms and calldata, the node to send what it signed."""
+"""Clients of the gateway, for terms and calldata, and of a node, for signed transactions."""
 
 import json
 import time
@@ -10,12 +10,13 @@ from typing import Any
 from quoteway_devnet.demo.errors import DemoError, RefusedError
 
 _TIMEOUT_S = 30.0
-# Straight to the address given: a proxy from the environment cannot reach this machine's own ports.
+# A proxy from the environment cannot reach this machine's own ports.
 _NO_PROXY = urllib.request.ProxyHandler({})
 
 
 def _send(url: str, body: object | None, method: str) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers in lower case, body. Raises OSError when nothing answers, ValueError on a bad URL."""
+    """Return status, headers in lower case, and body. Raises OSError when nothing answers, ValueError on a
+    bad URL."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(  # noqa: S310  the URL is the user's own option
         url, data, {"Content-Type": "application/json"}, method=method
@@ -29,22 +30,22 @@ def _send(url: str, body: object | None, method: str) -> tuple[int, dict[str, st
 
 
 class Gateway:
-    """The HTTP API at ``url``. ``waiting`` is told the seconds when a rate limit makes the client wait."""
+    """The HTTP API at ``url``. ``waiting`` is called with the seconds of a rate limit."""
 
     def __init__(self, url: str, waiting: Callable[[int], None]) -> None:
         self.url = url.rstrip("/")
         self._waiting = waiting
 
     def get(self, path: str) -> dict[str, Any]:
-        """Raises DemoError."""
+        """Return the answer. Raises DemoError."""
         return self._ask("GET", path, None)
 
     def post(self, path: str, body: object | None = None) -> dict[str, Any]:
-        """Raises DemoError."""
+        """Return the answer. Raises DemoError."""
         return self._ask("POST", path, body)
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Every row of a catalog. ``path`` has a query. Raises DemoError."""
+        """Yield every row of a catalog. ``path`` has a query. Raises DemoError."""
         cursor = ""
         while True:
             page = self.get(path + cursor)
@@ -79,7 +80,7 @@ class Gateway:
             reason = error.get("details", {}).get("reason")
         except (ValueError, KeyError, TypeError):
             raise DemoError(
-                f"What answers at {self.url} is no Quoteway gateway (status {status} to {what}); "
+                f"The server at {self.url} is no Quoteway gateway (status {status} to {what}); "
                 "give the gateway's address with --url."
             ) from None
         raise RefusedError(
@@ -90,7 +91,7 @@ class Gateway:
 
 
 class Node:
-    """JSON-RPC of one chain at ``url``: transactions go here, never through the gateway."""
+    """JSON-RPC of one chain at ``url``, which also receives the transactions."""
 
     def __init__(self, url: str, slug: str, chain_id: int, option: str) -> None:
         self.url = url
@@ -99,7 +100,7 @@ class Node:
         self._option = option
 
     def check(self) -> None:
-        """Raise DemoError unless this is the devnet's chain: a devnet key signs for nothing else."""
+        """Raise DemoError unless this is the devnet's chain: devnet keys must not sign for another."""
         found = int(self.call("eth_chainId"), 16)
         if found != self.chain_id:
             raise DemoError(
@@ -108,7 +109,7 @@ class Node:
             )
 
     def call(self, method: str, *params: Any) -> Any:
-        """The result of one request. Raises DemoError."""
+        """Return the result of one request. Raises DemoError."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         try:
             _, _, text = _send(self.url, body, "POST")
@@ -126,11 +127,11 @@ class Node:
         )
 
     def block_number(self) -> int:
-        """The newest block. Raises DemoError."""
+        """Return the newest block's number. Raises DemoError."""
         return int(self.call("eth_blockNumber"), 16)
 
     def receipt(self, transaction: str, timeout_s: float = 20.0) -> dict[str, Any]:
-        """The receipt, once mined. Raises DemoError when it does not come."""
+        """Wait for the receipt. Raises DemoError when it does not come."""
         deadline = time.monotonic() + timeout_s
         while (receipt := self.call("eth_getTransactionReceipt", transaction)) is None:
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Why the demo stops."""
+"""Errors of the demo."""
 
 
 class DemoError(RuntimeError):

@@ -1,18 +1,19 @@
-"""Finds a pair whose best route is of a wanted sort, by asking quotes and reading their routes."""
+"""Finds a pair whose best route fits a scenario, by requesting quotes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from quoteway_devnet import abi
+from quoteway import NATIVE
+
 from quoteway_devnet.demo.clients import Gateway
 from quoteway_devnet.demo.errors import DemoError, RefusedError
-from quoteway_devnet.demo.scenarios import SENDER, Hops, Scenario
+from quoteway_devnet.demo.scenarios import SENDER, Hops, SwapScenario
 from quoteway_devnet.manifest import ChainManifest
 
 PART_OF_BALANCE = 100_000
-"""Each account starts with 100 million US dollars' worth of a token: a swap of a thousand."""
+"""The part of a balance to use: each account has tokens worth 100 million US dollars, so 1,000."""
 
 Pair = tuple[str, str]
 
@@ -28,19 +29,19 @@ class Listed:
 
 
 def hops_of(quote: dict[str, Any]) -> Hops:
-    """The hops of all paths of a quote's route."""
+    """Return the hops of all paths of a quote's route."""
     return [hop for path in (quote["route"] or {"paths": ()})["paths"] for hop in path["hops"]]
 
 
 class Market:
-    """The catalog of one network, and what is known of its routes. ``balance`` reads the sender's."""
+    """The tokens of one network and their known routes. ``balance`` reads the sender's balance."""
 
     def __init__(self, gateway: Gateway, chain: ChainManifest, balance: Callable[[str], int]) -> None:
         self._gateway = gateway
         self._slug = chain.slug
         self._balance = balance
         self._routes: dict[Pair, Hops] = {}
-        kinds = {token.address: token.behaviour for token in chain.tokens} | {abi.ZERO_ADDRESS: "native"}
+        kinds = {token.address: token.behaviour for token in chain.tokens} | {NATIVE: "native"}
         self.tokens: dict[str, Listed] = {}
         for row in gateway.pages(f"/v2/tokens?network={chain.slug}&limit=200"):
             contract = next(c for c in row["contracts"] if c["network"] == chain.slug)
@@ -48,8 +49,8 @@ class Market:
             if address in kinds:
                 self.tokens[address] = Listed(address, row["symbol"], decimals, kinds[address])
 
-    def request(self, scenario: Scenario) -> dict[str, Any]:
-        """A quote request whose best route fits. Raises DemoError when no pair has one."""
+    def request(self, scenario: SwapScenario) -> dict[str, Any]:
+        """Return a quote request whose best route fits. Raises DemoError when no pair has one."""
         for pair in self._candidates(scenario):
             sold, bought = pair
             amount = self._balance(sold) // PART_OF_BALANCE
@@ -66,7 +67,7 @@ class Market:
             try:
                 quote = self._gateway.post("/v2/swaps/quote", body)
             except RefusedError as refusal:
-                # Not every pair has a route; any other refusal would meet the next pair as well.
+                # Not every pair has a route; any other error would occur for the next pair too.
                 if refusal.reason != "no_route":
                     raise
                 continue
@@ -75,13 +76,13 @@ class Market:
                 return body
         raise DemoError(
             f"No pair of {self._slug} gives a route for the scenario {scenario.title!r}; "
-            "restart the devnet, whose pools may have been traded away from their prices."
+            "restart the devnet, since trades may have moved the prices of its pools."
         )
 
-    def _candidates(self, scenario: Scenario) -> Iterator[Pair]:
-        """Every pair of the wanted kinds once: the likely to fit first, then the unknown, then the unlikely.
+    def _candidates(self, scenario: SwapScenario) -> Iterator[Pair]:
+        """Yield every pair of the wanted kinds: those that fit by known routes first, then unknown pairs.
 
-        A hop seen in a longer route makes the pair of its ends a likely single hop: it saves most questions.
+        A hop of a longer route is a known route of its own pair, which saves most requests.
         """
         remaining = [
             (sold.address, bought.address)
@@ -89,13 +90,13 @@ class Market:
             if sold.kind in scenario.sells and bought.kind in scenario.buys
         ]
 
-        def unlikeliness(pair: Pair) -> int:
+        def rank(pair: Pair) -> int:
             known = self._routes.get(pair)
             return 1 if known is None else 0 if scenario.fits(known) else 2
 
         while remaining:
-            # Chosen anew each time: every quote in between teaches something.
-            pair = min(remaining, key=unlikeliness)
+            # Chosen again each time: every quote adds known routes.
+            pair = min(remaining, key=rank)
             remaining.remove(pair)
             yield pair
 

@@ -1,17 +1,17 @@
-"""The demo from its first line to its table."""
+"""Runs the whole demo."""
 
 import time
 from contextlib import ExitStack
 
 from quoteway_devnet.demo.clients import Gateway, Node
-from quoteway_devnet.demo.desk import Desk, Operated
 from quoteway_devnet.demo.errors import DemoError
 from quoteway_devnet.demo.market import Market
-from quoteway_devnet.demo.scenarios import SCENARIOS, SENDER, TOURS
+from quoteway_devnet.demo.operations import OperationRunner
+from quoteway_devnet.demo.scenarios import OPERATION_SCENARIOS, SENDER, SWAP_SCENARIOS
+from quoteway_devnet.demo.screen import Screen
 from quoteway_devnet.demo.server import own_server
-from quoteway_devnet.demo.show import Screen
-from quoteway_devnet.demo.tours import Guide
-from quoteway_devnet.demo.walk import Outcome, Walk
+from quoteway_devnet.demo.session import OperationResult, Session
+from quoteway_devnet.demo.swaps import SwapResult, SwapRunner
 from quoteway_devnet.demo.wallet import Wallet
 from quoteway_devnet.manifest import chain_manifests
 from quoteway_devnet.tables import CHAINS, DEVNET
@@ -20,9 +20,10 @@ _OPTIONS = {chain.slug: "--node" if chain is DEVNET else "--l2-node" for chain i
 
 
 def run(url: str | None, nodes: dict[str, str]) -> bool:
-    """Walk every scenario; whether each came out exactly as quoted.
+    """Run every scenario and return whether all amounts were exactly as quoted.
 
-    ``url`` is a running gateway and ``nodes`` its chains' by slug; without ``url`` the demo starts its own.
+    ``url`` is a running gateway and ``nodes`` has its chains' nodes by slug. Without ``url`` the demo starts
+    its own gateway.
     Raises DemoError and DevnetError.
     """
     started = time.monotonic()
@@ -35,25 +36,27 @@ def run(url: str | None, nodes: dict[str, str]) -> bool:
         gateway = Gateway(url, screen.waiting)
         screen.say(f"Gateway {gateway.url}")
         _introduce(gateway, screen)
-        desks = {chain.slug: _desk(chain.slug, gateway, nodes[chain.slug], screen) for chain in CHAINS}
-        markets = {slug: _market(slug, desk, screen) for slug, desk in desks.items()}
-        walks = {slug: Walk(desk, markets[slug], screen) for slug, desk in desks.items()}
-        count = len(SCENARIOS) + len(TOURS)
-        outcomes = []
-        for number, scenario in enumerate(SCENARIOS, 1):
+        sessions = {chain.slug: _session(chain.slug, gateway, nodes[chain.slug], screen) for chain in CHAINS}
+        markets = {slug: _market(slug, session, screen) for slug, session in sessions.items()}
+        swap_runners = {
+            slug: SwapRunner(session, markets[slug], screen) for slug, session in sessions.items()
+        }
+        count = len(SWAP_SCENARIOS) + len(OPERATION_SCENARIOS)
+        swaps = []
+        for number, scenario in enumerate(SWAP_SCENARIOS, 1):
             screen.heading(number, count, scenario.title)
-            outcome = walks[scenario.network].run(scenario)
-            screen.received(outcome)
-            outcomes.append(outcome)
-        desk = desks[DEVNET.slug]
-        guide = Guide(desk, markets[DEVNET.slug], desks)
-        operated: list[Operated] = []
-        for number, tour in enumerate(TOURS, len(SCENARIOS) + 1):
-            screen.heading(number, count, tour.title)
-            operated += guide.walk(tour)
-    screen.table(outcomes)
+            result = swap_runners[scenario.network].run(scenario)
+            screen.received(result)
+            swaps.append(result)
+        session = sessions[DEVNET.slug]
+        runner = OperationRunner(session, markets[DEVNET.slug], sessions)
+        operated: list[OperationResult] = []
+        for number, operation in enumerate(OPERATION_SCENARIOS, len(SWAP_SCENARIOS) + 1):
+            screen.heading(number, count, operation.title)
+            operated += runner.run(operation)
+    screen.table(swaps)
     screen.operations(operated)
-    return _conclude(outcomes, operated, time.monotonic() - started, screen)
+    return _conclude(swaps, operated, time.monotonic() - started, screen)
 
 
 def _introduce(gateway: Gateway, screen: Screen) -> None:
@@ -71,20 +74,22 @@ def _introduce(gateway: Gateway, screen: Screen) -> None:
         )
 
 
-def _desk(slug: str, gateway: Gateway, node_url: str, screen: Screen) -> Desk:
+def _session(slug: str, gateway: Gateway, node_url: str, screen: Screen) -> Session:
     node = Node(node_url, slug, chain_manifests()[slug].chain_id, _OPTIONS[slug])
     node.check()
-    return Desk(gateway, node, Wallet(SENDER, node), screen)
+    return Session(gateway, node, Wallet(SENDER, node), screen)
 
 
-def _market(slug: str, desk: Desk, screen: Screen) -> Market:
-    market = Market(desk.gateway, chain_manifests()[slug], desk.wallet.balance)
-    screen.say(f"{slug}: {len(market.tokens)} tokens, node {desk.node.url}, signing as {SENDER.address}")
+def _market(slug: str, session: Session, screen: Screen) -> Market:
+    market = Market(session.gateway, chain_manifests()[slug], session.wallet.balance)
+    screen.say(f"{slug}: {len(market.tokens)} tokens, node {session.node.url}, signing as {SENDER.address}")
     return market
 
 
-def _conclude(outcomes: list[Outcome], operated: list[Operated], seconds: float, screen: Screen) -> bool:
-    done: list[Outcome | Operated] = [*outcomes, *operated]
+def _conclude(
+    swaps: list[SwapResult], operated: list[OperationResult], seconds: float, screen: Screen
+) -> bool:
+    done: list[SwapResult | OperationResult] = [*swaps, *operated]
     inexact = [one.title for one in done if not one.exact]
     transactions = sum(one.transactions for one in done)
     if inexact:
@@ -95,7 +100,7 @@ def _conclude(outcomes: list[Outcome], operated: list[Operated], seconds: float,
         )
         return False
     screen.say(
-        f"{len(outcomes)} swaps and {len(operated)} operations on pools, vaults, transfers and the portfolio "
+        f"{len(swaps)} swaps and {len(operated)} operations on pools, vaults, transfers and the portfolio "
         f"in {transactions} transactions, each moved exactly what was quoted, to the last base unit "
         f"({seconds:.1f} s).",
         "bold green",

@@ -1,14 +1,14 @@
-"""What the demo shows, as rows of data: which tokens, what route, and what the action must contain."""
+"""The demo's scenarios as rows of data: tokens, route, and required parts of the action."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from quoteway_devnet.accounts import ACCOUNTS, Account
-from quoteway_devnet.tables import DEVNET, DEVNET_L2, NATIVE
+from quoteway_devnet.tables import DEVNET, DEVNET_L2, NATIVE_SYMBOL
 
 Hops = Sequence[Mapping[str, Any]]
-"""The hops of a quote's ``route``, all paths in a row."""
+"""The hops of a quote's ``route``, of all paths."""
 
 SENDER = ACCOUNTS[1]
 RECIPIENT = ACCOUNTS[2]
@@ -32,8 +32,8 @@ def _mixed(hops: Hops) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """A swap worth showing. The pair is found by asking quotes until one ``fits``.
+class SwapScenario:
+    """A swap. Its pair is found by requesting quotes until a route ``fits``.
 
     ``sells`` and ``buys`` are kinds of token: ``native`` or a behaviour of ``tables.py``.
     """
@@ -44,43 +44,43 @@ class Scenario:
     buys: frozenset[str] = _ERC20 | _NO_RETURN
     network: str = DEVNET.slug
     request: Mapping[str, Any] = field(default_factory=dict)
-    """Members of the quote request beside pair, amount and address."""
+    """Further members of the quote request."""
     leftover_allowance: int = 0
-    """Base units that the spender may already take when the action is asked for."""
+    """The spender's allowance before the action, in base units."""
     step_kinds: frozenset[str] = frozenset()
-    """Kinds of step that the action must have."""
+    """Required kinds of steps of the action."""
     signatures: int = 0
-    """Typed-data signatures that the action must ask for."""
+    """Required number of typed-data signatures."""
 
     @property
     def recipient(self) -> str:
         return str(self.request.get("toAddress", SENDER.address))
 
 
-SCENARIOS = (
-    Scenario("v2, one hop", _one_hop("uniswap-v2")),
-    Scenario("v3, one hop", _one_hop("uniswap-v3")),
-    Scenario("v4, one hop", _one_hop("uniswap-v4")),
-    Scenario("several hops, kinds mixed", _mixed),
-    Scenario("native coin in", sells=_NATIVE),
-    Scenario("native coin out", buys=_NATIVE),
-    Scenario("Permit2 by signature", request={"approvalMode": "permit2-signature"}, signatures=1),
-    Scenario(
+SWAP_SCENARIOS = (
+    SwapScenario("v2, one hop", _one_hop("uniswap-v2")),
+    SwapScenario("v3, one hop", _one_hop("uniswap-v3")),
+    SwapScenario("v4, one hop", _one_hop("uniswap-v4")),
+    SwapScenario("several hops, kinds mixed", _mixed),
+    SwapScenario("native coin in", sells=_NATIVE),
+    SwapScenario("native coin out", buys=_NATIVE),
+    SwapScenario("Permit2 by signature", request={"approvalMode": "permit2-signature"}, signatures=1),
+    SwapScenario(
         "USDT-like, allowance left over",
         sells=_NO_RETURN,
         leftover_allowance=1,
         step_kinds=frozenset({"approval_reset", "approval"}),
     ),
-    Scenario("fee on transfer, sold", sells=_FEE_ON_TRANSFER),
-    Scenario("fee on transfer, bought", buys=_FEE_ON_TRANSFER),
-    Scenario("to another recipient", request={"toAddress": RECIPIENT.address}),
-    Scenario("second chain", network=DEVNET_L2.slug),
+    SwapScenario("fee on transfer, sold", sells=_FEE_ON_TRANSFER),
+    SwapScenario("fee on transfer, bought", buys=_FEE_ON_TRANSFER),
+    SwapScenario("to another recipient", request={"toAddress": RECIPIENT.address}),
+    SwapScenario("second chain", network=DEVNET_L2.slug),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class PoolTour:
-    """A pool of ``protocol`` entered and left, with a trade in it so that it earns."""
+class PoolScenario:
+    """Adds liquidity to a pool of ``protocol``, trades in it so that it earns fees, and removes liquidity."""
 
     title: str
     protocol: str
@@ -89,16 +89,16 @@ class PoolTour:
 
 
 @dataclass(frozen=True, slots=True)
-class VaultTour:
-    """A deposit into the vault of ``strategy``, all of it redeemed."""
+class VaultScenario:
+    """Deposits into the vault of ``strategy`` and redeems everything."""
 
     title: str
     strategy: str
 
 
 @dataclass(frozen=True, slots=True)
-class ManagedTour:
-    """A managed vault deployed over the first strategy, given the second, filled and rebalanced."""
+class ManagedVaultScenario:
+    """Deploys a managed vault over the first strategy, adds the second, deposits and rebalances."""
 
     title: str
     strategies: tuple[str, str]
@@ -107,18 +107,18 @@ class ManagedTour:
 
 
 @dataclass(frozen=True, slots=True)
-class HashTour:
-    """A deposit whose approval somebody tampers with: ``submit-hash`` tells it from the true one."""
+class SubmitHashScenario:
+    """Deposits after an altered approval, which ``submit-hash`` must detect."""
 
     title: str
     strategy: str
 
 
 @dataclass(frozen=True, slots=True)
-class CrossingTour:
-    """A token (or the native coin) sent to the account itself on another chain.
+class TransferScenario:
+    """Sends a token or the native coin to the account itself on another chain.
 
-    Where it ``buys`` another token there, it is swapped on the way.
+    With ``buys`` it is swapped into that token before the bridge.
     """
 
     title: str
@@ -129,26 +129,37 @@ class CrossingTour:
 
 
 @dataclass(frozen=True, slots=True)
-class PortfolioTour:
-    """What the account has after all of it."""
+class PortfolioScenario:
+    """Compares the account's portfolio with the chain."""
 
     title: str
 
 
-Tour = PoolTour | VaultTour | ManagedTour | HashTour | CrossingTour | PortfolioTour
+OperationScenario = (
+    PoolScenario
+    | VaultScenario
+    | ManagedVaultScenario
+    | SubmitHashScenario
+    | TransferScenario
+    | PortfolioScenario
+)
 
-TOURS: tuple[Tour, ...] = (
-    PoolTour("v2 pool: add and remove", "uniswap-v2", ("add", "trade", "remove all")),
-    PoolTour("v3 pool: add, collect, remove half", "uniswap-v3", ("add", "trade", "collect", "remove half")),
-    PoolTour("v4 pool: add, collect, remove", "uniswap-v4", ("add", "trade", "collect", "remove all")),
-    VaultTour("vault: deposit and redeem everything", "steady-usdc"),
-    ManagedTour(
+OPERATION_SCENARIOS: tuple[OperationScenario, ...] = (
+    PoolScenario("v2 pool: add and remove", "uniswap-v2", ("add", "trade", "remove all")),
+    PoolScenario(
+        "v3 pool: add, collect, remove half", "uniswap-v3", ("add", "trade", "collect", "remove half")
+    ),
+    PoolScenario("v4 pool: add, collect, remove", "uniswap-v4", ("add", "trade", "collect", "remove all")),
+    VaultScenario("vault: deposit and redeem everything", "steady-usdc"),
+    ManagedVaultScenario(
         "managed vault: deploy, deposit, rebalance", ("steady-usdc", "bold-usdc"), ACCOUNTS[3], ACCOUNTS[4]
     ),
-    HashTour("submit-hash: a tampered transaction and the true one", "bold-usdc"),
-    CrossingTour("bridge: USDC to the second chain", "USDC", DEVNET.slug, DEVNET_L2.slug),
-    CrossingTour("bridge: native coin back to the first", NATIVE, DEVNET_L2.slug, DEVNET.slug),
-    CrossingTour("swap and bridge: WETH into USDC there", "WETH", DEVNET.slug, DEVNET_L2.slug, buys="USDC"),
-    PortfolioTour("portfolio"),
+    SubmitHashScenario("submit-hash: a tampered transaction and the true one", "bold-usdc"),
+    TransferScenario("bridge: USDC to the second chain", "USDC", DEVNET.slug, DEVNET_L2.slug),
+    TransferScenario("bridge: native coin back to the first", NATIVE_SYMBOL, DEVNET_L2.slug, DEVNET.slug),
+    TransferScenario(
+        "swap and bridge: WETH into USDC there", "WETH", DEVNET.slug, DEVNET_L2.slug, buys="USDC"
+    ),
+    PortfolioScenario("portfolio"),
 )
-"""In the order they are walked, but for crossings all on the first chain."""
+"""In the order of execution. All except transfers are on the first chain."""

@@ -1,4 +1,4 @@
-"""A gateway of the demo's own: ``quoteway serve`` on a free port over devnet chains on free ports."""
+"""The demo's own gateway: ``quoteway serve`` and devnet chains on free ports."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _RELAYER_PORT = "QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT"
 
 @contextmanager
 def own_server() -> Iterator[tuple[str, dict[str, str]]]:
-    """The gateway's URL, and the nodes' by slug, during the block. Raises DemoError and DevnetError."""
+    """Yield the gateway's URL, and the nodes' URLs by slug. Raises DemoError and DevnetError."""
     with Devnet.running() as devnet, Relayer.running(devnet) as relayer:
         settings = {"QUOTEWAY_LIMITS__ENABLED": "false", _RELAYER_PORT: str(relayer.port)}
         with gateway_over(devnet, **settings) as url:
@@ -30,16 +30,16 @@ def own_server() -> Iterator[tuple[str, dict[str, str]]]:
 
 @contextmanager
 def gateway_over(devnet: Devnet, **settings: str) -> Iterator[str]:
-    """The URL of a gateway that serves running chains during the block. Raises DemoError.
+    """Run a gateway over running chains during the block and yield its URL. Raises DemoError.
 
-    ``settings`` are environment variables beside the embedded default's.
+    ``settings`` are further environment variables.
     """
     with tempfile.TemporaryDirectory(prefix="quoteway-demo-") as folder:
         log = Path(folder) / "gateway.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "quoteway", "serve"],
-                # An empty folder and no settings of the user's: the embedded default.
+                # An empty folder without the user's settings: the embedded default.
                 cwd=folder,
                 env=_environment(devnet) | settings,
                 # The gateway stops when this pipe closes, which the kernel does however the demo ends.
@@ -64,7 +64,7 @@ def _environment(devnet: Devnet) -> dict[str, str]:
     return inherited | {
         "QUOTEWAY_SERVER__PORT": "0",
         "QUOTEWAY_STOP_AT_EOF": "1",
-        # The chains are ours already: nothing else can have taken their ports in between.
+        # The chains run already.
         "QUOTEWAY_PLUGIN__DEVNET__START": "false",
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(devnet.ports[DEVNET.slug]),
         "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(devnet.ports[DEVNET_L2.slug]),
@@ -72,7 +72,7 @@ def _environment(devnet: Devnet) -> dict[str, str]:
 
 
 def _url(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Where it serves, once it says so, which it does when its providers are up."""
+    """Return its URL, which it logs when its providers have started. Raises DemoError."""
     deadline = time.monotonic() + _READY_TIMEOUT_S
     while time.monotonic() < deadline:
         said = log.read_text(errors="replace")

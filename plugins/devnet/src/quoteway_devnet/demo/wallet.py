@@ -1,12 +1,13 @@
-"""A devnet account that signs, and sends to the node itself."""
+"""A devnet account that signs transactions and sends them to the node."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from eth_account import Account as Signer
+from quoteway import NATIVE
+from quoteway.evm.abi import encode_call
 
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import Account
 from quoteway_devnet.demo.clients import Node
 from quoteway_devnet.demo.errors import DemoError
@@ -16,7 +17,7 @@ _TIP_WEI = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one mined transaction cost: gas in units, and in wei at the price paid."""
+    """A mined transaction with its gas, in units and in wei."""
 
     identity: str
     block: int
@@ -33,31 +34,32 @@ class Wallet:
         self._node = node
 
     def balance(self, token: str, owner: str | None = None) -> int:
-        """Base units that ``owner`` (this account) holds; the zero address is the native coin."""
+        """Return the balance of ``owner`` (default: this account) in base units; NATIVE is the native
+        coin."""
         holder = owner or self.address
-        if token == abi.ZERO_ADDRESS:
+        if token == NATIVE:
             return int(self._node.call("eth_getBalance", holder, "latest"), 16)
-        return self._read(token, abi.call("balanceOf(address)", holder))
+        return self._read(token, encode_call("balanceOf(address)", [holder]))
 
-    def reads_address(self, contract: str, getter: str) -> str:
-        """What a getter without arguments says, in lower case."""
-        return f"0x{self._read(contract, abi.call(getter)):040x}"
+    def read_address(self, contract: str, getter: str) -> str:
+        """Return the address from a getter without arguments, in lower case."""
+        return f"0x{self._read(contract, encode_call(getter, [])):040x}"
 
     def allowance(self, token: str, spender: str) -> int:
-        """What ``spender`` may take, in base units."""
-        return self._read(token, abi.call("allowance(address,address)", self.address, spender))
+        """Return the allowance of ``spender`` in base units."""
+        return self._read(token, encode_call("allowance(address,address)", [self.address, spender]))
 
     def approve(self, token: str, spender: str, amount: int) -> Sent:
         """Set an allowance. Raises DemoError."""
-        data = "0x" + abi.call("approve(address,uint256)", spender, amount).hex()
+        data = "0x" + encode_call("approve(address,uint256)", [spender, amount]).hex()
         return self.send({"to": token, "data": data, "value": "0x0", "chainId": self._node.chain_id}, None)
 
-    def splice(
+    def insert_signatures(
         self, transactions: Sequence[dict[str, Any]], signatures: Sequence[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """Sign each typed-data request (EIP-712) and put the 65 bytes where its ``appliesTo`` says.
 
-        Raises DemoError when the place does not hold a signature.
+        Raises DemoError when the place has another length than a signature.
         """
         signed = [dict(transaction) for transaction in transactions]
         for request in signatures:
@@ -78,7 +80,7 @@ class Wallet:
     def send(self, transaction: dict[str, Any], gas_limit: str | None) -> Sent:
         """Sign one transaction of an action, send it, wait for its receipt. Raises DemoError when it reverts.
 
-        What the action leaves to the signer is added here: nonce, gas price, and the gas limit of the step.
+        Adds nonce, gas price and the step's gas limit, which the action leaves to the signer.
         """
         node = self._node
         if transaction["chainId"] != node.chain_id:

@@ -1,4 +1,4 @@
-"""What every scenario does: a quote of the newest block, its action, signatures, transactions, balances."""
+"""An account's session with a gateway and a node: quotes, actions, signatures, transactions, balances."""
 
 import time
 from collections import Counter
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from quoteway_devnet import abi
+from quoteway import NATIVE
+
 from quoteway_devnet.accounts import Account
 from quoteway_devnet.demo.clients import Gateway, Node
 from quoteway_devnet.demo.errors import DemoError
@@ -20,8 +21,8 @@ Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """Base units of a token that an account should have received, and did; below zero they left it."""
+class BalanceChange:
+    """Quoted and actual change of an account's balance, in base units."""
 
     token: Listed
     account: str
@@ -34,11 +35,11 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Operated:
-    """One action as it came out."""
+class OperationResult:
+    """The result of one executed action."""
 
     title: str
-    moves: tuple[Move, ...]
+    moves: tuple[BalanceChange, ...]
     transactions: int
     gas_used: int
 
@@ -47,51 +48,50 @@ class Operated:
         return not any(move.difference for move in self.moves)
 
 
-class Narrator(Protocol):
-    """Told of every step as it happens."""
+class Reporter(Protocol):
+    """Shows the progress."""
 
     def say(self, text: str, style: str = "") -> None: ...
     def step(self, number: int, intent: str) -> None: ...
     def signature(self, kind: str) -> None: ...
     def mined(self, sent: Sequence[Sent]) -> None: ...
-    def operated(self, operated: Operated) -> None: ...
+    def operated(self, operated: OperationResult) -> None: ...
     def position(self, position: Answer) -> None: ...
 
 
-class Desk:
-    """One account in front of a gateway and the node of one of its networks."""
+class Session:
+    """One account, a gateway, and the node of one of its networks."""
 
-    def __init__(self, gateway: Gateway, node: Node, wallet: Wallet, tell: Narrator) -> None:
+    def __init__(self, gateway: Gateway, node: Node, wallet: Wallet, reporter: Reporter) -> None:
         self.gateway = gateway
         self.node = node
         self.wallet = wallet
-        self.tell = tell
+        self.reporter = reporter
 
-    def of(self, account: Account) -> "Desk":
-        """The desk of another account."""
-        return Desk(self.gateway, self.node, Wallet(account, self.node), self.tell)
+    def with_account(self, account: Account) -> "Session":
+        """Return the session of another account."""
+        return Session(self.gateway, self.node, Wallet(account, self.node), self.reporter)
 
     def quote(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """A quote of the newest block. Raises DemoError."""
+        """Return a quote of the newest block. Raises DemoError."""
         self.await_head()
         found = self.gateway.post(path, body)
         self._check_chain(found["block"])
         return found
 
     def action(self, path: str, body: Mapping[str, Any]) -> Answer:
-        """The action of a request that needs no quote, at the newest block. Raises DemoError."""
+        """Return the action of a request without a quote, at the newest block. Raises DemoError."""
         self.await_head()
         return self.gateway.post(path, body)
 
     def await_head(self) -> None:
-        """Until the gateway has seen the node's newest block. Raises DemoError.
+        """Wait until the gateway has seen the node's newest block. Raises DemoError.
 
-        It polls the chain's head: until it has seen the block of our last receipt it answers with an older
-        state, right for that block but not for the one that comes next.
+        The gateway polls the head, so before that its answers are of an older state.
         """
         newest = self.node.block_number()
         deadline = time.monotonic() + _HEAD_TIMEOUT_S
-        query = f"network={self.node.slug}&tokens={abi.ZERO_ADDRESS}&wallet={self.wallet.address}"
+        query = f"network={self.node.slug}&tokens={NATIVE}&wallet={self.wallet.address}"
         while True:
             block = block_of(self.gateway.get(f"/v2/portfolio/balances?{query}"))
             if block >= newest:
@@ -103,19 +103,21 @@ class Desk:
                 )
             time.sleep(_HEAD_POLL_S)
 
-    def operate(self, title: str, path: str, body: Mapping[str, Any]) -> Operated:
-        """Quote and action of a pool or vault at ``path``, executed and measured. Raises DemoError."""
+    def operate(self, title: str, path: str, body: Mapping[str, Any]) -> OperationResult:
+        """Quote, execute and measure an action of a pool or vault at ``path``. Raises DemoError."""
         quote = self.quote(f"{path}/quote", body)
         action = self.gateway.post(f"{path}/action", {**body, "quoteId": quote["quoteId"]})
-        return self.measured(title, action, expected_of(quote))
+        return self.execute_and_measure(title, action, expected_of(quote))
 
-    def swap(self, title: str, body: Mapping[str, Any]) -> Operated:
-        """Quote and action of a swap, executed and measured. Raises DemoError."""
+    def swap(self, title: str, body: Mapping[str, Any]) -> OperationResult:
+        """Quote, execute and measure a swap. Raises DemoError."""
         quote = self.quote("/v2/swaps/quote", body)
         action = self.gateway.post(f"/v2/swaps/{quote['quoteId']}/action")
-        return self.measured(title, action, expected_of(quote))
+        return self.execute_and_measure(title, action, expected_of(quote))
 
-    def measured(self, title: str, action: Answer, expected: Mapping[tuple[str, Listed], int]) -> Operated:
+    def execute_and_measure(
+        self, title: str, action: Answer, expected: Mapping[tuple[str, Listed], int]
+    ) -> OperationResult:
         """Execute an action and compare what the (account, token) pairs received. Raises DemoError."""
         before = {place: self.wallet.balance(place[1].address, place[0]) for place in expected}
         sent = self.execute(action)
@@ -123,24 +125,24 @@ class Desk:
         moves = []
         for (account, token), quoted in expected.items():
             moved = self.wallet.balance(token.address, account) - before[account, token]
-            # Gas comes out of the native balance: it is neither given nor missing from what arrived.
-            if token.address == abi.ZERO_ADDRESS and account == self.wallet.address:
+            # The native balance also pays the gas, which is not part of the change.
+            if token.address == NATIVE and account == self.wallet.address:
                 moved += gas_wei
-            moves.append(Move(token, account, quoted, moved))
-        operated = Operated(title, tuple(moves), len(sent), sum(one.gas_used for one in sent))
-        self.tell.operated(operated)
+            moves.append(BalanceChange(token, account, quoted, moved))
+        operated = OperationResult(title, tuple(moves), len(sent), sum(one.gas_used for one in sent))
+        self.reporter.operated(operated)
         return operated
 
     def execute(self, action: Answer) -> list[Sent]:
-        """Sign and send all of an action. Raises DemoError."""
+        """Sign and send all transactions of an action. Raises DemoError."""
         for request in action["signatures"]:
-            self.tell.signature(request["kind"])
-        transactions = self.wallet.splice(action["transactions"], action["signatures"])
+            self.reporter.signature(request["kind"])
+        transactions = self.wallet.insert_signatures(action["transactions"], action["signatures"])
         sent = []
         for number, (transaction, step) in enumerate(zip(transactions, action["steps"], strict=True), 1):
-            self.tell.step(number, step["clearSigning"]["intent"])
+            self.reporter.step(number, step["clearSigning"]["intent"])
             sent.append(self.wallet.send(transaction, step["gasLimit"]))
-        self.tell.mined(sent)
+        self.reporter.mined(sent)
         return sent
 
     def _check_chain(self, block: Answer) -> None:
@@ -153,17 +155,17 @@ class Desk:
 
 
 def block_of(balances: Answer) -> int:
-    """The block that balances of one network are of."""
+    """Return the block of the balances of one network."""
     return int(balances["asOf"][0]["block"])
 
 
 def listed(token: Answer) -> Listed:
-    """A token reference of an answer."""
+    """Return a token of an answer."""
     return Listed(token["address"], token["symbol"] or token["address"][:8], token["decimals"], "")
 
 
 def expected_of(quote: Answer) -> dict[tuple[str, Listed], int]:
-    """What a quote says of every (account, token): base units received, below zero when they leave."""
+    """Return the quoted change of every (account, token) in base units."""
     expected: Counter[tuple[str, Listed]] = Counter()
     for leg in quote["inputs"]:
         expected[leg["account"], listed(leg["token"])] -= int(leg["amount"])

@@ -1,18 +1,19 @@
-"""One scenario from quote to measured outcome, as any client of the gateway would do it."""
+"""Runs a swap scenario: quote, action, signatures, transactions, balances."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from quoteway_devnet import abi
-from quoteway_devnet.demo.desk import Desk
+from quoteway import NATIVE
+
 from quoteway_devnet.demo.errors import DemoError
 from quoteway_devnet.demo.market import Listed, Market, hops_of
-from quoteway_devnet.demo.scenarios import SENDER, Hops, Scenario
+from quoteway_devnet.demo.scenarios import SENDER, Hops, SwapScenario
+from quoteway_devnet.demo.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Amounts in base units; ``sold`` and ``received`` are what the balances say, gas left out."""
+class SwapResult:
+    """Amounts in base units; ``sold`` and ``received`` are measured in balances, without gas."""
 
     title: str
     hops: Hops
@@ -36,47 +37,47 @@ class Outcome:
         return self.difference == 0 and self.sold == self.amount_in
 
 
-class Narrator(Protocol):
-    """Told of every quote."""
+class Reporter(Protocol):
+    """Shows every quote."""
 
     def quoted(self, quote: dict[str, Any], hops: Hops) -> None: ...
 
 
-class Walk:
-    """Scenarios on one network."""
+class SwapRunner:
+    """Runs swap scenarios on one network."""
 
-    def __init__(self, desk: Desk, market: Market, tell: Narrator) -> None:
-        self._desk = desk
+    def __init__(self, session: Session, market: Market, reporter: Reporter) -> None:
+        self._session = session
         self._market = market
-        self._wallet = desk.wallet
-        self._tell = tell
+        self._wallet = session.wallet
+        self._reporter = reporter
 
-    def run(self, scenario: Scenario) -> Outcome:
-        """Quote, take the action, sign, send, measure. Raises DemoError."""
+    def run(self, scenario: SwapScenario) -> SwapResult:
+        """Quote, take the action, sign, send and measure. Raises DemoError."""
         body = self._market.request(scenario)
-        quote = self._desk.quote("/v2/swaps/quote", body)
+        quote = self._session.quote("/v2/swaps/quote", body)
         if scenario.leftover_allowance:
             self._leave_allowance(quote, scenario.leftover_allowance)
-            quote = self._desk.quote("/v2/swaps/quote", body)
+            quote = self._session.quote("/v2/swaps/quote", body)
         hops = hops_of(quote)
-        self._tell.quoted(quote, hops)
-        action = self._desk.gateway.post(f"/v2/swaps/{quote['quoteId']}/action")
+        self._reporter.quoted(quote, hops)
+        action = self._session.gateway.post(f"/v2/swaps/{quote['quoteId']}/action")
         self._check(action, scenario)
 
         token_in = self._market.tokens[quote["fromToken"]["address"]]
         token_out = self._market.tokens[quote["toToken"]["address"]]
         held = self._wallet.balance(token_in.address)
         had = self._wallet.balance(token_out.address, scenario.recipient)
-        sent = self._desk.execute(action)
+        sent = self._session.execute(action)
         sold = held - self._wallet.balance(token_in.address)
         received = self._wallet.balance(token_out.address, scenario.recipient) - had
-        # Gas comes out of the native balance: it is neither sold nor missing from what arrived.
+        # The native balance also pays the gas, which is neither sold nor received.
         gas_wei = sum(one.gas_wei for one in sent)
-        if token_in.address == abi.ZERO_ADDRESS:
+        if token_in.address == NATIVE:
             sold -= gas_wei
-        if token_out.address == abi.ZERO_ADDRESS and scenario.recipient == SENDER.address:
+        if token_out.address == NATIVE and scenario.recipient == SENDER.address:
             received += gas_wei
-        return Outcome(
+        return SwapResult(
             scenario.title,
             hops,
             token_in,
@@ -91,7 +92,7 @@ class Walk:
         )
 
     def _leave_allowance(self, quote: dict[str, Any], amount: int) -> None:
-        """As a wallet that approved a little too much once: the rest stands in the way of a new approval."""
+        """Set an allowance that is left over from an earlier approval, which must be reset first."""
         for approval in quote["approvals"]:
             token, spender = approval["token"], approval["spender"]
             allowed = self._wallet.allowance(token, spender)
@@ -102,7 +103,7 @@ class Walk:
             self._wallet.approve(token, spender, amount)
 
     @staticmethod
-    def _check(action: dict[str, Any], scenario: Scenario) -> None:
+    def _check(action: dict[str, Any], scenario: SwapScenario) -> None:
         kinds = {step["kind"] for step in action["steps"]}
         if not scenario.step_kinds <= kinds:
             raise DemoError(

@@ -1,4 +1,4 @@
-"""Managed vaults on the devnet: calls of any account, and a served gateway."""
+"""Managed vaults on the devnet: calls from any account, and a served gateway."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import contextlib
 import quoteway_erc4626
 import quoteway_managedvault
 from eth_utils import keccak
+from quoteway.evm.abi import encode_call, function
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.testing.serving import served
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 from quoteway_devnet.rpc import RpcError
@@ -21,11 +21,11 @@ DEPLOY = "deploy(address,address,address,address,bytes32)"
 
 
 def selector(error):
-    """What a revert with a custom error starts with."""
+    """Returns the selector of a custom error, as 0x hex."""
     return "0x" + keccak(text=error)[:4].hex()
 
 
-class Ground:
+class ManagedChain:
     """The devnet's chain with its USDC, its factory and its two plain vaults."""
 
     def __init__(self, devnet):
@@ -38,12 +38,15 @@ class Ground:
 
     def read(self, to, signature, outputs, *values, sender=USER):
         with self.devnet.rpc() as rpc:
-            request = {"from": sender, "to": to, "data": "0x" + abi.call(signature, *values).hex()}
-            return abi.results(outputs, rpc("eth_call", request, "latest"))[0]
+            call = function(f"{signature} returns {outputs}")
+            request = {"from": sender, "to": to, "data": "0x" + call.encode(values).hex()}
+            (value,) = call.decode_output(bytes.fromhex(rpc("eth_call", request, "latest")[2:]))
+            return value
 
     def send(self, sender, to, signature, *values):
-        """A transaction of any account. Returns None, or the selector of the error it reverts with."""
-        data = "0x" + abi.call(signature, *values).hex()
+        """Sends a transaction from any account. Returns None, or the selector of the error it reverts
+        with."""
+        data = "0x" + encode_call(signature, values).hex()
         with self.devnet.rpc() as rpc:
             try:
                 rpc("eth_call", {"from": sender, "to": to, "data": data}, "latest")
@@ -52,14 +55,11 @@ class Ground:
             rpc("anvil_impersonateAccount", sender)
             rpc("anvil_setBalance", sender, hex(10**20))
             transaction = {"from": sender, "to": to, "data": data, "gas": hex(8_000_000)}
-            identity = rpc("eth_sendTransaction", transaction)
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                pass
-            assert receipt["status"] == "0x1", signature
+            assert rpc.send(transaction)["status"] == "0x1", signature
             return None
 
     def deploy(self, bot=BOT, strategy=None, asset=None, salt=b"\7" * 32, owner=OWNER):
-        """A new managed vault; fails when the deployment does."""
+        """Deploys a managed vault and returns its address."""
         arguments = (asset or self.usdc, owner, bot, strategy or self.steady, salt)
         predict = "predict(address,address,address,address,bytes32)"
         vault = self.read(self.factory, predict, "(address)", *arguments)
@@ -81,18 +81,22 @@ class Ground:
         return self.read(vault, "totalAssets()", "(uint256)")
 
     def lose(self, strategy, assets):
-        """A loss of a strategy: its money goes away."""
+        """Makes a strategy lose assets."""
         nowhere = "0x000000000000000000000000000000000000dEaD"
         assert self.send(strategy, self.usdc, "transfer(address,uint256)", nowhere, assets) is None
 
 
-@contextlib.asynccontextmanager
-async def desk_on(devnet):
-    """A served gateway with both vault plugins."""
-    plugins = {
-        "chains": FakePlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+def plugins(devnet):
+    """Returns the chains and both vault plugins."""
+    return {
+        "chains": FakePlugin([HttpRpc], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
         "managedvault": quoteway_managedvault,
     }
-    async with served(plugins) as api:
+
+
+@contextlib.asynccontextmanager
+async def serve_vaults(devnet):
+    """Serves a gateway with both vault plugins; yields its client."""
+    async with served(plugins(devnet)) as api:
         yield api

@@ -1,4 +1,4 @@
-"""The demo on the terminal: colour where there is one, plain lines elsewhere."""
+"""The demo's output: in colour on a terminal, plain lines elsewhere."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,18 +8,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quoteway_devnet.demo.desk import Operated, listed
 from quoteway_devnet.demo.market import Listed
 from quoteway_devnet.demo.scenarios import Hops
-from quoteway_devnet.demo.walk import Outcome
+from quoteway_devnet.demo.session import OperationResult, listed
+from quoteway_devnet.demo.swaps import SwapResult
 from quoteway_devnet.demo.wallet import Sent
 
 _PLAIN_WIDTH = 220
-"""Of a file or pipe: no line is folded."""
+"""The width in a file or pipe: no line is folded."""
 
 
 class Screen:
-    """Says what happens, and shows the table at the end."""
+    """Prints progress and the tables at the end."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False)
@@ -28,7 +28,7 @@ class Screen:
         self.status = self._console.status("")
 
     def say(self, text: str, style: str = "") -> None:
-        # Text, not markup: symbols and sentences come from the gateway.
+        # Text, not markup: the gateway's symbols and sentences may contain brackets.
         self._console.print(Text(text, style), soft_wrap=True)
 
     def heading(self, number: int, count: int, title: str) -> None:
@@ -56,7 +56,7 @@ class Screen:
         blocks = ", ".join(str(one.block) for one in sent)
         self.say(f"   receipts  block {blocks}; {sum(one.gas_used for one in sent):,} gas")
 
-    def operated(self, operated: Operated) -> None:
+    def operated(self, operated: OperationResult) -> None:
         for move in operated.moves:
             if not move.quoted and not move.moved:
                 continue
@@ -75,17 +75,17 @@ class Screen:
         principal, fees = (_amounts(position[member]) for member in ("amounts", "uncollectedFees"))
         self.say(f"   position  {name}: {principal}; uncollected fees: {fees or 'none'}")
 
-    def received(self, outcome: Outcome) -> None:
-        token = outcome.token_out
+    def received(self, result: SwapResult) -> None:
+        token = result.token_out
         self.say(
-            f"   received  {whole(outcome.received, token.decimals)} {token.symbol}, "
-            f"difference {outcome.difference}",
-            "green" if outcome.exact else "bold red",
+            f"   received  {whole(result.received, token.decimals)} {token.symbol}, "
+            f"difference {result.difference}",
+            "green" if result.exact else "bold red",
         )
-        if outcome.sold != outcome.amount_in:
-            self.say(f"   sold      {outcome.sold} base units instead of {outcome.amount_in}", "bold red")
+        if result.sold != result.amount_in:
+            self.say(f"   sold      {result.sold} base units instead of {result.amount_in}", "bold red")
 
-    def table(self, outcomes: Sequence[Outcome]) -> None:
+    def table(self, swaps: Sequence[SwapResult]) -> None:
         table = Table(
             box=box.SIMPLE_HEAD, title="Quoted and received", title_justify="left", collapse_padding=True
         )
@@ -93,21 +93,21 @@ class Screen:
             table.add_column(name, overflow="fold")
         for name in ("sold", "quoted", "minimum", "received", "difference", "transactions", "gas"):
             table.add_column(name, justify="right", overflow="fold")
-        for outcome in outcomes:
-            token = outcome.token_out
+        for result in swaps:
+            token = result.token_out
             table.add_row(
-                Text(outcome.title),
-                Text(route(outcome.hops)),
-                Text(_short(outcome.sold, outcome.token_in)),
-                *(Text(_short(n, token)) for n in (outcome.quoted, outcome.minimum, outcome.received)),
-                Text(str(outcome.difference), "green" if outcome.exact else "bold red"),
-                str(outcome.transactions),
-                f"{outcome.gas_used:,}",
+                Text(result.title),
+                Text(route(result.hops)),
+                Text(_short(result.sold, result.token_in)),
+                *(Text(_short(n, token)) for n in (result.quoted, result.minimum, result.received)),
+                Text(str(result.difference), "green" if result.exact else "bold red"),
+                str(result.transactions),
+                f"{result.gas_used:,}",
             )
         self._console.print()
         self._console.print(table)
 
-    def operations(self, done: Sequence[Operated]) -> None:
+    def operations(self, done: Sequence[OperationResult]) -> None:
         table = Table(box=box.SIMPLE_HEAD, title="Pools, vaults, transfers, portfolio", title_justify="left")
         table.add_column("action", overflow="fold")
         table.add_column("given and received", overflow="fold")
@@ -135,7 +135,7 @@ def _amounts(legs: Sequence[dict[str, Any]]) -> str:
 
 
 def whole(amount: int, decimals: int) -> str:
-    """``amount`` base units in whole coins, exact: 1234500000, 6 gives ``1,234.5``."""
+    """Return ``amount`` in whole tokens, exact: 1234500000 with 6 decimals is ``1,234.5``."""
     sign = "-" if amount < 0 else ""
     coins, rest = divmod(abs(amount), 10**decimals)
     fraction = f"{rest:0{decimals}d}".rstrip("0") if rest else ""
@@ -143,7 +143,7 @@ def whole(amount: int, decimals: int) -> str:
 
 
 def _short(amount: int, token: Listed) -> str:
-    """Some seven digits, cut, for the eye; the difference is shown in base units."""
+    """Return about seven digits of an amount, for tables."""
     coins, _, fraction = whole(amount, token.decimals).partition(".")
     if coins == "0":
         zeros = len(fraction) - len(fraction.lstrip("0"))
@@ -158,7 +158,7 @@ def _signed(amount: int, token: Listed) -> str:
 
 
 def route(hops: Hops) -> str:
-    """As in ``v3 0.05 % > v4 0.3 %``."""
+    """Return a route as text: ``v3 0.05 % > v4 0.3 %``."""
     return " > ".join(_hop(hop["protocol"], hop["feeBps"]) for hop in hops) or "no route shown"
 
 

@@ -1,4 +1,4 @@
-"""Vaults of every kind on the devnet, and a gateway that serves them."""
+"""Vaults of every kind on the devnet, and a served gateway."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import importlib.util
 from dataclasses import dataclass
 
 import quoteway_erc4626
+from quoteway.evm.abi import encode_call
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.testing.serving import served
-from quoteway_devnet import abi
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.networks import devnet_networks
 
@@ -31,9 +31,9 @@ HAS_MANAGED = importlib.util.find_spec("quoteway_managedvault") is not None
 
 
 def plugins(devnet, **more):
-    """The chains, this plugin, and managedvault where it is installed."""
+    """Returns the chains, this plugin, and managedvault where it is installed."""
     found = {
-        "chains": FakePlugin([lambda context: HttpRpc(context)], networks=devnet_networks(devnet.ports)),
+        "chains": FakePlugin([HttpRpc], networks=devnet_networks(devnet.ports)),
         "erc4626": quoteway_erc4626,
     }
     if HAS_MANAGED:
@@ -44,20 +44,18 @@ def plugins(devnet, **more):
 
 
 def send(devnet, sender, to, signature, *values, value=0):
-    """A transaction from any account; fails when it reverts."""
+    """Sends a transaction from any account; fails when it reverts."""
     with devnet.rpc() as rpc:
         rpc("anvil_impersonateAccount", sender)
-        data = "0x" + abi.call(signature, *values).hex()
+        data = "0x" + encode_call(signature, values).hex()
         transaction = {"from": sender, "to": to, "data": data, "gas": hex(5_000_000), "value": hex(value)}
-        identity = rpc("eth_sendTransaction", transaction)
-        while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-            pass
+        receipt = rpc.send(transaction)
         assert receipt["status"] == "0x1", signature
         return receipt
 
 
 def odd_vault(devnet, asset, **oddity):
-    """An ``OddVault`` with a first deposit of a thousand whole dollars' worth or so."""
+    """Deploys an ``OddVault`` with a first deposit of 10^9 base units."""
     vault = devnet.deploy("OddVault", "(address)", asset)
     depositor = ACCOUNTS[8].address
     send(devnet, depositor, asset, "approve(address,uint256)", vault, 10**9)
@@ -67,15 +65,15 @@ def odd_vault(devnet, asset, **oddity):
 
 
 def become(devnet, vault, **oddity):
-    """Changes an ``OddVault``; what is not named is plain."""
+    """Changes the behaviour of an ``OddVault``; members not named are reset."""
     assert set(oddity) <= set(MEMBERS)
     values = tuple(oddity.get(name, False if index < 3 else 0) for index, name in enumerate(MEMBERS))
     send(devnet, ACCOUNTS[8].address, vault, f"become({ODDITY})", values)
 
 
 @dataclass
-class Desk:
-    """A served gateway with names for what stands on the devnet."""
+class VaultHarness:
+    """A served gateway, with the devnet's vaults by name."""
 
     devnet: object
     api: object
@@ -110,30 +108,22 @@ class Desk:
         with self.devnet.rpc() as rpc:
             for transaction in action["transactions"]:
                 rpc("anvil_impersonateAccount", action["from"])
-                identity = rpc(
-                    "eth_sendTransaction",
-                    {
-                        "from": action["from"],
-                        "gas": hex(8_000_000),
-                        **{k: transaction[k] for k in ("to", "data", "value")},
-                    },
-                )
-                while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                    pass
-                assert receipt["status"] == "0x1"
+                members = {name: transaction[name] for name in ("to", "data", "value")}
+                sent = {"from": action["from"], "gas": hex(8_000_000), **members}
+                assert rpc.send(sent)["status"] == "0x1"
 
     def balance(self, token, account):
         with self.devnet.rpc() as rpc:
-            data = "0x" + abi.call("balanceOf(address)", account).hex()
+            data = "0x" + encode_call("balanceOf(address)", [account]).hex()
             return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
 
-    async def fresh(self):
-        """Lists and series see the newest block; quotes and actions do by themselves."""
+    async def catch_up(self):
+        """Reads the newest head, which lists and series wait for; quotes and actions read it themselves."""
         await self.api.gateway.runtime.chains[31337].head(fresh=True)
 
 
 @contextlib.asynccontextmanager
-async def desk_on(devnet, **more):
-    """A desk on the devnet during the block."""
+async def serve_vaults(devnet, **more):
+    """Serves a gateway over the devnet during the block."""
     async with served(plugins(devnet, **more)) as api:
-        yield Desk(devnet, api)
+        yield VaultHarness(devnet, api)

@@ -1,4 +1,4 @@
-"""From a request to LI.FI's offer, and from a sealed quote to the transaction that still honours it."""
+"""Quotes LI.FI's offer for a request, and builds the transaction that meets a sealed quote."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from quoteway_lifi.calls import DECLARATIONS, TRANSFER_BRIDGE, read_transfer
 from quoteway_lifi.contracts import registry_of
 from quoteway_lifi.offer import Offer, read_offer
 
-_UNVOUCHED = Notice(
+_OPAQUE_CALLDATA = Notice(
     "opaque_calldata",
-    "LI.FI made this calldata. Its target, its spender and what it does in a simulation were checked, not its"
-    " meaning.",
+    "LI.FI made this calldata. Its target, its spender and its effect in a simulation were checked; its "
+    "meaning was not.",
 )
 
 
-class Desk:
-    """What the swap and the bridge provider of one gateway share."""
+class Quoter:
+    """Quotes and builds for the swap and the bridge provider of one gateway."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -51,17 +51,17 @@ class Desk:
         self._built: TTLCache[tuple[Any, ...], Build] = TTLCache(1_024, 900, timer=context.now)
 
     async def quote(self, request: SwapRequest, capability: Capability) -> Quote | None:
-        """LI.FI's best offer; None for a pair of one token. Raises ``UpstreamError`` in the words of
-        ``failures``, ``InvalidRequest`` for a refund to another account than the sender: its API takes none.
+        """Returns LI.FI's best offer; None when both tokens are the same. Raises ``UpstreamError`` as in
+        ``failures``, and ``InvalidRequest`` for a refund address other than the sender: the API takes none.
         """
         if request.token_in == request.token_out:
             return None
         if request.is_cross_chain and request.refund_account != request.sender:
-            told = "LI.FI's routes pay back the sender alone, if they pay back"
+            message = "LI.FI refunds the sender only: leave refundAddress out"
             raise InvalidRequest(
-                f"refundAddress: {told}.",
+                f"refundAddress: {message}.",
                 reason=Reason.CONFLICT,
-                fields=[FieldError("refundAddress", Reason.CONFLICT, told)],
+                fields=[FieldError("refundAddress", Reason.CONFLICT, message)],
             )
         block, offer = await asyncio.gather(
             self.context.chain(request.chain_id).head(),
@@ -69,7 +69,8 @@ class Desk:
         )
         if offer.transaction.value > (request.amount_in if request.token_in.is_native else 0):
             raise UpstreamError(
-                "LI.FI's route takes a fee in the native coin beside the amount, which no quote here states.",
+                "LI.FI's route takes a fee in the native coin on top of the amount, which quotes cannot "
+                "state.",
                 reason=Reason.NO_ROUTE,
             )
         if request.is_cross_chain and read_transfer(offer.transaction.data) is None:
@@ -81,11 +82,12 @@ class Desk:
         return _quote(offer, request, capability, block, self.context.settings["lifetime_s"])
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """LI.FI's transaction for the quoted tools, asked for anew: its minimum is no lower than the sealed.
+        """Returns a new transaction of LI.FI for the quoted tools, with a minimum no lower than the sealed
+        one.
 
-        LI.FI puts an id of its own into every answer, so what was built for a quote at a block is kept and
-        given again; known by its content, since a part of a joined quote has no token of its own. Raises
-        ``UpstreamError``: ``price_moved`` when the minimum cannot be had any more.
+        LI.FI puts an id of its own into every answer, so the build of a quote at a block is cached. The key
+        is the quote's content, because a part of a joined quote has no token of its own. Raises
+        ``UpstreamError`` with ``price_moved`` when the minimum cannot be met.
         """
         request = sealed.request
         if not isinstance(request, SwapRequest):
@@ -107,8 +109,8 @@ class Desk:
         }
         offer = await self._ask(request, _fraction(request.slippage_bps), pin)
         if offer.got.amount_min is not None and offer.got.amount_min < minimum <= offer.got.amount:
-            # The price suffices, only the slack under it reaches below what was quoted.
-            offer = await self._ask(request, _slack(offer.got.amount, minimum), pin)
+            # The amount suffices; only LI.FI's minimum below it is too low.
+            offer = await self._ask(request, _slippage_to(offer.got.amount, minimum), pin)
         if (offer.got.amount_min or 0) < minimum:
             raise UpstreamError(
                 "LI.FI no longer meets the quoted minimum: request a new quote.",
@@ -139,7 +141,7 @@ class Desk:
                 "toAddress": request.recipient,
                 "slippage": slippage,
                 "integrator": self.context.settings["integrator"],
-                # The run would be of a wallet that may not have approved yet; the gateway makes its own.
+                # The wallet may not have approved yet; the gateway runs its own simulation.
                 "skipSimulation": "true",
                 **pin,
             },
@@ -164,7 +166,7 @@ def _quote(
         fees=offer.fees,
         gas=offer.gas,
         route=offer.route,
-        warnings=() if request.is_cross_chain else (_UNVOUCHED,),
+        warnings=() if request.is_cross_chain else (_OPAQUE_CALLDATA,),
         net_output=None if offer.gas_in_output is None else minimum - offer.gas_in_output,
         lifetime_s=lifetime_s,
         details=details,
@@ -198,7 +200,7 @@ def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
         _spends(offer),
         (offer.given,),
         (offer.got,),
-        warnings=() if request.is_cross_chain else (_UNVOUCHED,),
+        warnings=() if request.is_cross_chain else (_OPAQUE_CALLDATA,),
         details=details,
         arrivals=(transfer[1],) if transfer else (),
     )
@@ -227,7 +229,7 @@ def _fraction(slippage_bps: int) -> str:
     return f"{Decimal(slippage_bps) / 10_000:f}"
 
 
-def _slack(amount: int, minimum: int) -> str:
-    """The slippage under which ``amount`` less it is still ``minimum``, rounded towards none."""
+def _slippage_to(amount: int, minimum: int) -> str:
+    """Returns the slippage from ``amount`` down to ``minimum``, rounded down."""
     exact = Decimal(amount - minimum) / Decimal(amount)
     return f"{exact.quantize(Decimal('0.000001'), ROUND_DOWN):f}"

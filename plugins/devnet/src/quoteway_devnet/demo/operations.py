@@ -1,97 +1,97 @@
-"""Pools and vaults entered and left, chains crossed, one action after the other, as any client would."""
+"""Runs the scenarios of pools, vaults, transfers and the portfolio, as any client would."""
 
 import time
 from collections.abc import Iterator, Mapping
 
-from quoteway_devnet.demo.crossing import cross
-from quoteway_devnet.demo.desk import Answer, Desk, Operated, listed
+from quoteway_devnet.demo.checks import check_portfolio, check_submit_hash
 from quoteway_devnet.demo.errors import DemoError, RefusedError
-from quoteway_devnet.demo.ledger import hash_reports, portfolio
 from quoteway_devnet.demo.market import PART_OF_BALANCE, Market, hops_of
 from quoteway_devnet.demo.scenarios import (
-    CrossingTour,
-    HashTour,
-    ManagedTour,
-    PoolTour,
-    PortfolioTour,
-    Tour,
-    VaultTour,
+    ManagedVaultScenario,
+    OperationScenario,
+    PoolScenario,
+    PortfolioScenario,
+    SubmitHashScenario,
+    TransferScenario,
+    VaultScenario,
 )
+from quoteway_devnet.demo.session import Answer, OperationResult, Session, listed
+from quoteway_devnet.demo.transfers import transfer
 
 _CATALOG_POLL_S = 1.0
 _CATALOG_TIMEOUT_S = 20.0
 _USUAL = {"plain", "wrapped", "native", "no_return"}
 _TRADES_ADDED = 100
-"""Liquidity added, in trades: enough of the pool for a trade's fee to show."""
+"""Liquidity to add, in multiples of a trade: enough to earn a visible part of its fee."""
 
 
-class Guide:
-    """Walks tours on one network; ``desks`` are those of all networks."""
+class OperationRunner:
+    """Runs scenarios on one network; ``sessions`` are those of all networks."""
 
-    def __init__(self, desk: Desk, market: Market, desks: Mapping[str, Desk]) -> None:
-        self._desks = desks
-        self._desk = desk
+    def __init__(self, session: Session, market: Market, sessions: Mapping[str, Session]) -> None:
+        self._sessions = sessions
+        self._session = session
         self._market = market
-        self._wallet = desk.wallet
-        self._slug = desk.node.slug
+        self._wallet = session.wallet
+        self._slug = session.node.slug
 
-    def walk(self, tour: Tour) -> Iterator[Operated]:
-        """Every action of a tour as it came out. Raises DemoError."""
-        match tour:
-            case PoolTour():
-                yield from self._pool(tour)
-            case VaultTour():
-                yield from self._vault(tour)
-            case ManagedTour():
-                yield from self._managed_vault(tour)
-            case HashTour():
-                yield hash_reports(self._desk, self._listed_vault(tour.strategy))
-            case CrossingTour():
-                yield cross(self._desks, tour)
-            case PortfolioTour():
-                yield portfolio(self._desk)
+    def run(self, scenario: OperationScenario) -> Iterator[OperationResult]:
+        """Yield the result of every action of a scenario. Raises DemoError."""
+        match scenario:
+            case PoolScenario():
+                yield from self._pool(scenario)
+            case VaultScenario():
+                yield from self._vault(scenario)
+            case ManagedVaultScenario():
+                yield from self._managed_vault(scenario)
+            case SubmitHashScenario():
+                yield check_submit_hash(self._session, self._listed_vault(scenario.strategy))
+            case TransferScenario():
+                yield transfer(self._sessions, scenario)
+            case PortfolioScenario():
+                yield check_portfolio(self._session)
 
     # --- pools --------------------------------------------------------------------------------------------
 
-    def _pool(self, tour: PoolTour) -> Iterator[Operated]:
-        pool, trade = self._traded_pool(tour.protocol)
+    def _pool(self, scenario: PoolScenario) -> Iterator[OperationResult]:
+        pool, trade = self._traded_pool(scenario.protocol)
         path = f"/v2/pools/{pool['id']}"
-        kind = tour.protocol.removeprefix("uniswap-")
-        self._desk.tell.say(f"   pool      {pool['pair']}, {pool['id']}")
+        kind = scenario.protocol.removeprefix("uniswap-")
+        self._session.reporter.say(f"   pool      {pool['pair']}, {pool['id']}")
         asset = trade["fromToken"]
         before = {row["positionId"] for row in self._positions(path)}
         position: Answer = {}
-        for act in tour.acts:
+        for act in scenario.acts:
             title = f"{kind} {act}"
             body: Answer = {"action": act.split()[0], "address": self._wallet.address}
             if position.get("kind") == "nft":
                 body["positionId"] = position["positionId"]
             match act:
                 case "trade":
-                    yield self._desk.swap(title, trade)
+                    yield self._session.swap(title, trade)
                 case "add":
                     amount = str(_TRADES_ADDED * int(trade["amount"]))
-                    yield self._desk.operate(title, path, body | {"asset": asset, "amount": amount})
+                    yield self._session.operate(title, path, body | {"asset": asset, "amount": amount})
                 case "collect":
                     if not any(int(leg["amount"]) for leg in position["uncollectedFees"]):
-                        self._desk.tell.say("   collect   nothing: no fees accrued")
+                        self._session.reporter.say("   collect   nothing: no fees accrued")
                         continue
-                    yield self._desk.operate(title, path, body)
+                    yield self._session.operate(title, path, body)
                 case "remove half":
                     held = next(leg for leg in position["amounts"] if leg["token"]["address"] == asset)
                     half = str(int(held["amount"]) // 2)
-                    yield self._desk.operate(title, path, body | {"asset": asset, "amount": half})
+                    yield self._session.operate(title, path, body | {"asset": asset, "amount": half})
                 case "remove all":
-                    yield self._desk.operate(title, path, body | {"asset": asset, "amount": "max"})
+                    yield self._session.operate(title, path, body | {"asset": asset, "amount": "max"})
             rows = self._positions(path)
-            # A fungible share is one position however often it is added to.
+            # Fungible shares stay one position when liquidity is added.
             position = next((r for r in rows if r["positionId"] not in before or r["kind"] != "nft"), {})
-            self._desk.tell.position(position)
+            self._session.reporter.position(position)
 
     def _traded_pool(self, protocol: str) -> tuple[Answer, Answer]:
-        """The deepest pool that its own pair is traded in, and the trade: it is what makes the pool earn."""
+        """Return the deepest pool that is the best route of its own pair, and a trade in it."""
         for pool in self._listed(f"/v2/pools?network={self._slug}&protocol={protocol}&sort=-tvlUsd"):
-            # Sold is the one that is divided finest: its fee is never too small to show.
+            # Sell the token with more decimals: its fee is never rounded to 0.
             finest = sorted(pool["tokens"], key=lambda token: -int(token["decimals"]))
             sold, bought = (token["address"] for token in finest)
             known = (self._market.tokens.get(address) for address in (sold, bought))
@@ -105,7 +105,7 @@ class Guide:
                 "address": self._wallet.address,
             }
             try:
-                hops = hops_of(self._desk.gateway.post("/v2/swaps/quote", body))
+                hops = hops_of(self._session.gateway.post("/v2/swaps/quote", body))
             except RefusedError as refusal:
                 if refusal.reason not in ("no_route", "amount_too_low"):
                     raise
@@ -115,18 +115,18 @@ class Guide:
         raise DemoError(f"No pool of {protocol} is the best route of its own pair; restart the devnet.")
 
     def _positions(self, path: str) -> list[Answer]:
-        """The wallet's positions in a pool, once the gateway has seen the last block."""
+        """Return the wallet's positions in a pool at the newest block."""
         query = f"{path}/positions?wallet={self._wallet.address}&limit=200"
-        self._desk.await_head()
-        return list(self._desk.gateway.pages(query))
+        self._session.await_head()
+        return list(self._session.gateway.pages(query))
 
     # --- vaults -------------------------------------------------------------------------------------------
 
-    def _vault(self, tour: VaultTour) -> Iterator[Operated]:
-        vault = self._listed_vault(tour.strategy)
+    def _vault(self, scenario: VaultScenario) -> Iterator[OperationResult]:
+        vault = self._listed_vault(scenario.strategy)
         path = f"/v2/vaults/{vault['id']}"
         apy = "unknown" if vault["apy"] is None else f"{100 * vault['apy']:.2f} %"
-        self._desk.tell.say(f"   vault     {vault['name']} of {vault['asset']['symbol']}, APY {apy}")
+        self._session.reporter.say(f"   vault     {vault['name']} of {vault['asset']['symbol']}, APY {apy}")
         asset = vault["asset"]["address"]
         deposit = {
             "action": "deposit",
@@ -134,39 +134,45 @@ class Guide:
             "asset": asset,
             "amount": str(self._wallet.balance(asset) // PART_OF_BALANCE),
         }
-        yield self._desk.operate("vault deposit", path, deposit)
+        yield self._session.operate("vault deposit", path, deposit)
         redeem = deposit | {"action": "redeem", "asset": vault["share"]["address"], "amount": "max"}
-        yield self._desk.operate("vault redeem max", path, redeem)
+        yield self._session.operate("vault redeem max", path, redeem)
         if left := self._wallet.balance(vault["share"]["address"]):
             raise DemoError(f'Redeeming "max" left {left} shares of {vault["name"]}; please report it.')
-        self._desk.tell.say("   shares    0 left")
+        self._session.reporter.say("   shares    0 left")
 
-    def _managed_vault(self, tour: ManagedTour) -> Iterator[Operated]:
-        node, gateway = self._desk.node, self._desk.gateway
-        first, second = (self._listed_vault(name) for name in tour.strategies)
+    def _managed_vault(self, scenario: ManagedVaultScenario) -> Iterator[OperationResult]:
+        node, gateway = self._session.node, self._session.gateway
+        first, second = (self._listed_vault(name) for name in scenario.strategies)
         asset = first["asset"]
-        owner, bot = self._desk.of(tour.owner), self._desk.of(tour.bot)
+        owner, bot = self._session.with_account(scenario.owner), self._session.with_account(scenario.bot)
         request = {
             "network": self._slug,
             "asset": asset["address"],
-            "owner": tour.owner.address,
-            "bot": tour.bot.address,
-            "strategy": tour.strategies[0],
+            "owner": scenario.owner.address,
+            "bot": scenario.bot.address,
+            "strategy": scenario.strategies[0],
         }
-        quote = self._desk.quote("/v2/vaults/deploy/quote", request)
+        quote = self._session.quote("/v2/vaults/deploy/quote", request)
         vault = quote["predictedAddress"]
         if node.call("eth_getCode", vault, "latest") != "0x":
             raise DemoError(f"There is code at {vault} before the deployment; restart the devnet.")
         action = gateway.post("/v2/vaults/deploy/action", request | {"quoteId": quote["quoteId"]})
-        yield owner.measured("vault deploy", action, {})
+        yield owner.execute_and_measure("vault deploy", action, {})
         deployed = len(node.call("eth_getCode", vault, "latest")) > len("0x")
-        if not deployed or owner.wallet.reads_address(vault, "owner()") != tour.owner.address.lower():
+        if not deployed or owner.wallet.read_address(vault, "owner()") != scenario.owner.address.lower():
             raise DemoError(f"The vault is not at its predicted address {vault}; please report it.")
-        self._desk.tell.say(f"   deployed  at the predicted address {vault}, difference 0")
+        self._session.reporter.say(f"   deployed  at the predicted address {vault}, difference 0")
 
         path = f"/v2/vaults/{node.chain_id}:{vault}"
-        manage = {"action": "addStrategy", "address": tour.owner.address, "strategy": tour.strategies[1]}
-        yield owner.measured("vault add strategy", owner.action(f"{path}/manage/action", manage), {})
+        manage = {
+            "action": "addStrategy",
+            "address": scenario.owner.address,
+            "strategy": scenario.strategies[1],
+        }
+        yield owner.execute_and_measure(
+            "vault add strategy", owner.action(f"{path}/manage/action", manage), {}
+        )
         amount = self._wallet.balance(asset["address"]) // PART_OF_BALANCE
         deposit = {
             "action": "deposit",
@@ -174,26 +180,26 @@ class Guide:
             "asset": asset["address"],
             "amount": str(amount),
         }
-        yield self._desk.operate("managed deposit", path, deposit)
+        yield self._session.operate("managed deposit", path, deposit)
 
-        token, move = listed(asset), {"address": tour.bot.address, "slippageBps": 1}
+        token, move = listed(asset), {"address": scenario.bot.address, "slippageBps": 1}
         places = [(account, token) for account in (vault, first["address"], second["address"])]
         rebalance = f"{path}/rebalance/action"
         all_in = dict(zip(places, (-amount, amount, 0), strict=True))
-        yield bot.measured("rebalance, idle money in", bot.action(rebalance, move), all_in)
+        yield bot.execute_and_measure("rebalance, idle money in", bot.action(rebalance, move), all_in)
         part = amount // 4
         across = dict(zip(places, (0, -part, part), strict=True))
-        body = move | {"strategy": tour.strategies[1], "amount": str(part)}
-        yield bot.measured("rebalance, between two", bot.action(rebalance, body), across)
-        self._refuse_stranger(path, body | {"address": self._wallet.address})
+        body = move | {"strategy": scenario.strategies[1], "amount": str(part)}
+        yield bot.execute_and_measure("rebalance, between two", bot.action(rebalance, body), across)
+        self._check_role_required(path, body | {"address": self._wallet.address})
 
-    def _refuse_stranger(self, path: str, body: Answer) -> None:
-        """A caller without the role must be refused for that."""
+    def _check_role_required(self, path: str, body: Answer) -> None:
+        """Check that a caller without the role is refused. Raises DemoError."""
         try:
-            self._desk.action(f"{path}/rebalance/action", body)
+            self._session.action(f"{path}/rebalance/action", body)
         except RefusedError as refusal:
             if refusal.reason == "role_required":
-                self._desk.tell.say("   refused   the same from anybody else: role_required")
+                self._session.reporter.say("   refused   the same call without the role: role_required")
                 return
             raise
         raise DemoError("A rebalance of a caller without the role was not refused; please report it.")
@@ -202,10 +208,10 @@ class Guide:
         return self._listed(f"/v2/vaults?network={self._slug}&strategy={strategy}")[0]
 
     def _listed(self, path: str) -> list[Answer]:
-        """The rows of a catalog, which a gateway that has just started may still be reading."""
+        """Return the rows of a catalog, which may be empty just after the gateway's start."""
         deadline = time.monotonic() + _CATALOG_TIMEOUT_S
         while time.monotonic() < deadline:
-            if rows := list(self._desk.gateway.pages(f"{path}&limit=200")):
+            if rows := list(self._session.gateway.pages(f"{path}&limit=200")):
                 return rows
             time.sleep(_CATALOG_POLL_S)
         raise DemoError(f"The gateway lists nothing under {path}; look at its log for the reason.")
