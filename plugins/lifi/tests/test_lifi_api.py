@@ -323,7 +323,7 @@ async def test_nothing_is_offered_before_it_is_switched_on(make_gateway):
     fake = FakePlugin([MemoryRpc({1})], networks=[Network("ethereum", 1, "Ethereum")])
     for section in ({}, {"enabled": False}, {"api_key": Secret(KEY)}):
         sections = {"lifi": section} if section else {}
-        gateway = await make_gateway({"fake": plugin, "lifi": quoteway_lifi}, plugin_sections=sections)
+        gateway = await make_gateway({"fake": fake, "lifi": quoteway_lifi}, plugin_sections=sections)
         assert [p.provider.id for p in gateway.registry.providers if p.plugin.name == "lifi"] == []
 
 
@@ -344,7 +344,7 @@ async def test_nothing_is_offered_before_it_is_switched_on(make_gateway):
 )
 async def test_settings_that_cannot_be_are_refused_without_showing_secrets(make_gateway, section, reason):
     fake = FakePlugin([MemoryRpc({1})], networks=[Network("ethereum", 1, "Ethereum")])
-    gateway = await make_gateway({"fake": plugin, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
+    gateway = await make_gateway({"fake": fake, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
     entry = next(entry for entry in gateway.registry.plugins if entry.name == "lifi")
     assert entry.reason == reason
     assert "canary" not in (entry.detail or "")
