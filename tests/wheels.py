@@ -71,7 +71,8 @@ def swap(commands, folder):
             time.sleep(0.1)
         url = found[1]
         usdc = next(row for row in ask(f"{url}/v2/tokens?network=devnet")["data"] if row["symbol"] == "USDC")
-        body = {"network": "devnet", "fromToken": "native", "toToken": usdc["address"], "amount": str(10**18)}
+        (bought,) = (each["address"] for each in usdc["contracts"] if each["chainId"] == 31337)
+        body = {"network": "devnet", "fromToken": "native", "toToken": bought, "amount": str(10**18)}
         quote = ask(f"{url}/v2/swaps/quote", {**body, "address": SENDER})
         action = ask(f"{url}/v2/swaps/{quote['quoteId']}/action", {})
         assert action["transactions"], action

@@ -190,9 +190,11 @@ async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, cloc
     ]
     async with FakeLifi(lambda *_: {"body": {"connections": connections}}) as fake:
         networks = [Network("ethereum", 1, "Ethereum"), Network("optimism", 10, "Optimism")]
-        fake = FakePlugin([MemoryRpc({1, 10}), ListedTokens([USDC, WETH, FAR])], networks=networks)
+        plugin = FakePlugin([MemoryRpc({1, 10}), ListedTokens([USDC, WETH, FAR])], networks=networks)
         section = {"enabled": True, "base_url": fake.url}
-        gateway = await make_gateway({"fake": fake, "lifi": quoteway_lifi}, plugin_sections={"lifi": section})
+        gateway = await make_gateway(
+            {"fake": plugin, "lifi": quoteway_lifi}, plugin_sections={"lifi": section}
+        )
         provider = gateway.registry.get(Capability.BRIDGE, "lifi")
         for _ in range(2):
             (route,) = await provider.routes(1, 10)

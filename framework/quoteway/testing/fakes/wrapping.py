@@ -33,6 +33,7 @@ from quoteway import (
     VaultRequest,
 )
 from quoteway.evm.abi import function
+from quoteway.testing.fakes.swaps import FAKE_TARGET
 
 UPDATED_AT = 1_700_000_000
 
@@ -116,7 +117,7 @@ class WrapBridge(Wrapping, BridgeProvider):
     )
 
     def __init__(
-        self, context: Context, weth: Address, chain_ids: Iterable[int], spoke_pool: Address
+        self, context: Context, weth: Address, chain_ids: Iterable[int], spoke_pool: Address = FAKE_TARGET
     ) -> None:
         super().__init__(context, weth, chain_ids)
         self.spoke_pool = spoke_pool
