@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from quoteway.errors import ProviderUnavailable, Reason
 from quoteway.models import (
     Address,
     At,
@@ -187,8 +186,7 @@ class Services(Protocol):
     @property
     def session(self) -> aiohttp.ClientSession | None: ...
 
-    @property
-    def chains(self) -> Mapping[int, Chain]: ...
+    def chain(self, chain_id: int) -> Chain: ...
 
     @property
     def tokens(self) -> TokenReader: ...
@@ -240,13 +238,7 @@ class Context:
     def chain(self, network: Network | int) -> Chain:
         """Reads of one chain: pinned, batched, coalesced, with failover. Raises ``ProviderUnavailable`` when
         no RPC upstream serves it."""
-        chain_id = network if isinstance(network, int) else network.chain_id
-        chain = self.runtime.chains.get(chain_id)
-        if chain is None:
-            raise ProviderUnavailable(
-                f"No RPC upstream is configured for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
-            )
-        return chain
+        return self.runtime.chain(network if isinstance(network, int) else network.chain_id)
 
     async def token(self, chain_id: int, address: str) -> Token | None:
         """A token's facts (symbol, decimals) from the catalogs or the chain; None when it is no token."""

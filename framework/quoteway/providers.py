@@ -60,17 +60,28 @@ class Provider(ABC):
         """The addresses this provider's transactions may pull ERC-20 tokens through on a chain."""
         return ()
 
+    def serves(self, chain_id: int, to_chain_id: int) -> bool:
+        """Whether the provider takes requests from one network to another, or the same."""
+        return {chain_id, to_chain_id} <= self.networks
+
     async def healthy(self) -> bool | None:
         """Whether the provider's upstream answers; None: not known. Must return at once (from memory)."""
         return None
 
 
 class SwapProvider(Provider):
-    """Quotes and builds swaps. ``cross_chain`` tells that it also serves requests whose ends are different
-    chains."""
+    """Quotes and builds swaps.
+
+    ``cross_chain``: it also serves requests between different networks. ``joins_providers``: transactions of
+    several providers carry out its quotes, one after the other.
+    """
 
     capability = Capability.SWAP
     cross_chain: bool = False
+    joins_providers: bool = False
+
+    def serves(self, chain_id: int, to_chain_id: int) -> bool:
+        return super().serves(chain_id, to_chain_id) and (chain_id == to_chain_id or self.cross_chain)
 
     @abstractmethod
     async def quote(self, request: SwapRequest) -> Quote | None:

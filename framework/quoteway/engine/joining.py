@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from cachetools import TTLCache
 
 from quoteway.config.model import Config
-from quoteway.engine.approvals import named
-from quoteway.engine.ranking import rank
+from quoteway.engine.parts import handover_warnings, joined_legs
+from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, Reason, UpstreamError
-from quoteway.evm.units import readable_units
 from quoteway.guard import calldata as guard
-from quoteway.guard import outcome as run_guard
 from quoteway.guard.plans import plain_plan
+from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry, networks_of
 from quoteway.host.runtime import Runtime
 from quoteway.models import (
@@ -33,13 +32,12 @@ from quoteway.models import (
     Build,
     Capability,
     Gas,
-    Leg,
-    Notice,
     Quote,
-    Request,
+    QuotePart,
+    SealedQuote,
     SwapRequest,
 )
-from quoteway.providers import BridgeProvider, Provider
+from quoteway.providers import BridgeProvider, Provider, SwapProvider
 
 MAX_MIDDLES = 3
 """So many tokens between the swap and the transfer are tried at once."""
@@ -48,25 +46,10 @@ ROUTES_GOOD_AFTER_FAILURE_S = 10.0
 ROUTES_KEPT_S = 900.0
 """So long an older list still serves, while it is read anew."""
 
-Compete: TypeAlias = Callable[[Sequence[Provider], SwapRequest, float], Awaitable[tuple[Provider, Quote]]]
-"""Asks providers for a request's best quote, within seconds. Raises ``GatewayError``."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuotePart:
-    """One provider's part of a joined quote."""
-
-    capability: Capability
-    provider: str
-    request: SwapRequest
-    quote: Quote
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedQuote(Quote):
-    """The quote of the whole, and its parts in the order in which they are carried out."""
-
-    parts: tuple[QuotePart, ...] = ()
+Ask: TypeAlias = Callable[
+    [Sequence[Provider], SwapRequest, float], Awaitable[Sequence[Outcome[Provider, Quote]]]
+]
+"""Asks providers for quotes of a request, within seconds; every quote is checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,40 +62,51 @@ class _Routes:
     good_until: float
 
 
-class SwapThenBridge(Provider):
-    """Competes for requests across two chains beside the providers that serve such by themselves.
+class SwapThenBridge(SwapProvider):
+    """A built-in provider of swaps between two networks, made of other providers' swaps and transfers.
 
-    Not of any plugin and nowhere listed: it is there as soon as a deployment has a provider of swaps on the
-    one chain and a bridge to the other, unless ``[providers."swap+bridge"]`` says otherwise.
+    It serves a pair of networks as soon as the deployment has a provider of swaps on the one and a bridge to
+    the other, unless ``[providers."swap+bridge"]`` disables it.
     """
 
     id = "swap+bridge"
     title = "A swap, then a transfer"
-    capability = Capability.SWAP
+    cross_chain = True
+    joins_providers = True
 
-    def __init__(self, config: Config, runtime: Runtime, registry: Registry, compete: Compete) -> None:
+    def __init__(self, config: Config, runtime: Runtime, registry: Registry, ask: Ask) -> None:
         self._runtime = runtime
         self._registry = registry
-        self._compete = compete
+        self._ask = ask
         self._timeout_s = config.quotes.competition_timeout_s
-        settings = config.providers.get(self.id)
-        self._enabled = settings is None or settings.enabled
         self._known: TTLCache[tuple[int, int], _Routes] = TTLCache(256, ROUTES_KEPT_S)
         self._reading: dict[tuple[int, int], asyncio.Task[_Routes]] = {}
 
-    def serves(self, chain_id: int, to_chain_id: int) -> bool:
-        """Whether the deployment has both halves, and wants them joined."""
-        return self._enabled and bool(self.swappers(chain_id) and self._bridges(chain_id, to_chain_id))
+    @property
+    def networks(self) -> frozenset[int]:  # type: ignore[override]
+        """The networks that a bridge serves: a swap on one of them may precede the transfer."""
+        bridges = self._registry.enabled(Capability.BRIDGE)
+        return frozenset[int]().union(*map(networks_of, bridges))
 
-    def swappers(self, chain_id: int) -> list[Provider]:
-        """Who is asked for the swap."""
-        return self._registry.enabled(Capability.SWAP, chain_id)
+    def serves(self, chain_id: int, to_chain_id: int) -> bool:
+        """Whether the deployment has a provider of swaps on the one and a bridge to the other."""
+        return chain_id != to_chain_id and bool(
+            self._swappers(chain_id) and self._bridges(chain_id, to_chain_id)
+        )
+
+    def spenders(self, chain_id: int) -> Sequence[Address]:
+        """Those of the providers of swaps: the first part spends through them."""
+        return [spender for swapper in self._swappers(chain_id) for spender in swapper.spenders(chain_id)]
+
+    def _swappers(self, chain_id: int) -> list[Provider]:
+        found = self._registry.enabled(Capability.SWAP, chain_id)
+        return [provider for provider in found if provider is not self]
 
     def _bridges(self, chain_id: int, to_chain_id: int) -> list[Provider]:
         found = self._registry.enabled(Capability.BRIDGE, chain_id)
         return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
 
-    async def quote(self, request: SwapRequest) -> JoinedQuote | None:
+    async def quote(self, request: SwapRequest) -> Quote | None:
         """The best swap and transfer; None where a bridge takes the token itself, or none pays out the other.
 
         Raises ``GatewayError`` as the providers of the parts do.
@@ -122,16 +116,20 @@ class SwapThenBridge(Provider):
         if not middles:
             return None
 
-        async def through(middle: Address) -> JoinedQuote | None:
+        async def through(middle: Address) -> Quote | None:
             return await self._through(middle, request, ends_at)
 
         outcomes = await asyncio.gather(*map(through, middles), return_exceptions=True)
-        quotes = [outcome for outcome in outcomes if isinstance(outcome, JoinedQuote)]
+        quotes = [outcome for outcome in outcomes if isinstance(outcome, Quote)]
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         bugs = [error for error in errors if not isinstance(error, GatewayError)]
         if bugs or (errors and not quotes):
             raise (bugs or errors)[0]
         return max(quotes, key=rank, default=None)
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """Never called: the parts of its quotes are built by their own providers."""
+        raise NotImplementedError
 
     async def _middles(self, request: SwapRequest) -> list[Address]:
         """The tokens that a bridge turns into the one that is bought; not the wrapped coin where the coin
@@ -192,7 +190,7 @@ class SwapThenBridge(Provider):
         if self._reading:
             await asyncio.wait(self._reading.values(), timeout=1.0)
 
-    async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> JoinedQuote | None:
+    async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> Quote | None:
         token = await self._runtime.tokens.find(request.chain_id, middle)
         if token is None:
             return None
@@ -207,14 +205,14 @@ class SwapThenBridge(Provider):
         )
         # Half of the time that is left: a slow provider of swaps must not take the transfer's.
         left_s = ends_at - time.monotonic()
-        swapper, swap = await self._compete(self.swappers(request.chain_id), first, left_s / 2)
+        swapper, swap = best(await self._ask(self._swappers(request.chain_id), first, left_s / 2))
         passed_on = swap.outputs[0].amount_min
         if not passed_on:
             return None
         second = replace(request, token_in=token, amount_in=passed_on, permit2_signature=False)
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
-        bridge, transfer = await self._compete(bridges, second, 0.9 * left_s)
+        bridge, transfer = best(await self._ask(bridges, second, 0.9 * left_s))
         return _joined(
             QuotePart(Capability.SWAP, swapper.id, first, swap),
             QuotePart(Capability.BRIDGE, bridge.id, second, transfer),
@@ -230,13 +228,13 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
     return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 
 
-def _joined(first: QuotePart, second: QuotePart) -> JoinedQuote:
+def _joined(first: QuotePart, second: QuotePart) -> Quote:
     swap, transfer = first.quote, second.quote
     # One token has to hold both plans: what does not fit must not win and then fail to be sealed.
     plain_plan({"parts": [swap.plan, transfer.plan]})
     inputs, outputs = joined_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
     lifetimes = [quote.lifetime_s for quote in (swap, transfer) if quote.lifetime_s is not None]
-    return JoinedQuote(
+    return Quote(
         inputs=inputs,
         outputs=outputs,
         block=swap.block,
@@ -283,64 +281,3 @@ def _gas_of_both(one: Gas | None, other: Gas | None) -> Gas | None:
         both(one.l1_fee_wei, other.l1_fee_wei),
         both(one.cost_wei, other.cost_wei),
     )
-
-
-def handover_warnings(requests: Sequence[Request]) -> tuple[Notice, ...]:
-    """What whoever signs must know of the passage from each part to the next, given the parts' requests."""
-    warnings: list[Notice] = []
-    for request in requests[1:]:
-        assert isinstance(request, SwapRequest)
-        name = named(request.token_in)
-        amount = readable_units(request.amount_in, request.token_in.decimals)
-        warnings += (
-            Notice(
-                "not_atomic",
-                "The swap and the transfer are transactions of their own: send all as one batch "
-                "(walletSendCalls), or in order. Should the transfer fail after the swap, the "
-                f"{name} stays in the wallet.",
-            ),
-            Notice(
-                "surplus_kept",
-                f"The transfer is of exactly {amount} {name}, the swap's minimum: what the swap gives beyond "
-                "stays in the wallet.",
-            ),
-        )
-    return tuple(warnings)
-
-
-def joined_legs(
-    parts: Iterable[tuple[Sequence[Leg], Sequence[Leg]]],
-) -> tuple[tuple[Leg, ...], tuple[Leg, ...]]:
-    """Inputs and outputs of the whole, of those of the parts in order.
-
-    What a part gives and the next one takes is neither; what is left of it is an output, without a minimum
-    where the next one takes the minimum.
-    """
-    (inputs, outputs), *rest = parts
-    left: list[Leg] = []
-    for taken, given in rest:
-        takes = {leg.token.address: leg.amount for leg in taken}
-        for leg in outputs:
-            passed_on = takes.get(leg.token.address, 0)
-            if leg.amount > passed_on:
-                bound = max((leg.amount_min or 0) - passed_on, 0)
-                left.append(replace(leg, amount=leg.amount - passed_on, amount_min=bound))
-        outputs = given
-    return tuple(inputs), (*outputs, *left)
-
-
-def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
-    """The balances that the sender must have before the first build: of what an earlier one surely pays to
-    the sender, a later one's part need not be there."""
-    needs: dict[Address, int] = {}
-    given: dict[Address, int] = {}
-    for build in builds:
-        for token, amount in run_guard.needs_of(build).items():
-            covered = min(amount, given.get(token, 0))
-            given[token] = given.get(token, 0) - covered
-            if amount > covered:
-                needs[token] = needs.get(token, 0) + amount - covered
-        for leg in build.outputs:
-            if leg.account == sender and leg.token.chain_id == build.steps[0].chain_id:
-                given[leg.token.address] = given.get(leg.token.address, 0) + (leg.amount_min or 0)
-    return needs

@@ -118,6 +118,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(isinstance(quote.block, Block), "it does not say at which block it was read")
     expect(isinstance(quote.plan, Mapping), "its plan is not a table")
     plain_plan(quote.plan)
+    expect(quote.parts == (), "it claims to have parts of other providers")
     _check_details(quote.details, expect)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "it is over before it begins")
     sender, recipients = parties(request)

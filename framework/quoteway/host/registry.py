@@ -149,6 +149,15 @@ def networks_of(provider: Provider) -> frozenset[int]:
         return frozenset()
 
 
+def serves(provider: Provider, chain_id: int, to_chain_id: int) -> bool:
+    """Whether a provider takes requests between two networks; False while it cannot say."""
+    try:
+        return bool(provider.serves(chain_id, to_chain_id))
+    except BROKEN:
+        log.exception("provider %r cannot say which networks it serves", provider.id)
+        return False
+
+
 class Registry:
     """All plugins and providers of one gateway, with their states."""
 

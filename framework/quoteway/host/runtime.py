@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from quoteway.config.model import Config
 from quoteway.context import Chain, PriceReader, TokenReader
+from quoteway.errors import ProviderUnavailable, Reason
 from quoteway.evm.chain import RpcChain
 from quoteway.models import Address, Price, Token
 from quoteway.networks import Networks
@@ -46,6 +47,19 @@ class Runtime:
         self.chains: dict[int, RpcChain] = {}
         self.tokens: TokenReader = NoTokens()
         self.prices: PriceReader = NoPrices()
+
+    def chain(self, chain_id: int) -> RpcChain:
+        """One of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
+        chain = self.chains.get(chain_id)
+        if chain is None:
+            raise ProviderUnavailable(
+                f"No RPC upstream is configured for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
+            )
+        return chain
+
+    def now(self) -> int:
+        """The time in Unix seconds."""
+        return int(self.clock())
 
     def web3(self, chain: Chain) -> Any:
         """An ``AsyncWeb3`` over a chain; web3 is imported at the first call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -39,6 +40,12 @@ class TokenDirectory:
         if token is not None:  # catalogs remember an absence, which may end with the next block
             self._tokens[key] = token
         return token
+
+    async def find_each(self, chain_id: int, addresses: Iterable[Address]) -> dict[Address, Token]:
+        """The facts of those that are ERC-20 tokens, by address; what could not be looked up is left out."""
+        asked = [self.find(chain_id, address) for address in set(addresses)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        return {fact.address: fact for fact in found if isinstance(fact, Token)}
 
     async def listed(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
         """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""

@@ -36,7 +36,7 @@ from quoteway.models.chain import (
 )
 from quoteway.models.legs import Fee, Gas, Leg
 from quoteway.models.notices import Issue, Notice
-from quoteway.models.quotes import Attempt, Hop, Quote, RoutePath, SealedQuote
+from quoteway.models.quotes import Attempt, Hop, Quote, QuotePart, RoutePath, SealedQuote
 from quoteway.models.requests import DeployRequest, PoolRequest, Request, SwapRequest, VaultRequest
 from quoteway.models.series import Series
 from quoteway.models.tokens import MAX_UINT256, NATIVE, Address, Block, Json, Price, Token, TokenProfile
@@ -80,6 +80,7 @@ __all__ = [
     "Preview",
     "Price",
     "Quote",
+    "QuotePart",
     "Read",
     "Request",
     "RoutePath",

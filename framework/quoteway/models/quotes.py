@@ -44,8 +44,8 @@ class Quote:
     gets back. ``spends`` is what the transactions will take from the sender and through whom. ``net_output``
     ranks competing quotes: the minimum output less gas in base units of the output token (None: the minimum
     itself). ``details`` are additive response members of the capability (``poolState``, ``vault``,
-    ``refund``...), already in wire form but for the
-    tokens and legs in them.
+    ``refund``...), already in wire form but for the tokens and legs in them. ``parts`` is for the core's own
+    providers: the quotes of other providers that make up this one, in their order.
     """
 
     inputs: tuple[Leg, ...]
@@ -63,6 +63,17 @@ class Quote:
     net_output: int | None = None
     lifetime_s: int | None = None
     details: Mapping[str, Json] = field(default_factory=dict)
+    parts: tuple[QuotePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuotePart:
+    """One provider's quote for its part of a request that several providers carry out together."""
+
+    capability: Capability
+    provider: str
+    request: Request
+    quote: Quote
 
 
 @dataclass(frozen=True, slots=True)

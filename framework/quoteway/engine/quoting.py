@@ -1,0 +1,217 @@
+"""Quotes of every capability: ask the providers, check, pick the best, seal.
+
+Swaps, bridges, pools and vaults differ in their requests and providers, not here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
+
+from quoteway.config.model import QuotesConfig
+from quoteway.engine import approvals
+from quoteway.engine.quote_tokens import Sealer
+from quoteway.engine.ranking import attempts_of, best
+from quoteway.engine.wallet import GrantKey, Wallet, WalletReader, grants_of
+from quoteway.errors import GatewayError, ProviderUnavailable, Reason
+from quoteway.evm import permit2
+from quoteway.evm.chain import RpcChain
+from quoteway.evm.head import on_arrival
+from quoteway.guard import calldata as guard
+from quoteway.host.provider_calls import Outcome
+from quoteway.host.registry import Registry, serves
+from quoteway.host.runtime import Runtime
+from quoteway.host.token_directory import TokenDirectory
+from quoteway.models import (
+    NATIVE,
+    Approval,
+    Attempt,
+    Build,
+    Capability,
+    Issue,
+    Quote,
+    QuotePart,
+    Request,
+    SealedQuote,
+    SwapRequest,
+)
+from quoteway.providers import Provider, SwapProvider
+
+log = logging.getLogger("quoteway.engine.quoting")
+
+
+class Quoter(Protocol):
+    """What swap, bridge, pool and vault providers have in common."""
+
+    id: str
+
+    async def quote(self, request: Any) -> Quote | None: ...
+
+    async def build(self, sealed: SealedQuote) -> Build: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteAnswer:
+    """A sealed quote, and what its answer shows beyond what the token holds."""
+
+    sealed: SealedQuote
+    quote: Quote
+    approvals: tuple[Approval, ...]
+    issues: tuple[Issue, ...]
+    attempts: tuple[Attempt, ...]
+
+
+class Quoting:
+    """The quotes of one gateway."""
+
+    def __init__(
+        self,
+        config: QuotesConfig,
+        runtime: Runtime,
+        registry: Registry,
+        tokens: TokenDirectory,
+        wallets: WalletReader,
+        sealer: Sealer,
+    ) -> None:
+        self._config = config
+        self._runtime = runtime
+        self._registry = registry
+        self._tokens = tokens
+        self._wallets = wallets
+        self._sealer = sealer
+
+    @on_arrival
+    async def quote(
+        self,
+        capability: Capability,
+        request: Request,
+        *,
+        provider: str | None = None,
+        atomic_batch: bool = True,
+    ) -> QuoteAnswer:
+        """The best quote of the enabled providers, sealed, at a head that is read after this call.
+
+        ``provider`` asks that provider alone. ``atomic_batch`` False leaves out quotes that the transactions
+        of several providers carry out. Raises ``ProviderUnavailable`` when no enabled provider serves the
+        request, and ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none
+        quotes.
+        """
+        candidates = self.candidates(capability, request, provider=provider, atomic_batch=atomic_batch)
+        chain = self._runtime.chain(request.chain_id)
+        outcomes, _ = await asyncio.gather(
+            self.ask(candidates, request, self._config.competition_timeout_s),
+            self._read_wallet_ahead(chain, request, candidates),
+        )
+        winner, quote = best(outcomes)
+        wallet = await self._wallet(chain, request, quote)
+        sealed = self._sealer.seal(self._consent(capability, winner.id, request, quote))
+        needed = approvals.outlook(quote.spends, wallet)
+        needs = {leg.token.address: leg.amount for leg in quote.inputs}
+        issues = (*quote.issues, *approvals.shortfalls(needs, needed, wallet))
+        return QuoteAnswer(sealed, quote, needed, issues, attempts_of(outcomes))
+
+    def candidates(
+        self,
+        capability: Capability,
+        request: Request,
+        *,
+        provider: str | None = None,
+        atomic_batch: bool = True,
+    ) -> list[Provider]:
+        """The providers that are asked for a quote. Raises ``ProviderUnavailable`` when there is none."""
+        to_chain_id = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
+        found = [
+            candidate
+            for candidate in self._registry.enabled(capability)
+            if provider in (None, candidate.id)
+            and serves(candidate, request.chain_id, to_chain_id)
+            and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
+        ]
+        if not found:
+            raise ProviderUnavailable(
+                f"No enabled provider serves this {capability.value} request on the network(s) asked for.",
+                reason=Reason.CAPABILITY_DISABLED,
+            )
+        return found
+
+    async def ask(
+        self, candidates: Sequence[Provider], request: Request, timeout_s: float
+    ) -> list[Outcome[Provider, Quote]]:
+        """What each provider answers within ``timeout_s`` seconds; a quote only when it passes the guard."""
+
+        async def ask(candidate: Provider) -> Quote | None:
+            quote = await cast(Quoter, candidate).quote(request)
+            # The parts of a built-in provider's quote have been checked, each as its own provider's.
+            if quote is not None and not self._registry.is_builtin(candidate):
+                guard.check_quote(candidate, request, quote)
+                if not isinstance(request, SwapRequest):
+                    legs = (*quote.inputs, *quote.outputs)
+                    known = await self._tokens.find_each(
+                        request.chain_id, (leg.token.address for leg in legs)
+                    )
+                    guard.check_units(candidate, legs, known)
+            return quote
+
+        return await self._registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
+
+    async def _read_wallet_ahead(
+        self, chain: RpcChain, request: Request, candidates: Sequence[Provider]
+    ) -> None:
+        """Reads the sender's balance and allowances while the providers work, to save a round trip after."""
+        if not isinstance(request, SwapRequest):
+            return
+        token = request.token_in.address
+        grants: list[GrantKey] = []
+        for candidate in candidates if token != NATIVE else ():
+            try:
+                spenders = [s for s in candidate.spenders(request.chain_id) if guard.is_address(s)]
+            except Exception:
+                log.exception("provider %r raised", candidate.id)
+                continue
+            pullers = [s for s in spenders if s != permit2.ADDRESS] if permit2.ADDRESS in spenders else []
+            grants += [(token, s, None) for s in spenders if s not in pullers]
+            grants += [(token, permit2.ADDRESS, puller) for puller in pullers]
+        try:
+            async with asyncio.timeout(self._config.competition_timeout_s):
+                await self._wallets.read(chain, await chain.head(), request.sender, [token], grants)
+        except (GatewayError, TimeoutError):
+            log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
+
+    async def _wallet(self, chain: RpcChain, request: Request, quote: Quote) -> Wallet | None:
+        """The sender's wallet at the quote's block; None when it cannot be read in time."""
+        tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
+        sender, _ = guard.parties(request)
+        try:
+            async with asyncio.timeout(self._config.competition_timeout_s):
+                return await self._wallets.read(chain, quote.block, sender, tokens, grants_of(quote.spends))
+        except (GatewayError, TimeoutError):
+            return None
+
+    def _consent(self, capability: Capability, provider: str, request: Request, quote: Quote) -> SealedQuote:
+        """What the quote's token will hold, that of its parts included."""
+        now = self._runtime.now()
+        until = now + min(self._config.lifetime_s, quote.lifetime_s or self._config.lifetime_s)
+
+        def consent(part: QuotePart) -> SealedQuote:
+            quote, request = part.quote, part.request
+            if isinstance(request, SwapRequest) and quote.details.get("refund") is not None:
+                # The guard then holds the calldata to the refund that the quote promises.
+                request = replace(request, refund_to=request.refund_account)
+            return SealedQuote(
+                part.capability,
+                part.provider,
+                request,
+                quote.inputs,
+                quote.outputs,
+                quote.slippage_bps,
+                quote.plan,
+                quote.block,
+                now,
+                until,
+            )
+
+        whole = consent(QuotePart(capability, provider, request, quote))
+        return replace(whole, parts=tuple(map(consent, quote.parts)))
