@@ -61,7 +61,6 @@ class Desk:
     def __init__(self, devnet, gateway):
         self.devnet = devnet
         self.gateway = gateway
-        self.spine = gateway.spine
         self.bridge = gateway.registry.get(Capability.BRIDGE, "across")
 
     def token(self, symbol, slug="devnet"):
@@ -86,10 +85,12 @@ class Desk:
         return SwapRequest(**(members | changes))
 
     async def quote(self, request, **options):
-        return await self.spine.quote(Capability.SWAP, request, **options)
+        return await self.gateway.quoting.quote(Capability.SWAP, request, **options)
 
     async def action(self, quoted):
-        return await self.spine.action(self.spine.open(Capability.SWAP, quoted.sealed.token))
+        return await self.gateway.building.action(
+            self.gateway.quote_tokens.open(Capability.SWAP, quoted.sealed.token)
+        )
 
     async def rpc(self, slug, method, *params):
         def call():

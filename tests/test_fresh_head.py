@@ -232,11 +232,11 @@ async def test_quotes_of_many_clients_are_each_as_new_as_their_own_receipt(clien
 async def test_a_warm_quote_reads_the_head_once_and_nothing_else(client):
     gateway = client.api.gateway
     request = request_of(client)
-    await gateway.spine.quote(Capability.SWAP, request)
+    await gateway.quoting.quote(Capability.SWAP, request)
     before, loop = Counter(client.node.asked), asyncio.get_running_loop()
     began, quotes = loop.time(), 20
     for _ in range(quotes):
-        await gateway.spine.quote(Capability.SWAP, request)
+        await gateway.quoting.quote(Capability.SWAP, request)
     polls = 1 + (loop.time() - began) // gateway.runtime.networks.find("devnet").head_poll_s
     asked = client.node.asked - before
     assert set(asked) == {"eth_getBlockByNumber"}
@@ -246,9 +246,9 @@ async def test_a_warm_quote_reads_the_head_once_and_nothing_else(client):
 async def test_quotes_that_arrive_together_share_one_read_of_the_head(client):
     gateway = client.api.gateway
     request = request_of(client)
-    await gateway.spine.quote(Capability.SWAP, request)
+    await gateway.quoting.quote(Capability.SWAP, request)
     before = Counter(client.node.asked)
-    await asyncio.gather(*(gateway.spine.quote(Capability.SWAP, request) for _ in range(50)))
+    await asyncio.gather(*(gateway.quoting.quote(Capability.SWAP, request) for _ in range(50)))
     asked = client.node.asked - before
     assert set(asked) == {"eth_getBlockByNumber"}
     assert asked["eth_getBlockByNumber"] <= 3, "one, beside what is polled"

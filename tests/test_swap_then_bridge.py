@@ -397,7 +397,7 @@ async def test_a_price_that_moves_between_quote_and_action_is_called_that(desk):
     request = desk.request("WETH", "USDC", 10**18, slippage_bps=0)
     quoted = await desk.quote(request)
     against = replace(request, to_chain_id=31337, token_out=desk.token("USDC"), recipient=SENDER)
-    moved = await desk.spine.quote(Capability.SWAP, against)
+    moved = await desk.gateway.quoting.quote(Capability.SWAP, against)
     executed = await execute(desk.devnet, await desk.action(moved))
     assert not executed.reverted
     with pytest.raises(UpstreamError) as refusal:
@@ -409,7 +409,7 @@ async def test_a_sealed_part_cannot_be_exchanged_on_its_own_or_changed(desk):
     """The parts are inside the one signed token: there is nothing else to hand in."""
     quoted = await desk.quote(desk.request())
     assert all(part.token == "" for part in quoted.sealed.parts)
-    opened = desk.spine.open(Capability.SWAP, quoted.sealed.token)
+    opened = desk.gateway.quote_tokens.open(Capability.SWAP, quoted.sealed.token)
     assert [same_but_names(part) for part in opened.parts] == [
         same_but_names(part) for part in quoted.sealed.parts
     ]
@@ -525,7 +525,7 @@ async def test_a_list_that_could_not_be_read_is_read_before_the_next_refusal(des
         patch.setattr(desk.bridge, "routes", down)
         with pytest.raises(UpstreamError):
             await desk.quote(desk.request())
-    joiner = desk.spine._joiner
+    joiner = desk.gateway._joiner
     ((key, listed),) = joiner._known.items()
     joiner._known[key] = replace(listed, good_until=0.0)
     assert (await desk.quote(desk.request())).sealed.provider == "swap+bridge"
@@ -541,7 +541,7 @@ async def test_an_old_list_of_routes_serves_while_it_is_read_anew(desk, monkeypa
         return await honest(*ends)
 
     monkeypatch.setattr(desk.bridge, "routes", slow)
-    joiner = desk.spine._joiner
+    joiner = desk.gateway._joiner
     ((key, listed),) = joiner._known.items()
     joiner._known[key] = replace(listed, good_until=0.0)
     for _ in range(3):

@@ -26,8 +26,8 @@ async def test_wraps_one_for_one(gateway, devnet):
     request = SwapRequest(
         31337, 31337, Token(31337, NATIVE, 18), Token(31337, weth, 18), 10**18, ALICE, ALICE, slippage_bps=0
     )
-    answer = await gateway.spine.quote(Capability.SWAP, request)
-    action = await gateway.spine.action(answer.sealed)  # guarded and simulated on the real WETH9
+    answer = await gateway.quoting.quote(Capability.SWAP, request)
+    action = await gateway.building.action(answer.sealed)  # guarded and simulated on the real WETH9
     assert action.simulation.status == "success"
     changes = {(c.account, c.token): c.delta for c in action.simulation.asset_changes}
     assert changes[ALICE, weth] == 10**18

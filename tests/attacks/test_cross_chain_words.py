@@ -122,9 +122,9 @@ async def act(devnet, make_gateway, attack, recipient):
     toys = [HttpRpc, lambda context: Deposits(context, pool, attack)]
     gateway = await make_gateway({"toy": FakePlugin(toys, networks=networks)})
     request = SwapRequest(31337, 31338, *ends, AMOUNT, USER, recipient, 50)
-    answer = await gateway.spine.quote(Capability.BRIDGE, request)
-    sealed = gateway.spine.open(Capability.BRIDGE, answer.sealed.token)
-    return await gateway.spine.action(sealed)
+    answer = await gateway.quoting.quote(Capability.BRIDGE, request)
+    sealed = gateway.quote_tokens.open(Capability.BRIDGE, answer.sealed.token)
+    return await gateway.building.action(sealed)
 
 
 async def refused(devnet, make_gateway, attack, recipient, finding):

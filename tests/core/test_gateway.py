@@ -184,7 +184,7 @@ async def test_a_network_whose_upstreams_are_disabled_is_not_ready(make_gateway)
     assert gateway.readiness() == ["no RPC upstream answers for seven"]
 
 
-# --- the spine without a chain --------------------------------------------------------------------------
+# --- quotes without a chain --------------------------------------------------------------------------
 
 REQUEST = SwapRequest(7, 7, Token(7, NATIVE, 18, "ETH"), USD, 10**18, USER, USER, 50)
 
@@ -196,13 +196,13 @@ def swaps(*makers, **sections):
 async def test_ties_go_to_the_configured_order_and_then_by_id(make_gateway):
     plugins = swaps(*(lambda c, n=n: FixedRateSwap(c, provider_id=n) for n in ("zebra", "ant", "bee")))
     gateway = await make_gateway(plugins)
-    assert (await gateway.spine.quote(Capability.SWAP, REQUEST)).sealed.provider == "ant"
+    assert (await gateway.quoting.quote(Capability.SWAP, REQUEST)).sealed.provider == "ant"
     plugins = swaps(*(lambda c, n=n: FixedRateSwap(c, provider_id=n) for n in ("zebra", "ant", "bee")))
     gateway = await make_gateway(plugins, quotes=QuotesConfig(order=("bee",)))
-    answer = await gateway.spine.quote(Capability.SWAP, REQUEST)
+    answer = await gateway.quoting.quote(Capability.SWAP, REQUEST)
     assert answer.sealed.provider == "bee"
     assert [attempt.provider for attempt in answer.attempts] == ["bee", "ant", "zebra"]
-    chosen = await gateway.spine.quote(Capability.SWAP, REQUEST, provider="zebra")
+    chosen = await gateway.quoting.quote(Capability.SWAP, REQUEST, provider="zebra")
     assert chosen.sealed.provider == "zebra"
 
 
@@ -213,19 +213,19 @@ async def test_nobody_to_ask_is_unavailable_not_upstream(make_gateway):
     across = SwapRequest(7, 8, Token(7, NATIVE, 18), Token(8, USD.address, 6), 1, USER, USER, 50)
     for request, provider in ((elsewhere, None), (across, None), (REQUEST, "nobody")):
         with pytest.raises(ProviderUnavailable):
-            await gateway.spine.quote(Capability.SWAP, request, provider=provider)
+            await gateway.quoting.quote(Capability.SWAP, request, provider=provider)
     with pytest.raises(ProviderUnavailable):
-        await gateway.spine.quote(Capability.BRIDGE, REQUEST)
+        await gateway.quoting.quote(Capability.BRIDGE, REQUEST)
 
 
 async def test_a_token_sealed_by_a_provider_that_is_gone_is_unavailable(make_gateway):
     keys = (SigningKey("k", Secret("k" * 40)),)
     one = await make_gateway(swaps(FixedRateSwap), quotes=QuotesConfig(keys=keys))
-    token = (await one.spine.quote(Capability.SWAP, REQUEST)).sealed.token
+    token = (await one.quoting.quote(Capability.SWAP, REQUEST)).sealed.token
     two = await make_gateway(swaps(), quotes=QuotesConfig(keys=keys))
-    sealed = two.spine.open(Capability.SWAP, token)  # any replica with the key ring answers for it
+    sealed = two.quote_tokens.open(Capability.SWAP, token)  # any replica with the key ring answers for it
     with pytest.raises(ProviderUnavailable):
-        await two.spine.action(sealed)
+        await two.building.action(sealed)
 
 
 async def test_a_quote_lives_as_long_as_the_shorter_of_deployment_and_provider_say(make_gateway):
@@ -238,10 +238,10 @@ async def test_a_quote_lives_as_long_as_the_shorter_of_deployment_and_provider_s
     gateway = await make_gateway(
         swaps(lambda c: Brief(c, provider_id="brief")), clock=lambda: 1_800_000_000.9
     )
-    sealed = (await gateway.spine.quote(Capability.SWAP, REQUEST, provider="brief")).sealed
+    sealed = (await gateway.quoting.quote(Capability.SWAP, REQUEST, provider="brief")).sealed
     assert (sealed.created_at, sealed.expires_at) == (1_800_000_000, 1_800_000_020)
     gateway = await make_gateway(swaps(FixedRateSwap), quotes=QuotesConfig(lifetime_s=40))
-    sealed = (await gateway.spine.quote(Capability.SWAP, REQUEST)).sealed
+    sealed = (await gateway.quoting.quote(Capability.SWAP, REQUEST)).sealed
     assert sealed.expires_at - sealed.created_at == 40
 
 
@@ -253,7 +253,7 @@ async def test_spenders_that_are_no_addresses_cost_nobody_else_a_quote(make_gate
 
     gateway = await make_gateway(swaps(FixedRateSwap, lambda c: Odd(c, provider_id="a-odd")))
     request = SwapRequest(7, 7, USD, Token(7, NATIVE, 18, "ETH"), 10**6, USER, USER, 50)
-    assert (await gateway.spine.quote(Capability.SWAP, request)).sealed.provider == "fixed-rate"
+    assert (await gateway.quoting.quote(Capability.SWAP, request)).sealed.provider == "fixed-rate"
 
 
 async def test_a_lying_quote_does_not_win(make_gateway):
@@ -264,7 +264,7 @@ async def test_a_lying_quote_does_not_win(make_gateway):
             return replace(await super().quote(request), net_output=10**60)
 
     gateway = await make_gateway(swaps(FixedRateSwap, lambda c: Liar(c, provider_id="a-liar")))
-    answer = await gateway.spine.quote(Capability.SWAP, REQUEST)
+    answer = await gateway.quoting.quote(Capability.SWAP, REQUEST)
     assert answer.sealed.provider == "fixed-rate"
     assert [(a.provider, a.outcome, a.reason) for a in answer.attempts] == [
         ("a-liar", "failed", "unsafe_answer"),

@@ -440,7 +440,7 @@ async def test_four_bad_plugins_together_cost_only_themselves(installed, no_unre
         for _ in range(3):
             loop = asyncio.get_running_loop()
             started = loop.time()
-            answer = await gateway.spine.quote(Capability.SWAP, request)
+            answer = await gateway.quoting.quote(Capability.SWAP, request)
             assert loop.time() - started == pytest.approx(0.4)
             assert answer.sealed.provider == "fixed-rate"
             assert {(a.provider, a.outcome, a.reason) for a in answer.attempts} == {

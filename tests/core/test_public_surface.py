@@ -129,7 +129,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     ((_, rows),) = gateway.registry.ask("quoteway_event_sources")
     assert rows[0]["protocol"] == "fake"
     request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
-    answer = await gateway.spine.quote(Capability.SWAP, request)
+    answer = await gateway.quoting.quote(Capability.SWAP, request)
     assert answer.sealed.provider == "fixed-rate"
     seen = [call for call in plugin.calls if isinstance(call, dict)]
     assert (seen[-1]["provider"], seen[-1]["method"], seen[-1]["outcome"]) == (

@@ -1,4 +1,4 @@
-"""Quote and action of every capability on the devnet: one spine answers them all."""
+"""Quote and action of every capability on the devnet: one engine answers them all."""
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
@@ -131,7 +131,7 @@ async def test_submit_never_says_submitted_without_a_relay(fakes, refused):
     )
 
 
-async def test_bridge_runs_on_the_same_spine(fakes, contract, refused):
+async def test_bridge_runs_on_the_same_engine(fakes, contract, refused):
     body = {"fromChain": "devnet", "toChain": "devnet-l2", "fromToken": ETH, "toToken": fakes.weth}
     quoted = await fakes.post("/v2/bridges/quote", {**body, "amount": "7", "address": WALLET})
     quote = contract.check("createBridgeQuote", quoted)
@@ -166,7 +166,7 @@ async def test_bridge_runs_on_the_same_spine(fakes, contract, refused):
     refused(await fakes.get(f"/v2/transactions/{tx_id}?hash=0x{'bb' * 32}"), 404, "not_found")
 
 
-async def test_pool_runs_on_the_same_spine(fakes, contract, refused):
+async def test_pool_runs_on_the_same_engine(fakes, contract, refused):
     path = f"/v2/pools/31337:{fakes.weth.lower()}"
     body = {"action": "add", "address": WALLET, "amount": "5", "asset": "native"}
     quote = contract.check("createPoolQuote", await fakes.post(f"{path}/quote", body))
@@ -182,7 +182,7 @@ async def test_pool_runs_on_the_same_spine(fakes, contract, refused):
     refused(await fakes.post(f"/v2/pools/31337:{OTHER}/quote", body), 404, "not_found")
 
 
-async def test_vault_runs_on_the_same_spine(fakes, contract, refused):
+async def test_vault_runs_on_the_same_engine(fakes, contract, refused):
     path = f"/v2/vaults/31337:{fakes.weth}"
     body = {"action": "deposit", "address": WALLET, "amount": "5", "asset": "native"}
     quote = contract.check("createVaultQuote", await fakes.post(f"{path}/quote", body))

@@ -331,8 +331,8 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(bench
         signatures=(SignatureRequest("permit2", {}, 0, 100),),
         created_at=now,
     )
-    sealed = gateway.spine._sealer.seal_transaction(made, issued_at=now)
-    commitment = gateway.spine.open_transaction(sealed)
+    sealed = gateway.quote_tokens.seal_transaction(made, issued_at=now)
+    commitment = gateway.quote_tokens.open_transaction(sealed)
     assert commitment.blanks == ((100, 65),)
     filled = data[:100] + bytes(range(65)) + data[165:]
     assert SignedTransaction(31337, FRIEND, 0, filled, SIGNER.address).differences(commitment) == []

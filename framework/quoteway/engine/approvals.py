@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from quoteway.engine.wallet import Permit2Grant, Wallet
 from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function

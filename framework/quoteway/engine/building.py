@@ -17,11 +17,11 @@ from cachetools import LRUCache
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals
 from quoteway.engine.parts import handover_warnings, joined_legs, needs_of
-from quoteway.engine.quote_tokens import Sealer
-from quoteway.engine.quoting import Quoter
+from quoteway.engine.quote_tokens import Sealer, same_request
+from quoteway.engine.quoting import Quoter, Quoting
 from quoteway.engine.transaction_ids import action_id, commitment_of
 from quoteway.engine.wallet import Wallet, WalletReader, grants_of
-from quoteway.errors import ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
@@ -38,8 +38,10 @@ from quoteway.models import (
     Address,
     Block,
     Build,
+    Capability,
     Issue,
     Notice,
+    Request,
     SealedQuote,
     SignatureRequest,
     Step,
@@ -76,6 +78,7 @@ class Building:
         tokens: TokenDirectory,
         wallets: WalletReader,
         sealer: Sealer,
+        quoting: Quoting,
     ) -> None:
         self._config = config
         self._runtime = runtime
@@ -83,7 +86,24 @@ class Building:
         self._tokens = tokens
         self._wallets = wallets
         self._sealer = sealer
+        self._quoting = quoting
         self._code_hashes: LRUCache[tuple[int, Address], bytes] = LRUCache(4096)
+
+    async def direct(
+        self,
+        capability: Capability,
+        request: Request,
+        *,
+        provider: str | None = None,
+        pin: SealedQuote | None = None,
+    ) -> Action:
+        """The action of a request: of its best quote or, with ``pin``, of an earlier quote for the same
+        request."""
+        if pin is None:
+            pin = (await self._quoting.quote(capability, request, provider=provider)).sealed
+        elif pin.capability is not capability or not same_request(pin.request, request):
+            raise InvalidRequest("quoteId is a quote for another request.", reason=Reason.CONFLICT)
+        return await self.action(pin)
 
     @on_arrival
     async def action(self, sealed: SealedQuote) -> Action:

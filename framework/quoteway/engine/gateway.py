@@ -1,4 +1,4 @@
-"""One running gateway: owns configuration, plugins, chains, tokens and the spine; starts and stops them."""
+"""One running gateway: configuration, plugins, chains, tokens, quotes and actions; started and stopped."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from functools import partial
 from typing import Any, cast
 
 from quoteway.config.model import Config
-from quoteway.engine.building import Spine
+from quoteway.engine.building import Building
+from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
+from quoteway.engine.quoting import Quoting
+from quoteway.engine.wallet import WalletReader
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
@@ -55,7 +58,12 @@ class Gateway:
         for name, plugin in (plugins or {}).items():
             self.registry.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
-        self.spine = Spine(config, self.runtime, self.registry, _sealer(config, clock))
+        self.quote_tokens = _sealer(config, clock)
+        parts = self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
+        self.quoting = Quoting(config.quotes, *parts)
+        self.building = Building(config.quotes, *parts, self.quoting)
+        self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
+        self.registry.add_builtin(self._joiner)
         self.prices = PriceBook(config, self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.reachability = Reachability(self._forward)
@@ -167,7 +175,7 @@ class Gateway:
         await self.lists.close()
         await self.reachability.close()
         await self.prices.close()
-        await self.spine.close()
+        await self._joiner.close()
         await asyncio.gather(
             *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
         )

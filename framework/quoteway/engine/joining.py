@@ -216,6 +216,7 @@ class SwapThenBridge(SwapProvider):
         return _joined(
             QuotePart(Capability.SWAP, swapper.id, first, swap),
             QuotePart(Capability.BRIDGE, bridge.id, second, transfer),
+            passed_on,
         )
 
 
@@ -228,7 +229,8 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
     return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 
 
-def _joined(first: QuotePart, second: QuotePart) -> Quote:
+def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
+    """The quote of both; ``passed_on`` is what the transfer takes of the swap's output."""
     swap, transfer = first.quote, second.quote
     # One token has to hold both plans: what does not fit must not win and then fail to be sealed.
     plain_plan({"parts": [swap.plan, transfer.plan]})
@@ -251,17 +253,15 @@ def _joined(first: QuotePart, second: QuotePart) -> Quote:
                 (*swap.warnings, *transfer.warnings, *handover_warnings((first.request, second.request)))
             )
         ),
-        net_output=_net_output(first, second),
+        net_output=_net_output(swap, transfer, passed_on),
         lifetime_s=min(lifetimes, default=None),
         details=transfer.details,
         parts=(first, second),
     )
 
 
-def _net_output(first: QuotePart, second: QuotePart) -> int:
+def _net_output(swap: Quote, transfer: Quote, passed_on: int) -> int:
     """The transfer's, less what the swap costs beside its minimum, at the transfer's own rate."""
-    swap, transfer = first.quote, second.quote
-    passed_on = second.request.amount_in
     costs = 0 if swap.net_output is None else passed_on - swap.net_output
     return rank(transfer) - costs * (transfer.outputs[0].amount_min or 0) // passed_on
 

@@ -99,7 +99,10 @@ class Quoting:
         request, and ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none
         quotes.
         """
-        candidates = self.candidates(capability, request, provider=provider, atomic_batch=atomic_batch)
+        to_chain_id = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
+        candidates = self.candidates(
+            capability, request.chain_id, to_chain_id, provider=provider, atomic_batch=atomic_batch
+        )
         chain = self._runtime.chain(request.chain_id)
         outcomes, _ = await asyncio.gather(
             self.ask(candidates, request, self._config.competition_timeout_s),
@@ -116,18 +119,18 @@ class Quoting:
     def candidates(
         self,
         capability: Capability,
-        request: Request,
+        chain_id: int,
+        to_chain_id: int,
         *,
         provider: str | None = None,
         atomic_batch: bool = True,
     ) -> list[Provider]:
         """The providers that are asked for a quote. Raises ``ProviderUnavailable`` when there is none."""
-        to_chain_id = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
         found = [
             candidate
             for candidate in self._registry.enabled(capability)
             if provider in (None, candidate.id)
-            and serves(candidate, request.chain_id, to_chain_id)
+            and serves(candidate, chain_id, to_chain_id)
             and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
         ]
         if not found:

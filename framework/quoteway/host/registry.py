@@ -158,6 +158,16 @@ def serves(provider: Provider, chain_id: int, to_chain_id: int) -> bool:
         return False
 
 
+def core_version() -> str:
+    """The version of the installed core; "0" in a source tree that is not installed."""
+    from importlib_metadata import PackageNotFoundError, version
+
+    try:
+        return version("quoteway")
+    except PackageNotFoundError:
+        return "0"
+
+
 class Registry:
     """All plugins and providers of one gateway, with their states."""
 
@@ -168,6 +178,7 @@ class Registry:
         self._manager.add_hookspecs(hookspecs)
         self._plugins: dict[str, PluginEntry] = {}
         self._providers: list[ProviderEntry] = []
+        self._core = PluginEntry("quoteway", "quoteway", core_version(), State.ENABLED)
         self._enabled: dict[Capability, list[Provider]] = {}
         self.loaded = False
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
@@ -255,6 +266,8 @@ class Registry:
         self._add(PluginEntry(name, "in-process", "0", loader=lambda: plugin))
 
     def _add(self, entry: PluginEntry) -> None:
+        if entry.name == self._core.name:
+            entry.refuse(NotEnabled.DUPLICATE_ID, f"{entry.name!r} names the core's own providers")
         other = self._plugins.get(entry.name)
         if other is not None:
             text = f"{other.distribution} and {entry.distribution} both claim plugin name {entry.name!r}"
@@ -401,27 +414,40 @@ class Registry:
                 self._claim(ProviderEntry(provider, entry))
         self.changed()
 
+    def add_builtin(self, provider: Provider) -> None:
+        """Adds a provider of the core itself, before or after those of plugins.
+
+        It is listed under plugin ``quoteway``, enabled unless ``[providers.<id>]`` says otherwise, and its id
+        need not match ``PROVIDER_ID``. A plugin that claims its id is refused alone.
+        """
+        self._claim(ProviderEntry(provider, self._core))
+        self.changed()
+
+    def is_builtin(self, provider: Provider) -> bool:
+        """Whether a provider is the core's own."""
+        return any(e.provider is provider and e.plugin is self._core for e in self._providers)
+
     def _claim(self, claim: ProviderEntry) -> None:
-        """Two claims for one id refuse both: which of them would answer must never depend on load order."""
-        if (
-            self._config.providers.get(claim.provider.id)
-            and not self._config.providers[claim.provider.id].enabled
-        ):
-            claim.reason, claim.detail = (
-                NotEnabled.DISABLED,
-                f"[providers.{claim.provider.id}] enabled = false",
-            )
+        """Adds a provider. Two plugins that claim one id are both refused: load order must not decide."""
+        provider_id = claim.provider.id
+        settings = self._config.providers.get(provider_id)
+        if settings is not None and not settings.enabled:
+            claim.reason = NotEnabled.DISABLED
+            claim.detail = f"[providers.{provider_id}] enabled = false"
         for other in self._providers:
-            same_id = other.provider.id == claim.provider.id
             same_place = (
                 other.plugin is claim.plugin and other.provider.capability is not claim.provider.capability
             )
-            if same_id and not same_place:
-                both = f"plugins {other.plugin.name!r} and {claim.plugin.name!r}"
-                text = f"{both} both claim provider id {claim.provider.id!r}"
-                for entry in (other, claim):
+            if other.provider.id != provider_id or same_place:
+                continue
+            text = (
+                f"plugins {other.plugin.name!r} and {claim.plugin.name!r} both claim provider id "
+                f"{provider_id!r}"
+            )
+            for entry in (other, claim):
+                if entry.plugin is not self._core:
                     entry.reason, entry.detail = NotEnabled.DUPLICATE_ID, text
-                log.error("%s: both are refused", text)
+            log.error("%s: no plugin gets it", text)
         self._providers.append(claim)
 
     def observers(self) -> list[PluginEntry]:

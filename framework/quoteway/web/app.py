@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 from aiohttp import web
-from importlib_metadata import PackageNotFoundError, version
 
+from quoteway.host.registry import core_version
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
 from quoteway.web.http.health import health_routes, metrics_handler
@@ -79,20 +79,12 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     return app
 
 
-def api_version() -> str:
-    """The version of the installed distribution."""
-    try:
-        return version("quoteway")
-    except PackageNotFoundError:
-        return "0"
-
-
 @functools.cache
 def openapi_document() -> bytes:
     """The OpenAPI document of the core's routes, as JSON. Making it takes 45 ms, so it is made once."""
     from quoteway.web.http.openapi import document
 
-    return orjson.dumps(document(operations(), version=api_version()), option=orjson.OPT_INDENT_2)
+    return orjson.dumps(document(operations(), version=core_version()), option=orjson.OPT_INDENT_2)
 
 
 async def show_openapi(call: Call) -> web.Response:

@@ -57,11 +57,11 @@ class TransferHarness:
         return SwapRequest(**(members | changes))
 
     async def quote(self, request, capability=Capability.BRIDGE):
-        return await self.gateway.spine.quote(capability, request)
+        return await self.gateway.quoting.quote(capability, request)
 
     async def action(self, quoted, capability=Capability.BRIDGE):
-        spine = self.gateway.spine
-        return await spine.action(spine.open(capability, quoted.sealed.token))
+        sealed = self.gateway.quote_tokens.open(capability, quoted.sealed.token)
+        return await self.gateway.building.action(sealed)
 
     async def send(self, action, wait=True):
         """Sends the steps and returns the last hash."""

@@ -26,8 +26,8 @@ async def test_the_minimum_of_an_output_is_at_least_one_unit(fresh_devnet):
             request = VaultRequest(
                 f"31337:{row.address}", 31337, "deposit", usdc, amount, USERS[0], USERS[0], 50
             )
-            answer = await gateway.spine.quote(Capability.VAULT, request)
+            answer = await gateway.quoting.quote(Capability.VAULT, request)
             (got,) = answer.quote.outputs
             assert got.amount_min == max(got.amount * 9950 // 10_000, 1)
-            assert (await gateway.spine.action(answer.sealed)).simulation.status == "success"
+            assert (await gateway.building.action(answer.sealed)).simulation.status == "success"
         assert {got.amount, got.amount_min} <= {1, 2}

@@ -121,8 +121,10 @@ async def _one(
         chance.choice((0, 10, 50)),
     )
     try:
-        quote = await gateway.spine.quote(Capability.VAULT, request, provider=provider.id)
-        action = await gateway.spine.action(gateway.spine.open(Capability.VAULT, quote.sealed.token))
+        quote = await gateway.quoting.quote(Capability.VAULT, request, provider=provider.id)
+        action = await gateway.building.action(
+            gateway.quote_tokens.open(Capability.VAULT, quote.sealed.token)
+        )
     except GatewayError as error:
         report.refused[str(error.reason)] += 1
         return

@@ -27,13 +27,13 @@ async def test_case(name, case, start, clock, silent):
         gateway = await start(fake)
         if "reason" in outcome:
             with pytest.raises(UpstreamError) as refusal:
-                await gateway.spine.quote(capability, request)
+                await gateway.quoting.quote(capability, request)
             error = refusal.value
             silent += [error.message, error.extra, error.attempts]
             assert error.reason == outcome["reason"]
             assert error.attempts[0].reason == outcome["reason"]
         else:
-            answer = await gateway.spine.quote(capability, request)
+            answer = await gateway.quoting.quote(capability, request)
             (got,) = answer.quote.outputs
             assert (str(got.amount), str(got.amount_min)) == (outcome["amount_out"], outcome["amount_min"])
             assert answer.sealed.plan == outcome.get("plan", answer.sealed.plan)
@@ -65,7 +65,7 @@ async def held_for(gateway, fake, clock, request, seconds):
 async def test_a_quote_tells_fees_gas_route_and_the_approval(start):
     async with FakeLifi(scripted([{"answer": "swap.json"}])) as fake:
         gateway = await start(fake)
-        answer = await gateway.spine.quote(*ASKS["swap"])
+        answer = await gateway.quoting.quote(*ASKS["swap"])
     quote = answer.quote
     (fee,) = quote.fees
     assert (fee.name, fee.token, fee.amount, fee.included) == ("LIFI Fixed Fee", USDC, 2_500_000, True)
@@ -83,14 +83,14 @@ async def test_a_quote_tells_fees_gas_route_and_the_approval(start):
 async def test_a_transfer_tells_how_long_it_takes(start):
     async with FakeLifi(scripted([{"answer": "transfer.json"}])) as fake:
         gateway = await start(fake)
-        answer = await gateway.spine.quote(*ASKS["transfer"])
+        answer = await gateway.quoting.quote(*ASKS["transfer"])
     assert answer.quote.details == {"estimatedSeconds": 4, "fillDeadline": None, "refund": None}
 
 
 async def test_a_swap_across_chains_is_offered_too(start):
     async with FakeLifi(scripted([{"answer": "transfer.json"}])) as fake:
         gateway = await start(fake)
-        answer = await gateway.spine.quote(Capability.SWAP, ASKS["transfer"][1])
+        answer = await gateway.quoting.quote(Capability.SWAP, ASKS["transfer"][1])
     assert answer.sealed.provider == "lifi"
 
 
@@ -99,7 +99,7 @@ async def test_the_action_pins_the_tools_and_known_calldata_is_put_in_words(star
     async with FakeLifi(scripted([{"answer": f"{ask}.json"}])) as fake:
         gateway = await start(fake)
         capability, request = ASKS[ask]
-        answer = await gateway.spine.quote(capability, request)
+        answer = await gateway.quoting.quote(capability, request)
         build = await gateway.registry.get(capability, "lifi").build(answer.sealed)
         _, query, _ = fake.asked[-1]
     pins = {"swap": ("none", "uniswap"), "transfer": ("across", "none")}
@@ -131,7 +131,7 @@ async def test_slack_is_tightened_when_the_price_still_suffices(start):
     ]
     async with FakeLifi(scripted(answers)) as fake:
         gateway = await start(fake)
-        answer = await gateway.spine.quote(*ASKS["swap"])
+        answer = await gateway.quoting.quote(*ASKS["swap"])
         build = await gateway.registry.get(Capability.SWAP, "lifi").build(answer.sealed)
         slippages = [query["slippage"] for _, query, _ in fake.asked]
     assert build.outputs[0].amount_min == answer.quote.outputs[0].amount_min
@@ -151,9 +151,9 @@ async def test_the_same_token_gives_the_same_bytes_though_lifi_never_does(start)
     async with FakeLifi(answer) as fake:
         gateway = await start(fake)
         provider = gateway.registry.get(Capability.SWAP, "lifi")
-        sealed = (await gateway.spine.quote(*ASKS["swap"])).sealed
+        sealed = (await gateway.quoting.quote(*ASKS["swap"])).sealed
         assert await provider.build(sealed) == await provider.build(sealed)
-        other = (await gateway.spine.quote(*ASKS["swap"])).sealed
+        other = (await gateway.quoting.quote(*ASKS["swap"])).sealed
         if other.token != sealed.token:
             assert await provider.build(other) != await provider.build(sealed)
 
@@ -171,7 +171,7 @@ async def test_a_dead_upstream_answers_within_the_deadline(make_gateway, start):
     async with FakeLifi(lambda *_: {"fault": "reset"}) as fake:
         gateway = await start(fake)
     with pytest.raises(UpstreamError) as refusal:
-        await gateway.spine.quote(*ASKS["swap"])
+        await gateway.quoting.quote(*ASKS["swap"])
     assert refusal.value.reason == "provider_error"
 
 
@@ -235,7 +235,7 @@ async def test_an_undecoded_route_to_another_chain_is_not_offered(start, data):
         gateway = await start(fake)
         for capability in (Capability.BRIDGE, Capability.SWAP):
             with pytest.raises(UpstreamError) as refusal:
-                await gateway.spine.quote(capability, ASKS["transfer"][1])
+                await gateway.quoting.quote(capability, ASKS["transfer"][1])
             assert refusal.value.reason == "no_route"
             (attempt,) = [one for one in refusal.value.attempts if one.provider == "lifi"]
             assert attempt.reason == "no_route"
@@ -244,6 +244,6 @@ async def test_an_undecoded_route_to_another_chain_is_not_offered(start, data):
 async def test_only_a_swap_warns_of_opaque_calldata(start):
     async with FakeLifi(scripted([{"answer": "transfer.json"}])) as fake:
         gateway = await start(fake)
-        answer = await gateway.spine.quote(*ASKS["transfer"])
+        answer = await gateway.quoting.quote(*ASKS["transfer"])
         build = await gateway.registry.get(Capability.BRIDGE, "lifi").build(answer.sealed)
     assert answer.quote.warnings == build.warnings == ()

@@ -76,10 +76,10 @@ async def test_another_refund_address_is_refused(fresh_devnet, make_gateway):
     async with lifi_of(fresh_devnet, make_gateway) as gateway:
         for capability in (Capability.BRIDGE, Capability.SWAP):
             with pytest.raises(InvalidRequest) as refusal:
-                await gateway.spine.quote(capability, replace(case, refund_to=FRIEND))
+                await gateway.quoting.quote(capability, replace(case, refund_to=FRIEND))
             (field,) = refusal.value.fields
             assert (field.path, field.reason) == ("refundAddress", Reason.CONFLICT)
-            await gateway.spine.quote(capability, replace(case, refund_to=USER))
+            await gateway.quoting.quote(capability, replace(case, refund_to=USER))
 
 
 @pytest.mark.parametrize("skipped", ["_check_step", "_check_spends", "_check_legs", "check_arrivals"])

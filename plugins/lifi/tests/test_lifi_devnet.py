@@ -24,7 +24,7 @@ class LifiHarness:
 
     def __init__(self, devnet, gateway, fake):
         self.devnet, self.gateway, self.fake = devnet, gateway, fake
-        self.spine = gateway.spine
+        self.gateway = gateway
 
     def token(self, symbol, slug="devnet"):
         return self.devnet.token(symbol, slug)
@@ -59,8 +59,8 @@ class LifiHarness:
         return int(self.rpc("eth_call", call, "latest"), 16)
 
     async def quoted(self, capability, request):
-        answer = await self.spine.quote(capability, request)
-        return answer, self.spine.open(capability, answer.sealed.token)
+        answer = await self.gateway.quoting.quote(capability, request)
+        return answer, self.gateway.quote_tokens.open(capability, answer.sealed.token)
 
 
 class NoSimulation(HttpRpc):
@@ -111,12 +111,12 @@ async def test_an_honest_swap_executes_as_quoted_to_the_wei(start, sold, got, am
     harness = await start()
     request = harness.swap(sold, got, amount, recipient)
     answer, sealed = await harness.quoted(Capability.SWAP, request)
-    action = await harness.spine.action(sealed)
+    action = await harness.gateway.building.action(sealed)
     assert action.simulation.status == "success"
     *_, step = action.steps
     assert step.decoded.opaque
     assert step.decoded.signature == "0x" + step.data[:4].hex()
-    assert (await harness.spine.action(sealed)).steps == action.steps
+    assert (await harness.gateway.building.action(sealed)).steps == action.steps
     before = harness.balance(request.token_out, recipient)
     harness.execute(action)
     assert harness.balance(request.token_out, recipient) - before == answer.quote.outputs[0].amount
@@ -146,7 +146,7 @@ async def test_an_honest_transfer_deposits_what_was_quoted(start, capability, sy
     harness = await start()
     request = harness.transfer(symbol, amount)
     _, sealed = await harness.quoted(capability, request)
-    action = await harness.spine.action(sealed)
+    action = await harness.gateway.building.action(sealed)
     assert action.simulation.status == "success"
     if capability is Capability.BRIDGE:
         assert action.details["tracking"]["destinationChainId"] == 31338
@@ -161,7 +161,7 @@ async def test_a_missing_balance_is_an_issue_and_the_calldata_is_still_checked(s
     harness = await start()
     poor = SwapRequest(31337, 31337, harness.token("USDC"), harness.token("WETH"), 10**9, FRIEND, FRIEND, 50)
     _, sealed = await harness.quoted(Capability.SWAP, poor)
-    action = await harness.spine.action(sealed)
+    action = await harness.gateway.building.action(sealed)
     assert f"balance:{poor.token_in.address}" in action.simulation.assumptions
     assert "insufficient_balance" in [issue.code for issue in action.issues]
 
@@ -172,16 +172,16 @@ async def test_a_moved_price_is_refused(start):
     _, sealed = await harness.quoted(Capability.SWAP, request)
     other, other_sealed = await harness.quoted(Capability.SWAP, harness.swap("USDC", "USDT", 10**11))
     assert other.quote.outputs
-    harness.execute(await harness.spine.action(other_sealed))
+    harness.execute(await harness.gateway.building.action(other_sealed))
     with pytest.raises(UpstreamError) as refusal:
-        await harness.spine.action(sealed)
+        await harness.gateway.building.action(sealed)
     assert refusal.value.reason == "price_moved"
 
 
 async def test_a_pair_without_a_route_is_no_route(start):
     harness = await start()
     with pytest.raises(UpstreamError) as refusal:
-        await harness.spine.quote(Capability.SWAP, harness.swap("LINK", "PEPE", 1))
+        await harness.gateway.quoting.quote(Capability.SWAP, harness.swap("LINK", "PEPE", 1))
     assert refusal.value.reason == "no_route"
 
 
@@ -200,7 +200,7 @@ async def test_a_lie_of_the_action_is_refused_by_the_core(start, name, case):
         harness.send(request.token_in.address, erc20.APPROVE.encode([spender, 2**255]))
     _, sealed = await harness.quoted(capability, request)
     with pytest.raises(UpstreamError) as refusal:
-        await harness.spine.action(sealed)
+        await harness.gateway.building.action(sealed)
     assert refusal.value.reason == case["outcome"]["reason"]
     assert case["outcome"]["finding"] in refusal.value.message
     assert harness.fake.asked[-1][1]["allowBridges"] == ("across" if transfer else "none")
@@ -210,12 +210,12 @@ async def test_without_a_simulation_only_an_opaque_swap_is_refused(start):
     harness = await start(rpc=NoSimulation)
     _, sealed = await harness.quoted(Capability.SWAP, harness.swap())
     with pytest.raises(UpstreamError) as refusal:
-        await harness.spine.action(sealed)
+        await harness.gateway.building.action(sealed)
     assert refusal.value.reason == "unsafe_answer"
     assert "its calldata is opaque and its run was skipped" in refusal.value.message
     # The arguments of a transfer are compared with the quote, as for any other bridge.
     _, sealed = await harness.quoted(Capability.BRIDGE, harness.transfer())
-    action = await harness.spine.action(sealed)
+    action = await harness.gateway.building.action(sealed)
     assert (action.simulation.status, action.steps[-1].decoded.opaque) == ("skipped", False)
 
 
@@ -244,7 +244,7 @@ async def test_the_gateways_own_time(start, record_property):
         _, sealed = await harness.quoted(Capability.SWAP, harness.swap(amount=amount))
         took["quote"].append(time.perf_counter() - began)
         began = time.perf_counter()
-        await harness.spine.action(sealed)
+        await harness.gateway.building.action(sealed)
         took["action"].append(time.perf_counter() - began)
     p50 = {name: statistics.median(times) * 1000 for name, times in took.items()}
     print({name: f"{ms:.1f} ms" for name, ms in p50.items()})

@@ -68,15 +68,15 @@ class TestPools(PoolConformance):
         # A swap pays fees to the position in the pool that it uses.
         ends = token(fresh_devnet, "USDC"), token(fresh_devnet, "ETH")
         swap = SwapRequest(31337, 31337, *ends, 10**11, WALLET, WALLET, 500)
-        (path,) = (await gateway.spine.quote(Capability.SWAP, swap)).quote.route
+        (path,) = (await gateway.quoting.quote(Capability.SWAP, swap)).quote.route
         traded = path.hops[0].pool
         adds = [
             PoolRequest(f"31337:{pool}", 31337, "add", usdc, 10**9, WALLET, WALLET, 50)
             for pool in dict.fromkeys([*found.values(), traded])
         ]
         for add in adds:
-            await execute(fresh_devnet, await gateway.spine.direct(Capability.POOL, add))
-        await execute(fresh_devnet, await gateway.spine.direct(Capability.SWAP, swap))
+            await execute(fresh_devnet, await gateway.building.direct(Capability.POOL, add))
+        await execute(fresh_devnet, await gateway.building.direct(Capability.SWAP, swap))
         # The provider is asked without the core, which would read the head for it.
         await gateway.runtime.chains[31337].head(fresh=True)
         provider = gateway.registry.get(Capability.POOL, "uniswap")

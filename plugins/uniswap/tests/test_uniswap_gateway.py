@@ -58,13 +58,13 @@ async def test_an_action_pays_exactly_what_its_quote_says(
     request = SwapRequest(
         31337, 31337, token(sold), token(bought), amount, account.address, recipient, 50, with_permit
     )
-    answer = await gateway.spine.quote(Capability.SWAP, request)
+    answer = await gateway.quoting.quote(Capability.SWAP, request)
     assert len(answer.sealed.token) <= 4096
-    sealed = gateway.spine.open(Capability.SWAP, answer.sealed.token)
-    action = await gateway.spine.action(sealed)
+    sealed = gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
+    action = await gateway.building.action(sealed)
     assert [step.kind for step in action.steps] == kinds
     assert action.simulation.status == "success"
-    assert (await gateway.spine.action(sealed)).steps == action.steps
+    assert (await gateway.building.action(sealed)).steps == action.steps
     if with_permit:
         typed_data = dict(action.signatures[0].typed_data)
         signature = Account.sign_typed_data(account.private_key, full_message=typed_data).signature
@@ -84,19 +84,19 @@ async def test_an_action_whose_minimum_was_front_run_says_so_in_words(gateway, f
         return SwapRequest(31337, 31337, *ends, amount, account.address, account.address, 50)
 
     async def sealed(made):
-        answer = await gateway.spine.quote(Capability.SWAP, made)
-        return gateway.spine.open(Capability.SWAP, answer.sealed.token)
+        answer = await gateway.quoting.quote(Capability.SWAP, made)
+        return gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
 
     victim = await sealed(request(10**17, ACCOUNTS[5]))
     for _ in range(10):
         await execute(
-            fresh_devnet, await gateway.spine.action(await sealed(request(500 * 10**18, ACCOUNTS[6])))
+            fresh_devnet, await gateway.building.action(await sealed(request(500 * 10**18, ACCOUNTS[6])))
         )
         now = await sealed(request(10**17, ACCOUNTS[5]))
         if now.outputs[0].amount < victim.outputs[0].amount_min:
             break
     with pytest.raises(UpstreamError) as refusal:
-        await gateway.spine.action(victim)
+        await gateway.building.action(victim)
     assert refusal.value.reason == "price_moved"
     assert "the swap gives" in refusal.value.message, refusal.value.message
     assert "less than its minimum" in refusal.value.extra["revertReason"]

@@ -40,9 +40,9 @@ def ask(pool, action, asset=NATIVE, amount=None, **more):
 
 async def act(gateway, devnet, request):
     """Quotes and builds through the gateway, executes, and returns the quote, the action and its changes."""
-    answer = await gateway.spine.quote(Capability.POOL, request)
-    sealed = gateway.spine.open(Capability.POOL, answer.sealed.token)
-    action = await gateway.spine.action(sealed)
+    answer = await gateway.quoting.quote(Capability.POOL, request)
+    sealed = gateway.quote_tokens.open(Capability.POOL, answer.sealed.token)
+    action = await gateway.building.action(sealed)
     assert action.simulation.status == "success"
     executed = await execute(devnet, action)
     assert not executed.reverted
@@ -98,9 +98,9 @@ async def test_every_action_passes_the_guard_and_moves_the_quoted_amounts(
 async def test_an_insufficient_balance_is_an_issue_and_an_assumption_of_the_simulation(gateway, fresh_devnet):
     pool = pool_of(fresh_devnet.chains["devnet"], "v3", "WETH/USDC", 500)
     request = ask(pool, "add", pool.token0, 10**15)
-    answer = await gateway.spine.quote(Capability.POOL, request)
+    answer = await gateway.quoting.quote(Capability.POOL, request)
     assert {issue.code for issue in answer.issues} >= {"insufficient_balance"}
-    action = await gateway.spine.action(answer.sealed)
+    action = await gateway.building.action(answer.sealed)
     assert action.simulation.status == "success"
     assert f"balance:{pool.token0}" in action.simulation.assumptions
     assert {issue.code for issue in action.issues} >= {"insufficient_balance"}
@@ -111,10 +111,10 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
     """Less of one token is taken than quoted, and the rest of the allowance remains, as the quote allows."""
     pool = pool_of(fresh_devnet.chains["devnet"], kind, "WETH/USDC", 3000)
     request = ask(pool, "add", pool.token1, 10**18, slippage_bps=100)
-    answer = await gateway.spine.quote(Capability.POOL, request)
+    answer = await gateway.quoting.quote(Capability.POOL, request)
     async with LiquidityHarness(fresh_devnet) as harness:
         await harness.swap_in(pool, pool.token0, pool.token1, 10**9 * (20 if kind == "v2" else 60))
-    action = await gateway.spine.action(answer.sealed)
+    action = await gateway.building.action(answer.sealed)
     changes = {(c.account, c.token): -c.delta for c in action.simulation.asset_changes}
     taken = {leg.token.address: changes[USER, leg.token.address] for leg in answer.quote.inputs}
     assert any(taken[leg.token.address] < leg.amount for leg in answer.quote.inputs)
@@ -123,7 +123,7 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
     async with LiquidityHarness(fresh_devnet) as harness:
         await harness.swap_in(pool, pool.token0, pool.token1, 10**11 * 6)
     with pytest.raises(UpstreamError) as moved:
-        await gateway.spine.action(answer.sealed)
+        await gateway.building.action(answer.sealed)
     assert moved.value.reason is Reason.PRICE_MOVED
 
 

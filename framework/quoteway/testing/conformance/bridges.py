@@ -98,8 +98,8 @@ class BridgeConformance:
     async def honest(self, gateway: Gateway, provider: Any, request: SwapRequest) -> Honest:
         """The provider's own quote of a request, and what it builds for it."""
         assert request.sender != request.recipient, "a case pays another account than the sender's"
-        answer = await gateway.spine.quote(self.capability, request, provider=self.provider_id)
-        sealed = gateway.spine.open(self.capability, answer.sealed.token)
+        answer = await gateway.quoting.quote(self.capability, request, provider=self.provider_id)
+        sealed = gateway.quote_tokens.open(self.capability, answer.sealed.token)
         network = gateway.runtime.networks.by_chain_id(request.to_chain_id)
         build = await provider.build(sealed)
         wrapped = network.wrapped_native if network else None
@@ -124,7 +124,7 @@ class BridgeConformance:
         for request in cases:
             honest = await self.honest(gateway, provider, request)
             honest.check(honest.build)
-            action = await gateway.spine.action(honest.sealed)
+            action = await gateway.building.action(honest.sealed)
             assert action.simulation.status == "success", action.simulation
             deltas = {(c.account, c.token): c.delta for c in action.simulation.asset_changes}
             assert deltas[request.sender, request.token_in.address] == -request.amount_in, request

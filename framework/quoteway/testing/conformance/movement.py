@@ -49,8 +49,8 @@ class MovementConformance(ProviderConformance):
 
     async def sealed(self, gateway: Gateway, request: Request) -> tuple[Quote, SealedQuote]:
         """The gateway's quote with this provider, and what its token holds."""
-        answer = await gateway.spine.quote(self.capability, request, provider=self.provider_id)
-        return answer.quote, gateway.spine.open(self.capability, answer.sealed.token)
+        answer = await gateway.quoting.quote(self.capability, request, provider=self.provider_id)
+        return answer.quote, gateway.quote_tokens.open(self.capability, answer.sealed.token)
 
     async def test_every_case_is_quoted_within_the_deadline(
         self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[Any]
@@ -137,7 +137,7 @@ class MovementConformance(ProviderConformance):
         """Each case is quoted, simulated and sent, in order; allowances are exact and used up."""
         for request in cases:
             quote, sealed = await self.sealed(gateway, request)
-            action = await gateway.spine.action(sealed)
+            action = await gateway.building.action(sealed)
             assert action.simulation.status == "success", f"{action.simulation} for {request}"
             self._simulated(quote, action, request)
             await self._executed(fresh_devnet, gateway, quote, action, request)
@@ -163,7 +163,7 @@ class MovementConformance(ProviderConformance):
             record_property("not_applicable", "it pays nobody but the sender, and says so")
             return
         quote, sealed = await self.sealed(gateway, request)
-        action = await gateway.spine.action(sealed)
+        action = await gateway.building.action(sealed)
         executed = await execute(fresh_devnet, action)
         assert not executed.reverted
         for leg in quote.outputs:

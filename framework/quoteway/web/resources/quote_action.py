@@ -21,12 +21,12 @@ async def quote(
     request: Request,
     *,
     provider: str | None = None,
-    in_parts: bool = True,
+    atomic_batch: bool = True,
 ) -> dict[str, Any]:
-    """Asks the providers and renders the winning quote; ``in_parts`` as ``Spine.quote`` takes it."""
+    """Asks the providers and renders the winning quote; ``atomic_batch`` as ``Spine.quote`` takes it."""
     gateway = call.gateway
     gateway.begin_valuation(tokens_of_request(request))
-    answer = await gateway.spine.quote(capability, request, provider=provider, in_parts=in_parts)
+    answer = await gateway.quoting.quote(capability, request, provider=provider, atomic_batch=atomic_batch)
     valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
     measured = Measured(
         valuation.quote(answer.quote, gateway.tokens.coin(request.chain_id)),
@@ -40,7 +40,7 @@ async def quote(
 
 def shown_quote(call: Call, capability: Capability, token: str) -> dict[str, Any]:
     """A quote read back from its token alone, also when it has expired."""
-    sealed = call.gateway.spine.open(capability, token, allow_expired=True)
+    sealed = call.gateway.quote_tokens.open(capability, token, allow_expired=True)
     return _rendered_quote(call, ShownQuote(sealed, int(call.gateway.runtime.clock())))
 
 
@@ -51,8 +51,8 @@ def _rendered_quote(call: Call, shown: ShownQuote) -> dict[str, Any]:
 
 async def exchange(call: Call, capability: Capability, token: str) -> web.Response:
     """A quote token for its action."""
-    sealed = call.gateway.spine.open(capability, token)
-    return rendered(call, await call.gateway.spine.action(sealed))
+    sealed = call.gateway.quote_tokens.open(capability, token)
+    return rendered(call, await call.gateway.building.action(sealed))
 
 
 async def direct(
@@ -64,7 +64,7 @@ async def direct(
     pin: SealedQuote | None = None,
 ) -> web.Response:
     """A request that stands alone, for its action; ``pin`` keeps the minimums of an earlier quote."""
-    action = await call.gateway.spine.direct(capability, request, provider=provider, pin=pin)
+    action = await call.gateway.building.direct(capability, request, provider=provider, pin=pin)
     return rendered(call, action)
 
 
@@ -78,4 +78,4 @@ def rendered(call: Call, action: Action) -> web.Response:
 def pinned(call: Call, capability: Capability) -> SealedQuote | None:
     """The quote that an action's optional ``quoteId`` names. Raises ``NotFound``."""
     token = call.body.get("quote_id")
-    return None if token is None else call.gateway.spine.open(capability, token)
+    return None if token is None else call.gateway.quote_tokens.open(capability, token)

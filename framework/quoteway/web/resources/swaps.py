@@ -165,11 +165,13 @@ async def create_quote(call: Call) -> dict[str, Any]:
     origin, target = ends(call.body)
     assert origin is not None
     assert target is not None
-    in_parts: bool = call.body["atomic_batch"]
-    call.gateway.spine.candidates(Capability.SWAP, origin.chain_id, target.chain_id, in_parts=in_parts)
+    atomic_batch: bool = call.body["atomic_batch"]
+    call.gateway.quoting.candidates(
+        Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=atomic_batch
+    )
     request = await transfer_request(call, origin, target)
     return await movements.quote(
-        call, Capability.SWAP, request, provider=call.body.get("provider"), in_parts=in_parts
+        call, Capability.SWAP, request, provider=call.body.get("provider"), atomic_batch=atomic_batch
     )
 
 

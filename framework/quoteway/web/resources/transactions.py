@@ -50,7 +50,7 @@ _TRACKED: Mapping[str, Any] = {
 async def submit(call: Call) -> dict[str, Any]:
     """Validates first: what is not the transaction that was built is refused, relay or not."""
     tx_id = call.path["txId"]
-    commitment = call.gateway.spine.open_transaction(tx_id)
+    commitment = call.gateway.quote_tokens.open_transaction(tx_id)
     registry = call.gateway.registry
     relays = registry.enabled(Capability.RELAY, commitment.chain_id)
     raw: bytes = call.body["signed_payload"]
@@ -108,7 +108,7 @@ class _Report:
 
 async def submit_hash(call: Call) -> dict[str, Any]:
     tx_id = call.path["txId"]
-    commitment = call.gateway.spine.open_transaction(tx_id)
+    commitment = call.gateway.quote_tokens.open_transaction(tx_id)
     chain = _chain(call, commitment.chain_id)
     tx_hash = "0x" + call.body["hash"].hex()
     report = _Report(tx_id, tx_hash, commitment.chain_id)
@@ -181,7 +181,7 @@ def _tracked(bridge: Provider, found: Mapping[str, Any]) -> Mapping[str, Any]:
 async def track(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]
-    commitment = call.gateway.spine.open_transaction(tx_id)
+    commitment = call.gateway.quote_tokens.open_transaction(tx_id)
     registry = call.gateway.registry
     bridges = registry.enabled(Capability.BRIDGE, commitment.chain_id)
     if not bridges:

@@ -1,4 +1,4 @@
-"""Quote, action, execution and attack on the devnet: what the spine hands out does what it says."""
+"""Quote, action, execution and attack on the devnet: what the engine gives does what it says."""
 
 import asyncio
 import time
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 from quoteway.config.model import QuotesConfig
-from quoteway.engine.approvals import WalletReader, approval_steps
+from quoteway.engine.approvals import approval_steps
+from quoteway.engine.wallet import WalletReader
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.guard import calldata as guard
@@ -28,7 +29,6 @@ class Ground:
         self.devnet = devnet
         self.manifest = devnet.chains["devnet"]
         self.gateway = gateway
-        self.spine = gateway.spine
         self.chain = gateway.runtime.chains[31337]
 
     def token(self, symbol):
@@ -77,8 +77,10 @@ class Ground:
         await self.send(token.address, erc20.APPROVE.encode([spender, amount]))
 
     async def action(self, request=None):
-        answer = await self.spine.quote(Capability.SWAP, request or self.request())
-        return await self.spine.action(self.spine.open(Capability.SWAP, answer.sealed.token))
+        answer = await self.gateway.quoting.quote(Capability.SWAP, request or self.request())
+        return await self.gateway.building.action(
+            self.gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
+        )
 
 
 @pytest.fixture
@@ -110,12 +112,14 @@ def ground(fresh_devnet, make_gateway, router):
 async def test_an_action_pays_what_the_quote_said_to_the_wei(ground, router, sold, got, amount):
     here = await ground()
     request = here.request(sold, got, amount)
-    answer = await here.spine.quote(Capability.SWAP, request)
+    answer = await here.gateway.quoting.quote(Capability.SWAP, request)
     (approval,) = answer.approvals
     assert (approval.token, approval.spender, approval.required) == (request.token_in.address, router, amount)
     assert (approval.current, approval.needed) == (0, True)
     assert [issue.code for issue in answer.issues] == ["insufficient_allowance"]
-    action = await here.spine.action(here.spine.open(Capability.SWAP, answer.sealed.token))
+    action = await here.gateway.building.action(
+        here.gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
+    )
     assert [step.kind for step in action.steps] == ["approval", "call"]
     assert action.simulation.status == "success"
     deltas = {(c.account, c.token): c.delta for c in action.simulation.asset_changes}
@@ -132,17 +136,17 @@ async def test_an_action_pays_what_the_quote_said_to_the_wei(ground, router, sol
 
 async def test_the_same_token_at_the_same_block_gives_the_same_bytes_and_ids(ground):
     here = await ground()
-    answer = await here.spine.quote(Capability.SWAP, here.request("USDT", "USDC", 10**6))
-    sealed = here.spine.open(Capability.SWAP, answer.sealed.token)
-    one, two = await here.spine.action(sealed), await here.spine.action(sealed)
+    answer = await here.gateway.quoting.quote(Capability.SWAP, here.request("USDT", "USDC", 10**6))
+    sealed = here.gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
+    one, two = await here.gateway.building.action(sealed), await here.gateway.building.action(sealed)
     assert one == two
     assert one.action_id == two.action_id
     ids = [step.tx_id for step in one.steps]
     assert ids == [step.tx_id for step in two.steps]
-    commitment = here.spine.open_transaction(ids[0])
+    commitment = here.gateway.quote_tokens.open_transaction(ids[0])
     assert (commitment.to, commitment.sender, commitment.index) == (one.steps[0].to, USER, 0)
     with pytest.raises(NotFound):
-        here.spine.open_transaction(answer.sealed.token)
+        here.gateway.quote_tokens.open_transaction(answer.sealed.token)
 
 
 async def test_another_recipient_is_paid(ground):
@@ -165,14 +169,14 @@ async def test_a_wallet_that_lacks_the_tokens_is_told_and_the_run_says_what_it_a
 async def test_a_price_that_moved_is_refused_and_the_minimum_stands(ground, router):
     here = await ground()
     request = here.request("USDC", "USDT", 10**9)
-    answer = await here.spine.quote(Capability.SWAP, request)
+    answer = await here.gateway.quoting.quote(Capability.SWAP, request)
     usdc = here.token("USDC")
     await here.approve(usdc, router, 10**12)
     path = [usdc.address, request.token_out.address]
     await here.send(router, RouterSwap.SWAP.encode([10**11, 0, path, USER, 2**40]))
     await here.approve(usdc, router, 0)
     with pytest.raises(UpstreamError) as refusal:
-        await here.spine.action(answer.sealed)
+        await here.gateway.building.action(answer.sealed)
     assert refusal.value.reason is Reason.PRICE_MOVED
     assert "revertReason" in refusal.value.extra
 
@@ -180,9 +184,11 @@ async def test_a_price_that_moved_is_refused_and_the_minimum_stands(ground, rout
 async def test_an_action_may_pin_a_quote_but_only_for_the_same_request(ground):
     here = await ground()
     request = here.request()
-    pin = here.spine.open(Capability.SWAP, (await here.spine.quote(Capability.SWAP, request)).sealed.token)
+    pin = here.gateway.quote_tokens.open(
+        Capability.SWAP, (await here.gateway.quoting.quote(Capability.SWAP, request)).sealed.token
+    )
     named = replace(request, token_in=replace(request.token_in, name="USD Coin", price_usd=1.0))
-    action = await here.spine.direct(Capability.SWAP, named, pin=pin)
+    action = await here.gateway.building.direct(Capability.SWAP, named, pin=pin)
     assert action.quote_token == pin.token
     for other in (
         replace(request, amount_in=5),
@@ -190,18 +196,18 @@ async def test_an_action_may_pin_a_quote_but_only_for_the_same_request(ground):
         replace(request, slippage_bps=51),
     ):
         with pytest.raises(InvalidRequest) as refusal:
-            await here.spine.direct(Capability.SWAP, other, pin=pin)
+            await here.gateway.building.direct(Capability.SWAP, other, pin=pin)
         assert refusal.value.reason is Reason.CONFLICT
-    standalone = await here.spine.direct(Capability.SWAP, request)
+    standalone = await here.gateway.building.direct(Capability.SWAP, request)
     assert standalone.quote_token
 
 
 async def test_a_warm_quote_asks_the_node_for_nothing_of_the_wallet(ground):
     here = await ground()
-    await here.spine.quote(Capability.SWAP, here.request())
+    await here.gateway.quoting.quote(Capability.SWAP, here.request())
     asked = here.chain.requests
     for _ in range(3):
-        await here.spine.quote(Capability.SWAP, here.request())
+        await here.gateway.quoting.quote(Capability.SWAP, here.request())
     # Each reads the head, and the fake provider its price; nothing else is read but heads that are polled.
     assert here.chain.requests - asked <= 2 * 3 + 2
 
@@ -222,7 +228,7 @@ async def test_providers_need_be_no_keys_of_anything(ground):
     here = await ground(NoKey)
     action = await here.action()
     assert action.simulation.status == "success"
-    assert here.spine.open_transaction(action.steps[0].tx_id)
+    assert here.gateway.quote_tokens.open_transaction(action.steps[0].tx_id)
 
 
 class Evil(RouterSwap):
@@ -378,7 +384,7 @@ async def test_a_provider_that_cannot_name_its_spenders_quotes_nothing(ground):
     """A client may approve on what a quote says, so a quote's spender is checked as an action's is."""
     here = await ground(CannotNameItsSpenders)
     with pytest.raises(UpstreamError) as refusal:
-        await here.spine.quote(Capability.SWAP, here.request())
+        await here.gateway.quoting.quote(Capability.SWAP, here.request())
     assert refusal.value.reason is Reason.PROVIDER_ERROR
     assert "canary" not in refusal.value.message
 
