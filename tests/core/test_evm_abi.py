@@ -55,6 +55,8 @@ def test_a_declaration_gives_its_canonical_form():
     assert function("function f(uint x) view returns (uint)").returns == ("uint256",)
     assert function("f(address)").names == ("arg0",)
     assert function("f(bytes calldata)").names == ("arg0",)
+    assert function("f((uint a, (bool b) c) pair, (int d)[2] two)").names == ("pair", "two")
+    assert function("f((uint a), tuple (uint b), tuple(int c)[])").names == ("arg0", "arg1", "arg2")
     assert function("f(tuple(address a, uint[] b)[] pairs, int c)").names == ("pairs", "c")
     assert function("f(tuple(address a, uint[] b)[] pairs, int c)").types == (
         "(address,uint256[])[]",

@@ -320,6 +320,6 @@ def _names(members: str) -> list[str]:
     """The names of the members of a list that ``_types`` accepted; empty where none is given."""
     flat = members[1:-1]
     while "(" in flat:
-        flat = re.sub(r"\([^()]*\)", "", flat)
+        flat = re.sub(r"(\btuple\s*)?\([^()]*\)", "tuple", flat)
     words = [part.split() for part in flat.split(",")] if members[1:-1].strip() else []
     return [member[-1] if len(member) > 1 and member[-1] not in _KEYWORDS else "" for member in words]
