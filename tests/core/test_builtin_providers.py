@@ -33,7 +33,7 @@ async def test_it_is_listed_under_the_core():
         api.gateway.registry.add_builtin(builtin())
         answer = await api.get("/v2/providers")
         await api.check("listProviders", answer)
-        (row,) = answer.body["data"]
+        (row,) = [row for row in answer.body["data"] if row["id"] == ID]
         assert (row["id"], row["enabled"], row["state"]) == (ID, True, "enabled")
         assert (row["plugin"], row["package"], row["version"]) == ("quoteway", "quoteway", core_version())
 
@@ -41,7 +41,7 @@ async def test_it_is_listed_under_the_core():
 def test_the_configuration_disables_it():
     gateway = gateway_of(providers={ID: ProviderConfig(enabled=False)})
     gateway.registry.add_builtin(builtin())
-    (entry,) = gateway.registry.providers
+    (entry,) = [entry for entry in gateway.registry.providers if entry.provider.id == ID]
     assert (entry.enabled, entry.not_enabled) == (False, NotEnabled.DISABLED)
     assert gateway.registry.get(Capability.TOKENS, ID) is None
 

@@ -63,7 +63,6 @@ class Gateway:
         self.quoting = Quoting(config.quotes, *parts)
         self.building = Building(config.quotes, *parts, self.quoting)
         self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
-        self.registry.add_builtin(self._joiner)
         self.prices = PriceBook(config, self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.reachability = Reachability(self._forward)
@@ -89,6 +88,9 @@ class Gateway:
         for capability in Capability:
             if capability is not Capability.RPC:
                 self.registry.collect(capability)
+        collected = {entry.provider.capability for entry in self.registry.providers}
+        if {Capability.SWAP, Capability.BRIDGE} <= collected:
+            self.registry.add_builtin(self._joiner)
 
     async def start(self) -> None:
         """Opens the HTTP session and begins to start the plugins; returns at once. ``ready`` tells when they
