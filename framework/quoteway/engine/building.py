@@ -32,8 +32,11 @@ from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
-from quoteway.guard import calldata as guard
-from quoteway.guard import outcome as run_guard
+from quoteway.guard.amounts import check_units, is_address, parties
+from quoteway.guard.calldata import check_build
+from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.outcome import check_run, watched
+from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry, networks_of
 from quoteway.host.runtime import Runtime
@@ -58,7 +61,7 @@ from quoteway.models import (
     Token,
 )
 from quoteway.providers import Provider, SwapProvider
-from quoteway.simulation.run import Run, Stretch, simulate
+from quoteway.simulation.run import Run, Segment, simulate
 
 log = logging.getLogger("quoteway.engine.building")
 
@@ -138,7 +141,7 @@ class Spine:
             capability, request.chain_id, to_chain_id, provider=provider, in_parts=in_parts
         )
         chain = self._chain(request.chain_id)
-        sender, _ = guard.parties(request)
+        sender, _ = parties(request)
         outcomes, _ = await asyncio.gather(
             self._ask(candidates, request, self._config.quotes.competition_timeout_s),
             self._look_at_wallet_ahead(chain, request, candidates),
@@ -195,11 +198,11 @@ class Spine:
         async def ask(candidate: Provider) -> Quote | None:
             quote = await cast(Builder, candidate).quote(request)
             if quote is not None and candidate is not self._joiner:  # whose parts have been checked
-                guard.check_quote(candidate, request, quote)
+                check_quote(candidate, request, quote)
                 if not isinstance(request, SwapRequest):
                     legs = (*quote.inputs, *quote.outputs)
                     known = await self._facts(request.chain_id, (leg.token for leg in legs))
-                    guard.check_units(candidate, legs, known)
+                    check_units(candidate, legs, known)
             return quote
 
         competition = self._registry.calls
@@ -223,7 +226,7 @@ class Spine:
             candidates = [*candidates, *self._joiner.swappers(request.chain_id)]
         for candidate in candidates if token != NATIVE else ():
             try:
-                spenders = [s for s in candidate.spenders(request.chain_id) if guard.is_address(s)]
+                spenders = [s for s in candidate.spenders(request.chain_id) if is_address(s)]
             except Exception:
                 log.exception("provider %r raised", candidate.id)
                 continue
@@ -282,7 +285,7 @@ class Spine:
         chain = self._chain(sealed.request.chain_id)
         parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
-        sender, _ = guard.parties(sealed.request)
+        sender, _ = parties(sealed.request)
         needs = needs_of([part.build for part in parts], sender)
         grants = approvals.grants_of(spend for part in parts for spend in part.build.spends)
         wallet = await self._wallets.read(chain, block, sender, needs, grants)
@@ -296,8 +299,8 @@ class Spine:
                 tokens |= await self._facts(chain.network.chain_id, sold)
             part.allow = await approvals.approval_steps(chain, wallet, part.build.spends, tokens, deadline)
         run = await self._run(chain, block, sender, parts, wallet, needs)
-        for part, ran in zip(parts, run.stretches, strict=True):
-            run_guard.check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
+        for part, ran in zip(parts, run.segments, strict=True):
+            check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
         steps = [step for part in parts for step in part.steps]
         inputs, outputs = joined_legs((part.build.inputs, part.build.outputs) for part in parts)
         granted = [step.approval for step in steps if step.approval and step.kind == "approval"]
@@ -365,7 +368,7 @@ class Spine:
         async def build(candidate: Provider) -> Build:
             answer = await cast(Builder, candidate).build(sealed)
             head = self._chain(request.chain_id).known_head
-            guard.check_build(
+            check_build(
                 candidate,
                 sealed,
                 answer,
@@ -392,7 +395,7 @@ class Spine:
         codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
-                raise guard.UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
+                raise UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
             self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
 
     def _code_hash(self, step: Step) -> str | None:
@@ -414,8 +417,8 @@ class Spine:
             chain,
             block,
             sender,
-            [Stretch(part.steps, part.build.previews) for part in parts],
-            watch=[pair for part in parts for pair in run_guard.watched(part.quote, sender)],
+            [Segment(part.steps, part.build.previews) for part in parts],
+            watch=[pair for part in parts for pair in watched(part.quote, sender)],
             allowances=[(spend.token, sender, spend.spender) for spend in spends],
             needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),

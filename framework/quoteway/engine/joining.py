@@ -21,8 +21,8 @@ from quoteway.engine.approvals import named
 from quoteway.engine.ranking import rank
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.evm.units import readable_units
-from quoteway.guard import calldata as guard
-from quoteway.guard import outcome as run_guard
+from quoteway.guard.findings import check_form
+from quoteway.guard.outcome import balances_needed
 from quoteway.guard.plans import plain_plan
 from quoteway.host.registry import Registry, networks_of
 from quoteway.host.runtime import Runtime
@@ -225,7 +225,7 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
     """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
     failure and no other's."""
     routes = tuple(await bridge.routes(chain_id, to_chain_id))
-    guard.check_form(bridge, routes, tuple[BridgeRoute, ...])
+    check_form(bridge, routes, tuple[BridgeRoute, ...])
     ends = chain_id, to_chain_id
     return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 
@@ -335,7 +335,7 @@ def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
     needs: dict[Address, int] = {}
     given: dict[Address, int] = {}
     for build in builds:
-        for token, amount in run_guard.needs_of(build).items():
+        for token, amount in balances_needed(build).items():
             covered = min(amount, given.get(token, 0))
             given[token] = given.get(token, 0) - covered
             if amount > covered:
