@@ -61,28 +61,18 @@ def errors() -> str:
 
 
 def settings() -> str:
-    """Every section of the configuration with types and defaults."""
-    from quoteway.config import loading as config_loading
-    from quoteway.config import model as config
+    """Every section of the configuration: keys, accepted values, defaults, meanings."""
+    from quoteway.config import loading, model
 
-    lines = ["# Settings\n", _markdown(inspect.getdoc(config_loading) or "") + "\n"]
-    for section in dataclasses.fields(config.Config):
-        factory = section.default_factory
-        made = factory() if factory is not dataclasses.MISSING else None
-        if made is None or not dataclasses.is_dataclass(made):
-            continue
-        lines.append(f"## `[{section.name}]`\n\n{_markdown(inspect.getdoc(type(made)) or '')}\n")
-        lines.append("| key | type | default |\n|---|---|---|")
-        for member in dataclasses.fields(made):
-            kind = str(member.type).replace("|", "\\|")
-            lines.append(f"| `{member.name}` | {kind} | `{_toml(getattr(made, member.name))}` |")
-        lines.append("")
-    for name, cls in (("providers.<id>", config.ProviderConfig), ("networks.<slug>", config.NetworkConfig)):
-        lines.append(f"## `[{name}]`\n\n{_markdown(inspect.getdoc(cls) or '')}\n")
-        lines.append("| key | type |\n|---|---|")
-        lines += [
-            f"| `{m.name}` | {str(m.type).replace('|', chr(92) + '|')} |" for m in dataclasses.fields(cls)
-        ]
+    lines = ["# Settings\n", _markdown(inspect.getdoc(loading) or "") + "\n"]
+    named = (("providers.<id>", model.ProviderConfig), ("networks.<slug>", model.NetworkConfig))
+    for name, section in (*loading.SECTIONS.items(), *named):
+        lines.append(f"## `[{name}]`\n\n{_markdown(inspect.getdoc(section) or '')}\n")
+        lines.append("| key | values | default | meaning |\n|---|---|---|---|")
+        for member in dataclasses.fields(section):
+            values = _values(member.metadata["field"])
+            default = "{}" if member.default is dataclasses.MISSING else _toml(member.default)
+            lines.append(f"| `{member.name}` | {values} | `{default}` | {member.metadata['about']} |")
         lines.append("")
     lines.append("`[plugin.<name>]` belongs to the plugin of that name: see its README.\n")
     return "\n".join(lines)
@@ -153,6 +143,25 @@ def _first_line(thing: Any) -> str:
 def _markdown(text: str) -> str:
     """Docstring markup as Markdown: double backticks become single ones."""
     return re.sub(r"``(.+?)``", r"`\1`", text)
+
+
+def _values(field: Any) -> str:
+    """The accepted type of a setting, with its range or choices."""
+    from marshmallow import validate
+
+    for check in field.validators:
+        if isinstance(check, validate.OneOf):
+            return ", ".join(f"`{choice}`" for choice in check.choices)
+        if isinstance(check, validate.Range):
+            return f"{field.__class__.__name__.lower()}, {check.min} to {check.max}"
+    names = {
+        "Dict": "table",
+        "LoadField": '`"all"` or list',
+        "Listing": "list",
+        "StoreField": "string or secret",
+    }
+    kind = field.__class__.__name__
+    return names.get(kind, kind.removesuffix("Field").lower())
 
 
 def _toml(value: Any) -> str:

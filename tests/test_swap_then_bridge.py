@@ -13,7 +13,7 @@ from quoteway.config.model import Config, LimitsConfig, ProviderConfig, QuotesCo
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import UnsafeAnswer
 from quoteway.testing.execution import execute
 from quoteway.testing.fakes import FakePlugin, ListedRoutes
 from quoteway.testing.serving import served
@@ -446,7 +446,7 @@ async def test_a_swap_that_pays_nothing_is_not_covered_by_what_the_wallet_holds(
         return replace(await honest(crooked), outputs=sealed.outputs)
 
     monkeypatch.setattr(uniswap, "build", lying)
-    with pytest.raises(guard.UnsafeAnswer, match="provider uniswap") as refusal:
+    with pytest.raises(UnsafeAnswer, match="provider uniswap") as refusal:
         await desk.action(quoted)
     assert "pays no" in refusal.value.finding
 
@@ -471,7 +471,7 @@ async def test_a_transfer_takes_what_was_passed_on_and_no_unit_more(desk, monkey
         await desk.action(quoted)
     assert refusal.value.reason is Reason.PRICE_MOVED, "the exact allowance does not cover it"
     await allow(desk, desk.token("USDC"), pool, 10**12)
-    with pytest.raises(guard.UnsafeAnswer, match="provider across") as refusal:
+    with pytest.raises(UnsafeAnswer, match="provider across") as refusal:
         await desk.action(quoted)
     assert "more than quoted" in refusal.value.finding
 
@@ -493,7 +493,7 @@ async def test_a_transfer_cannot_help_itself_to_what_is_sold(desk, monkeypatch):
 
     monkeypatch.setattr(across, "build", thieving)
     await allow(desk, weth, pool, 10**18)
-    with pytest.raises(guard.UnsafeAnswer, match="provider across") as refusal:
+    with pytest.raises(UnsafeAnswer, match="provider across") as refusal:
         await desk.action(quoted)
     assert weth.address in refusal.value.finding
 
@@ -675,6 +675,6 @@ async def test_a_part_cannot_slip_a_signature_between_the_calls_of_a_batch(desk,
         return await honest(replace(sealed, request=replace(sealed.request, permit2_signature=True)))
 
     monkeypatch.setattr(uniswap, "build", signed)
-    with pytest.raises(guard.UnsafeAnswer, match="provider uniswap") as refusal:
+    with pytest.raises(UnsafeAnswer, match="provider uniswap") as refusal:
         await desk.action(quoted)
-    assert "wants a signature" in refusal.value.finding
+    assert "asks for a signature" in refusal.value.finding

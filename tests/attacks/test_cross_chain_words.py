@@ -169,7 +169,9 @@ async def test_deposit_to_a_thief_whose_depositor_is_declared_as_the_recipient(
 ):
     lie = Arrival(0, chain_id=(6,), recipient=(0,), token=(3,), amount_min=(4,), refund=(0,))
     attack = Attack(form, THIEF, output=1, words_in_message=True, places=lie)
-    await refused(fresh_devnet, make_gateway, attack, USER, "other places than this function has them")
+    await refused(
+        fresh_devnet, make_gateway, attack, USER, "other places in its calldata than this function has"
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,4 +184,6 @@ async def test_deposit_to_a_thief_whose_depositor_is_declared_as_the_recipient(
 )
 async def test_one_wrong_place_is_enough_to_be_refused(fresh_devnet, make_gateway, lie):
     attack = Attack(SHORT, USER, words_in_message=True, places=lie)
-    await refused(fresh_devnet, make_gateway, attack, USER, "other places than this function has them")
+    await refused(
+        fresh_devnet, make_gateway, attack, USER, "other places in its calldata than this function has"
+    )

@@ -6,7 +6,8 @@ import pytest
 from quoteway.errors import Reason
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
-from quoteway.guard import calldata as guard
+from quoteway.guard.calldata import check_build
+from quoteway.guard.findings import UnsafeAnswer
 from quoteway.models import (
     NATIVE,
     Block,
@@ -97,11 +98,11 @@ def message(**changes):
 
 
 def check(build, sealed=SEALED, provider=None):
-    guard.check_build(provider or Provider(), sealed, build, now=NOW)
+    check_build(provider or Provider(), sealed, build, now=NOW)
 
 
 def refused(build, finding, sealed=SEALED):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
+    with pytest.raises(UnsafeAnswer) as refusal:
         check(build, sealed)
     assert finding in refusal.value.finding
     assert refusal.value.reason is Reason.UNSAFE_ANSWER

@@ -20,7 +20,9 @@ from guard_cases import (
     step,
 )
 from quoteway.evm.abi import function
-from quoteway.guard import calldata as guard
+from quoteway.guard.calldata import check_build
+from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     NATIVE,
     Arrival,
@@ -58,7 +60,7 @@ def transfer(
 
 
 def arrives(sealed, build):
-    guard.check_build(Provider(), sealed, build, now=NOW, wrapped_native_out=FAR_WRAPPED)
+    check_build(Provider(), sealed, build, now=NOW, wrapped_native_out=FAR_WRAPPED)
 
 
 @pytest.mark.parametrize("got", [FAR_USDC, FAR_COIN])
@@ -79,8 +81,8 @@ def test_an_honest_transfer_to_another_chain_passes(got, recipient):
         ({"order": (USER, USDC.address, MINIMUM), "got": FAR_COIN}, "another token on chain 10"),
         ({"order": (USER, FAR_USDC.address, MINIMUM - 1)}, "less than quoted on chain 10"),
         ({"to_chain": 137}, "pays out on chain 137"),
-        ({"arrivals": ()}, "does not say where"),
-        ({"arrivals": (PLACES, PLACES)}, "does not say where"),
+        ({"arrivals": ()}, "does not declare where"),
+        ({"arrivals": (PLACES, PLACES)}, "does not declare where"),
         ({"arrivals": (replace(PLACES, step=1),)}, "no transaction"),
         ({"arrivals": (replace(PLACES, recipient=(2,)),)}, "another account"),
         ({"arrivals": (replace(PLACES, recipient=(9,)),)}, "another account"),
@@ -89,7 +91,7 @@ def test_an_honest_transfer_to_another_chain_passes(got, recipient):
     ],
 )
 def test_a_transfer_that_arrives_elsewhere_or_as_less_is_refused(lie, finding):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
+    with pytest.raises(UnsafeAnswer) as refusal:
         arrives(*transfer(**lie))
     assert finding in refusal.value.finding
 
@@ -115,16 +117,16 @@ def test_the_refund_goes_to_who_was_asked_for(asked):
         ({"refunded": THIEF, "refund_to": ROUTER}, None, "refunds another account"),
         ({"arrivals": (replace(PLACES, refund=()),)}, None, "refunds another account"),
         ({"arrivals": (replace(PLACES, refund=(9,)),)}, None, "refunds another account"),
-        ({"arrivals": (PLACES,), "refunded": ROUTER, "refund_to": ROUTER}, None, "who is refunded"),
-        ({"arrivals": (PLACES,)}, USER, "who is refunded"),
-        ({"arrivals": (PLACES,), "refund_to": USER}, None, "who is refunded"),
-        ({}, THIEF, "tells of a refund to another"),
-        ({"refunded": ROUTER, "refund_to": ROUTER}, USER, "tells of a refund to another"),
+        ({"arrivals": (PLACES,), "refunded": ROUTER, "refund_to": ROUTER}, None, "has the refund account"),
+        ({"arrivals": (PLACES,)}, USER, "has the refund account"),
+        ({"arrivals": (PLACES,), "refund_to": USER}, None, "has the refund account"),
+        ({}, THIEF, "names another refund account"),
+        ({"refunded": ROUTER, "refund_to": ROUTER}, USER, "names another refund account"),
     ],
 )
 def test_a_transfer_that_refunds_somebody_else_is_refused(lie, told, finding):
     sealed, build = transfer(**({"arrivals": (REFUNDING,)} | lie))
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
+    with pytest.raises(UnsafeAnswer) as refusal:
         arrives(sealed, replace(build, details={"tracking": {"refundAddress": told}}))
     assert finding in refusal.value.finding
 
@@ -140,11 +142,11 @@ def test_a_quote_promises_the_refund_to_who_was_asked_for():
     ):
         told = replace(quote, details={"refund": {"chainId": 1, "address": promised}})
         if honest:
-            guard.check_quote(Provider(), replace(request, refund_to=asked), told)
+            check_quote(Provider(), replace(request, refund_to=asked), told)
             continue
-        with pytest.raises(guard.UnsafeAnswer, match="promises the refund"):
-            guard.check_quote(Provider(), replace(request, refund_to=asked), told)
-    guard.check_quote(Provider(), request, replace(quote, details={"refund": None}))
+        with pytest.raises(UnsafeAnswer, match="promises the refund"):
+            check_quote(Provider(), replace(request, refund_to=asked), told)
+    check_quote(Provider(), request, replace(quote, details={"refund": None}))
 
 
 def test_a_swap_on_one_chain_names_no_arrival():

@@ -10,7 +10,7 @@ from quoteway.engine.approvals import approval_steps
 from quoteway.engine.wallet import WalletReader
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm import erc20, permit2
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import UnsafeAnswer
 from quoteway.models import NATIVE, Capability, Spend, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, HttpRpc, RouterSwap, step_of
@@ -339,7 +339,7 @@ async def test_a_valid_transaction_that_robs_the_wallet_is_refused(ground, route
     if cls is SellsSomethingElseToo:
         cls.dai, cls.weth = here.token("DAI").address, here.token("WETH").address
         await here.approve(here.token("DAI"), router, 10**30)
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
+    with pytest.raises(UnsafeAnswer) as refusal:
         await here.action(request)
     assert finding in refusal.value.finding
     assert refusal.value.reason is Reason.UNSAFE_ANSWER

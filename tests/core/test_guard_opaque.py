@@ -7,8 +7,10 @@ from guard_cases import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
 from quoteway.evm.abi import function
-from quoteway.guard import calldata as guard
-from quoteway.guard import outcome as run_guard
+from quoteway.guard.calldata import check_build
+from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.outcome import check_run
+from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     NATIVE,
     AllowanceChange,
@@ -29,7 +31,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.simulation.run import Granted, Trace, Transfer
+from quoteway.simulation.trace import ApprovalEvent, Trace, Transfer
 
 FRIEND = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
@@ -74,11 +76,11 @@ HONEST = opaque(SWAP.encode([MINIMUM, FRIEND, b"whatever"]))
 
 
 def check(build, sealed=SEALED, **more):
-    guard.check_build(Provider(), sealed, build, now=NOW, **more)
+    check_build(Provider(), sealed, build, now=NOW, **more)
 
 
 def refused(build, finding, sealed=SEALED, **more):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
+    with pytest.raises(UnsafeAnswer) as refusal:
         check(build, sealed, **more)
     assert finding in refusal.value.finding
 
@@ -144,8 +146,8 @@ def test_no_flipped_bit_passes_unseen():
     [
         (opaque(SWAP.encode([MINIMUM - 1, FRIEND, b""])), "does not hold the quoted minimum"),
         (opaque(SWAP.encode([0, FRIEND, MINIMUM.to_bytes(8)])), "does not hold the quoted minimum"),
-        (replace(HONEST, steps=HONEST.steps * 2), "does not come alone"),
-        (replace(HONEST, signatures=(SignatureRequest("x", {}, 0, 4),)), "wants a signature"),
+        (replace(HONEST, steps=HONEST.steps * 2), "one single transaction"),
+        (replace(HONEST, signatures=(SignatureRequest("x", {}, 0, 4),)), "must not need a signature"),
         (opaque(abi.encode_call("approve(address a, uint256 b)", [THIEF, MINIMUM])), "approve"),
         (opaque(abi.encode_call("transfer(address a, uint256 b)", [THIEF, MINIMUM])), "transfer"),
         (replace(HONEST, steps=(replace(HONEST.steps[0], to=THIEF),)), "does not declare"),
@@ -178,7 +180,7 @@ def test_opaque_calldata_for_another_chain_is_refused_whatever_it_holds(recipien
 
 def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
     sealed = sealed_for(WETH, 0)
-    refused(opaque(SWAP.encode([0, FRIEND, b""]), sealed), "minimum of nothing", sealed)
+    refused(opaque(SWAP.encode([0, FRIEND, b""]), sealed), "minimum above 0", sealed)
     request = VaultRequest(f"1:{DIAMOND}", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
     vault = replace(sealed_for(WETH, MINIMUM, USER), capability=Capability.VAULT, request=request)
     refused(opaque(SWAP.encode([MINIMUM, USER, b""]), vault), "only a swap", vault)
@@ -198,12 +200,12 @@ RUN = Simulation(
     (AllowanceChange(USER, USDC.address, DIAMOND, 0, 0),),
 )
 TRACE = Trace(
-    (Transfer(1, USDC.address, USER, DIAMOND, SOLD),), (Granted(0, USDC.address, USER, DIAMOND, SOLD),)
+    (Transfer(1, USDC.address, USER, DIAMOND, SOLD),), (ApprovalEvent(0, USDC.address, USER, DIAMOND, SOLD),)
 )
 
 
 def judge(run=RUN, trace=TRACE, build=HONEST, sealed=SEALED):
-    run_guard.check_run(Provider(), sealed, build, USER, run, trace)
+    check_run(Provider(), sealed, build, USER, run, trace)
 
 
 def moved(index, delta, run=RUN):
@@ -221,12 +223,12 @@ def test_an_honest_run_passes():
 @pytest.mark.parametrize("reason", ["node_has_no_simulation", "balance_not_assumable"])
 def test_without_a_run_nothing_is_known_of_opaque_calldata(reason):
     skipped = Simulation("skipped", BLOCK, skip_reason=reason)
-    with pytest.raises(guard.UnsafeAnswer, match=reason):
+    with pytest.raises(UnsafeAnswer, match=reason):
         judge(skipped, Trace())
 
 
 def test_a_run_that_assumed_a_signature_proves_nothing():
-    with pytest.raises(guard.UnsafeAnswer, match="assumed permit2_signature"):
+    with pytest.raises(UnsafeAnswer, match="assumed permit2_signature"):
         judge(replace(RUN, assumptions=("permit2_signature",)))
 
 
@@ -240,7 +242,7 @@ def test_a_run_that_assumed_a_signature_proves_nothing():
         (moved(2, 0), TRACE, "pays no"),
         (replace(RUN, asset_changes=RUN.asset_changes[:1]), TRACE, "cannot be read"),
         (RUN, replace(TRACE, transfers=(Transfer(1, WETH.address, USER, THIEF, 1),)), "not sold"),
-        (RUN, replace(TRACE, approvals=(Granted(1, WETH.address, USER, THIEF, 1),)), "approves"),
+        (RUN, replace(TRACE, approvals=(ApprovalEvent(1, WETH.address, USER, THIEF, 1),)), "approves"),
         (
             replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, DIAMOND, 0, 1),)),
             TRACE,
@@ -249,7 +251,7 @@ def test_a_run_that_assumed_a_signature_proves_nothing():
     ],
 )
 def test_a_run_of_opaque_calldata_does_exactly_what_was_quoted(run, trace, finding):
-    with pytest.raises(guard.UnsafeAnswer, match=finding):
+    with pytest.raises(UnsafeAnswer, match=finding):
         judge(run, trace)
 
 
@@ -263,7 +265,7 @@ def test_less_than_the_minimum_and_a_revert_are_a_moved_price():
 def test_a_minimum_that_an_upstream_raised_is_held_too():
     better = replace(HONEST, outputs=(replace(SEALED.outputs[0], amount_min=MINIMUM + 5),))
     judge(moved(2, MINIMUM + 5), build=better)
-    with pytest.raises(guard.UnsafeAnswer, match="less than the minimum it states"):
+    with pytest.raises(UnsafeAnswer, match="less than the minimum it states"):
         judge(moved(2, MINIMUM + 4), build=better)
 
 
@@ -275,14 +277,14 @@ def test_a_native_sale_loses_exactly_its_value():
     check(build, sealed)
     run = replace(RUN, asset_changes=(AssetChange(USER, NATIVE, -SOLD), RUN.asset_changes[2]))
     judge(run, Trace(), build, sealed)
-    with pytest.raises(guard.UnsafeAnswer, match="not the"):
+    with pytest.raises(UnsafeAnswer, match="not the"):
         judge(moved(0, -SOLD + 1, run), Trace(), build, sealed)
 
 
 def test_no_quote_names_a_spender_that_the_provider_does_not_declare():
     """A client may approve ahead of the action, on what the quote says."""
     quote = Quote(SEALED.inputs, SEALED.outputs, BLOCK, {}, (Spend(USDC.address, SOLD, DIAMOND),))
-    guard.check_quote(Provider(), SEALED.request, quote)
+    check_quote(Provider(), SEALED.request, quote)
     lie = replace(quote, spends=(Spend(USDC.address, SOLD, THIEF),))
-    with pytest.raises(guard.UnsafeAnswer, match="does not declare"):
-        guard.check_quote(Provider(), SEALED.request, lie)
+    with pytest.raises(UnsafeAnswer, match="does not declare"):
+        check_quote(Provider(), SEALED.request, lie)

@@ -29,8 +29,10 @@ from guard_cases import (
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import function
-from quoteway.guard import calldata as guard
-from quoteway.guard import outcome as run_guard
+from quoteway.guard.calldata import CORE_ONLY
+from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.outcome import balances_needed, check_run, watched
+from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     NATIVE,
     AllowanceChange,
@@ -46,7 +48,7 @@ from quoteway.models import (
     Token,
     VaultRequest,
 )
-from quoteway.simulation.run import Granted, Trace, Transfer
+from quoteway.simulation.trace import ApprovalEvent, Trace, Transfer
 from quoteway.testing.fakes import step_of
 
 RUN = Simulation(
@@ -62,12 +64,12 @@ RUN = Simulation(
 )
 TRACE = Trace(
     (Transfer(1, USDC.address, USER, ROUTER, SOLD), Transfer(1, WETH.address, ROUTER, USER, MINIMUM)),
-    (Granted(0, USDC.address, USER, ROUTER, SOLD),),
+    (ApprovalEvent(0, USDC.address, USER, ROUTER, SOLD),),
 )
 
 
 def judge(run=RUN, trace=TRACE, build=None):
-    run_guard.check_run(Provider(), SEALED, build or plain(), USER, run, trace)
+    check_run(Provider(), SEALED, build or plain(), USER, run, trace)
 
 
 def changed(index, delta):
@@ -81,14 +83,14 @@ def test_a_token_that_nobody_named_does_not_switch_the_run_off():
     judge(skipped, Trace())
     adding = replace(SEALED, request=replace(POOL_REQUEST, action="add", asset=USDC.address), inputs=MORE)
     for sealed, run in ((SEALED, skipped), (adding, replace(skipped, skip_reason="node_has_no_simulation"))):
-        run_guard.check_run(Provider(), sealed, plain(), USER, run, Trace())
-    with pytest.raises(guard.UnsafeAnswer, match="nobody asked to pay with"):
-        run_guard.check_run(Provider(), adding, plain(inputs=MORE), USER, skipped, Trace())
+        check_run(Provider(), sealed, plain(), USER, run, Trace())
+    with pytest.raises(UnsafeAnswer, match="the request does not name"):
+        check_run(Provider(), adding, plain(inputs=MORE), USER, skipped, Trace())
 
 
 def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
     judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, THIEF, USER, 1),)))
-    with pytest.raises(guard.UnsafeAnswer, match="keeps for the wallet"):
+    with pytest.raises(UnsafeAnswer, match="moves an item"):
         judge(trace=replace(TRACE, items=(Transfer(1, ROUTER, USER, THIEF, 1),)))
 
 
@@ -98,12 +100,15 @@ def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
     judge(changed(1, -SOLD + 5))
     # The wallet had allowed more before: less of it is left.
     spent = AllowanceChange(USER, USDC.address, ROUTER, 10**12, 10**12 - SOLD)
-    rest = Granted(1, USDC.address, USER, ROUTER, 10**12 - SOLD)
+    rest = ApprovalEvent(1, USDC.address, USER, ROUTER, 10**12 - SOLD)
     judge(replace(RUN, allowance_changes=(spent,)), replace(TRACE, approvals=(rest,)))
     judge(
         trace=replace(
             TRACE,
-            approvals=(Granted(0, DAI.address, THIEF, ROUTER, 1), Granted(0, DAI.address, USER, THIEF, 0)),
+            approvals=(
+                ApprovalEvent(0, DAI.address, THIEF, ROUTER, 1),
+                ApprovalEvent(0, DAI.address, USER, THIEF, 0),
+            ),
         )
     )
 
@@ -118,8 +123,8 @@ def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
         (replace(RUN, asset_changes=RUN.asset_changes[:2]), TRACE, "pays no"),
         (replace(RUN, asset_changes=RUN.asset_changes[2:]), TRACE, "cannot be read"),
         (RUN, replace(TRACE, transfers=(Transfer(1, DAI.address, USER, THIEF, 1),)), "not sold"),
-        (RUN, replace(TRACE, approvals=(Granted(1, USDC.address, USER, THIEF, 1),)), "approves"),
-        (RUN, replace(TRACE, approvals=(Granted(1, DAI.address, USER, ROUTER, 1),)), "approves"),
+        (RUN, replace(TRACE, approvals=(ApprovalEvent(1, USDC.address, USER, THIEF, 1),)), "approves"),
+        (RUN, replace(TRACE, approvals=(ApprovalEvent(1, DAI.address, USER, ROUTER, 1),)), "approves"),
         (
             replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, 1),)),
             TRACE,
@@ -128,13 +133,13 @@ def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
     ],
 )
 def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding):
-    with pytest.raises(guard.UnsafeAnswer) as refusal:
+    with pytest.raises(UnsafeAnswer) as refusal:
         judge(run, trace)
     assert finding in refusal.value.finding
 
 
 def judge_sealed(sealed, run, trace=TRACE):
-    run_guard.check_run(Provider(), sealed, plain(), USER, run, trace)
+    check_run(Provider(), sealed, plain(), USER, run, trace)
 
 
 def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
@@ -144,7 +149,7 @@ def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
         judge_sealed(sealed, replace(RUN, allowance_changes=(rest,)))
     for before, after in ((0, 101), (50, 101), (500, 501)):
         rest = AllowanceChange(USER, USDC.address, ROUTER, before, after)
-        with pytest.raises(guard.UnsafeAnswer, match="leaves an allowance"):
+        with pytest.raises(UnsafeAnswer, match="leaves an allowance"):
             judge_sealed(sealed, replace(RUN, allowance_changes=(rest,)))
 
 
@@ -160,16 +165,17 @@ def test_an_output_of_a_token_that_is_paid_in_too_counts_by_the_difference():
     with pytest.raises(UpstreamError) as moved_price:
         judge_sealed(sealed, moved(39 - SOLD))
     assert moved_price.value.reason is Reason.PRICE_MOVED
-    with pytest.raises(guard.UnsafeAnswer, match="pays no"):
+    with pytest.raises(UnsafeAnswer, match="pays no"):
         judge_sealed(sealed, moved(-SOLD))
 
 
 def test_a_permit2_grant_beyond_the_spend_is_refused():
     build = plain(spends=(Spend(USDC.address, SOLD, permit2.ADDRESS, permit2_spender=ROUTER),))
-    judge(trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD),)), build=build)
-    with pytest.raises(guard.UnsafeAnswer, match="approves"):
+    judge(trace=replace(TRACE, approvals=(ApprovalEvent(0, USDC.address, USER, ROUTER, SOLD),)), build=build)
+    with pytest.raises(UnsafeAnswer, match="approves"):
         judge(
-            trace=replace(TRACE, approvals=(Granted(0, USDC.address, USER, ROUTER, SOLD + 1),)), build=build
+            trace=replace(TRACE, approvals=(ApprovalEvent(0, USDC.address, USER, ROUTER, SOLD + 1),)),
+            build=build,
         )
 
 
@@ -181,23 +187,23 @@ def test_a_moved_price_is_called_that_and_never_lowers_the_minimum():
         with pytest.raises(UpstreamError) as refusal:
             judge(run)
         assert refusal.value.reason is Reason.PRICE_MOVED
-        assert not isinstance(refusal.value, guard.UnsafeAnswer)
+        assert not isinstance(refusal.value, UnsafeAnswer)
 
 
 def test_needs_and_watched_pairs():
     build = plain(steps=(step(value=3), step(value=4)))
-    assert run_guard.needs_of(build) == {USDC.address: SOLD, NATIVE: 7}
-    assert run_guard.watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
+    assert balances_needed(build) == {USDC.address: SOLD, NATIVE: 7}
+    assert watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
     far = replace(SEALED, outputs=(replace(SEALED.outputs[0], token=replace(WETH, chain_id=10)),))
-    assert run_guard.watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
+    assert watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
 
 
 def test_core_only_calls_are_those_of_the_standards():
-    assert erc20.APPROVE.selector in guard._CORE_ONLY
-    assert bytes.fromhex("095ea7b3") in guard._CORE_ONLY  # approve
-    assert bytes.fromhex("a22cb465") in guard._CORE_ONLY  # setApprovalForAll
-    assert bytes.fromhex("d505accf") in guard._CORE_ONLY  # permit, EIP-2612
-    assert bytes.fromhex("8fcbaf0c") in guard._CORE_ONLY  # permit of DAI
+    assert erc20.APPROVE.selector in CORE_ONLY
+    assert bytes.fromhex("095ea7b3") in CORE_ONLY  # approve
+    assert bytes.fromhex("a22cb465") in CORE_ONLY  # setApprovalForAll
+    assert bytes.fromhex("d505accf") in CORE_ONLY  # permit, EIP-2612
+    assert bytes.fromhex("8fcbaf0c") in CORE_ONLY  # permit of DAI
 
 
 def test_an_input_may_take_up_to_its_maximum_and_no_more():
@@ -211,13 +217,13 @@ def test_an_input_may_take_up_to_its_maximum_and_no_more():
         judge_sealed(
             sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, after),))
         )
-    with pytest.raises(guard.UnsafeAnswer, match="leaves an allowance"):
+    with pytest.raises(UnsafeAnswer, match="leaves an allowance"):
         judge_sealed(
             sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, 11),))
         )
     lying = replace(QUOTE, inputs=(replace(QUOTE.inputs[0], amount_max=SOLD - 1),))
-    with pytest.raises(guard.UnsafeAnswer, match="exceeds its maximum"):
-        guard.check_quote(Provider(), REQUEST, lying)
+    with pytest.raises(UnsafeAnswer, match="exceeds its maximum"):
+        check_quote(Provider(), REQUEST, lying)
 
 
 VAULT = "0x83F20F44975D03b1b09e64809B757c47f942BEeA"
@@ -280,12 +286,12 @@ def moved(paid, paid_token, got, got_token):
 def test_an_output_is_what_the_contract_previews(said, fair):
     def judge_it():
         run = moved(SOLD, USDC.address, GOT, VAULT)
-        run_guard.check_run(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
+        check_run(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
 
     if fair:
         judge_it()
     else:
-        with pytest.raises(guard.UnsafeAnswer, match="preview"):
+        with pytest.raises(UnsafeAnswer, match="preview"):
             judge_it()
 
 
@@ -297,12 +303,12 @@ def test_an_input_is_what_the_contract_previews(said, fair):
 
     def judge_it():
         run = moved(GOT, VAULT, SOLD, USDC.address)
-        run_guard.check_run(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
+        check_run(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
 
     if fair:
         judge_it()
     else:
-        with pytest.raises(guard.UnsafeAnswer, match="previews"):
+        with pytest.raises(UnsafeAnswer, match="previews"):
             judge_it()
 
 
@@ -321,11 +327,11 @@ def test_a_run_without_amounts_that_reverts_has_no_moved_price():
     )
     run = Simulation("reverted", BLOCK, revert_reason="custom error 0x12345678")
     with pytest.raises(UpstreamError) as error:
-        run_guard.check_run(Provider(), sealed, entering(), USER, run, Trace())
+        check_run(Provider(), sealed, entering(), USER, run, Trace())
     assert error.value.reason is Reason.REVERTED
     assert "0x12345678" in error.value.message
 
 
 def test_shares_that_no_allowance_moves_are_needed_too():
     build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
-    assert run_guard.needs_of(build) == {VAULT: GOT}
+    assert balances_needed(build) == {VAULT: GOT}

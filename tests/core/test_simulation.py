@@ -16,7 +16,8 @@ from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.chain import Log, RpcChain, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, DecodedCall, Preview, Step
 from quoteway.networks import Network
-from quoteway.simulation.run import Granted, Stretch, Transfer, gas_limit, simulate, trace_of
+from quoteway.simulation.run import Segment, gas_limit, simulate
+from quoteway.simulation.trace import ApprovalEvent, Transfer, trace_of
 
 RICH = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # anvil's first account
 NOBODY = "0x00000000000000000000000000000000000000A1"
@@ -97,8 +98,8 @@ async def execute(devnet, steps, sender=RICH, gas=None):
 
 async def run_of(chain, block, sender, steps, previews=(), **more):
     """Of transactions that all belong together: the run, its gas limits and what its logs say."""
-    run = await simulate(chain, block, sender, [Stretch(steps, previews)], **more)
-    (only,) = run.stretches
+    run = await simulate(chain, block, sender, [Segment(steps, previews)], **more)
+    (only,) = run.segments
     assert only.simulation == run.whole
     return run.whole, run.gas_limits, only.trace
 
@@ -142,19 +143,19 @@ async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chai
     assert (run.allowance_changes[0].before, run.allowance_changes[0].after) == (0, 0)
 
 
-async def test_each_stretch_of_a_run_answers_for_itself_and_all_for_the_whole(chain, devnet):
+async def test_each_segment_of_a_run_answers_for_itself_and_all_for_the_whole(chain, devnet):
     usdc = token(devnet, "USDC")
     block = await chain.head()
     watch, allowances = [(RICH, usdc), (NOBODY, usdc)], [(usdc, RICH, SPENDER)]
     preview = Preview(NOBODY, usdc, usdc, erc20.BALANCE_OF.encode([NOBODY]))
-    stretches = [
-        Stretch([step(erc20.TRANSFER, usdc, NOBODY, 700), step(erc20.APPROVE, usdc, SPENDER, 9)], [preview]),
-        Stretch([step(erc20.TRANSFER, usdc, NOBODY, 77)], [preview]),
+    segments = [
+        Segment([step(erc20.TRANSFER, usdc, NOBODY, 700), step(erc20.APPROVE, usdc, SPENDER, 9)], [preview]),
+        Segment([step(erc20.TRANSFER, usdc, NOBODY, 77)], [preview]),
     ]
     sent = chain.requests
-    run = await simulate(chain, block, RICH, stretches, watch=watch, allowances=allowances)
+    run = await simulate(chain, block, RICH, segments, watch=watch, allowances=allowances)
     assert chain.requests == sent + 1
-    first, second = run.stretches
+    first, second = run.segments
     assert [change.delta for change in first.simulation.asset_changes] == [-700, 700]
     assert [change.delta for change in second.simulation.asset_changes] == [-77, 77]
     assert [change.delta for change in run.whole.asset_changes] == [-777, 777]
@@ -166,12 +167,12 @@ async def test_each_stretch_of_a_run_answers_for_itself_and_all_for_the_whole(ch
     assert [limit is not None for limit in run.gas_limits] == [True] * 3
 
 
-async def test_what_comes_after_a_reverted_stretch_has_reverted_too(chain, devnet):
+async def test_what_comes_after_a_reverted_segment_has_reverted_too(chain, devnet):
     usdc = token(devnet, "USDC")
     fine, broken = (step(erc20.TRANSFER, usdc, NOBODY, amount) for amount in (1, MAX_UINT256))
-    stretches = [Stretch([fine]), Stretch([fine, broken]), Stretch([fine])]
-    run = await simulate(chain, await chain.head(), RICH, stretches, watch=[(NOBODY, usdc)])
-    assert [part.simulation.status for part in run.stretches] == ["success", "reverted", "reverted"]
+    segments = [Segment([fine]), Segment([fine, broken]), Segment([fine])]
+    run = await simulate(chain, await chain.head(), RICH, segments, watch=[(NOBODY, usdc)])
+    assert [part.simulation.status for part in run.segments] == ["success", "reverted", "reverted"]
     assert (run.whole.status, run.whole.reverted_step) == ("reverted", 2)
     assert run.gas_limits == (None,) * 4
     assert run.whole.asset_changes == ()
@@ -271,7 +272,7 @@ async def test_a_permit2_signature_is_assumed_and_named(chain, devnet):
     assert unsigned.status == "reverted"
     run, _, trace = await run_of(chain, block, RICH, [*steps, payment(SPENDER, 1)], signatures_assumed=True)
     assert (run.status, run.assumptions) == ("success", ("permit2_signature",))
-    assert trace.approvals == (Granted(0, usdc, RICH, SPENDER, 500),)
+    assert trace.approvals == (ApprovalEvent(0, usdc, RICH, SPENDER, 500),)
 
 
 async def test_the_typed_data_is_what_permit2_accepts(fresh_devnet, chain):

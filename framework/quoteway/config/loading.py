@@ -1,9 +1,8 @@
-"""``quoteway.toml`` plus environment, checked once, made a ``Config``; and shown again without its secrets.
+"""Reads ``quoteway.toml`` and the environment into a ``Config``, and shows a ``Config`` without its secrets.
 
-Every section has one schema; an unknown key is an error that names the nearest valid one.
-``QUOTEWAY_SERVER__PORT=9000`` overrides ``port`` of ``[server]``: values are read as TOML where they are TOML
-and as text otherwise, and a list may be given as comma-separated text. Secrets come by reference only
-(``quoteway.secrets``).
+An unknown key is an error that names the nearest valid one. ``QUOTEWAY_SERVER__PORT=9000`` overrides ``port``
+of ``[server]``. A variable is read as TOML if it is TOML, else as text; a list may be text with commas.
+Secrets are given by reference only: ``{env = "NAME"}`` or ``{file = "path"}``.
 
 A file, a network (``[networks.<slug>]``), a host that other machines can reach, ``quotes.keys`` or
 ``auth.keys`` makes it a deployment, by file, environment or command line alike. A deployment needs
@@ -16,7 +15,7 @@ import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields as members_of
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 
 from marshmallow import ValidationError
 
+from quoteway.config.fields import load_section
 from quoteway.config.model import (
     AuthConfig,
     Config,
@@ -36,16 +36,6 @@ from quoteway.config.model import (
     QuotesConfig,
     ServerConfig,
 )
-from quoteway.config.schema import (
-    AuthSection,
-    LimitsSection,
-    NetworkSection,
-    PluginsSection,
-    ProviderSection,
-    QuotesSection,
-    Section,
-    ServerSection,
-)
 from quoteway.errors import ConfigError
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
@@ -55,17 +45,14 @@ EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-_SECTIONS: Mapping[str, tuple[type[Section], Callable[..., Any]]] = {
-    "server": (ServerSection, ServerConfig),
-    "limits": (LimitsSection, LimitsConfig),
-    "quotes": (QuotesSection, QuotesConfig),
-    "plugins": (PluginsSection, PluginsConfig),
-    "auth": (AuthSection, AuthConfig),
+SECTIONS: Mapping[str, type[Any]] = {
+    "server": ServerConfig,
+    "limits": LimitsConfig,
+    "quotes": QuotesConfig,
+    "plugins": PluginsConfig,
+    "auth": AuthConfig,
 }
-_NAMED_SECTIONS: Mapping[str, tuple[type[Section], Callable[..., Any]]] = {
-    "providers": (ProviderSection, ProviderConfig),
-    "networks": (NetworkSection, NetworkConfig),
-}
+_NAMED_SECTIONS: Mapping[str, type[Any]] = {"providers": ProviderConfig, "networks": NetworkConfig}
 
 
 def load_config(
@@ -88,13 +75,13 @@ def load_config(
     tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
     mistakes: list[str] = []
     loaded: dict[str, Any] = {}
-    known = sorted([*_SECTIONS, *_NAMED_SECTIONS, "plugin"])
+    known = sorted([*SECTIONS, *_NAMED_SECTIONS, "plugin"])
     mistakes += [f"[{name}] is no section.{suggestion(name, known)}" for name in tree if name not in known]
-    for name, (schema, make) in _SECTIONS.items():
-        loaded[name] = _section(name, tree.get(name, {}), schema, make, mistakes)
-    for name, (schema, make) in _NAMED_SECTIONS.items():
+    for name, section in SECTIONS.items():
+        loaded[name] = _section(name, tree.get(name, {}), section, mistakes)
+    for name, section in _NAMED_SECTIONS.items():
         loaded[name] = {
-            entry: _section(f"{name}.{entry}", table, schema, make, mistakes)
+            entry: _section(f"{name}.{entry}", table, section, mistakes)
             for entry, table in _tables(name, tree.get(name, {}), mistakes).items()
         }
     plugin_sections = _tables("plugin", tree.get("plugin", {}), mistakes)
@@ -143,9 +130,9 @@ def _read(path: Path) -> dict[str, Any]:
 def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
     """Lays ``QUOTEWAY_SECTION__KEY`` variables over the file's values."""
     typos = {
-        f"QUOTEWAY_{name}_{key}".upper(): name
-        for name, (schema, _) in _SECTIONS.items()
-        for key in _keys(schema)
+        f"QUOTEWAY_{name}_{member.name}".upper(): name
+        for name, section in SECTIONS.items()
+        for member in members_of(section)
     }
     for variable in sorted(environ):
         if not variable.startswith("QUOTEWAY_"):
@@ -167,10 +154,6 @@ def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
         table[keys[-1]] = _parse(environ[variable])
 
 
-def _keys(schema: type[Section]) -> Iterable[str]:
-    return schema._declared_fields
-
-
 def _parse(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
@@ -188,17 +171,15 @@ def _tables(name: str, tree: Any, mistakes: list[str]) -> dict[str, Any]:
     return {entry: table for entry, table in tree.items() if isinstance(table, Mapping)}
 
 
-def _section(
-    name: str, table: Any, schema: type[Section], make: Callable[..., Any], mistakes: list[str]
-) -> Any:
+def _section(name: str, table: Any, section: type[Any], mistakes: list[str]) -> Any:
     if not isinstance(table, Mapping):
         mistakes.append(f"{name} must be a table: [{name}]")
-        return make()
+        return section()
     try:
-        return make(**schema().load(table))
+        return load_section(section, table)
     except ValidationError as error:
         mistakes.extend(_sentences(name, error.messages))
-        return make()
+        return section()
 
 
 def _sentences(path: str, messages: Any) -> Iterable[str]:
@@ -270,7 +251,7 @@ def source_of(config: Config) -> str:
 def redacted(config: Config) -> dict[str, Any]:
     """The configuration as plain data for people: secrets, header values and the paths of RPC URLs hidden."""
     shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
-    for name in (*_SECTIONS, *_NAMED_SECTIONS):
+    for name in (*SECTIONS, *_NAMED_SECTIONS):
         shown[name] = _show(getattr(config, name))
     shown["plugin"] = {name: _show_raw(section) for name, section in config.plugin_sections.items()}
     return shown

@@ -1,6 +1,7 @@
-"""The deployment's configuration, typed and frozen: one class per section of ``quoteway.toml``.
+"""The deployment's configuration: one frozen dataclass per section of ``quoteway.toml``.
 
-``config_schema`` has what each section may hold, ``config_loading`` reads the file and the environment.
+Each setting is declared here once: type, accepted values, default and description. ``fields`` checks a table
+by it, ``docs/generate.py`` writes the settings page, ``loading`` reads the file and the environment.
 """
 
 from __future__ import annotations
@@ -10,128 +11,184 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from marshmallow import fields
+
+from quoteway.config.fields import (
+    EndpointField,
+    Listing,
+    LoadField,
+    StoreField,
+    Table,
+    choice,
+    flag,
+    integer,
+    matching,
+    origin,
+    proxy,
+    rate,
+    seconds,
+    setting,
+    strong,
+    text,
+)
 from quoteway.networks import Endpoint
-from quoteway.secrets import Secret
+from quoteway.secrets import Secret, SecretField
 
 MIN_KEY_BYTES = 32
-"""HS256 wants a key of at least the hash's size (RFC 7518, section 3.2); PyJWT only warns."""
+"""HS256 needs a key of at least the hash's size (RFC 7518, section 3.2); PyJWT only warns."""
 MIN_KEY_BITS = 192
-"""What a signing key must measure by ``credentials.measured_bits``. 20,000 keys of ``openssl rand -hex 16``
+"""What a signing key must measure by ``secrets.measured_bits``. 20,000 keys of ``openssl rand -hex 16``
 measured 232 or more, words and runs repeated to the same length 128 or less."""
 
 MIN_API_KEY_BYTES = 16
 MIN_API_KEY_BITS = 112
 """As ``MIN_KEY_BITS``, for API keys. 20,000 random keys of 16 letters and digits measured 128 or more."""
 
+AccessLog = Literal["all", "errors"]
+LogFormat = Literal["auto", "json", "console"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """``[server]``: the socket and its limits. ``metrics_port`` None: ``/metrics`` is on the main port."""
+    """The socket, its limits and the logs."""
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    workers: int = 1
-    metrics_port: int | None = None
-    body_limit_bytes: int = 65_536
-    rpc_body_limit_bytes: int = 262_144
-    max_line_bytes: int = 8_190
-    body_timeout_s: float = 10.0
-    keepalive_timeout_s: float = 30.0
-    request_timeout_s: float = 30.0
-    shutdown_timeout_s: float = 10.0
-    cors_origins: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = ()
-    access_log: Literal["all", "errors"] = "errors"
-    log_format: Literal["auto", "json", "console"] = "auto"
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    host: str = setting(text(min_chars=1), "Address to listen on.", "127.0.0.1")
+    port: int = setting(integer(0, 65_535), "Port to listen on; 0: a free one.", 8080)
+    workers: int = setting(integer(1, 256), "Number of server processes.", 1)
+    metrics_port: int | None = setting(
+        integer(0, 65_535, allow_none=True), "Port of `/metrics`; unset: `/metrics` is on `port`.", None
+    )
+    body_limit_bytes: int = setting(integer(1_024, 16_777_216), "Longest request body.", 65_536)
+    rpc_body_limit_bytes: int = setting(
+        integer(1_024, 16_777_216), "Longest request body of the JSON-RPC proxy.", 262_144
+    )
+    max_line_bytes: int = setting(integer(8_190, 65_536), "Longest request line or header.", 8_190)
+    body_timeout_s: float = setting(seconds(0.05, 600), "Time to receive a request body.", 10.0)
+    keepalive_timeout_s: float = setting(seconds(0.05, 3_600), "Time that an idle connection is kept.", 30.0)
+    request_timeout_s: float = setting(seconds(0.05, 600), "Time to answer a request.", 30.0)
+    shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
+    cors_origins: tuple[str, ...] = setting(
+        Listing(fields.String(validate=origin)), "Origins whose pages may call the API; `*`: all.", ()
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        Listing(fields.String(validate=proxy)),
+        "Addresses or networks whose `X-Forwarded-For` names the client.",
+        (),
+    )
+    access_log: AccessLog = setting(choice(AccessLog), "Requests that are logged.", "errors")
+    log_format: LogFormat = setting(choice(LogFormat), "`auto`: `console` in a terminal, or `json`.", "auto")
+    log_level: LogLevel = setting(choice(LogLevel), "Least level that is logged.", "info")
 
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
-    """``[limits]``: requests per caller in three groups. ``store`` is ``memory://`` or a Valkey/Redis URL.
+    """Requests per caller, in three groups.
 
-    ``wrong_keys`` limits, per client address, requests with a wrong API key or none: after so many 401 they
-    are answered 429. A right key is served all the same and counts for itself, so that nobody can lock out
-    others behind one proxy.
+    A right key is served although its address has sent wrong ones: nobody can lock out others behind one
+    proxy.
     """
 
-    enabled: bool = True
-    quotes: str = "60/minute"
-    catalog: str = "300/minute"
-    rpc: str = "600/minute"
-    wrong_keys: str = "10/minute"
-    store: Secret | str = "memory://"
+    enabled: bool = setting(flag(), "Whether requests are limited.", True)
+    quotes: str = setting(fields.String(validate=rate), "Quotes and actions.", "60/minute")
+    catalog: str = setting(fields.String(validate=rate), "Lists, series and all other reads.", "300/minute")
+    rpc: str = setting(fields.String(validate=rate), "The JSON-RPC proxy.", "600/minute")
+    wrong_keys: str = setting(
+        fields.String(validate=rate), "401 answers per client address; the next are 429.", "10/minute"
+    )
+    store: Secret | str = setting(
+        StoreField(), "Where the counters are: `memory://` or a Valkey/Redis URL.", "memory://"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """One key of the ring. ``id`` becomes the token's ``kid``."""
+    """One key of the ring."""
 
-    id: str
-    secret: Secret
+    id: str = setting(matching(r"^[A-Za-z0-9_.-]{1,32}$"), "The `kid` of its quote tokens.")
+    secret: Secret = setting(SecretField(validate=strong(MIN_KEY_BYTES, MIN_KEY_BITS)), "The key.")
 
 
 @dataclass(frozen=True, slots=True)
 class QuotesConfig:
-    """``[quotes]``. The first of ``keys`` signs, all verify. ``order`` breaks ties between equal quotes.
+    """Quotes, their tokens and the competition for them.
 
     A key has at least 32 bytes and, so that no repeated word or run of characters passes, compresses to no
     less than 192 bits. ``openssl rand -hex 32`` makes one.
     """
 
-    lifetime_s: int = 180
-    action_deadline_s: int = 1_200
-    competition_timeout_s: float = 3.0
-    keys: tuple[SigningKey, ...] = ()
-    issuer: str = "quoteway"
-    order: tuple[str, ...] = ()
+    lifetime_s: int = setting(integer(30, 900), "Time that a quote is valid.", 180)
+    action_deadline_s: int = setting(integer(60, 86_400), "Time that transactions are valid.", 1_200)
+    competition_timeout_s: float = setting(seconds(0.05, 60), "Time that providers have to quote.", 3.0)
+    keys: tuple[SigningKey, ...] = setting(
+        Listing(Table(SigningKey)), "`{id, secret}` each: the first signs quotes, all verify them.", ()
+    )
+    issuer: str = setting(
+        matching(r"^[A-Za-z0-9_.:/-]{1,64}$"), "The `iss` of quote tokens: this deployment.", "quoteway"
+    )
+    order: tuple[str, ...] = setting(
+        Listing(fields.String()), "Provider ids, preferred first, among equal quotes.", ()
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class PluginsConfig:
-    """``[plugins]``. ``load`` is applied before anything is imported: importing is execution.
+    """Which plugins run. ``load`` is applied before anything is imported, since an import runs code."""
 
-    ``startup_timeout_s`` is 300 for the embedded default, whose first start fetches anvil and the contracts.
-    """
-
-    load: Literal["all"] | tuple[str, ...] = "all"
-    startup_timeout_s: float = 30.0
+    load: Literal["all"] | tuple[str, ...] = setting(LoadField(), '`"all"` or names of plugins.', "all")
+    startup_timeout_s: float = setting(
+        seconds(0.05, 600),
+        "Time that plugins have to start; 300 in the embedded default, whose first start downloads.",
+        30.0,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class AuthConfig:
-    """``[auth]``. With keys, every ``/v2`` request needs one of them as a Bearer token.
+    """API keys.
 
     A key has at least 16 bytes and compresses to no less than 112 bits. ``openssl rand -hex 32`` makes one.
     """
 
-    keys: tuple[Secret, ...] = ()
+    keys: tuple[Secret, ...] = setting(
+        Listing(SecretField(validate=strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS))),
+        "With keys, every `/v2` request needs one of them as a Bearer token.",
+        (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """``[providers.<id>]``."""
+    """One provider, by its id."""
 
-    enabled: bool = True
+    enabled: bool = setting(flag(), "Whether it is asked.", True)
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkConfig:
-    """``[networks.<slug>]``: endpoints, and facts for a network no plugin describes (None: not given)."""
+    """One network: its endpoints, and facts that no plugin gives."""
 
-    rpc: tuple[Endpoint, ...] = ()
-    chain_id: int | None = None
-    name: str | None = None
-    native_symbol: str | None = None
-    native_name: str | None = None
-    native_decimals: int | None = None
-    wrapped_native: str | None = None
-    explorer_url: str | None = None
-    block_time_s: float | None = None
-    head_poll_s: float | None = None
-    testnet: bool | None = None
-    token_lists: tuple[str, ...] = ()
-    deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    rpc: tuple[Endpoint, ...] = setting(
+        Listing(EndpointField()), "JSON-RPC endpoints: a URL or `{url, headers, name}` each.", ()
+    )
+    chain_id: int | None = setting(integer(1, 2**53 - 1), "EIP-155 id.", None)
+    name: str | None = setting(text(64, 1), "Name for people.", None)
+    native_symbol: str | None = setting(text(16, 1), "Symbol of the native coin.", None)
+    native_name: str | None = setting(text(64, 1), "Name of the native coin.", None)
+    native_decimals: int | None = setting(integer(0, 36), "Decimals of the native coin.", None)
+    wrapped_native: str | None = setting(
+        matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
+    )
+    explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
+    block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
+    head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)
+    testnet: bool | None = setting(flag(), "Whether its tokens have no value.", None)
+    token_lists: tuple[str, ...] = setting(Listing(fields.String()), "Paths or URLs of Token Lists.", ())
+    deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = setting(
+        fields.Dict(keys=fields.String(), values=Listing(fields.Dict(keys=fields.String()))),
+        "Rows of contracts by protocol family: see the plugin's README.",
+        {},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,10 @@ from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
-from quoteway.guard import calldata as guard
-from quoteway.guard import outcome as run_guard
+from quoteway.guard.amounts import parties
+from quoteway.guard.calldata import check_build
+from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.outcome import check_run, watched
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
@@ -48,7 +50,7 @@ from quoteway.models import (
     SwapRequest,
 )
 from quoteway.providers import Provider
-from quoteway.simulation.run import Run, Stretch, simulate
+from quoteway.simulation.run import Run, Segment, simulate
 
 log = logging.getLogger("quoteway.engine.building")
 
@@ -117,15 +119,15 @@ class Building:
         chain = self._runtime.chain(sealed.request.chain_id)
         parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
-        sender, _ = guard.parties(sealed.request)
+        sender, _ = parties(sealed.request)
         needs = needs_of([part.build for part in parts], sender)
         grants = grants_of(spend for part in parts for spend in part.build.spends)
         wallet = await self._wallets.read(chain, block, sender, needs, grants)
         created_at = max(block.timestamp, sealed.created_at)
         await self._approve(chain, wallet, parts, created_at)
         run = await _simulate(chain, block, sender, parts, wallet, needs)
-        for part, ran in zip(parts, run.stretches, strict=True):
-            run_guard.check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
+        for part, ran in zip(parts, run.segments, strict=True):
+            check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
         return self._complete(sealed, parts, run, block, created_at, _issues(parts, needs, wallet))
 
     async def _part(self, quote: SealedQuote) -> Part:
@@ -142,7 +144,7 @@ class Building:
         async def build(candidate: Provider) -> Build:
             answer = await cast(Quoter, candidate).build(quote)
             head = self._runtime.chain(request.chain_id).known_head
-            guard.check_build(
+            check_build(
                 candidate,
                 quote,
                 answer,
@@ -168,7 +170,7 @@ class Building:
         codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
-                raise guard.UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
+                raise UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
             self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
 
     async def _approve(self, chain: RpcChain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
@@ -193,7 +195,7 @@ class Building:
         issues: tuple[Issue, ...],
     ) -> Action:
         """The action with its ids, labels, code hashes and gas limits."""
-        sender, _ = guard.parties(sealed.request)
+        sender, _ = parties(sealed.request)
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
@@ -253,8 +255,8 @@ async def _simulate(
         chain,
         block,
         sender,
-        [Stretch(part.steps, part.build.previews) for part in parts],
-        watch=[pair for part in parts for pair in run_guard.watched(part.quote, sender)],
+        [Segment(part.steps, part.build.previews) for part in parts],
+        watch=[pair for part in parts for pair in watched(part.quote, sender)],
         allowances=[(spend.token, sender, spend.spender) for part in parts for spend in part.build.spends],
         needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
         signatures_assumed=any(part.build.signatures for part in parts),

@@ -20,7 +20,7 @@ from quoteway.config.model import Config
 from quoteway.engine.parts import handover_warnings, joined_legs
 from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, Reason, UpstreamError
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.guard.plans import plain_plan
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry, networks_of
@@ -224,7 +224,7 @@ async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) ->
     """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
     failure and no other's."""
     routes = tuple(await bridge.routes(chain_id, to_chain_id))
-    guard.check_form(bridge, routes, tuple[BridgeRoute, ...])
+    check_form(bridge, routes, tuple[BridgeRoute, ...])
     ends = chain_id, to_chain_id
     return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from quoteway.engine.approvals import named
 from quoteway.evm.units import readable_units
-from quoteway.guard import outcome as run_guard
+from quoteway.guard.outcome import balances_needed
 from quoteway.models import Address, Build, Leg, Notice, Request, SwapRequest
 
 
@@ -61,7 +61,7 @@ def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
     needs: dict[Address, int] = {}
     given: dict[Address, int] = {}
     for build in builds:
-        for token, amount in run_guard.needs_of(build).items():
+        for token, amount in balances_needed(build).items():
             covered = min(amount, given.get(token, 0))
             given[token] = given.get(token, 0) - covered
             if amount > covered:

@@ -20,7 +20,8 @@ from quoteway.errors import GatewayError, ProviderUnavailable, Reason
 from quoteway.evm import permit2
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
-from quoteway.guard import calldata as guard
+from quoteway.guard.amounts import check_units, is_address, parties
+from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry, serves
 from quoteway.host.runtime import Runtime
@@ -149,13 +150,13 @@ class Quoting:
             quote = await cast(Quoter, candidate).quote(request)
             # The parts of a built-in provider's quote have been checked, each as its own provider's.
             if quote is not None and not self._registry.is_builtin(candidate):
-                guard.check_quote(candidate, request, quote)
+                check_quote(candidate, request, quote)
                 if not isinstance(request, SwapRequest):
                     legs = (*quote.inputs, *quote.outputs)
                     known = await self._tokens.find_each(
                         request.chain_id, (leg.token.address for leg in legs)
                     )
-                    guard.check_units(candidate, legs, known)
+                    check_units(candidate, legs, known)
             return quote
 
         return await self._registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
@@ -170,7 +171,7 @@ class Quoting:
         grants: list[GrantKey] = []
         for candidate in candidates if token != NATIVE else ():
             try:
-                spenders = [s for s in candidate.spenders(request.chain_id) if guard.is_address(s)]
+                spenders = [s for s in candidate.spenders(request.chain_id) if is_address(s)]
             except Exception:
                 log.exception("provider %r raised", candidate.id)
                 continue
@@ -186,7 +187,7 @@ class Quoting:
     async def _wallet(self, chain: RpcChain, request: Request, quote: Quote) -> Wallet | None:
         """The sender's wallet at the quote's block; None when it cannot be read in time."""
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
-        sender, _ = guard.parties(request)
+        sender, _ = parties(request)
         try:
             async with asyncio.timeout(self._config.competition_timeout_s):
                 return await self._wallets.read(chain, quote.block, sender, tokens, grants_of(quote.spends))

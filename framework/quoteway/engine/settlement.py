@@ -11,7 +11,7 @@ from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
 from quoteway.models import NATIVE, Address, AssetChange
-from quoteway.simulation.run import Transfer, trace_of
+from quoteway.simulation.trace import Transfer, trace_of
 
 MAX_REPLAYED = 32
 """So many transactions before it in its block are replayed to see native coins move; more is too much."""

@@ -1,23 +1,20 @@
-"""What arrives on another chain, and who is paid back when it does not: no simulation shows it, so the
-calldata is read instead.
+"""Checks payments and refunds on another chain by the calldata, since no simulation shows them.
 
-A provider that moves tokens to another chain says where in the decoded arguments the chain id, the recipient,
-the token, the minimum and, where the function names one, the account of a refund stand (``Arrival``); what
-stands there must be what was sealed. The places of functions that the core knows are fixed: a provider cannot
-declare others.
+A provider declares where the decoded arguments have the chain id, recipient, token, minimum and, if any, the
+refund account (``Arrival``). The values there must be the sealed ones. For functions that the core knows the
+places are fixed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from quoteway.evm import abi
 from quoteway.evm.address import ERC7528_NATIVE
+from quoteway.guard.findings import Expect
 from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step, SwapRequest
-
-Expect = Callable[[bool, str], None]
 
 _DEPOSIT = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
 _DEPOSIT_TAIL = "uint32,uint32,uint32,bytes)"
@@ -37,15 +34,14 @@ _KNOWN = {abi.selector(signature): signature for signature in _PLACES}
 
 
 def check_arrivals(sealed: SealedQuote, build: Build, wrapped_native: Address | None, expect: Expect) -> None:
-    """Holds the calldata against every output on another chain.
+    """Checks the calldata against every output on another chain.
 
-    ``wrapped_native`` is the other chain's: bridges write it for that chain's native coin. ``expect`` is told
-    what must hold and what it means when it does not.
+    ``wrapped_native`` is the other chain's: bridges name it for the native coin.
     """
     remote = [leg for leg in build.outputs if leg.token.chain_id != sealed.request.chain_id]
     expect(
         len(build.arrivals) == len(remote),
-        "it does not say where its calldata holds what arrives on another chain",
+        "it does not declare where its calldata has the payment on another chain",
     )
     for leg, arrival in zip(remote, build.arrivals, strict=True):
         expect(0 <= arrival.step < len(build.steps), "an arrival belongs to no transaction")
@@ -55,10 +51,10 @@ def check_arrivals(sealed: SealedQuote, build: Build, wrapped_native: Address | 
 
 
 def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
-    """Holds the calldata against who is to be paid back.
+    """Checks the refund account in the calldata.
 
-    Not every bridge lets one name that account. But where the caller asked for one, or the quote or the build
-    tells of one, it must stand in the calldata. (What the quote tells of is sealed as what the caller asked.)
+    Not every bridge has one. But when the caller, the quote or the build names one, the calldata must have
+    it. (The quote's was compared with the caller's when it was sealed.)
     """
     request = sealed.request
     if not isinstance(request, SwapRequest) or not request.is_cross_chain:
@@ -71,20 +67,22 @@ def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
             named += 1
     tracking = build.details.get("tracking")
     told = tracking.get("refundAddress") if isinstance(tracking, Mapping) else None
-    expect(told in (None, account), "it tells of a refund to another account")
+    expect(told in (None, account), "its tracking names another refund account than asked")
     if told is not None or request.refund_to is not None:
-        expect(0 < named == len(build.arrivals), "it does not say where its calldata holds who is refunded")
+        expect(
+            0 < named == len(build.arrivals), "it does not declare where its calldata has the refund account"
+        )
 
 
 def _check_places(arrival: Arrival, step: Step, expect: Expect) -> None:
     signature = _KNOWN.get(step.data[:4])
     if signature is None:
         return
-    # Another signature with the same selector is found in seconds, and would give the places another meaning.
+    # A second signature with the same selector is found in seconds and would change what the places mean.
     expect(step.decoded.signature == signature, f"it decodes a call of {signature} as another function")
     expect(
         replace(arrival, step=0) == _PLACES[signature],
-        "it reads its calldata at other places than this function has them",
+        "it declares other places in its calldata than this function has",
     )
 
 
@@ -103,7 +101,7 @@ def _check(leg: Leg, arrival: Arrival, step: Step, wrapped_native: Address | Non
 
 
 def _forms(leg: Leg, wrapped_native: Address | None) -> set[int]:
-    """The ways to write a token; bridges have several for the native coin."""
+    """The addresses that stand for a token: bridges have several for the native coin."""
     if leg.token.address != NATIVE:
         return {int(leg.token.address, 16)}
     forms = {NATIVE, ERC7528_NATIVE, wrapped_native or NATIVE}
@@ -111,8 +109,7 @@ def _forms(leg: Leg, wrapped_native: Address | None) -> set[int]:
 
 
 def _at(step: Step, path: Sequence[int]) -> int | None:
-    """The number, address or bytes32 at a path into the decoded arguments, as a number; None when there is
-    none."""
+    """The number, address or bytes32 at a path into the decoded arguments, as a number; None without one."""
     value: Any = [argument.value for argument in step.decoded.args]
     for index in path:
         if not isinstance(value, (list, tuple)) or not 0 <= index < len(value):

@@ -1,8 +1,7 @@
-"""Whether what a provider hands over is what ``models`` says it is: every member of its declared type, every
-number one that JSON holds, every text one that shows what it says.
+"""Checks that objects of providers have the types that ``models`` declares, numbers that JSON can hold and
+text that is printable.
 
-Annotations are promises of the author, not of Python: without this, one ``None`` among a thousand pools is
-found when the answer of everybody is rendered.
+Python does not enforce annotations: without this, one ``None`` among a thousand pools fails the whole answer.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from quoteway.models import TokenProfile
 MAX_TEXT_CHARS = 4_096
 
 Check = Callable[[object], str]
-"""Where and what the flaw is; "" for none."""
+"""Says where and what the flaw is; "" for none."""
 
 _EXACT_IN_JSON = 1 << 53
 _WIDE = 1 << 256
@@ -39,16 +38,14 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
 
 
 def flaw(value: object, kind: Any) -> str | None:
-    """What keeps ``value`` from being of ``kind``, a type made of the classes of ``models``; None when it is.
-
-    Names the member, never its content.
-    """
+    """Says which member of ``value`` is not of ``kind``, a type made of the classes of ``models``.
+    None: every member is. The content is not repeated."""
     return _check(kind, "")(value) or None
 
 
 @cache
 def _check(kind: Any, name: str) -> Check:
-    """``name`` is the member's, whose bounds hold for every number in it."""
+    """``name`` is the member's: its bounds hold for every number in it."""
     origin, args = get_origin(kind), get_args(kind)
     if kind is Any:
         return lambda value: ""
@@ -85,7 +82,7 @@ def _members(kind: type) -> Check:
 
 @cache
 def _checks_of(kind: Any) -> tuple[tuple[str, Check], ...]:
-    """Not made before they are needed: a class may have members of itself."""
+    """Made at first use: a class may have members of its own type."""
     hints = get_type_hints(kind)
     if kind is TokenProfile:  # prose of several paragraphs
         return (("description", _is_prose), *_checks({**hints, "description": Any}))
@@ -154,8 +151,7 @@ def _is_float(value: object) -> str:
 
 
 def _is_text(value: object) -> str:
-    """One line. What is not printable (control characters, changes of direction) can hide or reverse what
-    stands beside it."""
+    """One line. Control characters and changes of direction can hide or reverse the text beside them."""
     if type(value) is not str or len(value) > MAX_TEXT_CHARS:
         return f" is not text of at most {MAX_TEXT_CHARS} characters"
     return "" if value.isprintable() else " holds characters that do not show"

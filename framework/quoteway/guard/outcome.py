@@ -1,16 +1,17 @@
-"""The guard's second pass: what the ordered run of an action did, against what its quote says.
+"""Checks what the ordered run of an action did against its quote.
 
-Nobody's assets moved but those the quote names, the recipient got at least the minimum, no allowance was left
-behind. (The first pass reads the bytes: ``guard``.)
+Only assets that the quote names left the wallet, the recipient got at least the minimum, and no allowance
+remains. (``calldata`` checks the bytes.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard import opaque
-from quoteway.guard.calldata import UnsafeAnswer, most_of
+from quoteway.guard.amounts import most_of, totals
+from quoteway.guard.findings import Expect, expectation
 from quoteway.models import (
     NATIVE,
     Address,
@@ -24,58 +25,46 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.providers import Provider
-from quoteway.simulation.run import BALANCE_NOT_ASSUMABLE, Trace
+from quoteway.simulation.run import BALANCE_NOT_ASSUMABLE
+from quoteway.simulation.trace import Trace
 
 
 def check_run(
     provider: Provider, sealed: SealedQuote, build: Build, sender: Address, run: Simulation, trace: Trace
 ) -> None:
-    """What the ordered run did against what the quote says. Raises ``UnsafeAnswer`` or, when the run reverted
-    or the minimum is no longer met, ``UpstreamError`` with reason ``price_moved``."""
-
-    def expect(holds: bool, finding: str) -> None:
-        if not holds:
-            raise UnsafeAnswer(provider.id, finding)
-
-    upstream_made = opaque.is_opaque(build)
-    if upstream_made:
+    """Checks the run against the quote. Raises ``UnsafeAnswer`` or, when the run reverted or no longer meets
+    the minimum, ``UpstreamError`` with reason ``price_moved``."""
+    expect = expectation(provider)
+    if opaque.is_opaque(build):
         opaque.require_run(run, expect)
     if run.status == "skipped":
-        # A token that the provider alone brought in, and the wallet does not hold, must not switch this off.
+        # A provider must not be able to prevent the run by an input that nobody asked for.
         named = _named_by_caller(sealed.request)
         foreign = any(leg.token.address not in named for leg in sealed.inputs)
         expect(
             run.skip_reason != BALANCE_NOT_ASSUMABLE or not foreign,
-            "it was not run, for a token that nobody asked to pay with",
+            "its run was skipped for an input token that the request does not name",
         )
         return
-    if run.status == "reverted" and not sealed.inputs and not sealed.outputs:
-        # No amounts were quoted (a deployment, a management action), so no price can have moved.
-        raise UpstreamError(
-            f"The transaction would revert on the chain's present state: {run.revert_reason}.",
-            reason=Reason.REVERTED,
-            retryable=False,
-            extra={"revertReason": run.revert_reason},
-        )
     if run.status == "reverted":
+        # Without quoted amounts (a deployment, a management action) no price can have moved.
+        priced = bool(sealed.inputs or sealed.outputs)
         raise UpstreamError(
-            f"The transaction would revert on the chain's present state: {run.revert_reason}. "
-            "Request a new quote.",
-            reason=Reason.PRICE_MOVED,
+            f"The transaction would revert on the chain's present state: {run.revert_reason}."
+            + (" Request a new quote." if priced else ""),
+            reason=Reason.PRICE_MOVED if priced else Reason.REVERTED,
             retryable=False,
             extra={"revertReason": run.revert_reason} if run.revert_reason else None,
         )
 
-    inputs: dict[Address, int] = {}
-    for leg in sealed.inputs:
-        inputs[leg.token.address] = inputs.get(leg.token.address, 0) + most_of(leg)
+    inputs = totals((leg.token.address, most_of(leg)) for leg in sealed.inputs)
     deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
     )
     for (account, token), delta in deltas.items():
         if account == sender and delta < 0:
-            expect(-delta <= inputs.get(token, 0), f"its run takes {-delta} of {token}, more than quoted")
+            expect(-delta <= inputs[token], f"its run takes {-delta} of {token}, more than quoted")
     for transfer in trace.transfers:
         if transfer.sender == sender and transfer.amount:
             expect(
@@ -84,33 +73,38 @@ def check_run(
             )
     for item in trace.items:
         kept = item.sender != sender or item.token in inputs
-        expect(kept, f"its run moves what {item.token} keeps for the wallet")
+        expect(kept, f"its run moves an item of {item.token} out of the wallet")
     granted = {(spend.token, spend.spender) for spend in build.spends}
-    pulled: dict[tuple[Address, Address], int] = {}
-    for spend in build.spends:
-        if spend.permit2_spender is not None:
-            key = (spend.token, spend.permit2_spender)
-            pulled[key] = pulled.get(key, 0) + spend.amount
+    by_permit2 = totals(
+        ((spend.token, spend.permit2_spender), spend.amount)
+        for spend in build.spends
+        if spend.permit2_spender is not None
+    )
     for approval in trace.approvals:
         key = (approval.token, approval.spender)
-        # A token may tell of what is left of an allowance it had before; Permit2 tells of new grants only.
+        # A token may log the rest of an earlier allowance; Permit2 logs new grants only.
         if approval.owner == sender and approval.amount and key not in granted:
-            expect(approval.amount <= pulled.get(key, 0), f"its run approves {approval.spender}")
-    spare = _spare(sealed)
+            expect(approval.amount <= by_permit2[key], f"its run approves {approval.spender}")
+    # The price may move between quote and run, and a pool takes liquidity in the proportion that it has: so
+    # much of an input, and of its allowance, may remain.
+    unspent = totals(
+        (leg.token.address, most_of(leg) - (leg.amount if leg.amount_min is None else leg.amount_min))
+        for leg in sealed.inputs
+    )
     for allowance in run.allowance_changes:
         if allowance.owner == sender:
             expect(
-                allowance.after <= max(allowance.before, spare.get(allowance.token, 0)),
+                allowance.after <= max(allowance.before, unspent[allowance.token]),
                 f"its run leaves an allowance to {allowance.spender} behind",
             )
     _check_previews(build, sender, inputs, deltas, trace, expect)
     for leg in sealed.outputs:
         if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
             continue
-        # Who pays in and gets one token (the fees of a position that is added to) shows the difference alone.
-        paid_in = inputs.get(leg.token.address, 0) if leg.account == sender else 0
+        # The balance shows the difference only, where one token is paid in and out (fees of a position).
+        paid_in = inputs[leg.token.address] if leg.account == sender else 0
         delta = deltas.get((leg.account, leg.token.address), 0) + paid_in
-        # A true price movement reverts: the contract holds the same minimum. Nothing paid at all is no price.
+        # When the price moves the contract reverts, since it enforces the minimum. No payment is no price.
         expect(delta > 0 or leg.amount_min == 0, f"its run pays no {leg.token.address} to {leg.account}")
         if delta < leg.amount_min:
             raise UpstreamError(
@@ -118,7 +112,7 @@ def check_run(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
-    if upstream_made:
+    if opaque.is_opaque(build):
         opaque.check_run(build, sender, inputs, deltas, expect)
 
 
@@ -134,28 +128,18 @@ def _named_by_caller(request: Request) -> set[Address]:
             return set()
 
 
-def _spare(sealed: SealedQuote) -> dict[Address, int]:
-    """What of each input, and so of its allowance, may be left untaken: the price may move between quote and
-    run, and liquidity is added in the proportion that the pool then has."""
-    spare: dict[Address, int] = {}
-    for leg in sealed.inputs:
-        left = most_of(leg) - (leg.amount if leg.amount_min is None else leg.amount_min)
-        spare[leg.token.address] = spare.get(leg.token.address, 0) + left
-    return spare
-
-
 def _check_previews(
     build: Build,
     sender: Address,
     inputs: Mapping[Address, int],
     deltas: Mapping[tuple[Address, Address], int],
     trace: Trace,
-    expect: Callable[[bool, str], None],
+    expect: Expect,
 ) -> None:
-    """What the run moved against the contract's own preview, answered in the same run.
+    """Compares what the run moved with the contract's own preview, read in the same run.
 
-    Not a unit may be missing. A preview may fall short of the outcome (EIP-4626 allows it, for rounding), but
-    one that is over 1/10,000 off says nothing about the outcome and is refused too.
+    The outcome must not be worse by one unit. It may be better by 1/10,000: EIP-4626 lets a preview round
+    against the caller, and a preview further off proves nothing.
     """
     for preview, said in zip(build.previews, trace.previews, strict=True):
         delta = deltas.get((preview.account, preview.token))
@@ -166,15 +150,12 @@ def _check_previews(
         slack = said // 10_000 + 1
         fair = said - slack <= -delta <= said if pays else said <= delta <= said + slack
         verb = f"takes {-delta}" if pays else f"pays {delta}"
-        expect(fair, f"its run {verb} of {preview.token}, yet {preview.to} previews {said}")
+        expect(fair, f"its run {verb} of {preview.token}, but {preview.to} previews {said}")
 
 
-def needs_of(build: Build) -> dict[Address, int]:
+def balances_needed(build: Build) -> dict[Address, int]:
     """The balances a build takes from the sender: its ERC-20 inputs and its transactions' native value."""
-    needs: dict[Address, int] = {}
-    for leg in build.inputs:
-        if not leg.token.is_native:
-            needs[leg.token.address] = needs.get(leg.token.address, 0) + leg.amount
+    needs = totals((leg.token.address, leg.amount) for leg in build.inputs if not leg.token.is_native)
     value = sum(step.value for step in build.steps)
     if value:
         needs[NATIVE] = value

@@ -1,25 +1,24 @@
-"""The signatures that a build may ask for: Permit2 permits for what is sold, where the caller will sign."""
+"""Checks the signatures that a build asks for: Permit2 permits for what is sold, if the caller signs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from quoteway.evm import permit2
+from quoteway.guard.findings import Expect
 from quoteway.models import Build, SealedQuote, SwapRequest
 
 SIGNATURE_BYTES = 65
 
-Expect = Callable[[bool, str], None]
-
 
 def check_signatures(sealed: SealedQuote, build: Build, latest: int, expect: Expect) -> None:
-    """Holds every signature against the quote; none is good beyond ``latest`` (Unix seconds)."""
+    """Checks every signature against the quote; none may be valid beyond ``latest`` (Unix seconds)."""
     request = sealed.request
     if isinstance(request, SwapRequest):
-        # Nothing can be put into one batch of calls, and the run takes every signature for good.
+        # A batch of calls has no place for a signature, and the run accepts any signature.
         wanted = request.permit2_signature or not build.signatures
-        expect(wanted, "it wants a signature, and transactions alone were asked for")
+        expect(wanted, "it asks for a signature, but the request does not allow one")
     for signature in build.signatures:
         _check_place(build, signature.step, signature.offset, signature.length, expect)
         _check_typed_data(sealed, build, signature.typed_data, latest, expect)
@@ -41,8 +40,7 @@ def _check_typed_data(
     latest: int,
     expect: Expect,
 ) -> None:
-    """Only Permit2's PermitSingle (Permit2 ``IAllowanceTransfer``) may be asked for, for exactly one of the
-    spends."""
+    """Checks that it is a PermitSingle (Permit2 ``IAllowanceTransfer``) for exactly one of the spends."""
     try:
         message = typed["message"]
         details = message["details"]

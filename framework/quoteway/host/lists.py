@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.host.refresh import Kept, Refresher
 from quoteway.host.registry import Registry, networks_of
 from quoteway.models import Capability
@@ -111,7 +111,7 @@ class Lists:
 
         async def ask(asked: Provider) -> tuple[Any, ...]:
             rows = tuple(await kind.ask(asked, *scope) or ())
-            guard.check_form(asked, rows, tuple[kind.model, ...])  # type: ignore[name-defined]
+            check_form(asked, rows, tuple[kind.model, ...])  # type: ignore[name-defined]
             return rows
 
         (outcome,) = await self._registry.calls.ask_all(

@@ -9,7 +9,7 @@ from typing import cast
 from cachetools import TTLCache
 
 from quoteway.evm.erc20 import token_facts
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
@@ -80,7 +80,7 @@ class TokenDirectory:
             return kept[1]
         listed: dict[Address, Token] = {}
         profiles = tuple(await catalog.tokens(chain_id))
-        guard.check_form(catalog, profiles, tuple[TokenProfile, ...])
+        check_form(catalog, profiles, tuple[TokenProfile, ...])
         for profile in profiles:
             for token in profile.contracts:
                 if token.chain_id == chain_id:
@@ -96,7 +96,7 @@ class TokenDirectory:
 
         async def ask(catalog: Provider) -> Token | None:
             token = await cast(TokenCatalog, catalog).token(chain_id, address)
-            guard.check_form(catalog, token, Token | None)
+            check_form(catalog, token, Token | None)
             return token
 
         catalogs = self._registry.enabled(Capability.TOKENS, chain_id)

@@ -33,7 +33,9 @@ from quoteway import (
 )
 from quoteway.evm import abi
 from quoteway.evm.address import checksum
-from quoteway.guard import calldata as guard
+from quoteway.guard.calldata import check_build
+from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import NO_ROUTE_REASONS
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Honest:
         return self.sealed.outputs[0]
 
     def check(self, build: Build) -> None:
-        guard.check_build(
+        check_build(
             self.provider, self.sealed, build, now=self.now, wrapped_native_out=self.wrapped_native_out
         )
 
@@ -113,7 +115,7 @@ class BridgeConformance:
         for request in cases:
             quote = await provider.quote(request)
             assert quote is not None, f"no quote for {request}"
-            guard.check_quote(provider, request, quote)
+            check_quote(provider, request, quote)
             (got,) = quote.outputs
             assert got.amount_min, f"no minimum: {request}"
             assert (got.token.chain_id, got.account) == (request.to_chain_id, request.recipient)
@@ -195,7 +197,7 @@ class BridgeConformance:
             for name, lie in lies(honest):
                 try:
                     honest.check(lie)
-                except guard.UnsafeAnswer:
+                except UnsafeAnswer:
                     continue
                 pytest.fail(f"the guard let pass: {name}, for {request}")
 
@@ -219,8 +221,8 @@ class BridgeConformance:
             }
             for name, changes in told.items():
                 try:
-                    guard.check_quote(provider, request, replace(quote, **changes))
-                except guard.UnsafeAnswer:
+                    check_quote(provider, request, replace(quote, **changes))
+                except UnsafeAnswer:
                     continue
                 pytest.fail(f"the guard let pass: {name}, for {request}")
 

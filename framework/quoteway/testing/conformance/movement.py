@@ -13,7 +13,8 @@ import pytest
 
 from quoteway import Build, DeployRequest, GatewayError, InvalidRequest, NotFound, Quote, SealedQuote
 from quoteway.evm import erc20, permit2
-from quoteway.guard import calldata as guard
+from quoteway.guard.calldata import check_build
+from quoteway.guard.quotes import check_quote
 from quoteway.models import Action, Request
 from quoteway.testing.conformance.provider import (
     MAX_BLOCK_S,
@@ -61,7 +62,7 @@ class MovementConformance(ProviderConformance):
             took_s = time.perf_counter() - started
             assert quote is not None, f"no quote for {request}"
             assert took_s < gateway.config.quotes.competition_timeout_s, f"{took_s:.2f} s for {request}"
-            guard.check_quote(provider, request, quote)
+            check_quote(provider, request, quote)
             for leg in quote.outputs:
                 assert leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum above its amount"
             assert quote.block.hash == (await gateway.runtime.chains[request.chain_id].head()).hash, (
@@ -119,7 +120,7 @@ class MovementConformance(ProviderConformance):
             chain = gateway.runtime.chains[request.chain_id]
             quote, sealed = await self.sealed(gateway, request)
             build: Build = await provider.build(sealed)
-            guard.check_build(provider, sealed, build, now=int(gateway.runtime.clock()))
+            check_build(provider, sealed, build, now=int(gateway.runtime.clock()))
             for step in build.steps:
                 assert step.chain_id == request.chain_id
                 assert await chain.code(step.to), f"{step.to} has no code"

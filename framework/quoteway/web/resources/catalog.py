@@ -13,7 +13,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.errors import FieldError, Reason, UpstreamError
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import networks_of
@@ -117,7 +117,7 @@ async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: 
 async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
     """What a provider lists, every row of it well formed. Raises ``UnsafeAnswer``."""
     rows = tuple(await ask(provider) or ())
-    guard.check_form(provider, rows, tuple[kind, ...])  # type: ignore[valid-type]
+    check_form(provider, rows, tuple[kind, ...])  # type: ignore[valid-type]
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
-from quoteway.guard import calldata as guard
+from quoteway.guard.amounts import is_address
 from quoteway.host.registry import NotEnabled, PluginEntry, ProviderEntry, networks_of
 from quoteway.models import Address, Capability
 from quoteway.networks import Network
@@ -119,7 +119,7 @@ def _spenders(entries: Sequence[ProviderEntry]) -> list[_Spender]:
     for entry in entries:
         for chain_id in sorted(networks_of(entry.provider)):
             with contextlib.suppress(Exception):  # a provider's bug must not hide the others
-                for address in filter(guard.is_address, entry.provider.spenders(chain_id)):
+                for address in filter(is_address, entry.provider.spenders(chain_id)):
                     found[_Spender(chain_id, address)] = None
     return list(found)
 

@@ -14,7 +14,7 @@ from marshmallow import fields
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.host.registry import networks_of
 from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
@@ -246,7 +246,7 @@ async def list_positions(call: Call) -> web.Response:
         else:
             found = await cast(VaultProvider, source).positions(wallet)
         found = tuple(found)
-        guard.check_form(source, found, tuple[Position, ...])
+        check_form(source, found, tuple[Position, ...])
         for position in found:  # one that cannot be shown is its source's failure, not the request's
             PortfolioPosition.render(_held(source, position), call.networks)
         return found

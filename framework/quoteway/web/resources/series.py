@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from marshmallow import ValidationError, validates_schema
 
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
@@ -60,7 +60,7 @@ async def series_of(
 
     async def series_from(source: Provider) -> Series | None:
         found = await cast(HasSeries, source).series(resource.id, metric, start, end, interval)
-        guard.check_form(source, found, Series | None)
+        check_form(source, found, Series | None)
         return found
 
     async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:

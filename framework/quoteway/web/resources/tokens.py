@@ -10,7 +10,7 @@ from aiohttp import web
 
 from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import check_form
 from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
@@ -59,7 +59,7 @@ async def show_token(call: Call) -> dict[str, Any]:
 
     async def ask(source: Provider) -> TokenProfile | None:
         profile = await cast(TokenCatalog, source).profile(token_id)
-        guard.check_form(source, profile, TokenProfile | None)
+        check_form(source, profile, TokenProfile | None)
         return profile
 
     outcomes = await registry.calls.ask_all(registry.enabled(Capability.TOKENS), ask, verb="profile")

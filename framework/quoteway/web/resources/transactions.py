@@ -12,7 +12,7 @@ from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
-from quoteway.guard import calldata as guard
+from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.model_types import flaw
 from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Provider, Relay
@@ -174,7 +174,7 @@ def _tracked(bridge: Provider, found: Mapping[str, Any]) -> Mapping[str, Any]:
     for name, kind in _TRACKED.items():
         flawed = flaw(told[name], kind)
         if flawed is not None:
-            raise guard.UnsafeAnswer(bridge.id, f"in its answer {name}{flawed}")
+            raise UnsafeAnswer(bridge.id, f"in its answer {name}{flawed}")
     return told
 
 

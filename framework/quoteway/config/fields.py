@@ -1,27 +1,43 @@
-"""What each section of the configuration may hold: one closed schema each, whose refusals name the remedy."""
+"""The marshmallow fields of settings, and the schema of a section made from its dataclass.
+
+A section is a frozen dataclass whose members are made by ``setting``: type, default, check and description in
+one place.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import MISSING, field
+from dataclasses import fields as members_of
+from typing import Any, TypeVar, get_args
 from urllib.parse import SplitResult, urlsplit
 
-from marshmallow import RAISE, Schema, ValidationError, fields, post_load, pre_load, validate
+from marshmallow import RAISE, Schema, ValidationError, fields, pre_load, validate
 
-from quoteway.config.model import (
-    MIN_API_KEY_BITS,
-    MIN_API_KEY_BYTES,
-    MIN_KEY_BITS,
-    MIN_KEY_BYTES,
-    SigningKey,
-)
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
-from quoteway.secrets import Secret, SecretField, Unresolved, measured_bits
+from quoteway.secrets import Secret, Unresolved, measured_bits
 
+_Section = TypeVar("_Section")
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
+
+
+def setting(kind: fields.Field[Any], about: str, default: Any = MISSING) -> Any:
+    """Declares a member of a section: its field, its line of the settings page, its default."""
+    kind.required = default is MISSING
+    metadata = {"field": kind, "about": about}
+    if isinstance(default, dict):
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def load_section(section: type[_Section], table: Any) -> _Section:
+    """Makes a section of a table. Raises ``ValidationError``."""
+    declared: Any = section
+    members = {member.name: member.metadata["field"] for member in members_of(declared)}
+    return section(**Section.from_dict(members, name=section.__name__)().load(table))
 
 
 class Section(Schema):
@@ -51,24 +67,47 @@ class Listing(fields.List[Any]):
         return tuple(super()._deserialize(value, attr, data, **kwargs))
 
 
-def _integer(low: int, high: int) -> fields.Integer:
-    return fields.Integer(strict=True, validate=validate.Range(low, high))
+class Table(fields.Field[Any]):
+    """A table with members of its own."""
+
+    def __init__(self, section: type[Any]) -> None:
+        super().__init__()
+        self._section = section
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return load_section(self._section, value)
 
 
-def _seconds(low: float, high: float) -> fields.Float:
+def integer(low: int, high: int, *, allow_none: bool = False) -> fields.Integer:
+    return fields.Integer(strict=True, allow_none=allow_none, validate=validate.Range(low, high))
+
+
+def seconds(low: float, high: float) -> fields.Float:
     return fields.Float(validate=validate.Range(low, high))
 
 
-def _one_of(*choices: str) -> fields.String:
-    return fields.String(validate=validate.OneOf(choices))
+def flag() -> fields.Boolean:
+    return fields.Boolean(truthy={True}, falsy={False})
 
 
-def _rate(value: str) -> None:
+def text(max_chars: int | None = None, min_chars: int = 0) -> fields.String:
+    return fields.String(validate=validate.Length(min_chars, max_chars))
+
+
+def matching(pattern: str) -> fields.String:
+    return fields.String(validate=validate.Regexp(pattern))
+
+
+def choice(literal: Any) -> fields.String:
+    return fields.String(validate=validate.OneOf(get_args(literal)))
+
+
+def rate(value: str) -> None:
     if not _RATE.fullmatch(value):
         raise ValidationError('expected a rate such as "60/minute" (per second, minute or hour)')
 
 
-def _proxy(value: str) -> None:
+def proxy(value: str) -> None:
     try:
         ipaddress.ip_network(value)
     except ValueError:
@@ -87,31 +126,12 @@ def _url(value: str) -> SplitResult:
     return parts
 
 
-def _origin(value: str) -> None:
+def origin(value: str) -> None:
     parts = _url(value)
     if value != "*" and (
         parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query
     ):
         raise ValidationError('expected an origin such as "https://app.example.org" (no path), or "*"')
-
-
-class ServerSection(Section):
-    host = fields.String(validate=validate.Length(min=1))
-    port = _integer(0, 65_535)
-    workers = _integer(1, 256)
-    metrics_port = fields.Integer(strict=True, allow_none=True, validate=validate.Range(0, 65_535))
-    body_limit_bytes = _integer(1_024, 16_777_216)
-    rpc_body_limit_bytes = _integer(1_024, 16_777_216)
-    max_line_bytes = _integer(8_190, 65_536)
-    body_timeout_s = _seconds(0.05, 600)
-    keepalive_timeout_s = _seconds(0.05, 3_600)
-    request_timeout_s = _seconds(0.05, 600)
-    shutdown_timeout_s = _seconds(0, 600)
-    cors_origins = Listing(fields.String(validate=_origin))
-    trusted_proxies = Listing(fields.String(validate=_proxy))
-    access_log = _one_of("all", "errors")
-    log_format = _one_of("auto", "json", "console")
-    log_level = _one_of("debug", "info", "warning", "error")
 
 
 class StoreField(fields.Field[Any]):
@@ -136,16 +156,7 @@ class StoreField(fields.Field[Any]):
             raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
 
 
-class LimitsSection(Section):
-    enabled = fields.Boolean(truthy={True}, falsy={False})
-    quotes = fields.String(validate=_rate)
-    catalog = fields.String(validate=_rate)
-    rpc = fields.String(validate=_rate)
-    wrong_keys = fields.String(validate=_rate)
-    store = StoreField()
-
-
-def _strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
+def strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
     def check(secret: Secret) -> None:
         key, remedy = secret.reveal().encode(), "make one with `openssl rand -hex 32`"
         if len(key) < min_bytes:
@@ -158,24 +169,6 @@ def _strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
     return check
 
 
-class KeySection(Section):
-    id = fields.String(required=True, validate=validate.Regexp(r"^[A-Za-z0-9_.-]{1,32}$"))
-    secret = SecretField(required=True, validate=_strong(MIN_KEY_BYTES, MIN_KEY_BITS))
-
-    @post_load
-    def make(self, data: dict[str, Any], **kwargs: Any) -> SigningKey:
-        return SigningKey(**data)
-
-
-class QuotesSection(Section):
-    lifetime_s = _integer(30, 900)
-    action_deadline_s = _integer(60, 86_400)
-    competition_timeout_s = _seconds(0.05, 60)
-    keys = Listing(fields.Nested(KeySection))
-    issuer = fields.String(validate=validate.Regexp(r"^[A-Za-z0-9_.:/-]{1,64}$"))
-    order = Listing(fields.String())
-
-
 class LoadField(fields.Field[Any]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str | tuple[str, ...]:
         if value == "all":
@@ -185,19 +178,6 @@ class LoadField(fields.Field[Any]):
         if isinstance(value, list) and all(isinstance(name, str) and name for name in value):
             return tuple(value)
         raise ValidationError('expected "all" or a list of plugin names such as ["rpc", "uniswap"]')
-
-
-class PluginsSection(Section):
-    selection = LoadField(data_key="load", attribute="load")
-    startup_timeout_s = _seconds(0.05, 600)
-
-
-class AuthSection(Section):
-    keys = Listing(SecretField(validate=_strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS)))
-
-
-class ProviderSection(Section):
-    enabled = fields.Boolean(truthy={True}, falsy={False})
 
 
 class HeaderField(fields.Field[str]):
@@ -223,7 +203,7 @@ class EndpointUrlField(HeaderField):
         return text
 
 
-class EndpointSection(Section):
+class _EndpointTable(Section):
     url = EndpointUrlField(required=True)
     headers = fields.Dict(keys=fields.String(), values=HeaderField())
     name = fields.String()
@@ -232,20 +212,4 @@ class EndpointSection(Section):
 class EndpointField(fields.Field[Endpoint]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Endpoint:
         table = value if isinstance(value, Mapping) else {"url": value}
-        return Endpoint(**EndpointSection().load(table))
-
-
-class NetworkSection(Section):
-    rpc = Listing(EndpointField())
-    chain_id = fields.Integer(strict=True, validate=validate.Range(1, 2**53 - 1))
-    name = fields.String(validate=validate.Length(1, 64))
-    native_symbol = fields.String(validate=validate.Length(1, 16))
-    native_name = fields.String(validate=validate.Length(1, 64))
-    native_decimals = _integer(0, 36)
-    wrapped_native = fields.String(validate=validate.Regexp(r"^0x[0-9a-fA-F]{40}$"))
-    explorer_url = fields.String()
-    block_time_s = _seconds(0.01, 3_600)
-    head_poll_s = _seconds(0.05, 600)
-    testnet = fields.Boolean(truthy={True}, falsy={False})
-    token_lists = Listing(fields.String())
-    deployments = fields.Dict(keys=fields.String(), values=Listing(fields.Dict(keys=fields.String())))
+        return Endpoint(**_EndpointTable().load(table))

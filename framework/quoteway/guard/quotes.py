@@ -1,0 +1,111 @@
+"""Checks a quote against its request, before a client sees it and approves tokens for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, parties, same_token
+from quoteway.guard.findings import Expect, check_details, check_form, expectation
+from quoteway.guard.plans import plain_plan
+from quoteway.models import Block, PoolRequest, Quote, Request, SwapRequest, VaultRequest
+from quoteway.providers import Provider
+
+_SHARE_ACTIONS = ("deposit", "withdraw", "mint", "redeem")
+"""All other actions of a vault are its management."""
+
+
+def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
+    """Checks form, accounts, tokens and amounts. Raises ``UnsafeAnswer`` with the first finding."""
+    expect = expectation(provider)
+    expect(isinstance(quote, Quote), "it is not a Quote")
+    expect(isinstance(quote.block, Block), "it does not say at which block it was read")
+    expect(isinstance(quote.plan, Mapping), "its plan is not a table")
+    plain_plan(quote.plan)
+    expect(quote.parts == (), "it claims to have parts of other providers")
+    check_details(quote.details, expect)
+    expect(quote.lifetime_s is None or quote.lifetime_s > 0, "its lifetime_s must be positive")
+    sender, recipients = parties(request)
+    for leg in quote.inputs:
+        expect(leg.account == sender, "it takes from another account than the sender")
+        expect(leg.token.chain_id == request.chain_id, "it takes from another chain than asked")
+    expect(all(leg.account in recipients for leg in quote.outputs), "it pays another recipient than asked")
+    for leg in (*quote.inputs, *quote.outputs):
+        expect(is_amount(leg.amount), "an amount is not a whole number of base units below 2^256")
+        for bound in (leg.amount_min, leg.amount_max):
+            expect(
+                bound is None or is_amount(bound), "a bound is not a whole number of base units below 2^256"
+            )
+        expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
+        expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
+        expect(is_address(leg.account), "an account is not an EIP-55 address")
+        expect(is_address(leg.token.address), "a token is not an EIP-55 address")
+    check_form(provider, quote, Quote)
+    # A client may approve ahead of the action.
+    check_spends(provider, request, quote.inputs, quote.spends, expect)
+    if isinstance(request, PoolRequest):
+        _check_liquidity(request, quote, expect)
+    elif isinstance(request, VaultRequest) and request.action in _SHARE_ACTIONS:
+        _check_shares(request, quote, expect)
+    elif not isinstance(request, SwapRequest):
+        expect(not quote.inputs, "it takes tokens, but this action costs none")
+    if not isinstance(request, SwapRequest):
+        expect(quote.net_output is None, "it has a net_output, which is for swaps only")
+        return
+    expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
+    spent, got = quote.inputs[0], quote.outputs[0]
+    expect(same_token(spent.token, request.token_in), "it sells another token than asked")
+    expect(spent.amount == request.amount_in, "it sells another amount than asked")
+    # The maximum limits the allowance and the run; the minimum limits what may remain of the allowance.
+    for bound in (spent.amount_min, spent.amount_max):
+        expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
+    expect(same_token(got.token, request.token_out), "it buys another token than asked")
+    expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
+    expect(got.account == request.recipient, "it pays another recipient than asked")
+    refund = quote.details.get("refund")
+    promised = refund.get("address") if isinstance(refund, Mapping) else request.refund_account
+    expect(promised == request.refund_account, "it promises the refund to another account than asked")
+    expect(got.amount_min is not None, "it states no minimum")
+    floor = got.amount * (10_000 - request.slippage_bps) // 10_000
+    minimum = got.amount_min or 0
+    expect(minimum >= floor, "its minimum is below the slippage asked for")
+    expect(quote.net_output is None or quote.net_output <= minimum, "its net_output exceeds its minimum")
+
+
+def _check_liquidity(request: PoolRequest, quote: Quote, expect: Expect) -> None:
+    """Checks what the request says; only the pool knows its other tokens and their amounts."""
+    for leg in quote.inputs:
+        asked = leg.token.address == request.asset and request.amount is not None
+        expect(not asked or most_of(leg) <= (request.amount or 0), "it takes more of the asset than asked")
+    # A position, or one share token, is removed.
+    most = {"collect": 0, "remove": 1}.get(request.action)
+    expect(most is None or len(quote.inputs) <= most, f"it takes tokens that {request.action} does not need")
+    expect(bool(quote.outputs) or most is None, "it pays nothing")
+    expect(all(leg.amount_min is not None for leg in quote.outputs), "it states no minimum")
+
+
+def _check_shares(request: VaultRequest, quote: Quote, expect: Expect) -> None:
+    """Checks an exchange of assets for shares, or of shares for assets: the requested asset is one of the two
+    sides, and the side that is not exact stays within the slippage."""
+    expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "it does not exchange one token for another")
+    paid, got = quote.inputs[0], quote.outputs[0]
+    tokens = {paid.token.address, got.token.address}
+    expect(len(tokens) == 2 and request.asset in tokens, "it exchanges another asset than asked")
+    expect(got.token.chain_id == request.chain_id, "it pays out on another chain than asked")
+    minimum = got.amount_min or 0
+    expect(minimum > 0, "it states no minimum")
+    expect(
+        minimum >= got.amount * (10_000 - request.slippage_bps) // 10_000, "its minimum is below the slippage"
+    )
+    least = paid.amount * (10_000 - request.slippage_bps) // 10_000
+    expect(
+        paid.amount_min is None or paid.amount_min >= least,
+        "it leaves more of the allowance than the slippage",
+    )
+    most = -(-paid.amount * (10_000 + request.slippage_bps) // 10_000)
+    expect(most_of(paid) <= most, "its maximum is above the slippage asked for")
+    if request.amount is None:
+        return
+    if paid.token.address == request.asset:
+        expect(most_of(paid) <= request.amount, "it takes more of the asset than asked")
+    else:
+        expect(minimum >= request.amount, "it pays less of the asset than asked")
