@@ -10,6 +10,7 @@ import pytest
 from eth_account import Account
 from quoteway import NATIVE, BridgeRoute, Capability, InvalidRequest, Leg, Reason, Token, UpstreamError
 from quoteway.config.model import Config, LimitsConfig, ProviderConfig, QuotesConfig
+from quoteway.engine.joining import ROUTES_FRESH_S, ROUTES_RETRY_S
 from quoteway.errors import ProviderUnavailable
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
@@ -525,34 +526,42 @@ async def test_a_list_that_could_not_be_read_is_read_before_the_next_refusal(des
         patch.setattr(desk.bridge, "routes", down)
         with pytest.raises(UpstreamError):
             await desk.quote(desk.request())
-    joiner = desk.gateway._joiner
-    ((key, listed),) = joiner._known.items()
-    joiner._known[key] = replace(listed, good_until=0.0)
+    age_routes(desk, ROUTES_RETRY_S)
     assert (await desk.quote(desk.request())).sealed.provider == "swap+bridge"
 
 
 async def test_an_old_list_of_routes_serves_while_it_is_read_anew(desk, monkeypatch):
     await desk.quote(desk.request())
-    honest, asked, go_on = desk.bridge.routes, asyncio.Event(), asyncio.Event()
+    honest, go_on = desk.bridge.routes, asyncio.Event()
+    asked = ended = 0
 
     async def slow(*ends):
-        asked.set()
+        nonlocal asked, ended
+        asked += 1
         await go_on.wait()
-        return await honest(*ends)
+        try:
+            return await honest(*ends)
+        finally:
+            ended += 1
 
     monkeypatch.setattr(desk.bridge, "routes", slow)
-    joiner = desk.gateway._joiner
-    ((key, listed),) = joiner._known.items()
-    joiner._known[key] = replace(listed, good_until=0.0)
+    age_routes(desk, ROUTES_FRESH_S)
     for _ in range(3):
         assert (await desk.quote(desk.request())).sealed.provider == "swap+bridge"
-    assert asked.is_set()
-    assert joiner._known[key].good_until == 0.0, "nobody waited"
+    assert asked == 1, "nobody waited, and all share one read"
     go_on.set()
     async with asyncio.timeout(60):
-        while joiner._known[key].good_until == 0.0:
+        while ended == 0:
             await asyncio.sleep(0.01)
-    assert joiner._known[key].good_until > time.monotonic()
+    await desk.quote(desk.request())
+    assert asked == 1, "the new list is fresh"
+
+
+def age_routes(desk, seconds):
+    """Lets the lists of routes be so much older."""
+    refresher = desk.gateway._joiner._lists._refresher
+    now = refresher._clock
+    refresher._clock = lambda: now() + seconds
 
 
 @pytest.mark.parametrize(("sold", "part"), [("WETH", Capability.BRIDGE), ("USDC", Capability.SWAP)])

@@ -136,14 +136,6 @@ def quoteway_commands() -> Iterable[click.Command]:  # type: ignore[empty-body]
 
 
 @hookspec
-def quoteway_event_sources(context: Context) -> Iterable[Mapping[str, Any]]:  # type: ignore[empty-body]
-    """What an indexer may index. Called once, when an indexer starts.
-
-    Rows of ``chain_id``, ``address`` (or None for any), ``topics``, ``protocol``.
-    """
-
-
-@hookspec
 def quoteway_observe(event: Mapping[str, Any]) -> None:
     """Told after each provider call: ``provider``, ``capability``, ``method``, ``outcome``, ``duration_s``.
 

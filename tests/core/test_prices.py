@@ -41,7 +41,7 @@ def book(make_gateway):
             {"fake": FakePlugin([chain.rpc, *sources], networks=[network])}, **sections
         )
         now = [1000.0]
-        made = PriceBook(gateway.config, gateway.runtime, gateway.registry, lambda: now[0])
+        made = PriceBook(gateway.runtime, gateway.registry, lambda: now[0])
 
         async def mine():
             chain.number += 1

@@ -80,11 +80,6 @@ class Recorder(FakePlugin):
         return ["a command"]
 
     @hookimpl
-    def quoteway_event_sources(self, context):
-        self.note("quoteway_event_sources", context)
-        return [{"chain_id": 1, "address": None, "topics": [], "protocol": "fake"}]
-
-    @hookimpl
     def quoteway_observe(self, event):
         self.note("quoteway_observe")
         self.calls.append(dict(event))
@@ -125,9 +120,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     assert plugin.calls.index("quoteway_networks") < plugin.calls.index("quoteway_rpc_upstreams")
     assert plugin.calls.index("quoteway_rpc_upstreams") < plugin.calls.index("quoteway_swap_providers")
     assert [a for _, a in gateway.registry.ask("quoteway_routes")] == [["a route"]]
-    assert [a for _, a in gateway.registry.commands()] == [["a command"]]
-    ((_, rows),) = gateway.registry.ask("quoteway_event_sources")
-    assert rows[0]["protocol"] == "fake"
+    assert [a for _, a in gateway.registry.ask("quoteway_commands")] == [["a command"]]
     request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
     answer = await gateway.quoting.quote(Capability.SWAP, request)
     assert answer.sealed.provider == "fixed-rate"
@@ -139,7 +132,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     )
     assert set(HOOKS) == {call for call in plugin.calls if isinstance(call, str)}
     for hook in HOOKS:
-        if not hook.endswith(("settings", "routes", "commands", "event_sources", "observe", "lifespan")):
+        if not hook.endswith(("settings", "routes", "commands", "observe", "lifespan")):
             assert plugin.calls.count(hook) == 1, f"{hook} is called once"
 
 

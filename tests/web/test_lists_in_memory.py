@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.host.lists import FIRST_WAIT_S, NEWER_WAIT_S
+from quoteway.host.lists import POLICY
 from quoteway.models import Pool, Token
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider
@@ -89,11 +89,11 @@ async def test_being_slow_is_no_failure(serve_app):
     started = time.monotonic()
     answers = await asyncio.gather(*(api.get(f"/v2/pools?limit={number + 1}") for number in range(20)))
     assert {(answer.status, answer.body["total"]) for answer in answers} == {(200, 0)}
-    assert time.monotonic() - started < 2 * FIRST_WAIT_S
+    assert time.monotonic() - started < 2 * POLICY.first_wait_s
     assert provider.most_reading == 2, "one read per chain at a time"
     started = time.monotonic()
     assert (await api.get("/v2/pools?limit=30")).status == 200
-    assert time.monotonic() - started < FIRST_WAIT_S / 2, "nobody waits for it a second time"
+    assert time.monotonic() - started < POLICY.first_wait_s / 2, "nobody waits for it a second time"
 
 
 async def test_a_provider_that_fails_keeps_its_last_answer_and_is_named(serve_app):
@@ -120,7 +120,7 @@ async def test_a_list_in_memory_is_not_held_up_by_its_reading(serve_app):
     started = time.monotonic()
     answer = await api.get("/v2/pools?limit=11")
     assert ids(answer) == [f"7:{WETH}", f"8:{WETH}"]
-    assert time.monotonic() - started < NEWER_WAIT_S + FIRST_WAIT_S / 2
+    assert time.monotonic() - started < POLICY.newer_wait_s + POLICY.first_wait_s / 2
 
 
 async def test_stopping_cancels_what_is_read(serve_app):

@@ -63,7 +63,7 @@ class Gateway:
         self.quoting = Quoting(config.quotes, *parts)
         self.building = Building(config.quotes, *parts, self.quoting)
         self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
-        self.prices = PriceBook(config, self.runtime, self.registry)
+        self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.reachability = Reachability(self._forward)
         self.ready = False

@@ -11,18 +11,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
-
-from cachetools import TTLCache
+from dataclasses import replace
+from typing import TypeAlias
 
 from quoteway.config.model import Config
 from quoteway.engine.parts import handover_warnings, joined_legs
 from quoteway.engine.ranking import best, rank
-from quoteway.errors import GatewayError, Reason, UpstreamError
-from quoteway.guard.findings import check_form
+from quoteway.errors import GatewayError, UpstreamError
 from quoteway.guard.plans import plain_plan
+from quoteway.host.lists import ListKind, Lists
 from quoteway.host.provider_calls import Outcome
+from quoteway.host.refresh import RefreshPolicy
 from quoteway.host.registry import Registry, networks_of
 from quoteway.host.runtime import Runtime
 from quoteway.models import (
@@ -37,29 +36,19 @@ from quoteway.models import (
     SealedQuote,
     SwapRequest,
 )
-from quoteway.providers import BridgeProvider, Provider, SwapProvider
+from quoteway.providers import Provider, SwapProvider
 
 MAX_MIDDLES = 3
 """So many tokens between the swap and the transfer are tried at once."""
-ROUTES_GOOD_S = 60.0
-ROUTES_GOOD_AFTER_FAILURE_S = 10.0
-ROUTES_KEPT_S = 900.0
-"""So long an older list still serves, while it is read anew."""
+ROUTES_FRESH_S = 60.0
+ROUTES_RETRY_S = 10.0
+ROUTES_OLD_S = 900.0
+"""Until it is this old, a list still serves while it is read anew: no quote waits for one that gets old."""
 
 Ask: TypeAlias = Callable[
     [Sequence[Provider], SwapRequest, float], Awaitable[Sequence[Outcome[Provider, Quote]]]
 ]
 """Asks providers for quotes of a request, within seconds; every quote is checked."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Routes:
-    """What the bridges between two chains list; ``failed`` is why one of them did not. ``good_until`` by
-    ``time.monotonic``."""
-
-    routes: Sequence[BridgeRoute]
-    failed: Reason | None
-    good_until: float
 
 
 class SwapThenBridge(SwapProvider):
@@ -79,8 +68,14 @@ class SwapThenBridge(SwapProvider):
         self._registry = registry
         self._ask = ask
         self._timeout_s = config.quotes.competition_timeout_s
-        self._known: TTLCache[tuple[int, int], _Routes] = TTLCache(256, ROUTES_KEPT_S)
-        self._reading: dict[tuple[int, int], asyncio.Task[_Routes]] = {}
+        self._routes = ListKind(Capability.BRIDGE, BridgeRoute, lambda bridge, *ends: bridge.routes(*ends))
+        policy = RefreshPolicy(
+            fresh_s=ROUTES_FRESH_S,
+            retry_s=ROUTES_RETRY_S,
+            first_wait_s=self._timeout_s / 2,
+            old_s=ROUTES_OLD_S,
+        )
+        self._lists = Lists(registry, runtime.clock, policy)
 
     @property
     def networks(self) -> frozenset[int]:  # type: ignore[override]
@@ -138,14 +133,18 @@ class SwapThenBridge(SwapProvider):
         The caller has named none of them: what their money is turned into on the way is not for a bridge's
         list alone to say, so the coin and what the deployment's own catalogs list are all that is considered.
         """
-        listed = await self._listed(request.chain_id, request.to_chain_id)
+        ends = request.chain_id, request.to_chain_id
+        listed = await self._lists.get(self._routes, ends, self._bridges(*ends))
         sources = dict.fromkeys(
             route.from_token.address
-            for route in listed.routes
-            if route.enabled and route.to_token.address == request.token_out.address
+            for route in listed.rows
+            if route.enabled
+            and (route.from_token.chain_id, route.to_token.chain_id) == ends
+            and route.to_token.address == request.token_out.address
         )
-        if not sources and listed.failed is not None:
-            raise UpstreamError("A bridge's routes could not be read.", reason=listed.failed, retryable=True)
+        if not sources and listed.partial:
+            _, reason = listed.partial[0]
+            raise UpstreamError("A bridge's routes could not be read.", reason=reason, retryable=True)
         if request.token_in.address in sources:
             return []
         network = self._runtime.networks.by_chain_id(request.chain_id)
@@ -154,41 +153,9 @@ class SwapThenBridge(SwapProvider):
         known = await self._runtime.tokens.listed(request.chain_id)
         return [token for token in sources if token == NATIVE or token in known][:MAX_MIDDLES]
 
-    async def _listed(self, chain_id: int, to_chain_id: int) -> _Routes:
-        """From memory, but for the first time: no quote waits for a list that is only getting old.
-
-        One that could not be read is none: whoever comes after its time waits for the next.
-        """
-        key = chain_id, to_chain_id
-        known = self._known.get(key)
-        if known is not None and time.monotonic() < known.good_until:
-            return known
-        reading = self._reading.get(key)
-        if reading is None or reading.done():
-            reading = self._reading[key] = asyncio.create_task(self._read(key))
-        if known is not None and (known.routes or known.failed is None):
-            return known
-        return await asyncio.shield(reading)
-
-    async def _read(self, key: tuple[int, int]) -> _Routes:
-        outcomes = await self._registry.calls.ask_all(
-            self._bridges(*key),
-            lambda bridge: _routes_of(cast(BridgeProvider, bridge), *key),
-            verb="routes",
-            timeout_s=self._timeout_s / 2,
-        )
-        routes = [route for outcome in outcomes for route in outcome.value or ()]
-        failed = next((outcome.reason for outcome in outcomes if outcome.kind != "quoted"), None)
-        good_s = ROUTES_GOOD_S if failed is None else ROUTES_GOOD_AFTER_FAILURE_S
-        listed = self._known[key] = _Routes(routes, failed, time.monotonic() + good_s)
-        return listed
-
     async def close(self) -> None:
         """Ends what is still being read."""
-        for reading in self._reading.values():
-            reading.cancel()
-        if self._reading:
-            await asyncio.wait(self._reading.values(), timeout=1.0)
+        await self._lists.close()
 
     async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> Quote | None:
         token = await self._runtime.tokens.find(request.chain_id, middle)
@@ -218,15 +185,6 @@ class SwapThenBridge(SwapProvider):
             QuotePart(Capability.BRIDGE, bridge.id, second, transfer),
             passed_on,
         )
-
-
-async def _routes_of(bridge: BridgeProvider, chain_id: int, to_chain_id: int) -> tuple[BridgeRoute, ...]:
-    """What a bridge lists between the two chains. Raises whatever reading it does, which is this bridge's
-    failure and no other's."""
-    routes = tuple(await bridge.routes(chain_id, to_chain_id))
-    check_form(bridge, routes, tuple[BridgeRoute, ...])
-    ends = chain_id, to_chain_id
-    return tuple(route for route in routes if (route.from_token.chain_id, route.to_token.chain_id) == ends)
 
 
 def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:

@@ -50,7 +50,7 @@ def check_run(
         # Without quoted amounts (a deployment, a management action) no price can have moved.
         priced = bool(sealed.inputs or sealed.outputs)
         raise UpstreamError(
-            f"The transaction would revert on the chain's present state: {run.revert_reason}."
+            f"The transaction would revert on the chain's present state: {run.revert_reason or 'it gives no reason'}."
             + (" Request a new quote." if priced else ""),
             reason=Reason.PRICE_MOVED if priced else Reason.REVERTED,
             retryable=False,

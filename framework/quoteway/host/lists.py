@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.findings import check_form
-from quoteway.host.refresh import Kept, Refresher
+from quoteway.host.refresh import Kept, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry, networks_of
 from quoteway.models import Capability
 from quoteway.providers import Provider
@@ -17,12 +17,8 @@ T = TypeVar("T")
 
 READ_TIMEOUT_S = 30.0
 """How long a provider may take for a list. Nobody waits that long: the read runs in the background."""
-NEWER_WAIT_S = 0.05
-"""How long a request that could be answered from memory waits for a newer answer."""
-FIRST_WAIT_S = 2.0
-"""How long a read is waited for while there is nothing, or only something old, to serve."""
-OLD_S = 60.0
-"""A list older than this is served only after ``FIRST_WAIT_S``: nobody has asked for it lately."""
+POLICY = RefreshPolicy(newer_wait_s=0.05, first_wait_s=2.0, old_s=60.0)
+"""Lists of the API are read anew at each request; one older than a minute nobody has asked for lately."""
 MOST_LISTS = 4_096
 """Providers times chains, or pairs of chains, that are kept."""
 
@@ -63,12 +59,14 @@ _Key: TypeAlias = tuple[ListKind[Any], str, Scope]
 class Lists:
     """The lists of one gateway. ``kinds`` are read as soon as the providers are up."""
 
-    def __init__(self, registry: Registry, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, registry: Registry, clock: Callable[[], float], policy: RefreshPolicy = POLICY
+    ) -> None:
         self.kinds: Sequence[ListKind[Any]] = ()
         self._registry = registry
         self._clock = clock
         self._refresher: Refresher[_Key, tuple[tuple[Any, ...], float]] = Refresher(
-            self._read, most_keys=MOST_LISTS
+            self._read, policy, most_keys=MOST_LISTS
         )
 
     def warm(self) -> None:
@@ -86,9 +84,7 @@ class Lists:
         no rows would look like none.
         """
         wanted = [key for provider in providers for key in _keys(kind, provider, scope)]
-        found = await self._refresher.get(
-            wanted, newer_wait_s=NEWER_WAIT_S, first_wait_s=FIRST_WAIT_S, old_s=OLD_S
-        )
+        found = await self._refresher.get(wanted)
         missing = {key[1]: reason for key, kept in found.items() if (reason := _missing(kept)) is not None}
         partial = list(missing.items())
         answers = [kept.value for kept in found.values() if kept.value is not None]
@@ -103,8 +99,8 @@ class Lists:
         """Ends what is still being read."""
         await self._refresher.close()
 
-    async def _read(self, key: _Key) -> tuple[tuple[Any, ...], float]:
-        kind, provider_id, scope = key
+    async def _read(self, keys: Sequence[_Key]) -> dict[_Key, tuple[tuple[Any, ...], float]]:
+        ((kind, provider_id, scope),) = keys
         provider = self._registry.get(kind.capability, provider_id)
         if provider is None:
             raise UpstreamError("The provider is no longer enabled.", reason=Reason.CAPABILITY_DISABLED)
@@ -119,7 +115,7 @@ class Lists:
         )
         if outcome.kind in ("failed", "timeout"):
             raise outcome.error or UpstreamError("The provider failed.", reason=outcome.reason)
-        return outcome.value or (), self._clock()
+        return {keys[0]: (outcome.value or (), self._clock())}
 
 
 def _keys(kind: ListKind[Any], provider: Provider, scope: Scope | None) -> list[_Key]:
@@ -134,4 +130,4 @@ def _missing(kept: Kept[Any]) -> Reason | None:
     """Why a key's rows are missing or old; None when they are not."""
     if kept.failure is not None:
         return kept.failure
-    return None if kept.has_value else Reason.PROVIDER_TIMEOUT
+    return Reason.PROVIDER_TIMEOUT if kept.read_at_s is None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -20,21 +20,35 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshPolicy:
+    """When a key is read again and how long a caller waits for it, in seconds.
+
+    - ``fresh_s``: an answer younger than this is not read again.
+    - ``retry_s``: after a failed read the next one does not begin earlier than this.
+    - ``newer_wait_s``: how long a read is waited for while there is an answer to serve.
+    - ``first_wait_s``: how long it is waited for while there is none, or only one older than ``old_s``.
+    """
+
+    fresh_s: float = 0.0
+    retry_s: float = 0.0
+    newer_wait_s: float = 0.0
+    first_wait_s: float = 0.0
+    old_s: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
 class Kept(Generic[T]):
     """What is known of one key.
 
     ``value`` is the last good answer and ``read_at_s`` when it was read (seconds of the refresher's clock);
-    both None before the first one. ``failure`` is why the newest read that ended gave no answer; None when it
-    gave one, and before the first read has ended.
+    both None before the first one. ``ended_at_s`` is when the newest read ended, and ``failure`` why it gave
+    no answer; None when it gave one, and before the first read has ended.
     """
 
     value: T | None = None
     read_at_s: float | None = None
     failure: Reason | None = None
-
-    @property
-    def has_value(self) -> bool:
-        return self.read_at_s is not None
+    ended_at_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +58,24 @@ class _Read:
 
 
 class Refresher(Generic[K, T]):
-    """Reads each key with ``read`` and keeps its last good answer.
+    """Reads keys with ``read`` and keeps the last good answer of each.
 
     One read per key runs at a time, and everybody who asks meanwhile shares it (single flight). A read
     belongs to the refresher: it goes on when nobody waits for it any more, until ``close`` cancels it.
-    ``read`` sets its own deadline and raises ``GatewayError`` when it has no answer. At most ``most_keys``
-    answers are kept; those not asked for longest go first.
+    ``read`` sets its own deadline. It leaves out keys that it has no answer for, or raises ``GatewayError``
+    when it has none at all. At most ``most_keys`` answers are kept; those not asked for longest go first.
     """
 
     def __init__(
         self,
-        read: Callable[[K], Awaitable[T]],
+        read: Callable[[Sequence[K]], Awaitable[Mapping[K, T]]],
+        policy: RefreshPolicy,
         *,
         most_keys: int,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._read = read
+        self._policy = policy
         self._clock = clock
         self._kept: LRUCache[K, Kept[T]] = LRUCache(most_keys)
         self._reads: dict[K, _Read] = {}
@@ -69,63 +85,72 @@ class Refresher(Generic[K, T]):
         """What is in memory."""
         return self._kept.get(key) or Kept()
 
-    def begin(self, key: K) -> None:
-        """Starts a read of the key unless one runs or ``close`` was called."""
-        if key not in self._reads and not self._closed:
-            task = asyncio.create_task(self._refresh(key), name=f"refresh:{key}")
-            self._reads[key] = _Read(task, self._clock())
+    def begin(self, *keys: K) -> None:
+        """Starts one read of those keys that are neither being read nor fresh; none after ``close``."""
+        due = [key for key in keys if key not in self._reads and not self._is_settled(key)]
+        if due and not self._closed:
+            read = _Read(asyncio.create_task(self._refresh(due), name=f"refresh:{due}"), self._clock())
+            self._reads.update(dict.fromkeys(due, read))
 
-    async def get(
-        self, keys: Iterable[K], *, newer_wait_s: float, first_wait_s: float, old_s: float
-    ) -> dict[K, Kept[T]]:
-        """Starts to read every key, waits a bounded time once for all of them, and gives what is in memory.
+    def running(self, keys: Iterable[K]) -> set[asyncio.Task[None]]:
+        """The reads of these keys that are under way."""
+        return {read.task for key in keys if (read := self._reads.get(key)) is not None}
 
-        A read is waited for until it has run for ``newer_wait_s`` seconds, and where nothing younger than
-        ``old_s`` is in memory for ``first_wait_s``: who comes later than that does not wait again.
+    async def get(self, keys: Iterable[K]) -> dict[K, Kept[T]]:
+        """Starts a read of each key by itself, waits once for all of them, and gives what is in memory.
+
+        The waits of the policy count from the start of a read: who comes later than that does not wait again.
         """
         wanted = list(dict.fromkeys(keys))
         for key in wanted:
             self.begin(key)
-        await self._wait(wanted, newer_wait_s)
-        await self._wait([key for key in wanted if self._is_needed(key, old_s)], first_wait_s)
+        await self._wait(wanted, self._policy.newer_wait_s)
+        await self._wait([key for key in wanted if self._is_needed(key)], self._policy.first_wait_s)
         return {key: self.known(key) for key in wanted}
-
-    async def _wait(self, keys: Iterable[K], most_s: float) -> None:
-        """Waits for the reads of these keys that run, until the youngest has run for ``most_s`` seconds."""
-        reads = [read for key in keys if (read := self._reads.get(key)) is not None]
-        if reads:
-            left_s = max(read.started_s for read in reads) + most_s - self._clock()
-            if left_s > 0:
-                await asyncio.wait([read.task for read in reads], timeout=left_s)
 
     async def close(self) -> None:
         """Cancels every read; none begins after it."""
         self._closed = True
-        tasks = [read.task for read in self._reads.values()]
+        tasks = self.running(self._reads)
         for task in tasks:
             task.cancel()
         if tasks:
             # wait, not gather: a read that swallows its cancellation must not hold the shutdown.
             await asyncio.wait(tasks, timeout=1.0)
 
-    def _is_needed(self, key: K, old_s: float) -> bool:
-        """Whether nothing recent is there to serve."""
-        read_at_s = self.known(key).read_at_s
-        return read_at_s is None or self._clock() - read_at_s > old_s
+    def _is_settled(self, key: K) -> bool:
+        kept = self.known(key)
+        good_s = self._policy.fresh_s if kept.failure is None else self._policy.retry_s
+        return kept.ended_at_s is not None and self._clock() - kept.ended_at_s < good_s
 
-    async def _refresh(self, key: K) -> None:
-        failure: Reason | None = None
+    def _is_needed(self, key: K) -> bool:
+        read_at_s = self.known(key).read_at_s
+        return read_at_s is None or self._clock() - read_at_s > self._policy.old_s
+
+    async def _wait(self, keys: Sequence[K], most_s: float) -> None:
+        """Waits for the reads of these keys that run, until the youngest has run for ``most_s`` seconds."""
+        started_s = [read.started_s for key in keys if (read := self._reads.get(key)) is not None]
+        left_s = max(started_s, default=float("-inf")) + most_s - self._clock()
+        if left_s > 0:
+            await asyncio.wait(self.running(keys), timeout=left_s)
+
+    async def _refresh(self, keys: Sequence[K]) -> None:
+        answers: Mapping[K, T] = {}
+        failure = Reason.PROVIDER_ERROR
         try:
-            value = await self._read(key)
+            answers = await self._read(keys)
         except GatewayError as error:
-            failure = error.reason or Reason.PROVIDER_ERROR
+            failure = error.reason or failure
         except Exception:
-            log.exception("reading %s failed", key)
-            failure = Reason.PROVIDER_ERROR
+            log.exception("reading %s failed", keys)
         finally:
-            del self._reads[key]
-        if failure is None:
-            self._kept[key] = Kept(value, self._clock())
-        else:
+            for key in keys:
+                del self._reads[key]
+        now = self._clock()
+        for key in keys:
             before = self.known(key)
-            self._kept[key] = Kept(before.value, before.read_at_s, failure)
+            self._kept[key] = (
+                Kept(answers[key], now, None, now)
+                if key in answers
+                else Kept(before.value, before.read_at_s, failure, now)
+            )

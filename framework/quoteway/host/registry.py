@@ -465,10 +465,6 @@ class Registry:
             except BROKEN:
                 log.exception("observer of plugin %r raised", entry.name)
 
-    def commands(self) -> Iterator[tuple[PluginEntry, Any]]:
-        """The CLI commands of every loadable plugin."""
-        yield from ((entry, answer) for entry, answer in self.ask("quoteway_commands"))
-
 
 def _absent_secrets(form: Schema, section: Mapping[str, Any]) -> Iterator[str]:
     """The required secrets that a plugin's section does not mention."""
