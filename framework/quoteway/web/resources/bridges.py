@@ -15,8 +15,7 @@ from quoteway.networks import Network
 from quoteway.web.http.fields import NetworkField, described
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal
-from quoteway.web.resources import catalog
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.swaps import Transfer, transfer_request
 from quoteway.web.wire.bridges import BridgeAction, BridgeQuote, BridgeRouteEntry, RoutePage
 
@@ -77,11 +76,11 @@ async def create_quote(call: Call) -> dict[str, Any]:
     origin, target = call.body["from_chain"], call.body["to_chain"]
     call.require(Capability.BRIDGE, origin.chain_id, target.chain_id)
     request = await transfer_request(call, origin, target)
-    return await movements.quote(call, Capability.BRIDGE, request, provider=call.body.get("provider"))
+    return await quote_action.quote(call, Capability.BRIDGE, request, provider=call.body.get("provider"))
 
 
 async def create_action(call: Call) -> web.Response:
-    return await movements.exchange(call, Capability.BRIDGE, call.path["quoteId"])
+    return await quote_action.exchange(call, Capability.BRIDGE, call.path["quoteId"])
 
 
 OPERATIONS = (

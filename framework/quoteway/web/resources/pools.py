@@ -28,8 +28,7 @@ from quoteway.web.http.fields import (
 )
 from quoteway.web.http.operation import Call, Handler, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema
-from quoteway.web.resources import catalog
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import PoolIdField, ResourceId, owner_of
 from quoteway.web.resources.series import SeriesQuery, series_of
 from quoteway.web.wire.actions import Action
@@ -137,13 +136,13 @@ def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
 
 async def create_quote(call: Call) -> dict[str, Any]:
     request, provider = await _request(call)
-    return await movements.quote(call, Capability.POOL, request, provider=provider.id)
+    return await quote_action.quote(call, Capability.POOL, request, provider=provider.id)
 
 
 async def create_action(call: Call) -> web.Response:
     request, provider = await _request(call)
-    pin = movements.pinned(call, Capability.POOL)
-    return await movements.direct(call, Capability.POOL, request, provider=provider.id, pin=pin)
+    pin = quote_action.pinned(call, Capability.POOL)
+    return await quote_action.direct(call, Capability.POOL, request, provider=provider.id, pin=pin)
 
 
 async def _request(call: Call) -> tuple[PoolRequest, PoolProvider]:

@@ -1,4 +1,4 @@
-"""The two movements on the wire, one piece of code for swaps, bridges, pools and vaults: quote and action."""
+"""Quotes and actions of swaps, bridges, pools and vaults."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from quoteway.web.http.fields import (
 )
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema, invalid
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources import quote_action
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import SwapQuote
 
@@ -170,17 +170,17 @@ async def create_quote(call: Call) -> dict[str, Any]:
         Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=atomic_batch
     )
     request = await transfer_request(call, origin, target)
-    return await movements.quote(
+    return await quote_action.quote(
         call, Capability.SWAP, request, provider=call.body.get("provider"), atomic_batch=atomic_batch
     )
 
 
 async def show_quote(call: Call) -> dict[str, Any]:
-    return movements.shown_quote(call, Capability.SWAP, call.path["quoteId"])
+    return quote_action.shown_quote(call, Capability.SWAP, call.path["quoteId"])
 
 
 async def create_action(call: Call) -> web.Response:
-    return await movements.exchange(call, Capability.SWAP, call.path["quoteId"])
+    return await quote_action.exchange(call, Capability.SWAP, call.path["quoteId"])
 
 
 OPERATIONS = (

@@ -26,8 +26,7 @@ from quoteway.web.http.fields import (
 )
 from quoteway.web.http.operation import Call, Handler, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema, invalid
-from quoteway.web.resources import catalog
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
 from quoteway.web.resources.series import SeriesQuery, series_of
 from quoteway.web.wire.actions import Action
@@ -188,13 +187,13 @@ def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
 
 async def create_quote(call: Call) -> dict[str, Any]:
     request, provider = await _request(call)
-    return await movements.quote(call, Capability.VAULT, request, provider=provider.id)
+    return await quote_action.quote(call, Capability.VAULT, request, provider=provider.id)
 
 
 async def create_action(call: Call) -> web.Response:
     request, provider = await _request(call)
-    pin = movements.pinned(call, Capability.VAULT)
-    return await movements.direct(call, Capability.VAULT, request, provider=provider.id, pin=pin)
+    pin = quote_action.pinned(call, Capability.VAULT)
+    return await quote_action.direct(call, Capability.VAULT, request, provider=provider.id, pin=pin)
 
 
 async def create_manage_action(call: Call) -> web.Response:
@@ -203,12 +202,12 @@ async def create_manage_action(call: Call) -> web.Response:
         allowed = ", ".join(provider.manage_actions) or "none"
         message = f"{request.action} is not supported by this vault. Supported: {allowed}."
         raise invalid([FieldError("action", Reason.UNSUPPORTED_ACTION, message)])
-    return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
+    return await quote_action.direct(call, Capability.VAULT, request, provider=provider.id)
 
 
 async def create_rebalance_action(call: Call) -> web.Response:
     request, provider = await _request(call, action="rebalance")
-    return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
+    return await quote_action.direct(call, Capability.VAULT, request, provider=provider.id)
 
 
 async def _request(call: Call, *, action: str | None = None) -> tuple[VaultRequest, VaultProvider]:
@@ -239,13 +238,13 @@ async def _provider(call: Call, vault: ResourceId) -> VaultProvider:
 
 
 async def create_deploy_quote(call: Call) -> dict[str, Any]:
-    return await movements.quote(call, Capability.VAULT, _deployment(call))
+    return await quote_action.quote(call, Capability.VAULT, _deployment(call))
 
 
 async def create_deploy_action(call: Call) -> web.Response:
     request = _deployment(call)
-    pin = movements.pinned(call, Capability.VAULT)
-    return await movements.direct(call, Capability.VAULT, request, pin=pin)
+    pin = quote_action.pinned(call, Capability.VAULT)
+    return await quote_action.direct(call, Capability.VAULT, request, pin=pin)
 
 
 def _deployment(call: Call) -> DeployRequest:
