@@ -6,35 +6,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import Reason
 from quoteway.host.lists import ListKind
 from quoteway.models import BridgeRoute, Capability
 from quoteway.networks import Network
-from quoteway.web.http.fields import NetworkField, described
+from quoteway.web.http.fields import NetworkField
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import Refusal
+from quoteway.web.http.schema import refuse
 from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.swaps import Transfer, transfer_request
 from quoteway.web.wire.bridges import BridgeAction, BridgeQuote, BridgeRouteEntry, RoutePage
 
 
 class BridgeQuoteBody(Transfer):
-    from_chain = described(NetworkField(required=True), "The network of fromToken")
-    to_chain = described(NetworkField(required=True), "The network of toToken, another one")
+    from_chain = NetworkField("The network of fromToken", required=True)
+    to_chain = NetworkField("The network of toToken, another one", required=True)
 
     @validates_schema
     def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         if data["from_chain"] == data["to_chain"]:
-            raise ValidationError(
-                {"toChain": [Refusal(Reason.CONFLICT, "must be another network than fromChain")]}
-            )
+            raise refuse(Reason.CONFLICT, "must be another network than fromChain", "toChain")
 
 
 class RoutesQuery(catalog.PageQuery):
-    from_chain = described(NetworkField(), "Routes that begin here")
-    to_chain = described(NetworkField(), "Routes that end here")
+    from_chain = NetworkField("Routes that begin here")
+    to_chain = NetworkField("Routes that end here")
 
 
 ROUTES = ListKind(

@@ -22,7 +22,7 @@ from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, keep
 from quoteway.web.http.envelope import json_response
-from quoteway.web.http.fields import QueryInteger, Text, described
+from quoteway.web.http.fields import QueryInteger, Text
 from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.pages import Page
@@ -45,10 +45,12 @@ D = TypeVar("D", bound=Dated)
 
 
 class PageQuery(RequestSchema):
-    limit = described(QueryInteger(1, 200, load_default=50), "Rows of a page")
-    cursor = described(
-        Text(max_length=300, pattern=r"[A-Za-z0-9_-]+", hint="must be a nextCursor of this list"),
+    limit = QueryInteger("Rows of a page", 1, 200, load_default=50)
+    cursor = Text(
         "nextCursor of the page before",
+        max_length=300,
+        pattern=r"[A-Za-z0-9_-]+",
+        hint="must be a nextCursor of this list",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import Reason
 from quoteway.host.lists import ListKind
@@ -24,10 +24,9 @@ from quoteway.web.http.fields import (
     StrictBoolean,
     StrictInteger,
     Text,
-    described,
 )
 from quoteway.web.http.operation import Call, Handler, Operation
-from quoteway.web.http.schema import Refusal, RequestSchema
+from quoteway.web.http.schema import Refusal, RequestSchema, refuse_all
 from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import PoolIdField, ResourceId, owner_of
 from quoteway.web.resources.series import SeriesQuery, series_of
@@ -41,72 +40,64 @@ TICK_LIMIT = 887_272
 
 
 class PoolPath(RequestSchema):
-    pool_id = described(PoolIdField(required=True), "{chainId}:{address}, or {chainId}:{32-byte id} on v4")
+    pool_id = PoolIdField("{chainId}:{address}, or {chainId}:{32-byte id} on v4")
 
 
 class PoolBody(RequestSchema):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = described(
-        Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to do with liquidity"
+    action = Choice("What to do with liquidity", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField("Who signs, pays and holds the position", required=True)
+    amount = AmountOrMax("Base units of asset; max takes everything out", minimum=1)
+    asset = AddressField("The token that amount counts: one of the pool, or its shares", native=True)
+    slippage_bps = SlippageField("How far the amounts may move against the caller, in basis points")
+    recipient = AddressField("Who is paid, or owns the new position; address when left out")
+    tick_lower = StrictInteger("Where a v3 or v4 position begins", -TICK_LIMIT, TICK_LIMIT)
+    tick_upper = StrictInteger("Where a v3 or v4 position ends", -TICK_LIMIT, TICK_LIMIT)
+    position_id = Text(
+        "The position to add to, remove from or collect", max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}"
     )
-    address = described(AddressField(required=True), "Who signs, pays and holds the position")
-    amount = described(AmountOrMax(minimum=1), "Base units of asset; max takes everything out")
-    asset = described(
-        AddressField(native=True), "The token that amount counts: one of the pool, or its shares"
-    )
-    slippage_bps = described(
-        SlippageField(), "How far the amounts may move against the caller, in basis points"
-    )
-    recipient = described(AddressField(), "Who is paid, or owns the new position; address when left out")
-    tick_lower = described(StrictInteger(-TICK_LIMIT, TICK_LIMIT), "Where a v3 or v4 position begins")
-    tick_upper = described(StrictInteger(-TICK_LIMIT, TICK_LIMIT), "Where a v3 or v4 position ends")
-    position_id = described(
-        Text(max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}"),
-        "The position to add to, remove from or collect",
-    )
-    use_native = described(
-        StrictBoolean(load_default=False),
-        "Pay and be paid in the native coin where the pool holds its wrapped form",
+    use_native = StrictBoolean(
+        "Pay and be paid in the native coin where the pool holds its wrapped form", load_default=False
     )
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_members(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
-        refused: dict[str, list[str]] = {}
+        refused: dict[str, Refusal] = {}
         if data.get("action") in ("add", "remove"):
             for name in ("amount", "asset"):
                 if original.get(name, "") == "":
-                    refused[name] = [Refusal(Reason.MISSING, f"is required for {data['action']}")]
+                    refused[name] = Refusal(Reason.MISSING, f"is required for {data['action']}")
         if data.get("action") == "add" and data.get("amount") == MAX:
-            refused["amount"] = [Refusal(Reason.INVALID_FORMAT, '"max" is for remove only')]
+            refused["amount"] = Refusal(Reason.INVALID_FORMAT, '"max" is for remove only')
         lower, upper = data.get("tick_lower"), data.get("tick_upper")
         if lower is not None and upper is not None and lower >= upper:
-            refused["tickUpper"] = [Refusal(Reason.CONFLICT, "must be above tickLower")]
+            refused["tickUpper"] = Refusal(Reason.CONFLICT, "must be above tickLower")
         if refused:
-            raise ValidationError(refused)
+            raise refuse_all(refused)
 
 
 class PoolActionBody(PoolBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = described(Text(max_length=4_096), "A quote whose minimums the action keeps")
+    quote_id = Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
 class PoolsQuery(catalog.PageQuery):
-    network = described(NetworkField(), "Pools of this network")
-    protocol = described(Text(max_length=64), "Pools of this protocol")
-    token = described(Text(max_length=64), "Pools of this token, by symbol or address")
-    query = described(Text(max_length=100), "Text in the id, the protocol or the symbols")
-    min_tvl_usd = described(QueryNumber(), "Pools worth at least this, in US dollars")
-    sort = described(
-        Choice(*catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")),
+    network = NetworkField("Pools of this network")
+    protocol = Text("Pools of this protocol", max_length=64)
+    token = Text("Pools of this token, by symbol or address", max_length=64)
+    query = Text("Text in the id, the protocol or the symbols", max_length=100)
+    min_tvl_usd = QueryNumber("Pools worth at least this, in US dollars")
+    sort = Choice(
         "The member to sort by; - before it for descending",
+        catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd"),
     )
 
 
 class PositionsQuery(catalog.PageQuery):
-    wallet = described(AddressField(required=True), "Whose positions")
+    wallet = AddressField("Whose positions", required=True)
 
 
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import fields
 
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
@@ -20,7 +19,7 @@ from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web.http.fields import AddressField, NetworkField, QueryBoolean, described
+from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
@@ -39,20 +38,18 @@ NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
 TOKEN_LIMIT = "token_limit"  # noqa: S105
 
 
-class TokensField(fields.Field[tuple[str, ...]]):
+class TokensField(Member[tuple[str, ...]]):
     """Comma-separated token addresses; the zero address is the native coin."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         description = (
             f"Token addresses separated by commas, at most {MAX_TOKENS} over all networks. The request "
             "line is limited too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens "
             "listed by this deployment, of which only those held are shown."
         )
-        super().__init__(
-            metadata={"type": "string", "maxLength": 43 * MAX_TOKENS, "description": description}, **kwargs
-        )
+        super().__init__(description, schema={"type": "string", "maxLength": 43 * MAX_TOKENS})
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> tuple[str, ...]:
+    def parse(self, value: Any) -> tuple[str, ...]:
         parts = str(value).split(",")
         if len(parts) > MAX_TOKENS:
             raise refuse(Reason.OUT_OF_RANGE, f"must name at most {MAX_TOKENS} tokens")
@@ -64,15 +61,15 @@ class TokensField(fields.Field[tuple[str, ...]]):
 
 
 class BalancesQuery(RequestSchema):
-    wallet = described(AddressField(required=True), "Whose balances")
-    network = described(NetworkField(), "On this network; on all when left out")
+    wallet = AddressField("Whose balances", required=True)
+    network = NetworkField("On this network; on all when left out")
     tokens = TokensField()
-    include_native = described(QueryBoolean(load_default=True), "Whether the native coin is read too")
+    include_native = QueryBoolean("Whether the native coin is read too", load_default=True)
 
 
 class PositionsQuery(catalog.PageQuery):
-    wallet = described(AddressField(required=True), "Whose positions")
-    network = described(NetworkField(), "On this network; on all when left out")
+    wallet = AddressField("Whose positions", required=True)
+    network = NetworkField("On this network; on all when left out")
 
 
 # --- balances ---------------------------------------------------------------------------------------------

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.guard import calldata as guard
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
-from quoteway.web.http.fields import Choice, QueryInteger, described
+from quoteway.web.http.fields import Choice, QueryInteger
 from quoteway.web.http.operation import Call
-from quoteway.web.http.schema import Refusal, RequestSchema, invalid
+from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.ids import ResourceId
 from quoteway.web.wire.series import Series as SeriesView
 
@@ -34,17 +34,15 @@ class HasSeries(Protocol):
 
 
 class SeriesQuery(RequestSchema):
-    from_ = described(
-        QueryInteger(0, 2**33, data_key="from"), "Unix seconds; 30 days before to when left out"
-    )
-    to = described(QueryInteger(0, 2**33), "Unix seconds; now when left out")
-    interval = described(Choice(*INTERVALS_S, load_default="1d"), "Time between points")
+    from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33, data_key="from")
+    to = QueryInteger("Unix seconds; now when left out", 0, 2**33)
+    interval = Choice("Time between points", tuple(INTERVALS_S), load_default="1d")
 
     @validates_schema
     def check_span(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         start, end = data.get("from_"), data.get("to")
         if start is not None and end is not None and start >= end:
-            raise ValidationError({"to": [Refusal(Reason.CONFLICT, "must be after from")]})
+            raise refuse(Reason.CONFLICT, "must be after from", "to")
 
 
 async def series_of(

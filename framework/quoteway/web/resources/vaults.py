@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
 from quoteway.guard.model_types import flaw
@@ -22,10 +22,9 @@ from quoteway.web.http.fields import (
     NetworkField,
     SlippageField,
     Text,
-    described,
 )
 from quoteway.web.http.operation import Call, Handler, Operation
-from quoteway.web.http.schema import Refusal, RequestSchema, invalid
+from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
 from quoteway.web.resources.series import SeriesQuery, series_of
@@ -56,33 +55,31 @@ MANAGE_ACTIONS = (
 
 
 class VaultPath(RequestSchema):
-    vault_id = described(VaultIdField(required=True), "{chainId}:{vaultAddress}")
+    vault_id = VaultIdField("{chainId}:{vaultAddress}")
 
 
 class VaultBody(RequestSchema):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = described(Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to do")
-    address = described(AddressField(required=True), "Who signs, and pays")
-    amount = described(AmountOrMax(minimum=1, required=True), "Base units of asset; max redeems all shares")
-    asset = described(
-        AddressField(native=True, required=True), "The token that amount counts: the underlying, or the share"
+    action = Choice("What to do", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField("Who signs, and pays", required=True)
+    amount = AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
+    asset = AddressField(
+        "The token that amount counts: the underlying, or the share", native=True, required=True
     )
-    slippage_bps = described(SlippageField(), "How far the side that is not given may move, in basis points")
-    recipient = described(AddressField(), "Who is paid; address when left out")
+    slippage_bps = SlippageField("How far the side that is not given may move, in basis points")
+    recipient = AddressField("Who is paid; address when left out")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         if data["amount"] == MAX and data["action"] not in ("withdraw", "redeem"):
-            raise ValidationError(
-                {"amount": [Refusal(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only')]}
-            )
+            raise refuse(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only', "amount")
 
 
 class VaultActionBody(VaultBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = described(Text(max_length=4_096), "A quote whose minimums the action keeps")
+    quote_id = Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
 _NEEDED = {
@@ -102,22 +99,18 @@ class ManageBody(RequestSchema):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = described(
-        Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to manage"
-    )
-    address = described(AddressField(required=True), "Who signs; must have the role")
-    amount = described(
-        AmountOrMax(minimum=0), "What setCap sets, in base units of the underlying; max: no cap"
-    )
-    asset = described(AddressField(native=True), "The underlying")
-    bot = described(AddressField(zero=True), "Whom setBot names; the zero address: nobody")
-    strategy = described(Text(max_length=64), "What addStrategy and removeStrategy name")
+    action = Choice("What to manage", MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField("Who signs; must have the role", required=True)
+    amount = AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
+    asset = AddressField("The underlying", native=True)
+    bot = AddressField("Whom setBot names; the zero address: nobody", zero=True)
+    strategy = Text("What addStrategy and removeStrategy name", max_length=64)
 
     @validates_schema
     def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         needed = _NEEDED.get(data["action"])
         if needed is not None and needed not in data:
-            raise ValidationError({needed: [Refusal(Reason.MISSING, f"is needed for {data['action']}")]})
+            raise refuse(Reason.MISSING, f"is needed for {data['action']}", needed)
 
 
 class RebalanceBody(RequestSchema):
@@ -128,36 +121,35 @@ class RebalanceBody(RequestSchema):
     may cost of the vault's total assets.
     """
 
-    address = described(AddressField(required=True), "Who signs; must have the role")
-    amount = described(
-        AmountOrMax(minimum=1),
-        "How much to move, in base units of the underlying; all that can be when left out",
+    address = AddressField("Who signs; must have the role", required=True)
+    amount = AmountOrMax(
+        "How much to move, in base units of the underlying; all that can be when left out", minimum=1
     )
-    strategy = described(Text(max_length=64), "Where to; the first strategy when left out")
-    slippage_bps = described(SlippageField(), "What the move may cost, in basis points")
+    strategy = Text("Where to; the first strategy when left out", max_length=64)
+    slippage_bps = SlippageField("What the move may cost, in basis points")
 
 
 class DeployBody(RequestSchema):
-    asset = described(AddressField(required=True), "The underlying")
-    bot = described(AddressField(zero=True), "Who may rebalance; the zero address: nobody")
-    network = described(NetworkField(required=True), "Where to")
-    owner = described(AddressField(required=True), "Who signs, and owns the vault")
-    strategy = described(Text(max_length=64, required=True), "One of the provider's strategies")
+    asset = AddressField("The underlying", required=True)
+    bot = AddressField("Who may rebalance; the zero address: nobody", zero=True)
+    network = NetworkField("Where to", required=True)
+    owner = AddressField("Who signs, and owns the vault", required=True)
+    strategy = Text("One of the provider's strategies", max_length=64, required=True)
 
 
 class DeployActionBody(DeployBody):
-    quote_id = described(Text(max_length=4_096), "A quote whose terms the action keeps")
+    quote_id = Text("A quote whose terms the action keeps", max_length=4_096)
 
 
 class VaultsQuery(catalog.PageQuery):
-    network = described(NetworkField(), "Vaults of this network")
-    protocol = described(Text(max_length=64), "Vaults of this protocol")
-    asset = described(Text(max_length=64), "Vaults of this underlying, by symbol or address")
-    strategy = described(Text(max_length=64), "Vaults of this strategy")
-    query = described(Text(max_length=100), "Text in the id, the name or the protocol")
-    sort = described(
-        Choice(*catalog.sort_choices("tvlUsd", "apy", "riskScore")),
+    network = NetworkField("Vaults of this network")
+    protocol = Text("Vaults of this protocol", max_length=64)
+    asset = Text("Vaults of this underlying, by symbol or address", max_length=64)
+    strategy = Text("Vaults of this strategy", max_length=64)
+    query = Text("Text in the id, the name or the protocol", max_length=100)
+    sort = Choice(
         "The member to sort by; - before it for descending",
+        catalog.sort_choices("tvlUsd", "apy", "riskScore"),
     )
 
 
