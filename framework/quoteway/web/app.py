@@ -95,7 +95,6 @@ OPENAPI = Operation(
     "GET",
     "/v2/openapi.json",
     "getOpenApi",
-    "deployment",
     "This document",
     show_openapi,
     OpenApiDocument,

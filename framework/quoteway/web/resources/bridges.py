@@ -10,7 +10,7 @@ from marshmallow import validates_schema
 
 from quoteway.errors import Reason
 from quoteway.host.lists import ListKind
-from quoteway.models import BridgeRoute, Capability
+from quoteway.models import BridgeRoute, Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http.fields import NetworkField
 from quoteway.web.http.operation import Call, Operation
@@ -70,15 +70,10 @@ def _route_key(row: Mapping[str, Any]) -> str:
     return "|".join(ends)
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
+async def _read_request(call: Call) -> tuple[SwapRequest, str | None]:
     origin, target = call.body["from_chain"], call.body["to_chain"]
     call.require(Capability.BRIDGE, origin.chain_id, target.chain_id)
-    request = await transfer_request(call, origin, target)
-    return await quote_action.quote(call, Capability.BRIDGE, request, provider=call.body.get("provider"))
-
-
-async def create_action(call: Call) -> web.Response:
-    return await quote_action.exchange(call, Capability.BRIDGE, call.path["quoteId"])
+    return await transfer_request(call, origin, target), call.body.get("provider")
 
 
 OPERATIONS = (
@@ -86,34 +81,25 @@ OPERATIONS = (
         "GET",
         "/v2/bridges/routes",
         "listBridgeRoutes",
-        "bridges",
         "Routes between two networks",
         list_routes,
         RoutePage,
         query=RoutesQuery,
     ),
-    Operation(
-        "POST",
+    quote_action.quote_operation(
         "/v2/bridges/quote",
         "createBridgeQuote",
-        "bridges",
         "Quote a transfer to another network",
-        create_quote,
+        quote_action.quote_of(Capability.BRIDGE, _read_request),
         BridgeQuote,
-        group="quotes",
         body=BridgeQuoteBody,
-        errors=(400, 422, 429, 502, 503),
+        failures=(502,),
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/bridges/{quoteId}/action",
         "createBridgeAction",
-        "bridges",
         "Unsigned transactions for a bridge quote",
-        create_action,
+        quote_action.action_of_quote(Capability.BRIDGE),
         BridgeAction,
-        status=201,
-        group="quotes",
-        errors=(404, 429, 502, 503),
     ),
 )

@@ -61,7 +61,6 @@ async def owner_of(
     capability: Capability,
     resource: ResourceId,
     look_up: Callable[[Provider], Awaitable[Any]],
-    noun: str,
 ) -> Provider:
     """The first enabled provider that lists the pool or vault, else the first that knows it.
 
@@ -69,7 +68,7 @@ async def owner_of(
     the words of a provider that says why), and ``UpstreamError`` when nobody knows it and somebody could not
     tell.
     """
-    registry = call.gateway.registry
+    registry, noun = call.gateway.registry, capability.value
     if not registry.enabled(capability):
         raise ProviderUnavailable(f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED)
     outcomes = await registry.calls.ask_all(

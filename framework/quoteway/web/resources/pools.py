@@ -25,14 +25,14 @@ from quoteway.web.http.fields import (
     StrictInteger,
     Text,
 )
-from quoteway.web.http.operation import Call, Handler, Operation
+from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema, refuse_all
 from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import PoolIdField, ResourceId, owner_of
-from quoteway.web.resources.series import SeriesQuery, series_of
+from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.pools import PoolEntry, PoolPage, PoolQuote, PositionEntry, PositionPage
-from quoteway.web.wire.series import Series
+from quoteway.web.wire.view import Wire
 
 ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272
@@ -125,18 +125,7 @@ def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
     return catalog.mentions(query["query"], pool.id, pool.protocol, symbols)
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
-    request, provider = await _request(call)
-    return await quote_action.quote(call, Capability.POOL, request, provider=provider.id)
-
-
-async def create_action(call: Call) -> web.Response:
-    request, provider = await _request(call)
-    pin = quote_action.pinned(call, Capability.POOL)
-    return await quote_action.direct(call, Capability.POOL, request, provider=provider.id, pin=pin)
-
-
-async def _request(call: Call) -> tuple[PoolRequest, PoolProvider]:
+async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     pool: ResourceId = call.path["pool_id"]
     provider = await _provider(call, pool)
     body = call.body
@@ -155,13 +144,11 @@ async def _request(call: Call) -> tuple[PoolRequest, PoolProvider]:
         position_id=body.get("position_id"),
         use_native=body["use_native"],
     )
-    return request, provider
+    return request, provider.id
 
 
 async def _provider(call: Call, pool: ResourceId) -> PoolProvider:
-    owner = await owner_of(
-        call, Capability.POOL, pool, lambda provider: cast(PoolProvider, provider).pool(pool.id), "pool"
-    )
+    owner = await owner_of(call, Capability.POOL, pool, lambda p: cast(PoolProvider, p).pool(pool.id))
     return cast(PoolProvider, owner)
 
 
@@ -182,76 +169,45 @@ async def list_positions(call: Call) -> web.Response:
     return await catalog.answer(call, collect, keep_it=False)
 
 
-def _metric(metric: str) -> Handler:
-    async def show(call: Call) -> dict[str, Any]:
-        return await series_of(call, Capability.POOL, call.path["pool_id"], metric, _provider)
-
-    return show
+async def _show_series(metric: str, call: Call) -> Wire:
+    return await series_of(call, Capability.POOL, call.path["pool_id"], metric, _provider)
 
 
 OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/pools",
-        "listPools",
-        "pools",
-        "Pools",
-        list_pools,
-        PoolPage,
-        query=PoolsQuery,
-    ),
-    Operation(
-        "POST",
+    Operation("GET", "/v2/pools", "listPools", "Pools", list_pools, PoolPage, query=PoolsQuery),
+    quote_action.quote_operation(
         "/v2/pools/{poolId}/quote",
         "createPoolQuote",
-        "pools",
         "Quote adding, removing or collecting",
-        create_quote,
+        quote_action.quote_of(Capability.POOL, _read_request),
         PoolQuote,
-        group="quotes",
         path_schema=PoolPath,
         body=PoolBody,
-        errors=(400, 404, 422, 429, 502, 503),
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/pools/{poolId}/action",
         "createPoolAction",
-        "pools",
         "Unsigned transactions for a liquidity operation",
-        create_action,
+        quote_action.action_of(Capability.POOL, _read_request),
         Action,
-        status=201,
-        group="quotes",
         path_schema=PoolPath,
         body=PoolActionBody,
-        errors=(400, 404, 422, 429, 502, 503),
     ),
-    *(
-        Operation(
-            "GET",
-            f"/v2/pools/{{poolId}}/{metric}",
-            f"getPool{metric.capitalize()}",
-            "pools",
-            f"{title} of a pool over time",
-            _metric(metric),
-            Series,
-            path_schema=PoolPath,
-            query=SeriesQuery,
-            errors=(404, 422, 429, 502, 503),
-        )
-        for metric, title in (("tvl", "TVL"), ("volume", "Volume"), ("fees", "Fees"), ("apr", "APR"))
+    *series_operations(
+        Capability.POOL,
+        {"tvl": "TVL", "volume": "Volume", "fees": "Fees", "apr": "APR"},
+        _show_series,
+        PoolPath,
     ),
     Operation(
         "GET",
         "/v2/pools/{poolId}/positions",
         "listPoolPositions",
-        "pools",
         "A wallet's positions in a pool",
         list_positions,
         PositionPage,
         path_schema=PoolPath,
         query=PositionsQuery,
-        errors=(404, 422, 429, 502, 503),
+        failures=(404, 502),
     ),
 )

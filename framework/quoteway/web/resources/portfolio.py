@@ -285,7 +285,6 @@ OPERATIONS = (
         "GET",
         "/v2/portfolio/balances",
         "getPortfolioBalances",
-        "portfolio",
         "A wallet's balances",
         list_balances,
         Balances,
@@ -297,13 +296,12 @@ OPERATIONS = (
             "and so is a network that cannot, with `token` null; `token_limit` there tells that the "
             "network's list is longer than what one request reads. `totalUsd` adds up the values known."
         ),
-        errors=(422, 429, 502, 503),
+        failures=(502,),
     ),
     Operation(
         "GET",
         "/v2/portfolio/positions",
         "getPortfolioPositions",
-        "portfolio",
         "A wallet's positions in pools and vaults",
         list_positions,
         Positions,
@@ -312,6 +310,6 @@ OPERATIONS = (
             "Merged from every pool and vault provider under one deadline. A provider that fails or is late "
             "is named in `partial`. `valueUsd` is principal and uncollected fees, null unless all is priced."
         ),
-        errors=(422, 429, 502, 503),
+        failures=(502,),
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, cast
 
 from marshmallow import validates_schema
@@ -13,10 +14,11 @@ from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
 from quoteway.web.http.fields import Choice, QueryInteger
-from quoteway.web.http.operation import Call
+from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.ids import ResourceId
 from quoteway.web.wire.series import Series as SeriesView
+from quoteway.web.wire.view import Wire
 
 MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
@@ -45,9 +47,31 @@ class SeriesQuery(RequestSchema):
             raise refuse(Reason.CONFLICT, "must be after from", "to")
 
 
+def series_operations(
+    capability: Capability,
+    metrics: Mapping[str, str],
+    show: Callable[[str, Call], Awaitable[Wire]],
+    path_schema: type[RequestSchema],
+) -> Iterator[Operation]:
+    """The routes of these metrics, with their titles, of a pool or vault."""
+    noun = capability.value
+    for metric, title in metrics.items():
+        yield Operation(
+            "GET",
+            f"/v2/{noun}s/{{{noun}Id}}/{metric}",
+            f"get{noun.capitalize()}{metric.capitalize()}",
+            f"{title} of a {noun} over time",
+            partial(show, metric),
+            SeriesView,
+            path_schema=path_schema,
+            query=SeriesQuery,
+            failures=(404, 502),
+        )
+
+
 async def series_of(
     call: Call, capability: Capability, resource: ResourceId, metric: str, owner: Owner
-) -> dict[str, Any]:
+) -> Wire:
     """The series, rendered. Raises ``ProviderUnavailable`` when nothing at hand can give it."""
     start, end, interval = _span(call)
     registry = call.gateway.registry

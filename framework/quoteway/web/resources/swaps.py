@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from aiohttp import web
 from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
@@ -26,6 +25,7 @@ from quoteway.web.http.schema import Refusal, RequestSchema, invalid, refuse, re
 from quoteway.web.resources import quote_action
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import SwapQuote
+from quoteway.web.wire.view import Wire
 
 APPROVAL_MODES = ("transactions", "permit2-signature")
 
@@ -134,7 +134,7 @@ def _request(
     )
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
+async def create_quote(call: Call) -> Wire:
     origin, target = ends(call.body)
     assert origin is not None
     assert target is not None
@@ -148,48 +148,35 @@ async def create_quote(call: Call) -> dict[str, Any]:
     )
 
 
-async def show_quote(call: Call) -> dict[str, Any]:
+async def show_quote(call: Call) -> Wire:
     return quote_action.shown_quote(call, Capability.SWAP, call.path["quoteId"])
 
 
-async def create_action(call: Call) -> web.Response:
-    return await quote_action.exchange(call, Capability.SWAP, call.path["quoteId"])
-
-
 OPERATIONS = (
-    Operation(
-        "POST",
+    quote_action.quote_operation(
         "/v2/swaps/quote",
         "createSwapQuote",
-        "swaps",
         "Quote a swap",
         create_quote,
         SwapQuote,
-        group="quotes",
         body=SwapQuoteBody,
-        errors=(400, 422, 429, 502, 503),
+        failures=(502,),
     ),
     Operation(
         "GET",
         "/v2/swaps/quote/{quoteId}",
         "getSwapQuote",
-        "swaps",
         "Read a quote back from its token",
         show_quote,
         SwapQuote,
         group="quotes",
-        errors=(404, 429, 503),
+        failures=(404,),
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/swaps/{quoteId}/action",
         "createSwapAction",
-        "swaps",
         "Unsigned transactions for a quote",
-        create_action,
+        quote_action.action_of_quote(Capability.SWAP),
         Action,
-        status=201,
-        group="quotes",
-        errors=(404, 429, 502, 503),
     ),
 )

@@ -92,24 +92,14 @@ def _canonical(token_id: str) -> str:
 
 
 OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/tokens",
-        "listTokens",
-        "tokens",
-        "Tokens",
-        list_tokens,
-        TokenPage,
-        query=TokensQuery,
-    ),
+    Operation("GET", "/v2/tokens", "listTokens", "Tokens", list_tokens, TokenPage, query=TokensQuery),
     Operation(
         "GET",
         "/v2/tokens/{id}",
         "getToken",
-        "tokens",
         "One token, by its id or {chainId}:{address}",
         show_token,
         Profile,
-        errors=(404, 429, 502, 503),
+        failures=(404, 502),
     ),
 )

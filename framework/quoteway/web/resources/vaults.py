@@ -23,13 +23,12 @@ from quoteway.web.http.fields import (
     SlippageField,
     Text,
 )
-from quoteway.web.http.operation import Call, Handler, Operation
+from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
-from quoteway.web.resources.series import SeriesQuery, series_of
+from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.series import Series
 from quoteway.web.wire.vaults import (
     DeployAction,
     DeployQuote,
@@ -38,6 +37,7 @@ from quoteway.web.wire.vaults import (
     VaultPage,
     VaultQuote,
 )
+from quoteway.web.wire.view import Wire
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 MANAGE_ACTIONS = (
@@ -177,32 +177,26 @@ def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
     return "query" not in query or catalog.mentions(query["query"], vault.id, vault.name, vault.protocol)
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
-    request, provider = await _request(call)
-    return await quote_action.quote(call, Capability.VAULT, request, provider=provider.id)
+async def _read_request(call: Call) -> tuple[VaultRequest, str]:
+    request, provider = await _request(call, call.body["action"])
+    return request, provider.id
 
 
-async def create_action(call: Call) -> web.Response:
-    request, provider = await _request(call)
-    pin = quote_action.pinned(call, Capability.VAULT)
-    return await quote_action.direct(call, Capability.VAULT, request, provider=provider.id, pin=pin)
-
-
-async def create_manage_action(call: Call) -> web.Response:
-    request, provider = await _request(call)
+async def _read_manage_request(call: Call) -> tuple[VaultRequest, str]:
+    request, provider = await _request(call, call.body["action"])
     if request.action not in provider.manage_actions:
         allowed = ", ".join(provider.manage_actions) or "none"
         message = f"{request.action} is not supported by this vault. Supported: {allowed}."
         raise invalid([FieldError("action", Reason.UNSUPPORTED_ACTION, message)])
-    return await quote_action.direct(call, Capability.VAULT, request, provider=provider.id)
+    return request, provider.id
 
 
-async def create_rebalance_action(call: Call) -> web.Response:
-    request, provider = await _request(call, action="rebalance")
-    return await quote_action.direct(call, Capability.VAULT, request, provider=provider.id)
+async def _read_rebalance_request(call: Call) -> tuple[VaultRequest, str]:
+    request, provider = await _request(call, "rebalance")
+    return request, provider.id
 
 
-async def _request(call: Call, *, action: str | None = None) -> tuple[VaultRequest, VaultProvider]:
+async def _request(call: Call, action: str) -> tuple[VaultRequest, VaultProvider]:
     vault: ResourceId = call.path["vault_id"]
     provider = await _provider(call, vault)
     body = call.body
@@ -210,7 +204,7 @@ async def _request(call: Call, *, action: str | None = None) -> tuple[VaultReque
     request = VaultRequest(
         vault_id=vault.id,
         chain_id=vault.chain_id,
-        action=action or body["action"],
+        action=action,
         asset=body.get("asset"),
         amount=None if amount == MAX else amount,
         sender=body["address"],
@@ -223,45 +217,31 @@ async def _request(call: Call, *, action: str | None = None) -> tuple[VaultReque
 
 
 async def _provider(call: Call, vault: ResourceId) -> VaultProvider:
-    owner = await owner_of(
-        call, Capability.VAULT, vault, lambda provider: cast(VaultProvider, provider).vault(vault.id), "vault"
-    )
+    owner = await owner_of(call, Capability.VAULT, vault, lambda p: cast(VaultProvider, p).vault(vault.id))
     return cast(VaultProvider, owner)
 
 
-async def create_deploy_quote(call: Call) -> dict[str, Any]:
-    return await quote_action.quote(call, Capability.VAULT, _deployment(call))
-
-
-async def create_deploy_action(call: Call) -> web.Response:
-    request = _deployment(call)
-    pin = quote_action.pinned(call, Capability.VAULT)
-    return await quote_action.direct(call, Capability.VAULT, request, pin=pin)
-
-
-def _deployment(call: Call) -> DeployRequest:
+async def _read_deploy_request(call: Call) -> tuple[DeployRequest, None]:
     body = call.body
     network: Network = body["network"]
     call.require(Capability.VAULT, network.chain_id)
     bot = body.get("bot")
-    return DeployRequest(
+    request = DeployRequest(
         chain_id=network.chain_id,
         asset=body["asset"],
         owner=body["owner"],
         strategy=body["strategy"],
         bot=None if bot == NATIVE else bot,
     )
+    return request, None
 
 
-def _metric(metric: str) -> Handler:
-    async def show(call: Call) -> dict[str, Any]:
-        wire = await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
-        components = wire.get("components")
-        if metric == "tvl" and components is not None and components.get("usd", 0) is None:
-            components["usd"] = await _tvl_usd(call, call.path["vault_id"])
-        return wire
-
-    return show
+async def _show_series(metric: str, call: Call) -> Wire:
+    wire = await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
+    components = wire.get("components")
+    if metric == "tvl" and components is not None and components.get("usd", 0) is None:
+        components["usd"] = await _tvl_usd(call, call.path["vault_id"])
+    return wire
 
 
 async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
@@ -276,112 +256,59 @@ async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
     return valuation.vault(vault).tvl_usd
 
 
-_MUTATION_ERRORS = (400, 404, 422, 429, 502, 503)
-
 OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/vaults",
-        "listVaults",
-        "vaults",
-        "Vaults",
-        list_vaults,
-        VaultPage,
-        query=VaultsQuery,
-    ),
-    Operation(
-        "POST",
+    Operation("GET", "/v2/vaults", "listVaults", "Vaults", list_vaults, VaultPage, query=VaultsQuery),
+    quote_action.quote_operation(
         "/v2/vaults/deploy/quote",
         "createVaultDeployQuote",
-        "vaults",
         "Quote deploying a managed vault",
-        create_deploy_quote,
+        quote_action.quote_of(Capability.VAULT, _read_deploy_request),
         DeployQuote,
-        group="quotes",
         body=DeployBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/deploy/action",
         "createVaultDeployAction",
-        "vaults",
         "Unsigned transactions that deploy a managed vault",
-        create_deploy_action,
+        quote_action.action_of(Capability.VAULT, _read_deploy_request),
         DeployAction,
-        status=201,
-        group="quotes",
         body=DeployActionBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.quote_operation(
         "/v2/vaults/{vaultId}/quote",
         "createVaultQuote",
-        "vaults",
         "Quote a deposit or withdrawal",
-        create_quote,
+        quote_action.quote_of(Capability.VAULT, _read_request),
         VaultQuote,
-        group="quotes",
         path_schema=VaultPath,
         body=VaultBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/{vaultId}/action",
         "createVaultAction",
-        "vaults",
         "Unsigned transactions for a deposit or withdrawal",
-        create_action,
+        quote_action.action_of(Capability.VAULT, _read_request),
         Action,
-        status=201,
-        group="quotes",
         path_schema=VaultPath,
         body=VaultActionBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/{vaultId}/manage/action",
         "createVaultManageAction",
-        "vaults",
         "Unsigned transactions for a management action",
-        create_manage_action,
+        quote_action.action_of(Capability.VAULT, _read_manage_request),
         ManageAction,
-        status=201,
-        group="quotes",
         path_schema=VaultPath,
         body=ManageBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/{vaultId}/rebalance/action",
         "createVaultRebalanceAction",
-        "vaults",
         "Unsigned transactions that rebalance a managed vault",
-        create_rebalance_action,
+        quote_action.action_of(Capability.VAULT, _read_rebalance_request),
         ManageAction,
-        status=201,
-        group="quotes",
         path_schema=VaultPath,
         body=RebalanceBody,
-        errors=_MUTATION_ERRORS,
     ),
-    *(
-        Operation(
-            "GET",
-            f"/v2/vaults/{{vaultId}}/{metric}",
-            f"getVault{metric.capitalize()}",
-            "vaults",
-            f"{metric.upper()} of a vault over time",
-            _metric(metric),
-            Series,
-            path_schema=VaultPath,
-            query=SeriesQuery,
-            errors=(404, 422, 429, 502, 503),
-        )
-        for metric in ("tvl", "apy")
-    ),
+    *series_operations(Capability.VAULT, {"tvl": "TVL", "apy": "APY"}, _show_series, VaultPath),
 )
