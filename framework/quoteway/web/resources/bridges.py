@@ -53,8 +53,7 @@ async def list_routes(call: Call) -> web.Response:
         ends = origin.chain_id if origin else None, target.chain_id if target else None
         merged = await catalog.merge(call, ROUTES, ends, *chain_ids)
         rows = BridgeRouteEntry.render_all(merged.rows, call.networks)
-        left_out = catalog.left_out(merged)
-        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, left_out=left_out)
+        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, missing=merged.partial)
 
     return await catalog.answer(call, collect)
 

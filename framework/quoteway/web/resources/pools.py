@@ -166,7 +166,7 @@ async def list_positions(call: Call) -> web.Response:
         rows = PositionEntry.render_all(map(valuation.position, found), call.networks)
         return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
 
-    return await catalog.answer(call, collect, keep_it=False)
+    return await catalog.answer(call, collect, cached=False)
 
 
 async def _show_series(metric: str, call: Call) -> Wire:

@@ -200,7 +200,7 @@ async def _rendered(
         data=rows,
         total_usd=sum(values) if values else None,
         as_of=[(chain_id, found.holdings.block.number) for chain_id, found in held.items()],
-        left_out=[*missing, *_unreadable(held, explicit=explicit is not None)],
+        missing=[*missing, *_unreadable(held, explicit=explicit is not None)],
     )
 
 
@@ -270,10 +270,10 @@ async def list_positions(call: Call) -> web.Response:
         return catalog.Listing(
             rows,
             key=lambda row: f"{row['provider']}/{row['positionId']}",
-            left_out=catalog.failed_sources(outcomes),
+            missing=catalog.failed_sources(outcomes),
         )
 
-    return await catalog.answer(call, collect, keep_it=False)
+    return await catalog.answer(call, collect, cached=False)
 
 
 def _held(source: Provider, position: Position) -> HeldPosition:
