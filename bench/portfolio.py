@@ -39,7 +39,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
         expected = await asyncio.to_thread(_mint, devnet)
         url = devnet.urls["devnet"]
         async with gateway_over(devnet.ports, url, server) as base, aiohttp.ClientSession() as session:
-            new = await _ask_in_parts(session, base, expected)
+            new = await _ask_atomic_batch(session, base, expected)
             report.say(f"timing {REPEATS} answers")
             took = [await _ask(session, base, expected) for _ in range(WARM_UP + REPEATS)]
         node = SlowNode(url, delay_s=0)
@@ -49,7 +49,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
             gateway_over(devnet.ports, proxied, server) as base,
             aiohttp.ClientSession() as session,
         ):
-            await _ask_in_parts(session, base, expected)
+            await _ask_atomic_batch(session, base, expected)
             for _ in range(WARM_UP + COUNTED):
                 before = node.requests - node.polls
                 await _ask(session, base, expected)
@@ -82,7 +82,9 @@ def _mint(devnet: Devnet) -> dict[str, int]:
     return amounts
 
 
-async def _ask_in_parts(session: aiohttp.ClientSession, base: str, expected: dict[str, int]) -> list[float]:
+async def _ask_atomic_batch(
+    session: aiohttp.ClientSession, base: str, expected: dict[str, int]
+) -> list[float]:
     """Returns the seconds of each answer; the prices of one part are known before the next request."""
     took, rows = [], list(expected.items())
     for start in range(0, len(rows), PART):

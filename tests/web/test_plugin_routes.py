@@ -1,4 +1,4 @@
-"""Routes of plugins: below their own prefix, behind the same front door, and unable to break the others."""
+"""Routes of plugins: below their own prefix, behind the same middleware, and unable to break the others."""
 
 from dataclasses import replace
 

@@ -49,8 +49,9 @@ def check_run(
     if run.status == "reverted":
         # Without quoted amounts (a deployment, a management action) no price can have moved.
         priced = bool(sealed.inputs or sealed.outputs)
+        reason = run.revert_reason or "it gives no reason"
         raise UpstreamError(
-            f"The transaction would revert on the chain's present state: {run.revert_reason or 'it gives no reason'}."
+            f"The transaction would revert on the chain's present state: {reason}."
             + (" Request a new quote." if priced else ""),
             reason=Reason.PRICE_MOVED if priced else Reason.REVERTED,
             retryable=False,

@@ -130,5 +130,5 @@ def configure_logging(config: Config, stream: IO[str] | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(config.server.log_level.upper())
-    # aiohttp's own access log has paths in it, and so quote tokens; the front door writes that line
+    # aiohttp's own access log has paths in it, and so quote tokens; the middleware writes that line
     logging.getLogger("aiohttp.access").disabled = True

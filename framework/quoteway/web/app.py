@@ -14,7 +14,7 @@ from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
 from quoteway.web.http.health import health_routes, metrics_handler
 from quoteway.web.http.metrics import METRICS, Metrics
-from quoteway.web.http.middleware import FRONT_DOOR, FrontDoor
+from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.plugin_routes import PATH, plugin_routes
 from quoteway.web.resources import (
@@ -52,19 +52,19 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     """
     metrics = Metrics()
     cache = CatalogCache(public=not gateway.config.auth.keys)
-    front_door = FrontDoor(gateway.config, metrics, cache, lambda: gateway.registry.revision)
-    app = web.Application(middlewares=[front_door.serve])
+    middleware = Middleware(gateway.config, metrics, cache, lambda: gateway.registry.revision)
+    app = web.Application(middlewares=[middleware.serve])
     app[GATEWAY] = gateway
     app[CACHE] = cache
-    app[OPERATIONS] = front_door.operations
-    app[FRONT_DOOR] = front_door
+    app[OPERATIONS] = middleware.operations
+    app[MIDDLEWARE] = middleware
     app[METRICS] = metrics
     gateway.registry.listeners.append(metrics.called)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, bridges.ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     for operation in (*operations(), OPENAPI):
         handler = operation.bind(gateway)
-        front_door.operations[handler] = operation
+        middleware.operations[handler] = operation
         app.router.add_route(operation.method, operation.path, handler)
         if operation.method == "GET":
             app.router.add_route("HEAD", operation.path, handler)
@@ -95,7 +95,6 @@ OPENAPI = Operation(
     "GET",
     "/v2/openapi.json",
     "getOpenApi",
-    "deployment",
     "This document",
     show_openapi,
     OpenApiDocument,

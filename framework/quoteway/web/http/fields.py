@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from marshmallow import fields
@@ -14,37 +15,51 @@ from quoteway.networks import Network
 from quoteway.web.http.schema import RequestSchema, refuse
 
 AMOUNT_PATTERN = r"^(0|[1-9][0-9]{0,77})$"
+POSITIVE_PATTERN = r"^[1-9][0-9]{0,77}$"
 ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
 NETWORK_PATTERN = r"^(?:[a-z0-9]+(?:-[a-z0-9]+)*|[1-9][0-9]{0,19}|eip155:[1-9][0-9]{0,19})$"
 
 _AMOUNT = re.compile(r"(0|[1-9][0-9]{0,77})")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
-
-F = TypeVar("F", bound="fields.Field[Any]")
-
-
-def described(member: F, text: str) -> F:
-    """The member with the words that the OpenAPI document has for it."""
-    member.metadata = {**member.metadata, "description": text}
-    return member
+T = TypeVar("T")
 
 
-class Text(fields.String):
+class Member(fields.Field[T]):
+    """A member of a request. ``description`` and ``schema`` are what the OpenAPI document says of it."""
+
+    def __init__(self, description: str, *, schema: Mapping[str, Any], **kwargs: Any) -> None:
+        super().__init__(metadata={**schema, "description": description}, **kwargs)
+
+    def parse(self, value: Any) -> T:
+        """The value that the handler gets. Raises what ``refuse`` makes."""
+        raise NotImplementedError
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> T:
+        return self.parse(value)
+
+
+class Text(Member[str]):
     """Printable text of limited length."""
 
     def __init__(
-        self, *, max_length: int = 100, pattern: str | None = None, hint: str = "", **kwargs: Any
+        self,
+        description: str,
+        *,
+        max_length: int = 100,
+        pattern: str | None = None,
+        hint: str = "",
+        **kwargs: Any,
     ) -> None:
-        metadata = {"maxLength": max_length, **kwargs.pop("metadata", {})}
+        schema: dict[str, Any] = {"type": "string", "maxLength": max_length}
         if pattern:
-            metadata["pattern"] = f"^(?:{pattern})$"
-        super().__init__(metadata=metadata, **kwargs)
+            schema["pattern"] = f"^(?:{pattern})$"
+        super().__init__(description, schema=schema, **kwargs)
         self.max_length = max_length
         self.pattern = re.compile(pattern) if pattern else None
         self.hint = hint
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def parse(self, value: Any) -> str:
         if not isinstance(value, str):
             raise refuse(Reason.INVALID_FORMAT, "must be a string")
         if len(value) > self.max_length:
@@ -56,29 +71,41 @@ class Text(fields.String):
         return value
 
 
-class Choice(Text):
+class Choice(Member[str]):
     """One of a closed set of words."""
 
-    def __init__(self, *choices: str, reason: Reason = Reason.INVALID_FORMAT, **kwargs: Any) -> None:
-        super().__init__(metadata={"enum": list(choices)}, **kwargs)
+    def __init__(
+        self,
+        description: str,
+        choices: Sequence[str],
+        *,
+        reason: Reason = Reason.INVALID_FORMAT,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            description, schema={"type": "string", "maxLength": 100, "enum": list(choices)}, **kwargs
+        )
         self.choices = choices
         self.reason = reason
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def parse(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.choices:
             raise refuse(self.reason, f"must be one of: {', '.join(self.choices)}")
         return value
 
 
-class Amount(fields.Field[int]):
+class Amount(Member[int]):
     """Base units as a decimal string. ``minimum`` 1 refuses "0"."""
 
-    def __init__(self, *, minimum: int = 0, **kwargs: Any) -> None:
-        pattern = AMOUNT_PATTERN if minimum == 0 else r"^[1-9][0-9]{0,77}$"
-        super().__init__(metadata={"type": "string", "pattern": pattern, "example": "1000000"}, **kwargs)
+    def __init__(
+        self, description: str, *, minimum: int = 0, pattern: str | None = None, **kwargs: Any
+    ) -> None:
+        pattern = pattern or (AMOUNT_PATTERN if minimum == 0 else POSITIVE_PATTERN)
+        schema = {"type": "string", "pattern": pattern, "example": "1000000"}
+        super().__init__(description, schema=schema, **kwargs)
         self.minimum = minimum
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+    def parse(self, value: Any) -> int:
         # the pattern, not int(): that takes full-width digits, underscores and spaces
         if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
             raise refuse(
@@ -100,29 +127,27 @@ MAX = -1
 class AmountOrMax(Amount):
     """An amount, or ``"max"`` for all there is (withdraw and remove)."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.metadata = {**self.metadata, "pattern": r"^(max|0|[1-9][0-9]{0,77})$"}
+    def __init__(self, description: str, **kwargs: Any) -> None:
+        super().__init__(description, pattern=r"^(max|0|[1-9][0-9]{0,77})$", **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
-        return MAX if value == "max" else super()._deserialize(value, attr, data, **kwargs)
+    def parse(self, value: Any) -> int:
+        return MAX if value == "max" else super().parse(value)
 
 
-class AddressField(fields.Field[str]):
-    """An account or contract: any case in, EIP-55 out. A wrong mixed-case checksum is a typing error and
-    refused.
+class AddressField(Member[str]):
+    """An account or contract in any case, loaded in EIP-55. A wrong mixed-case checksum is refused.
 
-    ``native`` allows the native coin's aliases (zero address, 0xEeee…, ``native``), all loaded as the zero
-    address; ``zero`` allows the zero address to mean "none".
+    ``native`` allows the aliases of the native coin (zero address, 0xEeee…, ``native``), all loaded as the
+    zero address; ``zero`` allows the zero address to mean "none".
     """
 
-    def __init__(self, *, native: bool = False, zero: bool = False, **kwargs: Any) -> None:
+    def __init__(self, description: str, *, native: bool = False, zero: bool = False, **kwargs: Any) -> None:
         pattern = r"^(native|0x[0-9a-fA-F]{40})$" if native else ADDRESS_PATTERN
-        super().__init__(metadata={"type": "string", "pattern": pattern}, **kwargs)
+        super().__init__(description, schema={"type": "string", "pattern": pattern}, **kwargs)
         self.native = native
         self.zero = zero
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def parse(self, value: Any) -> str:
         if not isinstance(value, str):
             raise refuse(Reason.INVALID_FORMAT, "must be a string")
         if self.native and is_native_alias(value):
@@ -136,15 +161,14 @@ class AddressField(fields.Field[str]):
         return address
 
 
-class NetworkField(fields.Field[Network]):
+class NetworkField(Member[Network]):
     """A network by slug, decimal chain id or ``eip155:N``."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            metadata={"type": "string", "pattern": NETWORK_PATTERN, "example": "ethereum"}, **kwargs
-        )
+    def __init__(self, description: str, **kwargs: Any) -> None:
+        schema = {"type": "string", "pattern": NETWORK_PATTERN, "example": "ethereum"}
+        super().__init__(description, schema=schema, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Network:
+    def parse(self, value: Any) -> Network:
         if not isinstance(value, str) or len(value) > 64:
             raise refuse(Reason.INVALID_FORMAT, "must be a network's name, chain id as a string, or eip155:N")
         root = self.root
@@ -156,15 +180,16 @@ class NetworkField(fields.Field[Network]):
         return network
 
 
-class StrictInteger(fields.Integer):
+class StrictInteger(Member[int]):
     """A JSON integer within bounds: no string, no boolean, no 1.0."""
 
-    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
-        super().__init__(strict=True, metadata={"minimum": low, "maximum": high}, **kwargs)
+    def __init__(self, description: str, low: int, high: int, **kwargs: Any) -> None:
+        schema = {"type": "integer", "minimum": low, "maximum": high}
+        super().__init__(description, schema=schema, **kwargs)
         self.low = low
         self.high = high
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+    def parse(self, value: Any) -> int:
         if type(value) is not int:  # bool is an int, and orjson reads 10^30 as a float
             raise refuse(Reason.INVALID_FORMAT, "must be an integer")
         return self.within(value)
@@ -178,55 +203,59 @@ class StrictInteger(fields.Integer):
 class QueryInteger(StrictInteger):
     """An integer in a query string: plain decimal digits."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+    def parse(self, value: Any) -> int:
         if not isinstance(value, str) or not _INTEGER.fullmatch(value):
             raise refuse(Reason.INVALID_FORMAT, "must be an integer in decimal digits")
         return self.within(int(value))
 
 
-class StrictBoolean(fields.Boolean):
+class SlippageField(StrictInteger):
+    """Basis points of 1/10,000."""
+
+    def __init__(self, description: str) -> None:
+        super().__init__(description, 0, 5_000, load_default=50)
+
+
+class StrictBoolean(Member[bool]):
     """A JSON ``true`` or ``false``."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+    def __init__(self, description: str, **kwargs: Any) -> None:
+        super().__init__(description, schema={"type": "boolean"}, **kwargs)
+
+    def parse(self, value: Any) -> bool:
         if not isinstance(value, bool):
             raise refuse(Reason.INVALID_FORMAT, "must be true or false")
         return value
 
 
-class QueryBoolean(fields.Boolean):
+class QueryBoolean(StrictBoolean):
     """``true`` or ``false`` in a query string."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
-        if value not in ("true", "false"):
-            raise refuse(Reason.INVALID_FORMAT, "must be true or false")
-        return bool(value == "true")
+    def parse(self, value: Any) -> bool:
+        return super().parse({"true": True, "false": False}.get(value, value))
 
 
-class QueryNumber(fields.Float):
+class QueryNumber(Member[float]):
     """A plain non-negative decimal number in a query string."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> float:
+    def __init__(self, description: str, **kwargs: Any) -> None:
+        super().__init__(description, schema={"type": "number"}, **kwargs)
+
+    def parse(self, value: Any) -> float:
         if not isinstance(value, str) or not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", value, re.ASCII):
             raise refuse(Reason.INVALID_FORMAT, "must be a number such as 1000 or 0.5")
         return float(value)
 
 
-class SlippageField(StrictInteger):
-    """Basis points of 1/10,000."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(0, 5_000, load_default=50, **kwargs)
-
-
-class HexField(fields.Field[bytes]):
+class HexField(Member[bytes]):
     """0x-prefixed bytes of a length between bounds."""
 
-    def __init__(self, low: int, high: int, **kwargs: Any) -> None:
+    def __init__(self, description: str, low: int, high: int, **kwargs: Any) -> None:
         pattern = rf"^0x([0-9a-fA-F]{{2}}){{{low},{high}}}$"
-        super().__init__(metadata={"type": "string", "pattern": pattern}, **kwargs)
+        super().__init__(description, schema={"type": "string", "pattern": pattern}, **kwargs)
         self.low, self.high = low, high
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bytes:
+    def parse(self, value: Any) -> bytes:
         if not isinstance(value, str) or not re.fullmatch(r"0x([0-9a-fA-F]{2})*", value, re.ASCII):
             raise refuse(Reason.INVALID_FORMAT, "must be 0x and an even number of hexadecimal digits")
         raw = bytes.fromhex(value[2:])

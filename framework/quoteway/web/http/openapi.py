@@ -52,7 +52,7 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
 def _operation(operation: Operation) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
-        "tags": [operation.tag],
+        "tags": [operation.tag or operation.path.split("/")[2]],
         "summary": operation.summary,
         "parameters": _path_parameters(operation),
         "responses": {
@@ -61,7 +61,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
                 "headers": {"X-Request-ID": {"schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": operation.response}},
             },
-            **{str(status): _error(status) for status in sorted({*operation.errors, 401})},
+            **{str(status): _error(status) for status in operation.errors},
             "default": _error(None),
         },
     }

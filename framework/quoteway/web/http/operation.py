@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
@@ -59,33 +59,39 @@ class Call:
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]
 
 
-class NoMembers(RequestSchema):
-    """A query or path that takes nothing of its own."""
-
-
 @dataclass(frozen=True, slots=True)
 class Operation:
     """A route as data; OpenAPI, routing, validation, limits and metrics are all made from it.
 
-    ``group`` is the rate limit it counts against. A query is checked only where the operation has one:
-    unknown query members are then refused like unknown body members.
+    ``name`` is its operationId, ``group`` the rate limit it counts against, ``status`` that of success.
+    ``failures`` are the statuses it has besides those of every operation and of wrong members. A query is
+    checked only where the operation has a schema for it: unknown query members are then refused like unknown
+    body members.
     """
 
     method: Literal["GET", "POST"]
     path: str
     name: str
-    tag: str
     summary: str
     handler: Handler = field(repr=False)
     response: type[ResponseSchema]
-    status: int = 200
+    _: KW_ONLY
+    description: str = ""
+    tag: str = ""
     group: Group = "catalog"
+    status: int = 200
     path_schema: type[RequestSchema] | None = None
     query: type[RequestSchema] | None = None
     body: type[RequestSchema] | None = None
-    description: str = ""
-    errors: tuple[int, ...] = (400, 422, 429, 503)
+    failures: tuple[int, ...] = ()
     needs_ready: bool = True
+
+    @property
+    def errors(self) -> list[int]:
+        """The statuses of its errors."""
+        malformed = [400] if self.body else []
+        refused = [422] if self.path_schema or self.query or self.body else []
+        return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads, loads, refuses every wrong member at once, answers."""

@@ -19,8 +19,7 @@ from aiohttp.web_request import BaseRequest
 
 from quoteway.errors import MalformedRequest, Reason
 from quoteway.web.http.envelope import error_response, from_http_exception
-from quoteway.web.http.middleware import FRONT_DOOR
-from quoteway.web.http.request_id import new_request_id
+from quoteway.web.http.middleware import MIDDLEWARE, new_request_id
 
 log = logging.getLogger("quoteway.web")
 
@@ -128,14 +127,14 @@ class EnvelopeServer(web.Server):
 
 
 class EnvelopeRunner(web.AppRunner):
-    """``AppRunner`` on ``EnvelopeServer``, with the front door's kept answers ahead of the routes."""
+    """``AppRunner`` on ``EnvelopeServer``, which answers from the cache before it looks for a route."""
 
     __slots__ = ()
 
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()
         return EnvelopeServer(
-            self.app[FRONT_DOOR].ahead_of(plain.request_handler),  # type: ignore[arg-type]
+            self.app[MIDDLEWARE].ahead_of(plain.request_handler),  # type: ignore[arg-type]
             request_factory=plain.request_factory,
             handler_cancellation=plain.handler_cancellation,
             loop=plain._loop,

@@ -35,10 +35,15 @@ class Refusal(str):
         return refusal
 
 
-def refuse(reason: Reason, message: str, field_name: str = SCHEMA) -> ValidationError:
-    """The exception that a field or a schema raises to refuse a member."""
-    refusals = [Refusal(reason, message)]
-    return ValidationError(refusals if field_name == SCHEMA else {field_name: refusals})
+def refuse(reason: Reason, message: str, member: str = SCHEMA) -> ValidationError:
+    """The exception that a field raises to refuse its value, and a schema to refuse one of its members."""
+    refusal = Refusal(reason, message)
+    return ValidationError([refusal]) if member == SCHEMA else refuse_all({member: refusal})
+
+
+def refuse_all(refused: Mapping[str, Refusal]) -> ValidationError:
+    """The exception that a schema raises to refuse several members."""
+    return ValidationError({member: [refusal] for member, refusal in refused.items()})
 
 
 class RequestSchema(WireSchema):

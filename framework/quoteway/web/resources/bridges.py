@@ -6,36 +6,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import Reason
 from quoteway.host.lists import ListKind
-from quoteway.models import BridgeRoute, Capability
+from quoteway.models import BridgeRoute, Capability, SwapRequest
 from quoteway.networks import Network
-from quoteway.web.http.fields import NetworkField, described
+from quoteway.web.http.fields import NetworkField
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import Refusal
-from quoteway.web.resources import catalog
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.http.schema import refuse
+from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.swaps import Transfer, transfer_request
 from quoteway.web.wire.bridges import BridgeAction, BridgeQuote, BridgeRouteEntry, RoutePage
 
 
 class BridgeQuoteBody(Transfer):
-    from_chain = described(NetworkField(required=True), "The network of fromToken")
-    to_chain = described(NetworkField(required=True), "The network of toToken, another one")
+    from_chain = NetworkField("The network of fromToken", required=True)
+    to_chain = NetworkField("The network of toToken, another one", required=True)
 
     @validates_schema
     def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         if data["from_chain"] == data["to_chain"]:
-            raise ValidationError(
-                {"toChain": [Refusal(Reason.CONFLICT, "must be another network than fromChain")]}
-            )
+            raise refuse(Reason.CONFLICT, "must be another network than fromChain", "toChain")
 
 
 class RoutesQuery(catalog.PageQuery):
-    from_chain = described(NetworkField(), "Routes that begin here")
-    to_chain = described(NetworkField(), "Routes that end here")
+    from_chain = NetworkField("Routes that begin here")
+    to_chain = NetworkField("Routes that end here")
 
 
 ROUTES = ListKind(
@@ -56,8 +53,7 @@ async def list_routes(call: Call) -> web.Response:
         ends = origin.chain_id if origin else None, target.chain_id if target else None
         merged = await catalog.merge(call, ROUTES, ends, *chain_ids)
         rows = BridgeRouteEntry.render_all(merged.rows, call.networks)
-        left_out = catalog.left_out(merged)
-        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, left_out=left_out)
+        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, missing=merged.partial)
 
     return await catalog.answer(call, collect)
 
@@ -73,15 +69,10 @@ def _route_key(row: Mapping[str, Any]) -> str:
     return "|".join(ends)
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
+async def _read_request(call: Call) -> tuple[SwapRequest, str | None]:
     origin, target = call.body["from_chain"], call.body["to_chain"]
     call.require(Capability.BRIDGE, origin.chain_id, target.chain_id)
-    request = await transfer_request(call, origin, target)
-    return await movements.quote(call, Capability.BRIDGE, request, provider=call.body.get("provider"))
-
-
-async def create_action(call: Call) -> web.Response:
-    return await movements.exchange(call, Capability.BRIDGE, call.path["quoteId"])
+    return await transfer_request(call, origin, target), call.body.get("provider")
 
 
 OPERATIONS = (
@@ -89,34 +80,25 @@ OPERATIONS = (
         "GET",
         "/v2/bridges/routes",
         "listBridgeRoutes",
-        "bridges",
         "Routes between two networks",
         list_routes,
         RoutePage,
         query=RoutesQuery,
     ),
-    Operation(
-        "POST",
+    quote_action.quote_operation(
         "/v2/bridges/quote",
         "createBridgeQuote",
-        "bridges",
         "Quote a transfer to another network",
-        create_quote,
+        quote_action.quote_of(Capability.BRIDGE, _read_request),
         BridgeQuote,
-        group="quotes",
         body=BridgeQuoteBody,
-        errors=(400, 422, 429, 502, 503),
+        failures=(502,),
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/bridges/{quoteId}/action",
         "createBridgeAction",
-        "bridges",
         "Unsigned transactions for a bridge quote",
-        create_action,
+        quote_action.action_of_quote(Capability.BRIDGE),
         BridgeAction,
-        status=201,
-        group="quotes",
-        errors=(404, 429, 502, 503),
     ),
 )

@@ -22,7 +22,7 @@ from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, keep
 from quoteway.web.http.envelope import json_response
-from quoteway.web.http.fields import QueryInteger, Text, described
+from quoteway.web.http.fields import QueryInteger, Text
 from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.pages import Page
@@ -45,48 +45,44 @@ D = TypeVar("D", bound=Dated)
 
 
 class PageQuery(RequestSchema):
-    limit = described(QueryInteger(1, 200, load_default=50), "Rows of a page")
-    cursor = described(
-        Text(max_length=300, pattern=r"[A-Za-z0-9_-]+", hint="must be a nextCursor of this list"),
+    limit = QueryInteger("Rows of a page", 1, 200, load_default=50)
+    cursor = Text(
         "nextCursor of the page before",
+        max_length=300,
+        pattern=r"[A-Za-z0-9_-]+",
+        hint="must be a nextCursor of this list",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A provider whose rows are missing, and why."""
-
-    provider: str
-    reason: Reason
-
-
-@dataclass(frozen=True, slots=True)
 class Listing:
-    """All rows a request selects, before paging. ``key`` names a row uniquely; ``updated_at`` in Unix
-    seconds. ``left_out`` names the sources whose rows are missing.
+    """All rows that a request selects, before paging.
+
+    ``key`` names a row uniquely; ``updated_at`` is in Unix seconds; ``missing`` has the ids of the providers
+    whose rows are missing, with the reasons.
     """
 
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
     updated_at: float | None = None
-    left_out: Sequence[LeftOut] = ()
+    missing: Sequence[tuple[str, Reason]] = ()
 
 
 async def answer(
-    call: Call, collect: Callable[[], Awaitable[Listing]], *, keep_it: bool = True
+    call: Call, collect: Callable[[], Awaitable[Listing]], *, cached: bool = True
 ) -> web.Response:
-    """Collects, sorts, cuts the page, renders; keeps it unless it is about one wallet or misses rows."""
+    """The page that a request asks for. It is cached unless ``cached`` is False or rows are missing."""
 
     async def render() -> tuple[bytes, bool]:
         listing = await collect()
-        return _rendered(call, listing), not listing.left_out
+        return _rendered(call, listing), not listing.missing
 
-    if not keep_it:
+    if not cached:
         body, _ = await render()
         return json_response(body, headers=NO_STORE)
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
-    # Everybody who asks for a page while it is being made gets that one.
+    # Requests for a page that is being made share its result.
     body, complete = await flights.run((revision, call.request.raw_path), render)
     return keep(call.request, revision, body) if complete else json_response(body, headers=NO_STORE)
 
@@ -101,7 +97,7 @@ def _rendered(call: Call, listing: Listing) -> bytes:
         total=len(rows),
         preview=any(row.get("preview", False) for row in page),
         updated_at=int(listing.updated_at or now),
-        left_out=listing.left_out,
+        missing=listing.missing,
     )
     return orjson.dumps({"data": page, **members})
 
@@ -142,20 +138,15 @@ async def list_of_network(
         first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
         updated_at = max((item.updated_at for item in chosen), default=merged.read_at)
-        return Listing(await render(chosen), updated_at=updated_at, left_out=left_out(merged))
+        return Listing(await render(chosen), updated_at=updated_at, missing=merged.partial)
 
     return await answer(call, collect)
 
 
-def left_out(merged: Merged[Any]) -> list[LeftOut]:
-    """Who of a list's providers has no rows in it, and why."""
-    return [LeftOut(provider, reason) for provider, reason in merged.partial]
-
-
-def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[LeftOut]:
-    """The ``partial`` rows of a page: who failed or was late, and why."""
+def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str, Reason]]:
+    """The ids of the providers that failed or were late, with the reasons."""
     return [
-        LeftOut(outcome.provider.id, outcome.reason or Reason.PROVIDER_ERROR)
+        (outcome.provider.id, outcome.reason or Reason.PROVIDER_ERROR)
         for outcome in outcomes
         if outcome.kind in ("failed", "timeout")
     ]

@@ -7,12 +7,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from marshmallow import fields
-
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability
 from quoteway.providers import Provider
+from quoteway.web.http.fields import Member
 from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import refuse
 
@@ -27,17 +26,17 @@ class ResourceId:
     id: str
 
 
-class VaultIdField(fields.Field[ResourceId]):
+class VaultIdField(Member[ResourceId]):
     """``{chainId}:{vaultAddress}``, any case in."""
 
     pattern = r"^[1-9][0-9]{0,15}:0x[0-9a-fA-F]{40}$"
     hint = "must be {chainId}:{address}"
     allows_32_bytes = False
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(metadata={"type": "string", "pattern": self.pattern}, **kwargs)
+    def __init__(self, description: str) -> None:
+        super().__init__(description, schema={"type": "string", "pattern": self.pattern}, required=True)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> ResourceId:
+    def parse(self, value: Any) -> ResourceId:
         match = _ID.fullmatch(value) if isinstance(value, str) else None
         if match is None or (len(match[2]) == 66 and not self.allows_32_bytes):
             raise refuse(Reason.INVALID_FORMAT, self.hint)
@@ -62,7 +61,6 @@ async def owner_of(
     capability: Capability,
     resource: ResourceId,
     look_up: Callable[[Provider], Awaitable[Any]],
-    noun: str,
 ) -> Provider:
     """The first enabled provider that lists the pool or vault, else the first that knows it.
 
@@ -70,7 +68,7 @@ async def owner_of(
     the words of a provider that says why), and ``UpstreamError`` when nobody knows it and somebody could not
     tell.
     """
-    registry = call.gateway.registry
+    registry, noun = call.gateway.registry, capability.value
     if not registry.enabled(capability):
         raise ProviderUnavailable(f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED)
     outcomes = await registry.calls.ask_all(

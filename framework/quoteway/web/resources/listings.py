@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from aiohttp import web
 
@@ -18,7 +17,6 @@ from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.resources import catalog
 from quoteway.web.wire.deployment import NetworkPage, NetworkRow, ProviderPage, ProviderRow
-from quoteway.web.wire.view import ResponseSchema
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; one that does not is shown as unknown."""
@@ -150,31 +148,26 @@ class _ServedNetwork:
     capabilities: Sequence[str]
 
 
-def _page(
-    path: str, name: str, summary: str, handler: Any, response: type[ResponseSchema], **rest: Any
-) -> Operation:
-    return Operation(
-        "GET",
-        path,
-        name,
-        "deployment",
-        summary,
-        handler,
-        response,
-        query=catalog.PageQuery,
-        errors=(422, 429, 503),
-        **rest,
-    )
-
-
 OPERATIONS = (
-    _page(
+    Operation(
+        "GET",
         "/v2/providers",
         "listProviders",
         "Providers, and why one is not enabled",
         list_providers,
         ProviderPage,
+        tag="deployment",
+        query=catalog.PageQuery,
         needs_ready=False,
     ),
-    _page("/v2/networks", "listNetworks", "Networks of this deployment", list_networks, NetworkPage),
+    Operation(
+        "GET",
+        "/v2/networks",
+        "listNetworks",
+        "Networks of this deployment",
+        list_networks,
+        NetworkPage,
+        tag="deployment",
+        query=catalog.PageQuery,
+    ),
 )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import fields
 
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
@@ -20,7 +19,7 @@ from quoteway.models import NATIVE, Address, Capability, Position, Token
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web.http.fields import AddressField, NetworkField, QueryBoolean, described
+from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
@@ -39,20 +38,18 @@ NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
 TOKEN_LIMIT = "token_limit"  # noqa: S105
 
 
-class TokensField(fields.Field[tuple[str, ...]]):
+class TokensField(Member[tuple[str, ...]]):
     """Comma-separated token addresses; the zero address is the native coin."""
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self) -> None:
         description = (
             f"Token addresses separated by commas, at most {MAX_TOKENS} over all networks. The request "
             "line is limited too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens "
             "listed by this deployment, of which only those held are shown."
         )
-        super().__init__(
-            metadata={"type": "string", "maxLength": 43 * MAX_TOKENS, "description": description}, **kwargs
-        )
+        super().__init__(description, schema={"type": "string", "maxLength": 43 * MAX_TOKENS})
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> tuple[str, ...]:
+    def parse(self, value: Any) -> tuple[str, ...]:
         parts = str(value).split(",")
         if len(parts) > MAX_TOKENS:
             raise refuse(Reason.OUT_OF_RANGE, f"must name at most {MAX_TOKENS} tokens")
@@ -64,15 +61,15 @@ class TokensField(fields.Field[tuple[str, ...]]):
 
 
 class BalancesQuery(RequestSchema):
-    wallet = described(AddressField(required=True), "Whose balances")
-    network = described(NetworkField(), "On this network; on all when left out")
+    wallet = AddressField("Whose balances", required=True)
+    network = NetworkField("On this network; on all when left out")
     tokens = TokensField()
-    include_native = described(QueryBoolean(load_default=True), "Whether the native coin is read too")
+    include_native = QueryBoolean("Whether the native coin is read too", load_default=True)
 
 
 class PositionsQuery(catalog.PageQuery):
-    wallet = described(AddressField(required=True), "Whose positions")
-    network = described(NetworkField(), "On this network; on all when left out")
+    wallet = AddressField("Whose positions", required=True)
+    network = NetworkField("On this network; on all when left out")
 
 
 # --- balances ---------------------------------------------------------------------------------------------
@@ -203,7 +200,7 @@ async def _rendered(
         data=rows,
         total_usd=sum(values) if values else None,
         as_of=[(chain_id, found.holdings.block.number) for chain_id, found in held.items()],
-        left_out=[*missing, *_unreadable(held, explicit=explicit is not None)],
+        missing=[*missing, *_unreadable(held, explicit=explicit is not None)],
     )
 
 
@@ -273,10 +270,10 @@ async def list_positions(call: Call) -> web.Response:
         return catalog.Listing(
             rows,
             key=lambda row: f"{row['provider']}/{row['positionId']}",
-            left_out=catalog.failed_sources(outcomes),
+            missing=catalog.failed_sources(outcomes),
         )
 
-    return await catalog.answer(call, collect, keep_it=False)
+    return await catalog.answer(call, collect, cached=False)
 
 
 def _held(source: Provider, position: Position) -> HeldPosition:
@@ -288,7 +285,6 @@ OPERATIONS = (
         "GET",
         "/v2/portfolio/balances",
         "getPortfolioBalances",
-        "portfolio",
         "A wallet's balances",
         list_balances,
         Balances,
@@ -300,13 +296,12 @@ OPERATIONS = (
             "and so is a network that cannot, with `token` null; `token_limit` there tells that the "
             "network's list is longer than what one request reads. `totalUsd` adds up the values known."
         ),
-        errors=(422, 429, 502, 503),
+        failures=(502,),
     ),
     Operation(
         "GET",
         "/v2/portfolio/positions",
         "getPortfolioPositions",
-        "portfolio",
         "A wallet's positions in pools and vaults",
         list_positions,
         Positions,
@@ -315,6 +310,6 @@ OPERATIONS = (
             "Merged from every pool and vault provider under one deadline. A provider that fails or is late "
             "is named in `partial`. `valueUsd` is principal and uncollected fees, null unless all is priced."
         ),
-        errors=(422, 429, 502, 503),
+        failures=(502,),
     ),
 )

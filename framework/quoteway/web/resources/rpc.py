@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
-from marshmallow import fields
 
 from quoteway.errors import ProviderUnavailable, Reason, RpcError
 from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.telemetry.logs import Redactor
-from quoteway.web.http.fields import Choice, Text, described
+from quoteway.web.http.fields import Choice, Member, Text
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema, refuse
 from quoteway.web.wire.rpc import RpcAnswer
@@ -27,25 +26,24 @@ _URL = re.compile(r"[a-z]{2,5}://[^\s\"'<>]+", re.IGNORECASE)
 _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
-class ChainIdField(fields.Field[int]):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            metadata={"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}, **kwargs
-        )
+class ChainIdField(Member[int]):
+    def __init__(self, description: str) -> None:
+        schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}
+        super().__init__(description, schema=schema, required=True)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+    def parse(self, value: Any) -> int:
         if not _CHAIN_ID.fullmatch(value):
             raise refuse(Reason.INVALID_FORMAT, "must be a chain id in decimal digits")
         return int(value)
 
 
-class IdField(fields.Field[int | str]):
+class IdField(Member[int | str]):
     """A JSON-RPC id: an integer as the contract says, or a short string as the standard allows."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(metadata={"type": "integer", "example": 1}, **kwargs)
+    def __init__(self, description: str) -> None:
+        super().__init__(description, schema={"type": "integer", "example": 1}, required=True)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int | str:
+    def parse(self, value: Any) -> int | str:
         if type(value) is int and abs(value) <= 2**53:
             return value
         if isinstance(value, str) and len(value) <= 128:
@@ -53,11 +51,12 @@ class IdField(fields.Field[int | str]):
         raise refuse(Reason.INVALID_FORMAT, "must be an integer or a string of at most 128 characters")
 
 
-class ParamsField(fields.Field[list[Any]]):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(metadata={"type": "array", "maxItems": MAX_PARAMS, "items": {}}, **kwargs)
+class ParamsField(Member[list[Any]]):
+    def __init__(self, description: str) -> None:
+        schema = {"type": "array", "maxItems": MAX_PARAMS, "items": {}}
+        super().__init__(description, schema=schema, load_default=list)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+    def parse(self, value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise refuse(Reason.INVALID_FORMAT, "must be an array")
         if len(value) > MAX_PARAMS:
@@ -66,14 +65,14 @@ class ParamsField(fields.Field[list[Any]]):
 
 
 class RpcPath(RequestSchema):
-    chain_id = described(ChainIdField(required=True), "The numeric chain id")
+    chain_id = ChainIdField("The numeric chain id")
 
 
 class RpcBody(RequestSchema):
-    jsonrpc = described(Choice("2.0", required=True), "The version, 2.0")
-    id = described(IdField(required=True), "The caller's own, given back")
-    method = described(Text(max_length=64, required=True), "A read-only method of the list")
-    params = described(ParamsField(load_default=list), "As the method takes them")
+    jsonrpc = Choice("The version, 2.0", ("2.0",), required=True)
+    id = IdField("The caller's own, given back")
+    method = Text("A read-only method of the list", max_length=64, required=True)
+    params = ParamsField("As the method takes them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +126,12 @@ OPERATIONS = (
         "POST",
         "/v2/rpc/{chainId}",
         "callRpc",
-        "rpc",
         "One read-only JSON-RPC 2.0 call",
         forward,
         RpcAnswer,
         group="rpc",
         path_schema=RpcPath,
         body=RpcBody,
-        errors=(400, 422, 429, 502, 503),
+        failures=(502,),
     ),
 )

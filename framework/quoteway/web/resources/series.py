@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, cast
 
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.guard.findings import check_form
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
-from quoteway.web.http.fields import Choice, QueryInteger, described
-from quoteway.web.http.operation import Call
-from quoteway.web.http.schema import Refusal, RequestSchema, invalid
+from quoteway.web.http.fields import Choice, QueryInteger
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.ids import ResourceId
 from quoteway.web.wire.series import Series as SeriesView
+from quoteway.web.wire.view import Wire
 
 MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
@@ -34,22 +36,42 @@ class HasSeries(Protocol):
 
 
 class SeriesQuery(RequestSchema):
-    from_ = described(
-        QueryInteger(0, 2**33, data_key="from"), "Unix seconds; 30 days before to when left out"
-    )
-    to = described(QueryInteger(0, 2**33), "Unix seconds; now when left out")
-    interval = described(Choice(*INTERVALS_S, load_default="1d"), "Time between points")
+    from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33, data_key="from")
+    to = QueryInteger("Unix seconds; now when left out", 0, 2**33)
+    interval = Choice("Time between points", tuple(INTERVALS_S), load_default="1d")
 
     @validates_schema
     def check_span(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         start, end = data.get("from_"), data.get("to")
         if start is not None and end is not None and start >= end:
-            raise ValidationError({"to": [Refusal(Reason.CONFLICT, "must be after from")]})
+            raise refuse(Reason.CONFLICT, "must be after from", "to")
+
+
+def series_operations(
+    capability: Capability,
+    metrics: Mapping[str, str],
+    show: Callable[[str, Call], Awaitable[Wire]],
+    path_schema: type[RequestSchema],
+) -> Iterator[Operation]:
+    """The routes of these metrics, with their titles, of a pool or vault."""
+    noun = capability.value
+    for metric, title in metrics.items():
+        yield Operation(
+            "GET",
+            f"/v2/{noun}s/{{{noun}Id}}/{metric}",
+            f"get{noun.capitalize()}{metric.capitalize()}",
+            f"{title} of a {noun} over time",
+            partial(show, metric),
+            SeriesView,
+            path_schema=path_schema,
+            query=SeriesQuery,
+            failures=(404, 502),
+        )
 
 
 async def series_of(
     call: Call, capability: Capability, resource: ResourceId, metric: str, owner: Owner
-) -> dict[str, Any]:
+) -> Wire:
     """The series, rendered. Raises ``ProviderUnavailable`` when nothing at hand can give it."""
     start, end, interval = _span(call)
     registry = call.gateway.registry

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from aiohttp import web
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
 from quoteway.models import Address, Capability, SwapRequest, Token
@@ -20,13 +19,13 @@ from quoteway.web.http.fields import (
     SlippageField,
     StrictBoolean,
     Text,
-    described,
 )
 from quoteway.web.http.operation import Call, Operation
-from quoteway.web.http.schema import Refusal, RequestSchema, invalid
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.http.schema import Refusal, RequestSchema, invalid, refuse, refuse_all
+from quoteway.web.resources import quote_action
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import SwapQuote
+from quoteway.web.wire.view import Wire
 
 APPROVAL_MODES = ("transactions", "permit2-signature")
 
@@ -34,28 +33,22 @@ APPROVAL_MODES = ("transactions", "permit2-signature")
 class Transfer(RequestSchema):
     """What a swap and a bridge transfer have in common."""
 
-    address = described(AddressField(required=True), "Who signs, and pays what is sold")
-    amount = described(Amount(minimum=1, required=True), "What is sold, in base units of fromToken")
-    from_chain = described(NetworkField(), "The network of fromToken")
-    from_token = described(
-        AddressField(native=True, required=True), "What is sold: an ERC-20 address, or native"
+    address = AddressField("Who signs, and pays what is sold", required=True)
+    amount = Amount("What is sold, in base units of fromToken", minimum=1, required=True)
+    from_chain = NetworkField("The network of fromToken")
+    from_token = AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
+    slippage_bps = SlippageField("How far below the quoted amount the minimum may be, in basis points")
+    to_address = AddressField("Who is paid; address when left out")
+    to_chain = NetworkField("The network of toToken")
+    to_token = AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
+    refund_address = AddressField(
+        "Who is paid back on the first network when a transfer does not arrive; address when left out"
     )
-    slippage_bps = described(
-        SlippageField(), "How far below the quoted amount the minimum may be, in basis points"
-    )
-    to_address = described(AddressField(), "Who is paid; address when left out")
-    to_chain = described(NetworkField(), "The network of toToken")
-    to_token = described(
-        AddressField(native=True, required=True), "What is bought: an ERC-20 address, or native"
-    )
-    refund_address = described(
-        AddressField(),
-        "Who is paid back on the first network when a transfer does not arrive; address when left out",
-    )
-    provider = described(Text(max_length=64), "Ask this provider alone")
-    approval_mode = described(
-        Choice(*APPROVAL_MODES, load_default="transactions"),
+    provider = Text("Ask this provider alone", max_length=64)
+    approval_mode = Choice(
         "Whether a Permit2 allowance comes as a transaction or as typed data to sign",
+        APPROVAL_MODES,
+        load_default="transactions",
     )
 
 
@@ -64,58 +57,38 @@ class SwapQuoteBody(Transfer):
     it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
 
-    network = described(NetworkField(), "Both ends, where they are one network")
-    atomic_batch = described(
-        StrictBoolean(load_default=True),
+    network = NetworkField("Both ends, where they are one network")
+    atomic_batch = StrictBoolean(
         "Whether the wallet sends several calls as one (EIP-5792); false: no quote in parts is given",
+        load_default=True,
     )
 
     @validates_schema(skip_on_field_errors=False)
     def check_chains(self, data: Mapping[str, Any], **kwargs: Any) -> None:
-        network, origin = data.get("network"), data.get("from_chain")
-        target = data.get("to_chain")
-        if network is not None:
-            wrong = [
-                name
-                for name, end in (("fromChain", origin), ("toChain", target))
-                if end is not None and end != network
-            ]
-            if wrong:
-                raise ValidationError(
-                    {
-                        name: [Refusal(Reason.CONFLICT, "names another network than `network` does")]
-                        for name in wrong
-                    }
-                )
+        network = data.get("network")
+        ends = {"fromChain": data.get("from_chain"), "toChain": data.get("to_chain")}
+        conflict = Refusal(Reason.CONFLICT, "names another network than `network` does")
+        refused = {name: conflict for name, end in ends.items() if network and end not in (None, network)}
+        if refused:
+            raise refuse_all(refused)
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_chain_given(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
         if not original.get("network") and not original.get("fromChain"):
-            raise ValidationError(
-                {"network": [Refusal(Reason.MISSING, "is required unless fromChain is given")]}
-            )
+            raise refuse(Reason.MISSING, "is required unless fromChain is given", "network")
 
     @validates_schema(skip_on_field_errors=False)
     def check_refund(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         origin, target = ends(data)
         if origin is not None and origin == target and "refund_address" in data:
-            raise ValidationError(
-                {
-                    "refundAddress": [
-                        Refusal(
-                            Reason.CONFLICT, "is for two networks: a swap within one arrives or never happens"
-                        )
-                    ]
-                }
-            )
+            message = "is for two networks: a swap within one network has no refund"
+            raise refuse(Reason.CONFLICT, message, "refundAddress")
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         origin, target = ends(data)
         if origin is not None and origin == target and data["from_token"] == data["to_token"]:
-            raise ValidationError(
-                {"toToken": [Refusal(Reason.CONFLICT, "must be another token than fromToken")]}
-            )
+            raise refuse(Reason.CONFLICT, "must be another token than fromToken", "toToken")
 
 
 def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
@@ -161,7 +134,7 @@ def _request(
     )
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
+async def create_quote(call: Call) -> Wire:
     origin, target = ends(call.body)
     assert origin is not None
     assert target is not None
@@ -170,53 +143,40 @@ async def create_quote(call: Call) -> dict[str, Any]:
         Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=atomic_batch
     )
     request = await transfer_request(call, origin, target)
-    return await movements.quote(
+    return await quote_action.quote(
         call, Capability.SWAP, request, provider=call.body.get("provider"), atomic_batch=atomic_batch
     )
 
 
-async def show_quote(call: Call) -> dict[str, Any]:
-    return movements.shown_quote(call, Capability.SWAP, call.path["quoteId"])
-
-
-async def create_action(call: Call) -> web.Response:
-    return await movements.exchange(call, Capability.SWAP, call.path["quoteId"])
+async def show_quote(call: Call) -> Wire:
+    return quote_action.shown_quote(call, Capability.SWAP, call.path["quoteId"])
 
 
 OPERATIONS = (
-    Operation(
-        "POST",
+    quote_action.quote_operation(
         "/v2/swaps/quote",
         "createSwapQuote",
-        "swaps",
         "Quote a swap",
         create_quote,
         SwapQuote,
-        group="quotes",
         body=SwapQuoteBody,
-        errors=(400, 422, 429, 502, 503),
+        failures=(502,),
     ),
     Operation(
         "GET",
         "/v2/swaps/quote/{quoteId}",
         "getSwapQuote",
-        "swaps",
         "Read a quote back from its token",
         show_quote,
         SwapQuote,
         group="quotes",
-        errors=(404, 429, 503),
+        failures=(404,),
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/swaps/{quoteId}/action",
         "createSwapAction",
-        "swaps",
         "Unsigned transactions for a quote",
-        create_action,
+        quote_action.action_of_quote(Capability.SWAP),
         Action,
-        status=201,
-        group="quotes",
-        errors=(404, 429, 502, 503),
     ),
 )

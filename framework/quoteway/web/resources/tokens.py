@@ -15,7 +15,7 @@ from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
 from quoteway.providers import Provider, TokenCatalog
-from quoteway.web.http.fields import Choice, NetworkField, Text, described
+from quoteway.web.http.fields import Choice, NetworkField, Text
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.resources import catalog
 from quoteway.web.wire.tokens import Profile, TokenEntry, TokenPage
@@ -24,11 +24,11 @@ _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
 
 class TokensQuery(catalog.PageQuery):
-    network = described(NetworkField(), "Tokens of this network")
-    query = described(Text(max_length=100), "Text in the id, name, symbol or an address")
-    sort = described(
-        Choice(*catalog.sort_choices("rank", "symbol", "priceUsd")),
+    network = NetworkField("Tokens of this network")
+    query = Text("Text in the id, name, symbol or an address", max_length=100)
+    sort = Choice(
         "The member to sort by; - before it for descending",
+        catalog.sort_choices("rank", "symbol", "priceUsd"),
     )
 
 
@@ -92,24 +92,14 @@ def _canonical(token_id: str) -> str:
 
 
 OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/tokens",
-        "listTokens",
-        "tokens",
-        "Tokens",
-        list_tokens,
-        TokenPage,
-        query=TokensQuery,
-    ),
+    Operation("GET", "/v2/tokens", "listTokens", "Tokens", list_tokens, TokenPage, query=TokensQuery),
     Operation(
         "GET",
         "/v2/tokens/{id}",
         "getToken",
-        "tokens",
         "One token, by its id or {chainId}:{address}",
         show_token,
         Profile,
-        errors=(404, 429, 502, 503),
+        failures=(404, 502),
     ),
 )

@@ -16,7 +16,7 @@ from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.model_types import flaw
 from quoteway.models import Capability
 from quoteway.providers import BridgeProvider, Provider, Relay
-from quoteway.web.http.fields import HexField, described
+from quoteway.web.http.fields import HexField
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.resources.signed_transaction import (
@@ -29,13 +29,11 @@ from quoteway.web.wire.transactions import HashReport, Submitted, Tracked, Trans
 
 
 class SubmitBody(RequestSchema):
-    signed_payload = described(
-        HexField(60, 131_072, required=True), "The signed transaction as it is broadcast, 0x hex"
-    )
+    signed_payload = HexField("The signed transaction as it is broadcast, 0x hex", 60, 131_072, required=True)
 
 
 class HashBody(RequestSchema):
-    hash = described(HexField(32, 32, required=True), "The hash of the broadcast transaction")
+    hash = HexField("The hash of the broadcast transaction", 32, 32, required=True)
 
 
 _TRACKED: Mapping[str, Any] = {
@@ -211,35 +209,32 @@ OPERATIONS = (
         "POST",
         "/v2/transactions/{txId}/submit",
         "submitTransaction",
-        "transactions",
         "Broadcast a signed transaction, where a relay is enabled",
         submit,
         Submitted,
         group="quotes",
         body=SubmitBody,
-        errors=(400, 404, 422, 429, 502, 503),
+        failures=(404, 502),
     ),
     Operation(
         "POST",
         "/v2/transactions/{txId}/submit-hash",
         "submitTransactionHash",
-        "transactions",
         "Compare a broadcast transaction with the one that was built",
         submit_hash,
         HashReport,
         group="quotes",
         body=HashBody,
-        errors=(400, 404, 422, 429, 502, 503),
+        failures=(404, 502),
     ),
     Operation(
         "GET",
         "/v2/transactions/{txId}",
         "trackTransaction",
-        "transactions",
         "Where a bridge transfer is",
         track,
         Tracked,
         query=HashBody,
-        errors=(404, 422, 429, 502, 503),
+        failures=(404, 502),
     ),
 )

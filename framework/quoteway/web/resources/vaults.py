@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from aiohttp import web
-from marshmallow import ValidationError, validates_schema
+from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
 from quoteway.guard.model_types import flaw
@@ -22,16 +22,13 @@ from quoteway.web.http.fields import (
     NetworkField,
     SlippageField,
     Text,
-    described,
 )
-from quoteway.web.http.operation import Call, Handler, Operation
-from quoteway.web.http.schema import Refusal, RequestSchema, invalid
-from quoteway.web.resources import catalog
-from quoteway.web.resources import quote_action as movements
+from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.schema import RequestSchema, invalid, refuse
+from quoteway.web.resources import catalog, quote_action
 from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
-from quoteway.web.resources.series import SeriesQuery, series_of
+from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.series import Series
 from quoteway.web.wire.vaults import (
     DeployAction,
     DeployQuote,
@@ -40,6 +37,7 @@ from quoteway.web.wire.vaults import (
     VaultPage,
     VaultQuote,
 )
+from quoteway.web.wire.view import Wire
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 MANAGE_ACTIONS = (
@@ -57,33 +55,31 @@ MANAGE_ACTIONS = (
 
 
 class VaultPath(RequestSchema):
-    vault_id = described(VaultIdField(required=True), "{chainId}:{vaultAddress}")
+    vault_id = VaultIdField("{chainId}:{vaultAddress}")
 
 
 class VaultBody(RequestSchema):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = described(Choice(*ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to do")
-    address = described(AddressField(required=True), "Who signs, and pays")
-    amount = described(AmountOrMax(minimum=1, required=True), "Base units of asset; max redeems all shares")
-    asset = described(
-        AddressField(native=True, required=True), "The token that amount counts: the underlying, or the share"
+    action = Choice("What to do", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField("Who signs, and pays", required=True)
+    amount = AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
+    asset = AddressField(
+        "The token that amount counts: the underlying, or the share", native=True, required=True
     )
-    slippage_bps = described(SlippageField(), "How far the side that is not given may move, in basis points")
-    recipient = described(AddressField(), "Who is paid; address when left out")
+    slippage_bps = SlippageField("How far the side that is not given may move, in basis points")
+    recipient = AddressField("Who is paid; address when left out")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         if data["amount"] == MAX and data["action"] not in ("withdraw", "redeem"):
-            raise ValidationError(
-                {"amount": [Refusal(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only')]}
-            )
+            raise refuse(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only', "amount")
 
 
 class VaultActionBody(VaultBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = described(Text(max_length=4_096), "A quote whose minimums the action keeps")
+    quote_id = Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
 _NEEDED = {
@@ -103,22 +99,18 @@ class ManageBody(RequestSchema):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = described(
-        Choice(*MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True), "What to manage"
-    )
-    address = described(AddressField(required=True), "Who signs; must have the role")
-    amount = described(
-        AmountOrMax(minimum=0), "What setCap sets, in base units of the underlying; max: no cap"
-    )
-    asset = described(AddressField(native=True), "The underlying")
-    bot = described(AddressField(zero=True), "Whom setBot names; the zero address: nobody")
-    strategy = described(Text(max_length=64), "What addStrategy and removeStrategy name")
+    action = Choice("What to manage", MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = AddressField("Who signs; must have the role", required=True)
+    amount = AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
+    asset = AddressField("The underlying", native=True)
+    bot = AddressField("Whom setBot names; the zero address: nobody", zero=True)
+    strategy = Text("What addStrategy and removeStrategy name", max_length=64)
 
     @validates_schema
     def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
         needed = _NEEDED.get(data["action"])
         if needed is not None and needed not in data:
-            raise ValidationError({needed: [Refusal(Reason.MISSING, f"is needed for {data['action']}")]})
+            raise refuse(Reason.MISSING, f"is needed for {data['action']}", needed)
 
 
 class RebalanceBody(RequestSchema):
@@ -129,36 +121,35 @@ class RebalanceBody(RequestSchema):
     may cost of the vault's total assets.
     """
 
-    address = described(AddressField(required=True), "Who signs; must have the role")
-    amount = described(
-        AmountOrMax(minimum=1),
-        "How much to move, in base units of the underlying; all that can be when left out",
+    address = AddressField("Who signs; must have the role", required=True)
+    amount = AmountOrMax(
+        "How much to move, in base units of the underlying; all that can be when left out", minimum=1
     )
-    strategy = described(Text(max_length=64), "Where to; the first strategy when left out")
-    slippage_bps = described(SlippageField(), "What the move may cost, in basis points")
+    strategy = Text("Where to; the first strategy when left out", max_length=64)
+    slippage_bps = SlippageField("What the move may cost, in basis points")
 
 
 class DeployBody(RequestSchema):
-    asset = described(AddressField(required=True), "The underlying")
-    bot = described(AddressField(zero=True), "Who may rebalance; the zero address: nobody")
-    network = described(NetworkField(required=True), "Where to")
-    owner = described(AddressField(required=True), "Who signs, and owns the vault")
-    strategy = described(Text(max_length=64, required=True), "One of the provider's strategies")
+    asset = AddressField("The underlying", required=True)
+    bot = AddressField("Who may rebalance; the zero address: nobody", zero=True)
+    network = NetworkField("Where to", required=True)
+    owner = AddressField("Who signs, and owns the vault", required=True)
+    strategy = Text("One of the provider's strategies", max_length=64, required=True)
 
 
 class DeployActionBody(DeployBody):
-    quote_id = described(Text(max_length=4_096), "A quote whose terms the action keeps")
+    quote_id = Text("A quote whose terms the action keeps", max_length=4_096)
 
 
 class VaultsQuery(catalog.PageQuery):
-    network = described(NetworkField(), "Vaults of this network")
-    protocol = described(Text(max_length=64), "Vaults of this protocol")
-    asset = described(Text(max_length=64), "Vaults of this underlying, by symbol or address")
-    strategy = described(Text(max_length=64), "Vaults of this strategy")
-    query = described(Text(max_length=100), "Text in the id, the name or the protocol")
-    sort = described(
-        Choice(*catalog.sort_choices("tvlUsd", "apy", "riskScore")),
+    network = NetworkField("Vaults of this network")
+    protocol = Text("Vaults of this protocol", max_length=64)
+    asset = Text("Vaults of this underlying, by symbol or address", max_length=64)
+    strategy = Text("Vaults of this strategy", max_length=64)
+    query = Text("Text in the id, the name or the protocol", max_length=100)
+    sort = Choice(
         "The member to sort by; - before it for descending",
+        catalog.sort_choices("tvlUsd", "apy", "riskScore"),
     )
 
 
@@ -186,32 +177,26 @@ def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
     return "query" not in query or catalog.mentions(query["query"], vault.id, vault.name, vault.protocol)
 
 
-async def create_quote(call: Call) -> dict[str, Any]:
-    request, provider = await _request(call)
-    return await movements.quote(call, Capability.VAULT, request, provider=provider.id)
+async def _read_request(call: Call) -> tuple[VaultRequest, str]:
+    request, provider = await _request(call, call.body["action"])
+    return request, provider.id
 
 
-async def create_action(call: Call) -> web.Response:
-    request, provider = await _request(call)
-    pin = movements.pinned(call, Capability.VAULT)
-    return await movements.direct(call, Capability.VAULT, request, provider=provider.id, pin=pin)
-
-
-async def create_manage_action(call: Call) -> web.Response:
-    request, provider = await _request(call)
+async def _read_manage_request(call: Call) -> tuple[VaultRequest, str]:
+    request, provider = await _request(call, call.body["action"])
     if request.action not in provider.manage_actions:
         allowed = ", ".join(provider.manage_actions) or "none"
         message = f"{request.action} is not supported by this vault. Supported: {allowed}."
         raise invalid([FieldError("action", Reason.UNSUPPORTED_ACTION, message)])
-    return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
+    return request, provider.id
 
 
-async def create_rebalance_action(call: Call) -> web.Response:
-    request, provider = await _request(call, action="rebalance")
-    return await movements.direct(call, Capability.VAULT, request, provider=provider.id)
+async def _read_rebalance_request(call: Call) -> tuple[VaultRequest, str]:
+    request, provider = await _request(call, "rebalance")
+    return request, provider.id
 
 
-async def _request(call: Call, *, action: str | None = None) -> tuple[VaultRequest, VaultProvider]:
+async def _request(call: Call, action: str) -> tuple[VaultRequest, VaultProvider]:
     vault: ResourceId = call.path["vault_id"]
     provider = await _provider(call, vault)
     body = call.body
@@ -219,7 +204,7 @@ async def _request(call: Call, *, action: str | None = None) -> tuple[VaultReque
     request = VaultRequest(
         vault_id=vault.id,
         chain_id=vault.chain_id,
-        action=action or body["action"],
+        action=action,
         asset=body.get("asset"),
         amount=None if amount == MAX else amount,
         sender=body["address"],
@@ -232,45 +217,31 @@ async def _request(call: Call, *, action: str | None = None) -> tuple[VaultReque
 
 
 async def _provider(call: Call, vault: ResourceId) -> VaultProvider:
-    owner = await owner_of(
-        call, Capability.VAULT, vault, lambda provider: cast(VaultProvider, provider).vault(vault.id), "vault"
-    )
+    owner = await owner_of(call, Capability.VAULT, vault, lambda p: cast(VaultProvider, p).vault(vault.id))
     return cast(VaultProvider, owner)
 
 
-async def create_deploy_quote(call: Call) -> dict[str, Any]:
-    return await movements.quote(call, Capability.VAULT, _deployment(call))
-
-
-async def create_deploy_action(call: Call) -> web.Response:
-    request = _deployment(call)
-    pin = movements.pinned(call, Capability.VAULT)
-    return await movements.direct(call, Capability.VAULT, request, pin=pin)
-
-
-def _deployment(call: Call) -> DeployRequest:
+async def _read_deploy_request(call: Call) -> tuple[DeployRequest, None]:
     body = call.body
     network: Network = body["network"]
     call.require(Capability.VAULT, network.chain_id)
     bot = body.get("bot")
-    return DeployRequest(
+    request = DeployRequest(
         chain_id=network.chain_id,
         asset=body["asset"],
         owner=body["owner"],
         strategy=body["strategy"],
         bot=None if bot == NATIVE else bot,
     )
+    return request, None
 
 
-def _metric(metric: str) -> Handler:
-    async def show(call: Call) -> dict[str, Any]:
-        wire = await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
-        components = wire.get("components")
-        if metric == "tvl" and components is not None and components.get("usd", 0) is None:
-            components["usd"] = await _tvl_usd(call, call.path["vault_id"])
-        return wire
-
-    return show
+async def _show_series(metric: str, call: Call) -> Wire:
+    wire = await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
+    components = wire.get("components")
+    if metric == "tvl" and components is not None and components.get("usd", 0) is None:
+        components["usd"] = await _tvl_usd(call, call.path["vault_id"])
+    return wire
 
 
 async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
@@ -285,112 +256,59 @@ async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
     return valuation.vault(vault).tvl_usd
 
 
-_MUTATION_ERRORS = (400, 404, 422, 429, 502, 503)
-
 OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/vaults",
-        "listVaults",
-        "vaults",
-        "Vaults",
-        list_vaults,
-        VaultPage,
-        query=VaultsQuery,
-    ),
-    Operation(
-        "POST",
+    Operation("GET", "/v2/vaults", "listVaults", "Vaults", list_vaults, VaultPage, query=VaultsQuery),
+    quote_action.quote_operation(
         "/v2/vaults/deploy/quote",
         "createVaultDeployQuote",
-        "vaults",
         "Quote deploying a managed vault",
-        create_deploy_quote,
+        quote_action.quote_of(Capability.VAULT, _read_deploy_request),
         DeployQuote,
-        group="quotes",
         body=DeployBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/deploy/action",
         "createVaultDeployAction",
-        "vaults",
         "Unsigned transactions that deploy a managed vault",
-        create_deploy_action,
+        quote_action.action_of(Capability.VAULT, _read_deploy_request),
         DeployAction,
-        status=201,
-        group="quotes",
         body=DeployActionBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.quote_operation(
         "/v2/vaults/{vaultId}/quote",
         "createVaultQuote",
-        "vaults",
         "Quote a deposit or withdrawal",
-        create_quote,
+        quote_action.quote_of(Capability.VAULT, _read_request),
         VaultQuote,
-        group="quotes",
         path_schema=VaultPath,
         body=VaultBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/{vaultId}/action",
         "createVaultAction",
-        "vaults",
         "Unsigned transactions for a deposit or withdrawal",
-        create_action,
+        quote_action.action_of(Capability.VAULT, _read_request),
         Action,
-        status=201,
-        group="quotes",
         path_schema=VaultPath,
         body=VaultActionBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/{vaultId}/manage/action",
         "createVaultManageAction",
-        "vaults",
         "Unsigned transactions for a management action",
-        create_manage_action,
+        quote_action.action_of(Capability.VAULT, _read_manage_request),
         ManageAction,
-        status=201,
-        group="quotes",
         path_schema=VaultPath,
         body=ManageBody,
-        errors=_MUTATION_ERRORS,
     ),
-    Operation(
-        "POST",
+    quote_action.action_operation(
         "/v2/vaults/{vaultId}/rebalance/action",
         "createVaultRebalanceAction",
-        "vaults",
         "Unsigned transactions that rebalance a managed vault",
-        create_rebalance_action,
+        quote_action.action_of(Capability.VAULT, _read_rebalance_request),
         ManageAction,
-        status=201,
-        group="quotes",
         path_schema=VaultPath,
         body=RebalanceBody,
-        errors=_MUTATION_ERRORS,
     ),
-    *(
-        Operation(
-            "GET",
-            f"/v2/vaults/{{vaultId}}/{metric}",
-            f"getVault{metric.capitalize()}",
-            "vaults",
-            f"{metric.upper()} of a vault over time",
-            _metric(metric),
-            Series,
-            path_schema=VaultPath,
-            query=SeriesQuery,
-            errors=(404, 422, 429, 502, 503),
-        )
-        for metric in ("tvl", "apy")
-    ),
+    *series_operations(Capability.VAULT, {"tvl": "TVL", "apy": "APY"}, _show_series, VaultPath),
 )

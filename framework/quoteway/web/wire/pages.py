@@ -11,16 +11,16 @@ from quoteway.web.wire.view import View, list_of, named, nullable, required
 class FailedSource(View):
     """A provider whose rows are missing, and why."""
 
-    provider = required(fields.String)
-    reason = required(CodeText)
+    provider = required(fields.String, 0)
+    reason = required(CodeText, 1)
 
 
 class Page(View):
-    """``partial`` names the sources that failed or were late. Rows are rendered before they are sorted, so
-    ``data`` is theirs.
+    """``partial`` names the providers that failed or were late. ``data`` is declared by each list: its rows
+    are rendered before they are sorted.
     """
 
-    left_out = named("partial", list_of(FailedSource))
+    missing = named("partial", list_of(FailedSource))
     next_cursor = nullable(fields.String)
     total = nullable(fields.Integer)
     preview = required(fields.Boolean)

@@ -69,7 +69,7 @@ class Balances(View):
     data = list_of(Balance)
     total_usd = nullable(fields.Float, description="The sum of the values that are known")
     as_of = list_of(AsOf)
-    left_out = named("partial", list_of(Partial))
+    missing = named("partial", list_of(Partial))
 
 
 class Whereabouts(View):
