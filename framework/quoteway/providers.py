@@ -30,6 +30,7 @@ from quoteway.models import (
     SwapRequest,
     Token,
     TokenProfile,
+    TransferState,
     Vault,
     VaultRequest,
 )
@@ -110,7 +111,7 @@ class BridgeProvider(Provider):
     async def build(self, sealed: SealedQuote) -> Build:
         """The transactions for a quote of this provider."""
 
-    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
+    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
         """The state of a transfer by its origin transaction; None when it is not one of this bridge's."""
         return None
 

@@ -3,7 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from quoteway import NATIVE, Block, Leg, Position, Price, PriceSource, Series, Token, hookimpl
+from quoteway import (
+    NATIVE,
+    Block,
+    Leg,
+    Position,
+    Price,
+    PriceSource,
+    Series,
+    Token,
+    TransferRefund,
+    TransferState,
+    hookimpl,
+)
 from quoteway.pricing.valuation import Valuation
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -219,12 +231,14 @@ async def test_odd_attributes_cost_nobody_the_list_of_providers(serve_beside, co
 
 
 ODD_TRACKING = [
-    {"status": "arrived"},
+    TransferState("arrived"),
+    {"status": "filled"},
     {},
     "filled",
-    {"status": "filled", "fillHash": object()},
-    {"status": "filled", "fillDeadline": 10**30},
-    {"status": "filled", "refund": {"amount": None}},
+    TransferState("filled", fill_hash=object()),
+    TransferState("filled", fill_deadline=10**30),
+    TransferState("filled", refund=TransferRefund(1, NATIVE, NATIVE, None)),
+    TransferState("filled", refund={"amount": "1"}),
 ]
 
 

@@ -11,14 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi, permit2
 from quoteway.evm.address import checksum
 from quoteway.guard import opaque
 from quoteway.guard.cross_chain import check_arrivals, check_refund
-from quoteway.guard.model_types import flaw
+from quoteway.guard.model_types import BUILD_TERMS, QUOTE_TERMS, flaw
 from quoteway.guard.permits import check_signatures
 from quoteway.guard.plans import plain_plan
 from quoteway.models import (
@@ -39,13 +37,13 @@ from quoteway.models import (
     Step,
     SwapRequest,
     Token,
+    TransferTerms,
     VaultRequest,
 )
 from quoteway.providers import Provider
 
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024
-MAX_DETAILS_BYTES = 64 * 1024
 MAX_UINT160 = (1 << 160) - 1
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -119,7 +117,8 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(isinstance(quote.plan, Mapping), "its plan is not a table")
     plain_plan(quote.plan)
     expect(quote.parts == (), "it claims to have parts of other providers")
-    _check_details(quote.details, expect)
+    found = flaw(quote.terms, QUOTE_TERMS[type(request)])
+    expect(found is None, f"its member terms{found}")
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "it is over before it begins")
     sender, recipients = parties(request)
     for leg in quote.inputs:
@@ -158,8 +157,8 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(_same_token(got.token, request.token_out), "it buys another token than asked")
     expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
     expect(got.account == request.recipient, "it pays another recipient than asked")
-    refund = quote.details.get("refund")
-    promised = refund.get("address") if isinstance(refund, Mapping) else request.refund_account
+    refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
+    promised = request.refund_account if refund is None else refund.address
     expect(promised == request.refund_account, "it promises the refund to another account than asked")
     expect(got.amount_min is not None, "it states no minimum")
     floor = got.amount * (10_000 - request.slippage_bps) // 10_000
@@ -265,7 +264,8 @@ def check_build(
     expect(
         isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS, "it has no, or too many, transactions"
     )
-    _check_details(build.details, expect)
+    found = flaw(build.terms, BUILD_TERMS[type(request)])
+    expect(found is None, f"its member terms{found}")
     targets = {**provider.contracts(chain_id), **_named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
@@ -293,25 +293,6 @@ def check_build(
     )
     check_signatures(sealed, build, latest, expect)
     check_form(provider, build, Build)
-
-
-def _check_details(details: object, expect: Callable[[bool, str], None]) -> None:
-    """A provider's own members go into an answer as they are, but for the tokens and legs in them."""
-
-    def shown(value: object) -> object:
-        if isinstance(value, Mapping):
-            return dict(value)
-        if flaw(value, Token) is None or flaw(value, Leg) is None:
-            return None
-        raise TypeError
-
-    try:
-        size = len(orjson.dumps(details, default=shown, option=orjson.OPT_PASSTHROUGH_DATACLASS))
-    except (TypeError, ValueError, RecursionError):
-        expect(False, "its details hold what JSON has no form for")
-        return
-    expect(size <= MAX_DETAILS_BYTES, "its details are too long")
-    expect(isinstance(details, Mapping), "its details are not a table")
 
 
 def _check_step(

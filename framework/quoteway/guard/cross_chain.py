@@ -15,7 +15,17 @@ from typing import Any
 
 from quoteway.evm import abi
 from quoteway.evm.address import ERC7528_NATIVE
-from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step, SwapRequest
+from quoteway.models import (
+    NATIVE,
+    Address,
+    Arrival,
+    Build,
+    Leg,
+    SealedQuote,
+    Step,
+    SwapRequest,
+    TransferTracking,
+)
 
 Expect = Callable[[bool, str], None]
 
@@ -69,8 +79,7 @@ def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
             found = _at(build.steps[arrival.step], arrival.refund)
             expect(found == int(account, 16), "its calldata refunds another account")
             named += 1
-    tracking = build.details.get("tracking")
-    told = tracking.get("refundAddress") if isinstance(tracking, Mapping) else None
+    told = build.terms.refund_address if isinstance(build.terms, TransferTracking) else None
     expect(told in (None, account), "it tells of a refund to another account")
     if told is not None or request.refund_to is not None:
         expect(0 < named == len(build.arrivals), "it does not say where its calldata holds who is refunded")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from quoteway.models import (
     NATIVE,
@@ -17,14 +16,17 @@ from quoteway.models import (
     Gas,
     Leg,
     Pool,
+    PoolTerms,
     Position,
     Price,
     Quote,
+    QuoteTerms,
     Request,
     SwapRequest,
     Token,
     TokenProfile,
     Vault,
+    VaultTerms,
 )
 
 Keys = set[tuple[int, Address]]
@@ -72,20 +74,16 @@ class Valuation:
             outputs=tuple(self.leg(leg) for leg in quote.outputs),
             fees=tuple(self.fee(fee) for fee in quote.fees),
             gas=None if quote.gas is None else self.gas(quote.gas, coin),
-            details=self.detail(quote.details),
+            terms=self.terms(quote.terms),
         )
 
-    def detail(self, value: Any) -> Any:
-        """A provider's own members, with the tokens and legs in them valued."""
-        if isinstance(value, Token):
-            return self.token(value)
-        if isinstance(value, Leg):
-            return self.leg(value)
-        if isinstance(value, Mapping):
-            return {name: self.detail(member) for name, member in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.detail(member) for member in value]
-        return value
+    def terms(self, terms: QuoteTerms | None) -> QuoteTerms | None:
+        match terms:
+            case PoolTerms(dependent=Leg() as leg):
+                return replace(terms, dependent=self.leg(leg))
+            case VaultTerms():
+                return replace(terms, asset=self.token(terms.asset), share=self.token(terms.share))
+        return terms
 
     def position(self, position: Position) -> Position:
         """``value_usd`` is principal and uncollected fees together, known only when every part is."""
