@@ -21,8 +21,8 @@ from quoteway.models import (
     Capability,
     DeployRequest,
     Pool,
+    PoolPosition,
     PoolRequest,
-    Position,
     Price,
     Quote,
     SealedQuote,
@@ -32,6 +32,7 @@ from quoteway.models import (
     TokenProfile,
     TransferState,
     Vault,
+    VaultPosition,
     VaultRequest,
 )
 from quoteway.networks import Network
@@ -143,7 +144,7 @@ class PoolProvider(Provider):
         provider's."""
         return None
 
-    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
+    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
         """The wallet's positions, in one pool or in all."""
         return ()
 
@@ -179,7 +180,7 @@ class VaultProvider(Provider):
         """``tvl`` or ``apy`` of a vault; None when the vault or metric is not this provider's."""
         return None
 
-    async def positions(self, wallet: Address) -> Sequence[Position]:
+    async def positions(self, wallet: Address) -> Sequence[VaultPosition]:
         """The wallet's vault shares."""
         return ()
 

@@ -7,7 +7,7 @@ from quoteway import (
     NATIVE,
     Block,
     Leg,
-    Position,
+    PoolPosition,
     Price,
     PriceSource,
     Series,
@@ -151,7 +151,7 @@ async def test_an_odd_position_costs_its_source_its_positions(serve_beside):
     async def positions(self, wallet, pool_id):
         block = Block(1, "0x" + "11" * 32, 1)
         odd = (Leg(Token(31337, NATIVE, 18, price_usd="2"), 1, wallet),)
-        return [Position("1", f"31337:{self.weth}", wallet, "nft", 1, odd, (), block)]
+        return [PoolPosition("1", f"31337:{self.weth}", wallet, "nft", 1, odd, (), block)]
 
     api = await serve_beside(pool={"positions": positions})
     answer = await api.get(f"/v2/portfolio/positions?wallet={WALLET}")
@@ -290,7 +290,7 @@ async def test_values_that_no_float_can_add_up_are_not_known():
     block = Block(1, "0x" + "11" * 32, 1)
     token = Token(31337, NATIVE, 0)
     legs = (Leg(token, 10, WALLET), Leg(token, 10, WALLET))
-    position = Position("1", "31337:x", WALLET, "nft", 1, legs, (), block)
+    position = PoolPosition("1", "31337:x", WALLET, "nft", 1, legs, (), block)
     priced = Valuation({(31337, NATIVE): Price(1.7e307, "a-liar", block)}).position(position)
     assert priced.amounts[0].amount_usd == 1.7e308
     assert priced.value_usd is None

@@ -59,6 +59,7 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     ),
     **dict.fromkeys(("chain_id", "to_chain_id", "from_chain_id"), CHAIN_IDS),
     **dict.fromkeys(("updated_at", "created_at", "expires_at"), TIMES),
+    "vault_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
     "pool_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
     "decimals": st.integers(0, 255),
     "capability": st.sampled_from([models.Capability.SWAP, models.Capability.BRIDGE]),
@@ -194,8 +195,9 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     tokens.TokenEntry: instances(models.TokenProfile),
     tokens.Profile: instances(models.TokenProfile),
     pools.PoolEntry: instances(models.Pool),
-    pools.PositionEntry: instances(models.Position),
+    pools.PositionEntry: instances(models.PoolPosition),
     portfolio.PortfolioPosition: instances(portfolio.HeldPosition),
+    portfolio.VaultPositionEntry: instances(models.VaultPosition),
     portfolio.Balance: instances(portfolio.ValuedHolding),
     vaults.VaultEntry: instances(models.Vault),
     bridges.BridgeRouteEntry: instances(models.BridgeRoute),
@@ -313,7 +315,8 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
-    bases = {quotes.Quote, pages.Page, portfolio.Whereabouts, *TERMS, *requests.ECHOES.values()}
+    bases = {quotes.Quote, pages.Page, portfolio.Whereabouts, portfolio.VaultPositionEntry}
+    bases |= {*TERMS, *requests.ECHOES.values()}
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 

@@ -56,7 +56,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
         (
             *("amount", "amount_min", "amount_max", "amount_in", "amount_out", "net_output", "value"),
             *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
-            *("reserves", "sqrt_price_x96", "liquidity_delta"),
+            *("shares", "reserves", "sqrt_price_x96", "liquidity_delta"),
             *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),
         ),
         (-_WIDE, _WIDE),

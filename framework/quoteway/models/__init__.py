@@ -21,7 +21,7 @@ from quoteway.models.actions import (
 )
 from quoteway.models.allowances import APPROVAL_KINDS, Approval, Spend
 from quoteway.models.capability import Capability
-from quoteway.models.catalogs import BridgeRoute, Pool, Position, Vault
+from quoteway.models.catalogs import BridgeRoute, Pool, PoolPosition, Vault, VaultPosition
 from quoteway.models.chain import (
     At,
     Call,
@@ -92,10 +92,10 @@ __all__ = [
     "Notice",
     "Overrides",
     "Pool",
+    "PoolPosition",
     "PoolRequest",
     "PoolState",
     "PoolTerms",
-    "Position",
     "Preview",
     "Price",
     "Quote",
@@ -124,6 +124,7 @@ __all__ = [
     "TransferTerms",
     "TransferTracking",
     "Vault",
+    "VaultPosition",
     "VaultRequest",
     "VaultTerms",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from quoteway.models import (
     NATIVE,
@@ -16,8 +17,8 @@ from quoteway.models import (
     Gas,
     Leg,
     Pool,
+    PoolPosition,
     PoolTerms,
-    Position,
     Price,
     Quote,
     QuoteTerms,
@@ -26,8 +27,11 @@ from quoteway.models import (
     Token,
     TokenProfile,
     Vault,
+    VaultPosition,
     VaultTerms,
 )
+
+AnyPosition = TypeVar("AnyPosition", bound=PoolPosition | VaultPosition)
 
 Keys = set[tuple[int, Address]]
 """Tokens, by chain id and address."""
@@ -85,14 +89,17 @@ class Valuation:
                 return replace(terms, asset=self.token(terms.asset), share=self.token(terms.share))
         return terms
 
-    def position(self, position: Position) -> Position:
+    def position(self, position: AnyPosition) -> AnyPosition:
         """``value_usd`` is principal and uncollected fees together, known only when every part is."""
         amounts = tuple(self.leg(leg) for leg in position.amounts)
-        fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+        fees: tuple[Leg, ...] = ()
+        if isinstance(position, PoolPosition):
+            fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+            position = replace(position, uncollected_fees=fees)
         value_usd = position.value_usd
         if value_usd is None:
             value_usd = total([leg.amount_usd for leg in (*amounts, *fees)])
-        return replace(position, amounts=amounts, uncollected_fees=fees, value_usd=value_usd)
+        return replace(position, amounts=amounts, value_usd=value_usd)
 
     def pool(self, pool: Pool) -> Pool:
         return replace(pool, tokens=tuple(self.token(token) for token in pool.tokens))
@@ -142,6 +149,9 @@ def tokens_of_quote(quote: Quote, chain_id: int) -> Keys:
     return {(token.chain_id, token.address) for token in tokens} | {(chain_id, NATIVE)}
 
 
-def tokens_of_positions(positions: Iterable[Position]) -> Keys:
-    legs = [leg for position in positions for leg in (*position.amounts, *position.uncollected_fees)]
+def tokens_of_positions(positions: Iterable[PoolPosition | VaultPosition]) -> Keys:
+    legs: list[Leg] = []
+    for position in positions:
+        legs += position.amounts
+        legs += position.uncollected_fees if isinstance(position, PoolPosition) else ()
     return {(leg.token.chain_id, leg.token.address) for leg in legs}

@@ -15,11 +15,11 @@ from quoteway import (
     InvalidRequest,
     Leg,
     Pool,
+    PoolPosition,
     PoolProvider,
     PoolRequest,
     PoolState,
     PoolTerms,
-    Position,
     Quote,
     Reason,
     SealedQuote,
@@ -192,14 +192,14 @@ class UniswapPools(PoolProvider):
 
     # --- positions and series -------------------------------------------------------------------------------
 
-    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
+    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
         """See ``PoolProvider``. v2 shares are searched in the catalog's pairs."""
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
         return await self._of_chains([self._positions(chain_id, wallet, None) for chain_id in self.networks])
 
-    async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[Position]:
+    async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[PoolPosition]:
         pools = self._on_chain(chain_id)
         block = await pools.chain.head()
         pairs = [pool] if pool is not None else await pools.catalog.known()
