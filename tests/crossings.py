@@ -124,10 +124,10 @@ class Desk:
         seen, deadline = [], time.monotonic() + timeout_s
         while True:
             answer = await self.bridge.track(chain_id, tx_hash)
-            if not seen or seen[-1] != answer["status"]:
-                seen.append(answer["status"])
+            if not seen or seen[-1] != answer.status:
+                seen.append(answer.status)
             # anvil shows a fill in its newest state some milliseconds before it is in a block.
-            if answer["status"] in wanted and answer.get("fillHash", "-") is not None:
+            if answer.status in wanted and (answer.status != "filled" or answer.fill_hash is not None):
                 return seen
             assert time.monotonic() < deadline, (seen, answer)
             await asyncio.sleep(0.02)

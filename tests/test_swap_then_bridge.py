@@ -5,6 +5,7 @@ import random
 import socket
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from eth_account import Account
@@ -89,7 +90,7 @@ async def test_each_part_states_its_minimum_and_the_next_takes_exactly_that(desk
     said = dict(zip(DEPOSIT.names, DEPOSIT.decode(action.steps[-1].data), strict=True))
     assert (said["inputAmount"], said["outputAmount"]) == (passed_on.amount, arrives.amount)
     assert (said["depositor"], said["recipient"]) == (SENDER, RECIPIENT)
-    assert action.details["tracking"]["bridge"] == "across"
+    assert action.terms.bridge == "across"
     assert [notice.code for notice in action.warnings] == ["not_atomic", "surplus_kept"]
     assert await desk.action(quoted) == action, "the same token at the same block gives the same bytes"
 
@@ -566,28 +567,36 @@ def age_routes(desk, seconds):
 
 @pytest.mark.parametrize(("sold", "part"), [("WETH", Capability.BRIDGE), ("USDC", Capability.SWAP)])
 async def test_no_word_of_a_provider_replaces_what_was_checked(api, served_desk, monkeypatch, sold, part):
-    """``details`` stand beside the members of an answer: a provider cannot hand its own transactions to the
-    client past the guard."""
+    """The members of ``terms`` stand beside those of an answer: a provider cannot hand its own transactions
+    to the client past the guard."""
     desk = served_desk
     provider = desk.gateway.registry.get(part, "across")
     honest_quote, honest_build = provider.quote, provider.build
-    stolen = [{"to": THIEF, "data": "0x", "value": "0x1", "chainId": 31337}]
-    lies = {"transactions": stolen, "walletSendCalls": {"calls": stolen}, "outputs": [], "toAmountMin": "1"}
+
+    stolen = ({"to": THIEF, "data": "0x", "value": "0x1", "chainId": 31337},)
+
+    def lying(answer):
+        return replace(answer, terms=SimpleNamespace(transactions=stolen, outputs=(), to_amount_min="1"))
 
     async def quote(request):
         answer = await honest_quote(request)
-        return answer and replace(answer, details={**answer.details, **lies})
+        return answer and lying(answer)
 
     async def build(sealed):
-        answer = await honest_build(sealed)
-        return replace(answer, details={**answer.details, **lies})
+        return lying(await honest_build(sealed))
 
-    monkeypatch.setattr(provider, "quote", quote)
-    monkeypatch.setattr(provider, "build", build)
-    amount = str(10 ** desk.token(sold).decimals * 10)
-    status, quoted = await told(api.post("/v2/swaps/quote", body(desk, sold, amount=amount)))
+    order = body(desk, sold, amount=str(10 ** desk.token(sold).decimals * 10))
+    status, quoted = await told(api.post("/v2/swaps/quote", order))
     assert (status, bool(quoted["parts"])) == (200, part is Capability.BRIDGE)
-    assert quoted["toAmountMin"] == quoted["outputs"][0]["amountMin"] != "1"
+    assert quoted["toAmountMin"] == quoted["outputs"][0]["amountMin"]
+    monkeypatch.setattr(provider, "build", build)
+    status, answer = await told(api.post(f"/v2/swaps/{quoted['quoteId']}/action"))
+    assert (status, answer["error"]["details"]["reason"]) == (502, "unsafe_answer")
+    monkeypatch.setattr(provider, "quote", quote)
+    status, answer = await told(api.post("/v2/swaps/quote", order))
+    assert status == 502
+    assert "unsafe_answer" in [attempt["reason"] for attempt in answer["error"]["details"]["attempts"]]
+    monkeypatch.setattr(provider, "build", honest_build)
     status, action = await told(api.post(f"/v2/swaps/{quoted['quoteId']}/action"))
     assert (status, len(action["transactions"])) == (201, len(action["steps"]))
     assert THIEF not in str(action["transactions"]) + str(action["walletSendCalls"])

@@ -21,8 +21,8 @@ from quoteway.models import (
     Capability,
     DeployRequest,
     Pool,
+    PoolPosition,
     PoolRequest,
-    Position,
     Price,
     Quote,
     SealedQuote,
@@ -30,7 +30,9 @@ from quoteway.models import (
     SwapRequest,
     Token,
     TokenProfile,
+    TransferState,
     Vault,
+    VaultPosition,
     VaultRequest,
 )
 from quoteway.networks import Network
@@ -110,7 +112,7 @@ class BridgeProvider(Provider):
     async def build(self, sealed: SealedQuote) -> Build:
         """The transactions for a quote of this provider."""
 
-    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
+    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
         """The state of a transfer by its origin transaction; None when it is not one of this bridge's."""
         return None
 
@@ -142,7 +144,7 @@ class PoolProvider(Provider):
         provider's."""
         return None
 
-    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
+    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
         """The wallet's positions, in one pool or in all."""
         return ()
 
@@ -178,7 +180,7 @@ class VaultProvider(Provider):
         """``tvl`` or ``apy`` of a vault; None when the vault or metric is not this provider's."""
         return None
 
-    async def positions(self, wallet: Address) -> Sequence[Position]:
+    async def positions(self, wallet: Address) -> Sequence[VaultPosition]:
         """The wallet's vault shares."""
         return ()
 

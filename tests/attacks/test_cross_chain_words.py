@@ -22,6 +22,7 @@ from quoteway import (
     Step,
     SwapRequest,
     Token,
+    TransferTerms,
     UpstreamError,
 )
 from quoteway.evm.abi import function, opaque_call
@@ -86,7 +87,7 @@ class Deposits(BridgeProvider):
             block=await self.context.chain(31337).head(),
             plan={},
             spends=(Spend(request.token_in.address, AMOUNT, self.pool),),
-            details={"estimatedSeconds": 12, "fillDeadline": None, "refund": None},
+            terms=TransferTerms(estimated_seconds=12),
         )
 
     async def build(self, sealed):

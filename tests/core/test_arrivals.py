@@ -28,7 +28,10 @@ from quoteway.models import (
     Arrival,
     Capability,
     Leg,
+    RefundTerms,
     Token,
+    TransferTerms,
+    TransferTracking,
 )
 
 FAR_USDC = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
@@ -101,11 +104,11 @@ def test_the_refund_goes_to_who_was_asked_for(asked):
     account = asked or USER
     sealed, build = transfer(arrivals=(REFUNDING,), refunded=account, refund_to=asked)
     arrives(sealed, build)
-    arrives(sealed, replace(build, details={"tracking": {"refundAddress": account}}))
+    arrives(sealed, replace(build, terms=TransferTracking("a-bridge", 1, 10, refund_address=account)))
     if account == USER:  # a bridge that lets nobody name the account, and says of none
         sealed, build = transfer(refunded=account)
         arrives(sealed, build)
-        arrives(sealed, replace(build, details={"tracking": {"refundAddress": None}}))
+        arrives(sealed, replace(build, terms=TransferTracking("a-bridge", 1, 10)))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +130,7 @@ def test_the_refund_goes_to_who_was_asked_for(asked):
 def test_a_transfer_that_refunds_somebody_else_is_refused(lie, told, finding):
     sealed, build = transfer(**({"arrivals": (REFUNDING,)} | lie))
     with pytest.raises(UnsafeAnswer) as refusal:
-        arrives(sealed, replace(build, details={"tracking": {"refundAddress": told}}))
+        arrives(sealed, replace(build, terms=TransferTracking("a-bridge", 1, 10, refund_address=told)))
     assert finding in refusal.value.finding
 
 
@@ -140,13 +143,13 @@ def test_a_quote_promises_the_refund_to_who_was_asked_for():
         (ROUTER, ROUTER, True),
         (ROUTER, USER, False),
     ):
-        told = replace(quote, details={"refund": {"chainId": 1, "address": promised}})
+        told = replace(quote, terms=TransferTerms(refund=RefundTerms(1, USDC.address, promised)))
         if honest:
             check_quote(Provider(), replace(request, refund_to=asked), told)
             continue
         with pytest.raises(UnsafeAnswer, match="promises the refund"):
             check_quote(Provider(), replace(request, refund_to=asked), told)
-    check_quote(Provider(), request, replace(quote, details={"refund": None}))
+    check_quote(Provider(), request, replace(quote, terms=TransferTerms()))
 
 
 def test_a_swap_on_one_chain_names_no_arrival():

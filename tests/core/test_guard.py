@@ -1,6 +1,6 @@
 """What a provider says and builds, read by the guard: honest answers pass, each lie is named."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from guard_cases import (
@@ -44,6 +44,7 @@ from quoteway.models import (
     MAX_UINT256,
     NATIVE,
     Approval,
+    DeploymentTerms,
     DeployRequest,
     Fee,
     Gas,
@@ -52,8 +53,11 @@ from quoteway.models import (
     Notice,
     PoolRequest,
     Preview,
+    RefundTerms,
     RoutePath,
     Spend,
+    TransferTerms,
+    TransferTracking,
     VaultRequest,
 )
 from quoteway.testing.fakes import step_of
@@ -320,28 +324,61 @@ def test_the_block_that_a_quote_names_makes_no_deadline_longer():
     check_build(Provider(), SEALED, plain(deadline=far), now=NOW, chain_now=far)
 
 
-ODD_DETAILS = [
-    {"x": "x" * 70_000},
-    {"x": replace(USDC, symbol=object())},
-    {"x": [replace(QUOTE.outputs[0], amount="1")]},
-    {"x": object()},
-    {"x": 2**70},
-    {1: 2},
-    {"x": {"y": [b"raw"]}},
-    [],
-    None,
+PROMISE = RefundTerms(1, USDC.address, USER)
+ODD_TERMS = [
+    (replace(PROMISE, on_expiry="x" * 70_000), "on_expiry"),
+    (replace(PROMISE, on_expiry="a\u202eb"), "on_expiry"),
+    (replace(PROMISE, token=object()), "token"),
+    (replace(PROMISE, address=b"raw"), "address"),
+    (replace(PROMISE, chain_id=2**70), "chain_id"),
+    (replace(PROMISE, chain_id="1"), "chain_id"),
+    ({"chainId": 1, "address": USER}, "refund"),
 ]
 
 
-@pytest.mark.parametrize("details", ODD_DETAILS, ids=range(len(ODD_DETAILS)))
-def test_details_that_no_answer_can_hold_are_refused(details):
-    fine = {"x": [USDC, {"y": (QUOTE.outputs[0], None, "z", 1.5)}]}
-    check_quote(Provider(), REQUEST, replace(QUOTE, details=fine))
-    check(plain(details=fine))
-    with pytest.raises(UnsafeAnswer, match="details"):
-        check_quote(Provider(), REQUEST, replace(QUOTE, details=details))
-    with pytest.raises(UnsafeAnswer, match="details"):
-        check(plain(details=details))
+@dataclass(frozen=True, slots=True)
+class MoreTerms(TransferTerms):
+    """Terms with a member that would stand in for the gateway's own."""
+
+    transactions: tuple[str, ...] = ("0x",)
+
+
+@pytest.mark.parametrize(("refund", "member"), ODD_TERMS, ids=range(len(ODD_TERMS)))
+def test_terms_that_no_answer_can_hold_are_refused(refund, member):
+    check_quote(Provider(), REQUEST, replace(QUOTE, terms=TransferTerms(12, None, PROMISE)))
+    with pytest.raises(UnsafeAnswer, match=rf"terms.*{member}"):
+        check_quote(Provider(), REQUEST, replace(QUOTE, terms=TransferTerms(refund=refund)))
+
+
+@pytest.mark.parametrize(
+    "terms",
+    [
+        MoreTerms(),
+        {"refund": None},
+        [],
+        "terms",
+        object(),
+        DeploymentTerms(ROUTER, ROUTER, "0x", "0x", ROUTER, USER, "x"),
+    ],
+    ids=range(6),
+)
+def test_terms_of_another_type_are_refused(terms):
+    with pytest.raises(UnsafeAnswer, match="terms"):
+        check_quote(Provider(), REQUEST, replace(QUOTE, terms=terms))
+    with pytest.raises(UnsafeAnswer, match="terms"):
+        check(plain(terms=terms))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"bridge": object()}, {"origin_chain_id": 2**70}, {"expected_seconds": 0.5}, {"refund_address": b"raw"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_odd_tracking_of_a_build_is_refused(change):
+    tracking = TransferTracking("a-bridge", 1, 10, 12)
+    check(plain(terms=tracking))
+    with pytest.raises(UnsafeAnswer, match=rf"terms\.{next(iter(change))}"):
+        check(plain(terms=replace(tracking, **change)))
 
 
 def test_a_quote_that_is_none_is_refused():

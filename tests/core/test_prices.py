@@ -2,10 +2,24 @@
 
 import asyncio
 import math
+from dataclasses import replace
 
 import pytest
 from quoteway.config.model import QuotesConfig
-from quoteway.models import NATIVE, Block, Fee, Gas, Leg, Position, Price, Quote, Token
+from quoteway.models import (
+    NATIVE,
+    Block,
+    Fee,
+    Gas,
+    Leg,
+    PoolPosition,
+    PoolTerms,
+    Price,
+    Quote,
+    Token,
+    VaultPosition,
+    VaultTerms,
+)
 from quoteway.networks import Network
 from quoteway.pricing.price_book import MAX_AGE_S, RETRY_S, WAIT_S, PriceBook
 from quoteway.pricing.valuation import Valuation, total, value_of
@@ -236,7 +250,7 @@ def test_values_are_filled_where_a_price_is_known_and_nowhere_else():
             {},
             fees=(Fee("f", "lp", usdc, 10, True),),
             gas=Gas(1, 1, cost_wei=10**15),
-            details={"vault": {"asset": usdc, "limit": "5"}, "dependent": Leg(usdc, 2, USER)},
+            terms=PoolTerms(None, 1, dependent=Leg(usdc, 2, USER)),
         ),
         eth,
     )
@@ -246,13 +260,16 @@ def test_values_are_filled_where_a_price_is_known_and_nowhere_else():
     assert quote.outputs[2].amount_usd == 9.0
     assert quote.fees[0].amount_usd == 5e-06
     assert quote.gas.cost_usd == 2.5
-    assert quote.details["vault"]["asset"].price_usd == 0.5
-    assert quote.details["dependent"].amount_usd == 1e-06
+    assert quote.terms.dependent.amount_usd == 1e-06
+    vault = valuation.terms(VaultTerms("7:0x", usdc, own, limit=5))
+    assert (vault.asset.price_usd, vault.share.price_usd, vault.limit) == (0.5, 2.0, 5)
     legs = (Leg(usdc, 10**6, USER), Leg(eth, 10**18, USER))
-    position = valuation.position(Position("p", "7:0x", USER, "nft", 1, legs, (Leg(usdc, 2, USER),), block))
-    assert position.value_usd == 0.5 + 2500.0 + 1e-06
-    unknown = (Leg(Token(7, USER, 18), 1, USER),)
-    assert valuation.position(Position("p", "7:0x", USER, "nft", 1, legs, unknown, block)).value_usd is None
+    fees, unknown = (Leg(usdc, 2, USER),), (Leg(Token(7, USER, 18), 1, USER),)
+    position = PoolPosition("p", "7:0x", USER, "nft", 1, legs, fees, block)
+    assert valuation.position(position).value_usd == 0.5 + 2500.0 + 1e-06
+    assert valuation.position(replace(position, uncollected_fees=unknown)).value_usd is None
+    assert valuation.position(VaultPosition("7:0x", USER, 1, legs, block)).value_usd == 0.5 + 2500.0
+    assert valuation.position(VaultPosition("7:0x", USER, 1, (), block)).value_usd is None
 
 
 def test_sums_and_extremes():

@@ -3,7 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from quoteway import NATIVE, Block, Leg, Position, Price, PriceSource, Series, Token, hookimpl
+from quoteway import (
+    NATIVE,
+    Block,
+    Leg,
+    PoolPosition,
+    Price,
+    PriceSource,
+    Series,
+    Token,
+    TransferRefund,
+    TransferState,
+    hookimpl,
+)
 from quoteway.pricing.valuation import Valuation
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -139,7 +151,7 @@ async def test_an_odd_position_costs_its_source_its_positions(serve_beside):
     async def positions(self, wallet, pool_id):
         block = Block(1, "0x" + "11" * 32, 1)
         odd = (Leg(Token(31337, NATIVE, 18, price_usd="2"), 1, wallet),)
-        return [Position("1", f"31337:{self.weth}", wallet, "nft", 1, odd, (), block)]
+        return [PoolPosition("1", f"31337:{self.weth}", wallet, "nft", 1, odd, (), block)]
 
     api = await serve_beside(pool={"positions": positions})
     answer = await api.get(f"/v2/portfolio/positions?wallet={WALLET}")
@@ -219,12 +231,14 @@ async def test_odd_attributes_cost_nobody_the_list_of_providers(serve_beside, co
 
 
 ODD_TRACKING = [
-    {"status": "arrived"},
+    TransferState("arrived"),
+    {"status": "filled"},
     {},
     "filled",
-    {"status": "filled", "fillHash": object()},
-    {"status": "filled", "fillDeadline": 10**30},
-    {"status": "filled", "refund": {"amount": None}},
+    TransferState("filled", fill_hash=object()),
+    TransferState("filled", fill_deadline=10**30),
+    TransferState("filled", refund=TransferRefund(1, NATIVE, NATIVE, None)),
+    TransferState("filled", refund={"amount": "1"}),
 ]
 
 
@@ -276,7 +290,7 @@ async def test_values_that_no_float_can_add_up_are_not_known():
     block = Block(1, "0x" + "11" * 32, 1)
     token = Token(31337, NATIVE, 0)
     legs = (Leg(token, 10, WALLET), Leg(token, 10, WALLET))
-    position = Position("1", "31337:x", WALLET, "nft", 1, legs, (), block)
+    position = PoolPosition("1", "31337:x", WALLET, "nft", 1, legs, (), block)
     priced = Valuation({(31337, NATIVE): Price(1.7e307, "a-liar", block)}).position(position)
     assert priced.amounts[0].amount_usd == 1.7e308
     assert priced.value_usd is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway.evm.balance_scan import TokenBalance, scan_balances
-from quoteway.models import NATIVE, Block, Leg, Pool, Position, Token, Vault
+from quoteway.models import NATIVE, Block, Leg, Pool, PoolPosition, Token, Vault, VaultPosition
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPools, ListedPrices, ListedTokens, ListedVaults
 from quoteway.web.resources.portfolio import fair_shares
@@ -300,7 +300,7 @@ async def test_too_many_tokens_are_refused(serve_app, place, make_config, refuse
 
 def position(token, resource, number=1, amount=10**6):
     block = Block(1, "0x" + "11" * 32, 1_700_000_000)
-    return Position(
+    return PoolPosition(
         f"{resource}/{number}",
         resource,
         WALLET,
@@ -326,7 +326,8 @@ def sources(place):
 
     class Vaults(ListedVaults):
         async def positions(self, wallet):
-            return [position(usdc, vault.id)]
+            legs = (Leg(usdc, 10**6, WALLET),)
+            return [VaultPosition(vault.id, WALLET, 10**6, legs, position(usdc, vault.id).block)]
 
     return Pools([pool]), lambda context: Vaults(context, [vault])
 
@@ -375,6 +376,35 @@ async def test_sources_that_fail_or_lie_are_named_and_cost_nobody_else(
     assert {row["provider"]: row["reason"] for row in body["partial"]} == {
         "raises": "provider_error",
         "lies": "unsafe_answer",
+    }
+
+
+async def test_a_position_of_the_other_kind_is_refused(serve_app, place, sources):
+    """A vault cannot show its shares as a position in a pool of another provider, nor a pool the reverse."""
+    usdc = place.token("USDC")
+    shares = VaultPosition(f"31337:{address(1)}", WALLET, 1, (), position(usdc, "x").block)
+
+    class Pools(ListedPools):
+        async def positions(self, wallet, pool_id):
+            return [shares]
+
+    class Vaults(ListedVaults):
+        async def positions(self, wallet):
+            return [position(usdc, f"31337:{address(1)}")]
+
+    def vaults(context):
+        made = Vaults(context, [], provider_id="odd-vaults")
+        made.networks = frozenset({31337})
+        return made
+
+    pools = Pools([], provider_id="odd-pools")
+    pools.networks = frozenset({31337})
+    api = await place.serve(serve_app, *sources, pools, vaults)
+    body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
+    assert body["total"] == 3
+    assert {(row["provider"], row["reason"]) for row in body["partial"]} == {
+        ("odd-pools", "unsafe_answer"),
+        ("odd-vaults", "unsafe_answer"),
     }
 
 

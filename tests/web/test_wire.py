@@ -25,7 +25,6 @@ from quoteway.web import wire
 from quoteway.web.resources import listings, transactions
 from quoteway.web.wire import (
     actions,
-    amounts,
     bridges,
     deployment,
     errors,
@@ -36,6 +35,7 @@ from quoteway.web.wire import (
     requests,
     rpc,
     series,
+    terms,
     tokens,
     vaults,
     view,
@@ -59,13 +59,14 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     ),
     **dict.fromkeys(("chain_id", "to_chain_id", "from_chain_id"), CHAIN_IDS),
     **dict.fromkeys(("updated_at", "created_at", "expires_at"), TIMES),
+    "vault_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
     "pool_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
     "decimals": st.integers(0, 255),
     "capability": st.sampled_from([models.Capability.SWAP, models.Capability.BRIDGE]),
     "delta": st.integers(-models.MAX_UINT256, models.MAX_UINT256),
     "value": st.integers(0, models.MAX_UINT256),
     "inner": st.just(()) | st.just((models.DecodedCall("f()", ()),)),
-    "details": st.just({}),
+    "terms": st.none(),
 }
 LINKS = st.sampled_from(["https://example.org/a.png", "javascript:alert(1)"])
 TYPED_AMOUNTS = ("amount", "required", "current", "actual", "before", "after", "liquidity", "total_assets")
@@ -178,12 +179,25 @@ PROVIDERS = st.builds(
     spenders=st.lists(instances(listings._Spender)),
 )
 
+
+@dataclasses.dataclass
+class Followed:
+    """A transfer with the transaction that it was asked by."""
+
+    tx_id: str
+    hash: str
+    state: models.TransferState
+
+
+TERMS = {view: instances(model) for model, view in terms.VIEWS.items()}
+
 NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     tokens.TokenEntry: instances(models.TokenProfile),
     tokens.Profile: instances(models.TokenProfile),
     pools.PoolEntry: instances(models.Pool),
-    pools.PositionEntry: instances(models.Position),
+    pools.PositionEntry: instances(models.PoolPosition),
     portfolio.PortfolioPosition: instances(portfolio.HeldPosition),
+    portfolio.VaultPositionEntry: instances(models.VaultPosition),
     portfolio.Balance: instances(portfolio.ValuedHolding),
     vaults.VaultEntry: instances(models.Vault),
     bridges.BridgeRouteEntry: instances(models.BridgeRoute),
@@ -201,18 +215,11 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     requests.PoolEcho: instances(models.PoolRequest),
     requests.VaultEcho: instances(models.VaultRequest),
     requests.DeployEcho: instances(models.DeployRequest),
+    wire_transactions.Tracked: st.builds(
+        Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)
+    ),
+    **TERMS,
 }
-
-IN_DETAILS = {
-    pools.PoolState,
-    pools.Range,
-    bridges.Refund,
-    bridges.Tracking,
-    errors.RequiredRole,
-    wire_transactions.TrackedRefund,
-    wire_transactions.Tracked,
-}
-"""Written by providers, in wire form."""
 
 SAME_RENDERING = {
     pools.PoolQuote,
@@ -222,10 +229,9 @@ SAME_RENDERING = {
     vaults.ManageAction,
     vaults.DeployAction,
     bridges.BridgeAction,
-    vaults.Deployment,
     portfolio.Whereabouts,
 }
-"""Quotes and actions with members of ``details``, and parts of other nouns."""
+"""Quotes and actions with the members of their terms, and parts of other nouns."""
 
 GIVEN_BY_MEMBER = {
     wire_transactions.Submitted,
@@ -268,7 +274,7 @@ def test_every_noun_is_tried():
     tried = set().union(*map(nested_in, NOUNS))
     others = {noun for noun in every_view() if not issubclass(noun, pages.Page)} - tried
     others.discard(pages.FailedSource)
-    assert others - IN_DETAILS - SAME_RENDERING - GIVEN_BY_MEMBER == set()
+    assert others - SAME_RENDERING - GIVEN_BY_MEMBER == set()
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +315,8 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
-    bases = {quotes.Quote, pages.Page, vaults.Deployment, portfolio.Whereabouts, *requests.ECHOES.values()}
+    bases = {quotes.Quote, pages.Page, portfolio.Whereabouts, portfolio.VaultPositionEntry}
+    bases |= {*TERMS, *requests.ECHOES.values()}
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 
@@ -320,7 +327,7 @@ class Parts(View):
     count = view.required(fields.Integer, "length")
     word = view.nullable(fields.String, lambda model: model.word)
     note = view.member(fields.String(), lambda model: ABSENT if model.word is None else model.word)
-    more = view.from_details(fields.String())
+    more = view.from_extra(fields.String())
 
 
 @dataclasses.dataclass
@@ -341,12 +348,15 @@ def test_members_given_by_name_are_all_of_them_that_are_required():
         rpc.RpcAnswer.of(NETWORKS, result=None)
 
 
-def test_members_of_a_provider_never_replace_those_that_were_checked():
-    token = models.Token(1, models.NATIVE, 18)
-    leg = models.Leg(token, 5, models.NATIVE)
-    wire_object = amounts.beside(
-        {"inputs": []}, {"inputs": "mine", "dependent": leg, "pair": (token,)}, NETWORKS
-    )
-    assert wire_object["inputs"] == []
-    assert wire_object["dependent"]["amount"] == "5"
-    assert wire_object["pair"][0]["network"] == "ethereum"
+def test_terms_never_replace_members_that_were_checked():
+    own = set().union(*(noun._declared_fields for noun in (quotes.SwapQuote, actions.Action)))
+    for noun in TERMS:
+        assert not own & set(noun._declared_fields)
+
+
+@settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(instances(models.Action), instances(models.TransferTracking))
+def test_terms_are_shown_beside_the_members_of_an_action(action, tracking):
+    plain = actions.Action.render(action, NETWORKS)
+    told = actions.Action.render(dataclasses.replace(action, terms=tracking), NETWORKS)
+    assert told == plain | {"tracking": terms.Tracking.render(tracking, NETWORKS)}

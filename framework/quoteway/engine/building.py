@@ -234,7 +234,7 @@ class Building:
             quote_token=sealed.token or None,
             issues=issues,
             warnings=_warnings(parts),
-            details=builds[-1].details,
+            terms=builds[-1].terms,
         )
 
     def _code_hash(self, step: Step) -> str | None:

@@ -213,7 +213,7 @@ def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
         ),
         net_output=_net_output(swap, transfer, passed_on),
         lifetime_s=min(lifetimes, default=None),
-        details=transfer.details,
+        terms=transfer.terms,
         parts=(first, second),
     )
 

@@ -38,6 +38,7 @@ from quoteway.models import (
     Request,
     SealedQuote,
     SwapRequest,
+    TransferTerms,
 )
 from quoteway.providers import Provider, SwapProvider
 
@@ -201,7 +202,8 @@ class Quoting:
 
         def consent(part: QuotePart) -> SealedQuote:
             quote, request = part.quote, part.request
-            if isinstance(request, SwapRequest) and quote.details.get("refund") is not None:
+            refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
+            if isinstance(request, SwapRequest) and refund is not None:
                 # The guard then holds the calldata to the refund that the quote promises.
                 request = replace(request, refund_to=request.refund_account)
             return SealedQuote(

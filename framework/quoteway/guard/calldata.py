@@ -10,7 +10,8 @@ from quoteway.evm import abi, permit2
 from quoteway.guard import opaque
 from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, named_by_caller, same_token
 from quoteway.guard.cross_chain import check_arrivals, check_refund
-from quoteway.guard.findings import Expect, check_details, check_form, expectation
+from quoteway.guard.findings import Expect, check_form, expectation
+from quoteway.guard.model_types import BUILD_TERMS, flaw
 from quoteway.guard.permits import check_signatures
 from quoteway.models import (
     APPROVAL_KINDS,
@@ -86,7 +87,8 @@ def check_build(
         isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS,
         f"it must have 1 to {MAX_STEPS} transactions",
     )
-    check_details(build.details, expect)
+    found = flaw(build.terms, BUILD_TERMS[type(request)])
+    expect(found is None, f"its member terms{found}")
     targets = {**provider.contracts(chain_id), **named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)

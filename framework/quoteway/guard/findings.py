@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
-
-import orjson
 
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.model_types import flaw
-from quoteway.models import Leg, Token
 from quoteway.providers import Provider
-
-MAX_DETAILS_BYTES = 64 * 1024
 
 Expect = Callable[[bool, str], None]
 """Takes whether something holds, and the finding for when it does not."""
@@ -43,22 +38,3 @@ def check_form(provider: Provider, answer: object, kind: Any) -> None:
     found = flaw(answer, kind)
     if found is not None:
         raise UnsafeAnswer(provider.id, f"in its answer {getattr(kind, '__name__', 'the list')}{found}")
-
-
-def check_details(details: object, expect: Expect) -> None:
-    """Checks that details are a table of plain JSON, tokens and legs: the answer holds them as they are."""
-
-    def shown(value: object) -> object:
-        if isinstance(value, Mapping):
-            return dict(value)
-        if flaw(value, Token) is None or flaw(value, Leg) is None:
-            return None
-        raise TypeError
-
-    try:
-        size = len(orjson.dumps(details, default=shown, option=orjson.OPT_PASSTHROUGH_DATACLASS))
-    except (TypeError, ValueError, RecursionError):
-        expect(False, "its details are not plain JSON")
-        return
-    expect(size <= MAX_DETAILS_BYTES, "its details are too long")
-    expect(isinstance(details, Mapping), "its details are not a table")

@@ -13,12 +13,38 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from quoteway.models import TokenProfile
+from quoteway.models import (
+    DeploymentTerms,
+    DeployRequest,
+    ManagementTerms,
+    PoolRequest,
+    PoolTerms,
+    SwapRequest,
+    TokenProfile,
+    TransferTerms,
+    TransferTracking,
+    VaultRequest,
+    VaultTerms,
+)
 
 MAX_TEXT_CHARS = 4_096
 
 Check = Callable[[object], str]
 """Says where and what the flaw is; "" for none."""
+
+QUOTE_TERMS: Mapping[type, Any] = {
+    SwapRequest: TransferTerms | None,
+    PoolRequest: PoolTerms | None,
+    VaultRequest: VaultTerms | None,
+    DeployRequest: DeploymentTerms | None,
+}
+BUILD_TERMS: Mapping[type, Any] = {
+    SwapRequest: TransferTracking | None,
+    PoolRequest: NoneType,
+    VaultRequest: ManagementTerms | None,
+    DeployRequest: DeploymentTerms | None,
+}
+"""The terms that a quote and a build may have, by the type of the request."""
 
 _EXACT_IN_JSON = 1 << 53
 _WIDE = 1 << 256
@@ -29,6 +55,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
         (
             *("amount", "amount_min", "amount_max", "amount_in", "amount_out", "net_output", "value"),
             *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
+            *("shares", "reserves", "sqrt_price_x96", "liquidity_delta"),
             *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),
         ),
         (-_WIDE, _WIDE),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, parties, same_token
-from quoteway.guard.findings import Expect, check_details, check_form, expectation
+from quoteway.guard.findings import Expect, check_form, expectation
+from quoteway.guard.model_types import QUOTE_TERMS, flaw
 from quoteway.guard.plans import plain_plan
-from quoteway.models import Block, PoolRequest, Quote, Request, SwapRequest, VaultRequest
+from quoteway.models import Block, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
 
 _SHARE_ACTIONS = ("deposit", "withdraw", "mint", "redeem")
@@ -22,7 +23,8 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(isinstance(quote.plan, Mapping), "its plan is not a table")
     plain_plan(quote.plan)
     expect(quote.parts == (), "it claims to have parts of other providers")
-    check_details(quote.details, expect)
+    found = flaw(quote.terms, QUOTE_TERMS[type(request)])
+    expect(found is None, f"its member terms{found}")
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "its lifetime_s must be positive")
     sender, recipients = parties(request)
     for leg in quote.inputs:
@@ -61,8 +63,8 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(same_token(got.token, request.token_out), "it buys another token than asked")
     expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
     expect(got.account == request.recipient, "it pays another recipient than asked")
-    refund = quote.details.get("refund")
-    promised = refund.get("address") if isinstance(refund, Mapping) else request.refund_account
+    refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
+    promised = request.refund_account if refund is None else refund.address
     expect(promised == request.refund_account, "it promises the refund to another account than asked")
     expect(got.amount_min is not None, "it states no minimum")
     floor = got.amount * (10_000 - request.slippage_bps) // 10_000

@@ -21,7 +21,7 @@ from quoteway.models.actions import (
 )
 from quoteway.models.allowances import APPROVAL_KINDS, Approval, Spend
 from quoteway.models.capability import Capability
-from quoteway.models.catalogs import BridgeRoute, Pool, Position, Vault
+from quoteway.models.catalogs import BridgeRoute, Pool, PoolPosition, Vault, VaultPosition
 from quoteway.models.chain import (
     At,
     Call,
@@ -39,7 +39,21 @@ from quoteway.models.notices import Issue, Notice
 from quoteway.models.quotes import Attempt, Hop, Quote, QuotePart, RoutePath, SealedQuote
 from quoteway.models.requests import DeployRequest, PoolRequest, Request, SwapRequest, VaultRequest
 from quoteway.models.series import Series
+from quoteway.models.terms import (
+    BuildTerms,
+    DeploymentTerms,
+    ManagementTerms,
+    PoolState,
+    PoolTerms,
+    QuoteTerms,
+    RefundTerms,
+    RequiredRole,
+    TransferTerms,
+    TransferTracking,
+    VaultTerms,
+)
 from quoteway.models.tokens import MAX_UINT256, NATIVE, Address, Block, Json, Price, Token, TokenProfile
+from quoteway.models.transfers import TransferRefund, TransferState, TransferStatus
 
 __all__ = [
     "APPROVAL_KINDS",
@@ -59,11 +73,13 @@ __all__ = [
     "Block",
     "BridgeRoute",
     "Build",
+    "BuildTerms",
     "Call",
     "CallFailed",
     "Capability",
     "DecodedCall",
     "DeployRequest",
+    "DeploymentTerms",
     "Fee",
     "Gas",
     "Hop",
@@ -71,18 +87,24 @@ __all__ = [
     "Json",
     "Leg",
     "Log",
+    "ManagementTerms",
     "NativeBalance",
     "Notice",
     "Overrides",
     "Pool",
+    "PoolPosition",
     "PoolRequest",
-    "Position",
+    "PoolState",
+    "PoolTerms",
     "Preview",
     "Price",
     "Quote",
     "QuotePart",
+    "QuoteTerms",
     "Read",
+    "RefundTerms",
     "Request",
+    "RequiredRole",
     "RoutePath",
     "SealedQuote",
     "Series",
@@ -96,6 +118,13 @@ __all__ = [
     "SwapRequest",
     "Token",
     "TokenProfile",
+    "TransferRefund",
+    "TransferState",
+    "TransferStatus",
+    "TransferTerms",
+    "TransferTracking",
     "Vault",
+    "VaultPosition",
     "VaultRequest",
+    "VaultTerms",
 ]

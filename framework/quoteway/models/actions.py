@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from quoteway.models.allowances import Approval, Spend
 from quoteway.models.capability import Capability
 from quoteway.models.legs import Leg
 from quoteway.models.notices import Issue, Notice
+from quoteway.models.terms import BuildTerms
 from quoteway.models.tokens import Address, Block, Json
 
 
@@ -111,7 +112,8 @@ class Build:
 
     ``inputs`` and ``outputs`` restate the quote; the minimum of an output may not be below the sealed one.
     ``previews`` let the guard hold the run against the contract's own word; ``arrivals``, one for each output
-    on another chain in their order, let it hold the calldata against what no run can show.
+    on another chain in their order, let it hold the calldata against what no run can show. ``terms`` are
+    those of the request's kind.
     """
 
     steps: tuple[Step, ...]
@@ -122,7 +124,7 @@ class Build:
     signatures: tuple[SignatureRequest, ...] = ()
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
-    details: Mapping[str, Json] = field(default_factory=dict)
+    terms: BuildTerms | None = None
     previews: tuple[Preview, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
 
@@ -241,4 +243,4 @@ class Action:
     quote_token: str | None = None
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
-    details: Mapping[str, Json] = field(default_factory=dict)
+    terms: BuildTerms | None = None

@@ -67,7 +67,7 @@ class Vault:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class PoolPosition:
     """What a wallet holds in a pool: fungible shares or an NFT."""
 
     position_id: str
@@ -81,6 +81,20 @@ class Position:
     share: float | None = None
     tick_range: tuple[int, int] | None = None
     in_range: bool | None = None
+    value_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VaultPosition:
+    """A wallet's shares of a vault in base units, and the assets that a redemption pays now; empty: the vault
+    does not tell. ``share`` is the part of all shares, between 0 and 1."""
+
+    vault_id: str
+    owner: Address
+    shares: int
+    amounts: tuple[Leg, ...]
+    block: Block
+    share: float | None = None
     value_usd: float | None = None
 
 

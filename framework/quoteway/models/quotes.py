@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from quoteway.models.allowances import Spend
@@ -11,6 +11,7 @@ from quoteway.models.capability import Capability
 from quoteway.models.legs import Fee, Gas, Leg
 from quoteway.models.notices import Issue, Notice
 from quoteway.models.requests import Request
+from quoteway.models.terms import QuoteTerms
 from quoteway.models.tokens import Address, Block, Json
 
 
@@ -43,9 +44,9 @@ class Quote:
     ``plan`` is compact JSON (pool ids, splits; never calldata, never secrets; at most 2 KB) that ``build``
     gets back. ``spends`` is what the transactions will take from the sender and through whom. ``net_output``
     ranks competing quotes: the minimum output less gas in base units of the output token (None: the minimum
-    itself). ``details`` are additive response members of the capability (``poolState``, ``vault``,
-    ``refund``...), already in wire form but for the tokens and legs in them. ``parts`` is for the core's own
-    providers: the quotes of other providers that make up this one, in their order.
+    itself). ``terms`` are those of the request's kind: ``PoolTerms`` for a ``PoolRequest`` and so on.
+    ``parts`` is for the core's own providers: the quotes of other providers that make up this one, in their
+    order.
     """
 
     inputs: tuple[Leg, ...]
@@ -62,7 +63,7 @@ class Quote:
     warnings: tuple[Notice, ...] = ()
     net_output: int | None = None
     lifetime_s: int | None = None
-    details: Mapping[str, Json] = field(default_factory=dict)
+    terms: QuoteTerms | None = None
     parts: tuple[QuotePart, ...] = ()
 
 

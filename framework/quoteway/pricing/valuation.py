@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 from quoteway.models import (
     NATIVE,
@@ -17,15 +17,21 @@ from quoteway.models import (
     Gas,
     Leg,
     Pool,
-    Position,
+    PoolPosition,
+    PoolTerms,
     Price,
     Quote,
+    QuoteTerms,
     Request,
     SwapRequest,
     Token,
     TokenProfile,
     Vault,
+    VaultPosition,
+    VaultTerms,
 )
+
+AnyPosition = TypeVar("AnyPosition", bound=PoolPosition | VaultPosition)
 
 Keys = set[tuple[int, Address]]
 """Tokens, by chain id and address."""
@@ -72,29 +78,28 @@ class Valuation:
             outputs=tuple(self.leg(leg) for leg in quote.outputs),
             fees=tuple(self.fee(fee) for fee in quote.fees),
             gas=None if quote.gas is None else self.gas(quote.gas, coin),
-            details=self.detail(quote.details),
+            terms=self.terms(quote.terms),
         )
 
-    def detail(self, value: Any) -> Any:
-        """A provider's own members, with the tokens and legs in them valued."""
-        if isinstance(value, Token):
-            return self.token(value)
-        if isinstance(value, Leg):
-            return self.leg(value)
-        if isinstance(value, Mapping):
-            return {name: self.detail(member) for name, member in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.detail(member) for member in value]
-        return value
+    def terms(self, terms: QuoteTerms | None) -> QuoteTerms | None:
+        match terms:
+            case PoolTerms(dependent=Leg() as leg):
+                return replace(terms, dependent=self.leg(leg))
+            case VaultTerms():
+                return replace(terms, asset=self.token(terms.asset), share=self.token(terms.share))
+        return terms
 
-    def position(self, position: Position) -> Position:
+    def position(self, position: AnyPosition) -> AnyPosition:
         """``value_usd`` is principal and uncollected fees together, known only when every part is."""
         amounts = tuple(self.leg(leg) for leg in position.amounts)
-        fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+        fees: tuple[Leg, ...] = ()
+        if isinstance(position, PoolPosition):
+            fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+            position = replace(position, uncollected_fees=fees)
         value_usd = position.value_usd
         if value_usd is None:
             value_usd = total([leg.amount_usd for leg in (*amounts, *fees)])
-        return replace(position, amounts=amounts, uncollected_fees=fees, value_usd=value_usd)
+        return replace(position, amounts=amounts, value_usd=value_usd)
 
     def pool(self, pool: Pool) -> Pool:
         return replace(pool, tokens=tuple(self.token(token) for token in pool.tokens))
@@ -144,6 +149,9 @@ def tokens_of_quote(quote: Quote, chain_id: int) -> Keys:
     return {(token.chain_id, token.address) for token in tokens} | {(chain_id, NATIVE)}
 
 
-def tokens_of_positions(positions: Iterable[Position]) -> Keys:
-    legs = [leg for position in positions for leg in (*position.amounts, *position.uncollected_fees)]
+def tokens_of_positions(positions: Iterable[PoolPosition | VaultPosition]) -> Keys:
+    legs: list[Leg] = []
+    for position in positions:
+        legs += position.amounts
+        legs += position.uncollected_fees if isinstance(position, PoolPosition) else ()
     return {(leg.token.chain_id, leg.token.address) for leg in legs}

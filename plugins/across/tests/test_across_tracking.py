@@ -4,6 +4,7 @@ chain."""
 import asyncio
 
 import pytest
+from quoteway import TransferRefund, TransferState
 from quoteway.evm.abi import decode, encode_call
 from quoteway_across.spoke_pool import read_deposit
 from quoteway_devnet.accounts import ACCOUNTS
@@ -24,12 +25,12 @@ async def test_a_slow_fill_passes_through_its_states(harness, relayer):
     relayer.behave(delay_s=1.5)
     request = harness.request()
     quoted, sent = await harness.deposit(request)
-    assert quoted.quote.details["estimatedSeconds"] == 3
+    assert quoted.quote.terms.estimated_seconds == 3
     seen, last = await harness.until(request, sent, "filled")
     assert seen in (["origin_confirmed", "fill_pending", "filled"], ["fill_pending", "filled"])
-    receipt = await harness.rpc("devnet-l2", "eth_getTransactionReceipt", last["fillHash"])
+    receipt = await harness.rpc("devnet-l2", "eth_getTransactionReceipt", last.fill_hash)
     assert receipt["status"] == "0x1"
-    assert last["destinationChainId"] == 31338
+    assert last.destination_chain_id == 31338
 
 
 async def rounds_of(relayer, count=5):
@@ -47,7 +48,7 @@ async def test_a_relayer_without_liquidity_fills_later(harness, relayer):
     sent = await harness.send(action)
     await harness.until(request, sent, "fill_pending")
     await rounds_of(relayer)
-    assert (await harness.track(request, sent))["status"] == "fill_pending"
+    assert (await harness.track(request, sent)).status == "fill_pending"
     relayer.behave(liquid=True)
     await harness.until(request, sent, "filled")
 
@@ -66,22 +67,17 @@ async def test_an_unfilled_deposit_is_refunded(own_devnet, make_harness, sold):
         for slug in ("devnet", "devnet-l2"):
             await mine(harness, slug, seconds=7_300)
         _, answer = await harness.until(request, sent, "refund_pending")
-        refund = quoted.quote.details["refund"]
-        assert answer["refund"] == {
-            "chainId": refund["chainId"],
-            "token": refund["token"],
-            "address": refund["address"],
-            "amount": str(amount),
-        }
+        refund = quoted.quote.terms.refund
+        assert answer.refund == TransferRefund(refund.chain_id, refund.token, refund.address, amount)
         relayer.behave(refunding=True)
         _, answer = await harness.until(request, sent, "refunded")
-        receipt = await harness.rpc("devnet", "eth_getTransactionReceipt", answer["refundHash"])
+        receipt = await harness.rpc("devnet", "eth_getTransactionReceipt", answer.refund_hash)
         assert receipt["status"] == "0x1"
         # The native coin is refunded in its wrapped form; a token is back in full.
         assert await harness.balance(back, SENDER) - held == (amount if sold == "ETH" else 0)
         relayer.behave(filling=True)
         await rounds_of(relayer)
-        assert (await harness.track(request, sent))["status"] == "refunded"
+        assert (await harness.track(request, sent)).status == "refunded"
         assert await harness.balance(request.token_out, RECIPIENT) == 0
 
 
@@ -102,8 +98,7 @@ async def test_a_refund_goes_to_the_refund_address(own_devnet, make_harness, sol
         for slug in ("devnet", "devnet-l2"):
             await mine(harness, slug, seconds=7_300)
         _, answer = await harness.until(request, sent, "refunded")
-        refund = {"chainId": 31337, "token": back.address, "address": KEEPER, "amount": str(amount)}
-        assert answer["refund"] == refund
+        assert answer.refund == TransferRefund(31337, back.address, KEEPER, amount)
         assert await harness.balance(back, KEEPER) == amount
         assert held - await harness.balance(request.token_in, SENDER) >= amount  # and gas, of the coin
         assert await harness.balance(back, SENDER) == (wrapped if sold == "ETH" else held - amount)
@@ -115,12 +110,12 @@ async def test_unmined_is_pending_and_unheard_of_is_unknown(harness):
     await harness.rpc("devnet", "evm_setAutomine", False)
     try:
         sent = await harness.send(action, wait=False)
-        assert (await harness.track(request, sent))["status"] == "origin_pending"
+        assert (await harness.track(request, sent)).status == "origin_pending"
         await harness.rpc("devnet", "evm_mine")
     finally:
         await harness.rpc("devnet", "evm_setAutomine", True)
     await harness.until(request, sent, "filled")
-    assert await harness.track(request, "0x" + "ab" * 32) == {"status": "unknown"}
+    assert await harness.track(request, "0x" + "ab" * 32) == TransferState("unknown")
 
 
 async def test_other_transactions_are_not_this_bridges(harness):
@@ -138,7 +133,7 @@ async def test_a_reverted_deposit_requires_action(harness):
     transaction = {"from": SENDER, "to": step.to, "data": "0x" + step.data.hex(), "value": "0x1"}
     sent = await harness.rpc("devnet", "eth_sendTransaction", transaction | {"gas": hex(10**6)})
     _, answer = await harness.until(request, sent, "action_required")
-    assert answer["reason"] == "origin_reverted"
+    assert answer.reason == "origin_reverted"
 
 
 @pytest.mark.parametrize("depth", range(1, 11))
@@ -163,12 +158,12 @@ async def test_a_reorg_of_the_origin_between_deposit_and_fill(harness, relayer, 
     _, before = await harness.until(request, sent, "fill_pending")
     assert await harness.rpc("devnet", "evm_revert", snapshot)
     await mine(harness, "devnet", depth)
-    assert (await harness.track(request, sent))["status"] == "unknown"
+    assert (await harness.track(request, sent)).status == "unknown"
 
     await harness.until(other, await send(first, other.sender), "origin_confirmed", "fill_pending")
     again = await send(step, SENDER)
     _, after = await harness.until(request, again, "fill_pending")
-    assert int(after["depositId"]) == int(before["depositId"]) + 1
+    assert int(after.deposit_id) == int(before.deposit_id) + 1
     # The very same signed transaction, so its hash too: only the block and the deposit's id are new.
     assert again == sent
     relayer.behave(filling=True)

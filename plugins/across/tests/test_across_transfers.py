@@ -48,15 +48,15 @@ async def test_the_action_matches_the_quote_and_is_deterministic(harness, capabi
         "destinationChainId": 31338,
         "exclusiveRelayer": NATIVE,
         "quoteTimestamp": said["quoteTimestamp"],
-        "fillDeadline": quoted.quote.details["fillDeadline"],
+        "fillDeadline": quoted.quote.terms.fill_deadline,
         "exclusivityParameter": 0,
         "message": b"",
     }
     assert got.amount == got.amount_min < amount
     (fee,) = quoted.quote.fees
     assert fee.amount == amount - got.amount
-    assert quoted.quote.details["refund"]["token"] == said["inputToken"]
-    assert action.details["tracking"]["destinationChainId"] == 31338
+    assert quoted.quote.terms.refund.token == said["inputToken"]
+    assert action.terms.destination_chain_id == 31338
     assert action.deadline < said["fillDeadline"]
     assert action.simulation.status == "success"
     assert (await harness.action(quoted, capability)).steps == action.steps
@@ -123,8 +123,8 @@ async def test_another_refund_address_is_the_depositor_in_every_answer(harness, 
     action = await harness.action(quoted, capability)
     said = dict(zip(DEPOSIT.names, DEPOSIT.decode(action.steps[-1].data), strict=True))
     assert (said["depositor"], said["recipient"]) == (KEEPER, RECIPIENT)
-    assert quoted.quote.details["refund"]["address"] == KEEPER
-    assert action.details["tracking"]["refundAddress"] == KEEPER
+    assert quoted.quote.terms.refund.address == KEEPER
+    assert action.terms.refund_address == KEEPER
     assert f"get it back at {KEEPER}" in action.steps[-1].intent
     for warnings in (quoted.quote.warnings, action.warnings):
         assert [warning.code for warning in warnings] == ["refund_address_controls_deposit"]

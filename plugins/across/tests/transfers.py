@@ -91,17 +91,17 @@ class TransferHarness:
         return quoted, await self.send(await self.action(quoted))
 
     async def track(self, request, tx_hash):
-        return dict(await self.bridge.track(request.chain_id, tx_hash))
+        return await self.bridge.track(request.chain_id, tx_hash)
 
     async def until(self, request, tx_hash, *wanted, timeout_s=120.0):
         """Tracks a transfer until a wanted state; returns every state seen and the last answer."""
         seen, deadline = [], time.monotonic() + timeout_s
         while True:
             answer = await self.track(request, tx_hash)
-            if not seen or seen[-1] != answer["status"]:
-                seen.append(answer["status"])
+            if not seen or seen[-1] != answer.status:
+                seen.append(answer.status)
             # anvil shows a fill in its newest state some milliseconds before it is in a block.
-            if answer["status"] in wanted and answer.get("fillHash", "-") is not None:
+            if answer.status in wanted and (answer.status != "filled" or answer.fill_hash is not None):
                 return seen, answer
             assert time.monotonic() < deadline, (seen, answer)
             await asyncio.sleep(0.02)

@@ -4,7 +4,7 @@ import pytest
 import quoteway_lifi
 from fake_lifi import FakeLifi, cases, logged, patched
 from lifi_cases import ANSWERS, ASKS, FAR, KEY, USDC, USER, WETH, scripted
-from quoteway import Capability, Network, UpstreamError
+from quoteway import Capability, Network, TransferTerms, UpstreamError
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 
@@ -84,7 +84,7 @@ async def test_a_transfer_tells_how_long_it_takes(start):
     async with FakeLifi(scripted([{"answer": "transfer.json"}])) as fake:
         gateway = await start(fake)
         answer = await gateway.quoting.quote(*ASKS["transfer"])
-    assert answer.quote.details == {"estimatedSeconds": 4, "fillDeadline": None, "refund": None}
+    assert answer.quote.terms == TransferTerms(estimated_seconds=4)
 
 
 async def test_a_swap_across_chains_is_offered_too(start):
@@ -113,7 +113,7 @@ async def test_the_action_pins_the_tools_and_known_calldata_is_put_in_words(star
         assert values["minAmountOut"] == answer.quote.outputs[0].amount_min
     else:
         assert values["bridgeData"][7] == 10
-        assert build.details["tracking"]["bridge"] == "across"
+        assert build.terms.bridge == "across"
 
 
 async def test_slack_is_tightened_when_the_price_still_suffices(start):

@@ -149,7 +149,7 @@ async def test_an_honest_transfer_deposits_what_was_quoted(start, capability, sy
     action = await harness.gateway.building.action(sealed)
     assert action.simulation.status == "success"
     if capability is Capability.BRIDGE:
-        assert action.details["tracking"]["destinationChainId"] == 31338
+        assert action.terms.destination_chain_id == 31338
     pool = harness.devnet.chains["devnet"].contracts["SpokePool"]
     held = harness.token("WETH" if symbol == "ETH" else symbol)
     before = harness.balance(held, pool)

@@ -2,7 +2,7 @@
 
 import pytest
 from fake_lifi import FakeLifi
-from quoteway import Capability
+from quoteway import Capability, TransferState
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ async def test_where_a_transfer_is(start, body, state):
         found = await gateway.registry.get(Capability.BRIDGE, "lifi").track(1, "0x" + "ab" * 32)
         (path, query, _), *_ = fake.asked
     assert (path, query) == ("/v1/status", {"txHash": "0x" + "ab" * 32, "fromChain": "1"})
-    assert (found and found["status"]) == state
+    assert (found and found.status) == state
 
 
 async def test_what_is_known_beside_a_transfers_state(start):
@@ -41,11 +41,6 @@ async def test_what_is_known_beside_a_transfers_state(start):
     async with FakeLifi(lambda *_: {"body": {**body, "receiving": receiving}}) as fake:
         gateway = await start(fake)
         found = await gateway.registry.get(Capability.BRIDGE, "lifi").track(1, "0x" + "ab" * 32)
-    assert found == {
-        "status": "filled",
-        "originChainId": 1,
-        "destinationChainId": 10,
-        "fillHash": "0x" + "cd" * 32,
-        "refundHash": None,
-        "reason": None,
-    }
+    assert found == TransferState(
+        "filled", origin_chain_id=1, destination_chain_id=10, fill_hash="0x" + "cd" * 32
+    )

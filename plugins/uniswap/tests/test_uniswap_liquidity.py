@@ -82,10 +82,10 @@ async def test_the_amount_of_either_token_may_be_given(harness, kind):
         given = next(leg for leg in quote.inputs if leg.token.address == asset)
         other = next(leg for leg in quote.inputs if leg.token.address != asset)
         assert amount * 0.999999 < given.amount <= amount
-        assert quote.details["dependent"]["amount"] == str(other.amount)
-        assert quote.details["poolState"]["kind"] == kind
-        assert int(quote.details["liquidityDelta"]) > 0
-        assert 0 < quote.details["shareOfPool"] < 0.01
+        assert quote.terms.dependent.amount == other.amount
+        assert quote.terms.pool_state.kind == kind
+        assert quote.terms.liquidity_delta > 0
+        assert 0 < quote.terms.share_of_pool < 0.01
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,14 +108,14 @@ async def test_the_range_is_the_full_one_unless_requested(harness, kind):
     pool = eth_pool(harness, kind)
     spacing = 60
     quote = await harness.terms(harness.of(pool, "add", pool.token1, units(harness, pool.token1)))
-    assert quote.details["range"] == {"tickLower": -887220, "tickUpper": 887220}
-    tick = quote.details["poolState"]["tick"] // spacing * spacing
+    assert quote.terms.tick_range == (-887220, 887220)
+    tick = quote.terms.pool_state.tick // spacing * spacing
     above = {"tick_lower": tick + spacing, "tick_upper": tick + 5 * spacing}
     quote = exact(
         await harness.operate(harness.of(pool, "add", pool.token0, units(harness, pool.token0), **above))
     )
     assert [leg.token.address for leg in quote.inputs] == [pool.token0]
-    assert quote.details["shareOfPool"] is None
+    assert quote.terms.share_of_pool is None
     with pytest.raises(InvalidRequest, match="takes only") as refusal:
         await harness.terms(harness.of(pool, "add", pool.token1, units(harness, pool.token1), **above))
     assert refusal.value.reason is Reason.CONFLICT

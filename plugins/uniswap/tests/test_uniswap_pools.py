@@ -258,7 +258,7 @@ async def test_positions_show_what_a_withdrawal_pays(harness, fresh_devnet, kind
         ticks = {}
         if kind != "v2":
             quote = await harness.terms(harness.of(pool, "add", usdc, unit, **owner))
-            middle = quote.details["poolState"]["tick"] // spacing * spacing
+            middle = quote.terms.pool_state.tick // spacing * spacing
             width = chance.choice([1, 2, 5, 40, 400]) * spacing
             ticks = {"tick_lower": middle - width, "tick_upper": middle + width}
         amount = unit * chance.randint(1, 50)

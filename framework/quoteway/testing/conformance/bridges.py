@@ -26,9 +26,12 @@ from quoteway import (
     InvalidRequest,
     Leg,
     Reason,
+    RefundTerms,
     SealedQuote,
     Spend,
     SwapRequest,
+    TransferTerms,
+    TransferTracking,
     UpstreamError,
 )
 from quoteway.evm import abi
@@ -185,7 +188,7 @@ class BridgeConformance:
             return
         with contextlib.suppress(UpstreamError):  # its upstream does not answer
             found = await provider.track(min(provider.networks), "0x" + "de" * 32)
-            assert found is None or found["status"] == "unknown", "or not seen yet"
+            assert found is None or found.status == "unknown", "or not seen yet"
 
     # --- lies ---------------------------------------------------------------------------------------------
 
@@ -217,7 +220,7 @@ class BridgeConformance:
                 "a minimum below the slippage": {"outputs": (replace(got, amount_min=below),)},
                 "a larger amount": {"inputs": (replace(paid, amount=paid.amount + 1),)},
                 "another spender": {"spends": (Spend(paid.token.address, paid.amount, THIEF),)},
-                "another refund": {"details": {**quote.details, "refund": {"address": THIEF}}},
+                "another refund": {"terms": _promising(quote.terms, request.chain_id)},
             }
             for name, changes in told.items():
                 try:
@@ -243,10 +246,12 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
             yield "calldata that refunds another account", _with_argument(build, arrival, THIEF)
             request = honest.sealed.request
             if isinstance(request, SwapRequest) and request.refund_to is not None:  # the quote promised it
-                silent = replace(build, arrivals=(replace(arrival, refund=None),), details={})
+                silent = replace(build, arrivals=(replace(arrival, refund=None),), terms=None)
                 yield "a refund promised and not shown", silent
-    tracking = {**build.details.get("tracking", {}), "refundAddress": THIEF}
-    yield "another refund told of", replace(build, details={**build.details, "tracking": tracking})
+    tracking = build.terms
+    if not isinstance(tracking, TransferTracking):
+        tracking = TransferTracking("bridge", build.steps[0].chain_id, got.token.chain_id)
+    yield "another refund told of", replace(build, terms=replace(tracking, refund_address=THIEF))
     for name, told, instead in words:
         lie = _with_words(build, told, instead)
         if lie is None and name.endswith("another token") and got.token.is_native:
@@ -286,6 +291,11 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
         for spend in build.spends:
             unlimited = replace(spend, amount=MAX_UINT256)
             yield "an unlimited spend", replace(build, spends=(unlimited,))
+
+
+def _promising(terms: TransferTerms | None, chain_id: int) -> TransferTerms:
+    """The terms with a refund that is promised to another account."""
+    return replace(terms or TransferTerms(), refund=RefundTerms(chain_id, NATIVE, THIEF))
 
 
 def _forms(honest: Honest) -> set[int]:

@@ -6,7 +6,17 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from quoteway import MAX_UINT256, Pool, PoolProvider, Position, Series, Token, Vault, VaultProvider
+from quoteway import (
+    MAX_UINT256,
+    Pool,
+    PoolPosition,
+    PoolProvider,
+    Series,
+    Token,
+    Vault,
+    VaultPosition,
+    VaultProvider,
+)
 from quoteway.evm.address import checksum
 
 if TYPE_CHECKING:
@@ -59,17 +69,22 @@ def check_vault(gateway: Gateway, provider: VaultProvider, vault: Vault) -> None
     assert vault.apy is None or math.isfinite(vault.apy)
 
 
-def check_position(gateway: Gateway, position: Position, wallet: str) -> None:
+def check_position(position: PoolPosition | VaultPosition, wallet: str) -> None:
     assert position.owner == wallet
-    assert position.position_id
-    for leg in (*position.amounts, *position.uncollected_fees):
-        check_token(leg.token)
-        assert 0 <= leg.amount <= MAX_UINT256
-    assert position.liquidity >= 0
     assert position.share is None or 0 <= position.share <= 1
     _known_number(position.value_usd, "value_usd")
-    if position.tick_range is not None:
-        assert position.tick_range[0] < position.tick_range[1]
+    legs = position.amounts
+    if isinstance(position, PoolPosition):
+        legs = (*legs, *position.uncollected_fees)
+        assert position.position_id
+        assert position.liquidity >= 0
+        assert position.tick_range is None or position.tick_range[0] < position.tick_range[1]
+    else:
+        assert position.vault_id
+        assert position.shares >= 0
+    for leg in legs:
+        check_token(leg.token)
+        assert 0 <= leg.amount <= MAX_UINT256
 
 
 def check_series(series: Series, resource_id: str, metric: str) -> None:

@@ -64,6 +64,6 @@ class PoolConformance(MovementConformance):
     ) -> None:
         for wallet in dict.fromkeys(request.sender for request in cases):
             for position in await provider.positions(wallet, None):
-                check_position(gateway, position, wallet)
+                check_position(position, wallet)
                 found = await provider.positions(wallet, position.pool_id)
                 assert position.position_id in [one.position_id for one in found]

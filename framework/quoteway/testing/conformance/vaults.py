@@ -65,4 +65,4 @@ class VaultConformance(MovementConformance):
         for request in cases:
             if not isinstance(request, DeployRequest):
                 for position in await provider.positions(request.sender):
-                    check_position(gateway, position, request.sender)
+                    check_position(position, request.sender)

@@ -28,6 +28,8 @@ from quoteway import (
     Token,
     TokenCatalog,
     TokenProfile,
+    TransferState,
+    TransferTerms,
     Vault,
     VaultProvider,
     VaultRequest,
@@ -63,7 +65,7 @@ class Wrapping:
         *,
         recipient: Address,
         to_chain: int | None = None,
-        details: Mapping[str, Any] | None = None,
+        terms: TransferTerms | None = None,
     ) -> Quote:
         """A quote for wrapping ``amount`` wei, paid out on ``to_chain``."""
         chain = self.context.chain(request.chain_id)
@@ -76,7 +78,7 @@ class Wrapping:
             block=await chain.head(),
             plan={"kind": "wrap"},
             slippage_bps=getattr(request, "slippage_bps", 0),
-            details=details or {},
+            terms=terms,
         )
 
     async def build(self, sealed: SealedQuote) -> Build:
@@ -136,13 +138,12 @@ class WrapBridge(Wrapping, BridgeProvider):
     async def quote(self, request: SwapRequest) -> Quote | None:
         if request.token_in.address != NATIVE:
             return None
-        details = {"estimatedSeconds": 12, "fillDeadline": None, "refund": None}
         return await self.wrap(
             request,
             request.amount_in,
             recipient=request.recipient,
             to_chain=request.to_chain_id,
-            details=details,
+            terms=TransferTerms(estimated_seconds=12),
         )
 
     async def build(self, sealed: SealedQuote) -> Build:
@@ -160,8 +161,8 @@ class WrapBridge(Wrapping, BridgeProvider):
         arrival = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
         return replace(made, steps=(step,), arrivals=(arrival,))
 
-    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-        return {"status": "origin_pending"} if transaction_hash.startswith("0xaa") else None
+    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
+        return TransferState("origin_pending") if transaction_hash.startswith("0xaa") else None
 
 
 class WrapPools(Wrapping, PoolProvider):

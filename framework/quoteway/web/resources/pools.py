@@ -10,7 +10,7 @@ from marshmallow import validates_schema
 
 from quoteway.errors import Reason
 from quoteway.host.lists import ListKind
-from quoteway.models import NATIVE, Capability, Pool, PoolRequest, Position
+from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
 from quoteway.web.http.fields import (
@@ -157,9 +157,9 @@ async def list_positions(call: Call) -> web.Response:
     provider = await _provider(call, pool)
 
     async def collect() -> catalog.Listing:
-        found: list[Position] = list(
+        found: list[PoolPosition] = list(
             await catalog.one_source(
-                call, provider, Position, lambda p: p.positions(call.query["wallet"], pool.id)
+                call, provider, PoolPosition, lambda p: p.positions(call.query["wallet"], pool.id)
             )
         )
         valuation = await call.gateway.valuation(tokens_of_positions(found))

@@ -15,7 +15,7 @@ from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
 from quoteway.host.registry import networks_of
-from quoteway.models import NATIVE, Address, Capability, Position, Token
+from quoteway.models import NATIVE, Address, Capability, PoolPosition, Token, VaultPosition
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
@@ -237,15 +237,16 @@ async def list_positions(call: Call) -> web.Response:
         )
     sources = [p for p in every if network is None or network.chain_id in networks_of(p)]
 
-    async def ask(source: Provider) -> Sequence[Position]:
+    async def ask(source: Provider) -> Sequence[PoolPosition | VaultPosition]:
+        found: tuple[PoolPosition | VaultPosition, ...]
         if isinstance(source, PoolProvider):
-            found = await source.positions(wallet, None)
+            found = tuple(await source.positions(wallet, None))
+            check_form(source, found, tuple[PoolPosition, ...])
         else:
-            found = await cast(VaultProvider, source).positions(wallet)
-        found = tuple(found)
-        check_form(source, found, tuple[Position, ...])
+            found = tuple(await cast(VaultProvider, source).positions(wallet))
+            check_form(source, found, tuple[VaultPosition, ...])
         for position in found:  # one that cannot be shown is its source's failure, not the request's
-            PortfolioPosition.render(_held(source, position), call.networks)
+            PortfolioPosition.render(HeldPosition(source.id, position), call.networks)
         return found
 
     outcomes = await registry.calls.ask_all(
@@ -259,7 +260,7 @@ async def list_positions(call: Call) -> web.Response:
     )
     once: dict[tuple[object, ...], Wire] = {}
     for source, position in found:
-        row = PortfolioPosition.render(_held(source, valuation.position(position)), call.networks)
+        row = PortfolioPosition.render(HeldPosition(source.id, valuation.position(position)), call.networks)
         # Two sources may know one vault or pool: what a wallet has there is not counted twice.
         once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
     rows = list(once.values())
@@ -274,10 +275,6 @@ async def list_positions(call: Call) -> web.Response:
         )
 
     return await catalog.answer(call, collect, cached=False)
-
-
-def _held(source: Provider, position: Position) -> HeldPosition:
-    return HeldPosition(source.id, position, in_pool=isinstance(source, PoolProvider))
 
 
 OPERATIONS = (

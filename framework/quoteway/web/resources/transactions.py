@@ -12,9 +12,8 @@ from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
-from quoteway.guard.findings import UnsafeAnswer
-from quoteway.guard.model_types import flaw
-from quoteway.models import Capability
+from quoteway.guard.findings import check_form
+from quoteway.models import Capability, TransferState
 from quoteway.providers import BridgeProvider, Provider, Relay
 from quoteway.web.http.fields import HexField
 from quoteway.web.http.operation import Call, Operation
@@ -25,7 +24,7 @@ from quoteway.web.resources.signed_transaction import (
     decode_signed,
     recover_sender,
 )
-from quoteway.web.wire.transactions import HashReport, Submitted, Tracked, TransferStatus
+from quoteway.web.wire.transactions import HashReport, Submitted, Tracked
 
 
 class SubmitBody(RequestSchema):
@@ -34,15 +33,6 @@ class SubmitBody(RequestSchema):
 
 class HashBody(RequestSchema):
     hash = HexField("The hash of the broadcast transaction", 32, 32, required=True)
-
-
-_TRACKED: Mapping[str, Any] = {
-    "status": TransferStatus,
-    **dict.fromkeys(("originChainId", "destinationChainId", "fillDeadline"), int | None),
-    **dict.fromkeys(("depositId", "fillHash", "refundHash", "reason"), str | None),
-    "refund": Mapping[str, str | int] | None,
-}
-"""What a bridge tells of a transfer, by type; nothing else of it is shown."""
 
 
 async def submit(call: Call) -> dict[str, Any]:
@@ -166,16 +156,6 @@ def _differences(
     return sent.differences(commitment)
 
 
-def _tracked(bridge: Provider, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a bridge tells of a transfer. Raises ``UnsafeAnswer``."""
-    told = {name: found.get(name) for name in _TRACKED}
-    for name, kind in _TRACKED.items():
-        flawed = flaw(told[name], kind)
-        if flawed is not None:
-            raise UnsafeAnswer(bridge.id, f"in its answer {name}{flawed}")
-    return told
-
-
 async def track(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]
@@ -186,21 +166,23 @@ async def track(call: Call) -> dict[str, Any]:
         raise ProviderUnavailable("No enabled provider tracks transfers.", reason=Reason.CAPABILITY_DISABLED)
     tx_hash = "0x" + call.query["hash"].hex()
 
-    async def ask(bridge: Provider) -> Mapping[str, Any] | None:
+    async def ask(bridge: Provider) -> TransferState | None:
         found = await cast(BridgeProvider, bridge).track(commitment.chain_id, tx_hash)
-        return None if found is None else _tracked(bridge, found)
+        if found is not None:
+            check_form(bridge, found, TransferState)
+        return found
 
     outcomes = await registry.calls.ask_all(bridges, ask, verb="track")
     answers = [outcome.value for outcome in outcomes if outcome.value is not None]
-    known = [answer for answer in answers if answer["status"] != "unknown"]
+    known = [answer for answer in answers if answer.status != "unknown"]
     if known:
-        return {**known[0], "txId": tx_id, "hash": tx_hash}
+        return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=known[0])
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
         raise UpstreamError("The transfer could not be looked up.", reason=failed.reason, retryable=True)
     if answers:
         # Nobody's nodes have it: that says nothing about whose it is.
-        return {**answers[0], "txId": tx_id, "hash": tx_hash}
+        return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=answers[0])
     raise NotFound("No enabled bridge knows this transaction.")
 
 

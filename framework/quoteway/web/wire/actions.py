@@ -9,7 +9,8 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire.amounts import Approval, BlockRef, Issue, Leg, Notice, QuotePart, beside
+from quoteway.web.wire.amounts import Approval, BlockRef, Issue, Leg, Notice, QuotePart
+from quoteway.web.wire.terms import terms_wire
 from quoteway.web.wire.text import (
     AddressText,
     AmountText,
@@ -190,4 +191,4 @@ class Action(View):
 
     @classmethod
     def render(cls, model: models.Action, networks: Networks) -> Wire:
-        return beside(super().render(model, networks), model.details, networks)
+        return super().render(model, networks) | terms_wire(model.terms, networks)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from marshmallow import fields
 
-from quoteway import models
-from quoteway.networks import Networks
 from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText
 from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import View, Wire, list_of, nested, nullable, required
+from quoteway.web.wire.view import View, list_of, nested, nullable, required
 
 
 class BlockRef(View):
@@ -92,23 +87,3 @@ class QuotePart(View):
     provider = required(fields.String)
     inputs = list_of(Leg)
     outputs = list_of(Leg)
-
-
-def beside(wire: Wire, members: Mapping[str, Any], networks: Networks) -> Wire:
-    """The wire object with a provider's own members. They never replace one that was checked
-    (``transactions``, ``outputs``).
-    """
-    return wire | {name: _detail(value, networks) for name, value in members.items() if name not in wire}
-
-
-def _detail(value: Any, networks: Networks) -> Any:
-    """A provider's own member: in wire form already, but for the tokens and legs in it."""
-    if isinstance(value, models.Token):
-        return TokenRef.render(value, networks)
-    if isinstance(value, models.Leg):
-        return Leg.render(value, networks)
-    if isinstance(value, Mapping):
-        return {name: _detail(each, networks) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_detail(each, networks) for each in value]
-    return value

@@ -7,34 +7,18 @@ from marshmallow import fields
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.pages import Page
 from quoteway.web.wire.quotes import Quote
-from quoteway.web.wire.text import AddressText, AmountText, NetworkText
+from quoteway.web.wire.terms import TransferTerms, TransferTracking
+from quoteway.web.wire.text import AmountText, NetworkText
 from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import View, from_details, list_of, member, nested, nullable, required
+from quoteway.web.wire.view import View, list_of, nested, nullable, required
 
 
-class Refund(View):
-    chain_id = required(fields.Integer)
-    token = required(AddressText)
-    address = required(AddressText)
-    on_expiry = member(fields.Raw(required=True, allow_none=True))
+class BridgeQuote(TransferTerms, Quote):
+    pass
 
 
-class BridgeQuote(Quote):
-    estimated_seconds = from_details(fields.Integer(allow_none=True))
-    fill_deadline = from_details(fields.Integer(allow_none=True))
-    refund = from_details(fields.Nested(Refund, allow_none=True))
-
-
-class Tracking(View):
-    bridge = required(fields.String)
-    origin_chain_id = required(fields.Integer)
-    destination_chain_id = required(fields.Integer)
-    expected_seconds = nullable(fields.Integer)
-    refund_address = nullable(AddressText)
-
-
-class BridgeAction(Action):
-    tracking = from_details(fields.Nested(Tracking))
+class BridgeAction(TransferTracking, Action):
+    pass
 
 
 class BridgeRouteEntry(View):

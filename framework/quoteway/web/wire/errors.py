@@ -9,12 +9,13 @@ from marshmallow import fields
 
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.networks import Networks
-from quoteway.web.wire.text import AddressText, AmountText, CodeText
+from quoteway.web.wire.terms import RequiredRole
+from quoteway.web.wire.text import AmountText, CodeText
 from quoteway.web.wire.view import (
     ABSENT,
     View,
     Wire,
-    from_details,
+    from_extra,
     itself,
     member,
     named,
@@ -47,14 +48,6 @@ class Attempt(View):
     reason = nullable(fields.String)
 
 
-class RequiredRole(View):
-    """Who may take a vault's management action."""
-
-    name = required(fields.String)
-    holder = nullable(AddressText)
-    caller_has_role = nullable(fields.Boolean)
-
-
 def _retryable(error: GatewayError) -> Any:
     if error.retryable is None and error.status not in (429, 502, 503):
         return ABSENT
@@ -67,9 +60,9 @@ class ErrorDetails(View):
     with a simulation that reverted: the contract's own words, cut and made printable."""
 
     reason = member(CodeText(), lambda error: ABSENT if error.reason is None else Reason(error.reason))
-    limit = from_details(AmountText())
-    required_role = from_details(fields.Nested(RequiredRole))
-    revert_reason = from_details(fields.String(allow_none=True))
+    limit = from_extra(AmountText())
+    required_role = from_extra(fields.Nested(RequiredRole))
+    revert_reason = from_extra(fields.String(allow_none=True))
     fields_ = named(
         "fields", member(fields.List(fields.Nested(ErrorField)), lambda error: error.fields or ABSENT)
     )

@@ -8,14 +8,12 @@ from quoteway.models import Pool
 from quoteway.web.wire.amounts import BlockRef, Leg
 from quoteway.web.wire.pages import Page
 from quoteway.web.wire.quotes import Quote
+from quoteway.web.wire.terms import PoolTerms, Range
 from quoteway.web.wire.text import AddressText, AmountText, TimeText
 from quoteway.web.wire.tokens import TokenRef
 from quoteway.web.wire.view import (
     View,
-    from_details,
     list_of,
-    member,
-    named,
     nested,
     nested_or_null,
     nullable,
@@ -28,26 +26,8 @@ def _pair(pool: Pool) -> str:
     return "/".join(token.symbol or token.address for token in pool.tokens)
 
 
-class Range(View):
-    tick_lower = required(fields.Integer, 0)
-    tick_upper = required(fields.Integer, 1)
-
-
-class PoolState(View):
-    kind = required(fields.String)
-    fee_bps = member(fields.Float(allow_none=True))
-    reserves = member(fields.Raw(allow_none=True))
-    sqrt_price_x96 = named("sqrtPriceX96", fields.String(allow_none=True))
-    tick = member(fields.Integer(allow_none=True))
-    liquidity = member(fields.String(allow_none=True))
-
-
-class PoolQuote(Quote):
-    pool_state = from_details(fields.Nested(PoolState, allow_none=True))
-    dependent = from_details(fields.Nested(Leg, allow_none=True))
-    liquidity_delta = from_details(fields.String(allow_none=True))
-    range = from_details(fields.Nested(Range, allow_none=True))
-    share_of_pool = from_details(fields.Float(allow_none=True))
+class PoolQuote(PoolTerms, Quote):
+    pass
 
 
 class PoolEntry(View):

@@ -9,11 +9,23 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.evm.units import format_units
 from quoteway.networks import Networks
+from quoteway.web.wire.amounts import BlockRef, Leg
 from quoteway.web.wire.pages import Page
 from quoteway.web.wire.pools import PositionEntry
+from quoteway.web.wire.terms import Range
 from quoteway.web.wire.text import AddressText, AmountText, NetworkText
 from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import View, Wire, list_of, named, nested, nullable, required
+from quoteway.web.wire.view import (
+    View,
+    Wire,
+    constant,
+    list_of,
+    named,
+    nested,
+    nested_or_null,
+    nullable,
+    required,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +39,22 @@ class ValuedHolding:
 
 @dataclass(frozen=True, slots=True)
 class HeldPosition:
-    """A position with the id of the provider that has it. ``in_pool`` False: it is one in a vault."""
+    """A position with the id of the provider that has it."""
 
     provider: str
-    position: models.Position
-    in_pool: bool
+    position: models.PoolPosition | models.VaultPosition
 
     @property
-    def resource_id(self) -> str:
-        return self.position.pool_id
+    def pool_id(self) -> str | None:
+        return self.position.pool_id if isinstance(self.position, models.PoolPosition) else None
+
+    @property
+    def vault_id(self) -> str | None:
+        return self.position.vault_id if isinstance(self.position, models.VaultPosition) else None
 
     @property
     def chain_id(self) -> int:
-        return int(self.resource_id.partition(":")[0])
+        return int((self.pool_id or self.vault_id or "").partition(":")[0])
 
 
 class Balance(View):
@@ -73,11 +88,27 @@ class Balances(View):
 
 
 class Whereabouts(View):
-    pool_id = nullable(fields.String, lambda held: held.resource_id if held.in_pool else None)
-    vault_id = nullable(fields.String, lambda held: None if held.in_pool else held.resource_id)
+    pool_id = nullable(fields.String)
+    vault_id = nullable(fields.String)
     provider = required(fields.String)
     network = required(NetworkText, "chain_id")
     chain_id = required(fields.Integer)
+
+
+class VaultPositionEntry(View):
+    """A position in a vault with the members of one in a pool."""
+
+    position_id = required(fields.String, "vault_id")
+    owner = required(AddressText)
+    kind = required(fields.String, constant("fungible"))
+    liquidity = required(AmountText, "shares")
+    share = nullable(fields.Float)
+    amounts = list_of(Leg)
+    uncollected_fees = list_of(Leg, constant(()))
+    range = nested_or_null(Range, constant(None))
+    in_range = nullable(fields.Boolean, constant(None))
+    value_usd = nullable(fields.Float)
+    as_of_block = nested(BlockRef, "block")
 
 
 class PortfolioPosition(Whereabouts, PositionEntry):
@@ -85,8 +116,8 @@ class PortfolioPosition(Whereabouts, PositionEntry):
 
     @classmethod
     def render(cls, model: HeldPosition, networks: Networks) -> Wire:
-        position = PositionEntry.render(model.position, networks)
-        return position | Whereabouts.render(model, networks)
+        view = PositionEntry if isinstance(model.position, models.PoolPosition) else VaultPositionEntry
+        return view.render(model.position, networks) | Whereabouts.render(model, networks)
 
 
 class Positions(Page):

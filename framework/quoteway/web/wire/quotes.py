@@ -23,10 +23,10 @@ from quoteway.web.wire.amounts import (
     Notice,
     QuotePart,
     RoutePath,
-    beside,
 )
 from quoteway.web.wire.errors import Attempt
 from quoteway.web.wire.requests import RequestEcho
+from quoteway.web.wire.terms import terms_wire
 from quoteway.web.wire.text import AmountText, CodeText, NetworkText, TimeText
 from quoteway.web.wire.tokens import TokenRef
 from quoteway.web.wire.view import (
@@ -139,8 +139,8 @@ class Quote(View):
 
     @classmethod
     def render(cls, model: ShownQuote, networks: Networks) -> Wire:
-        wire = super().render(model, networks)
-        return wire if model.measured is None else beside(wire, model.measured.quote.details, networks)
+        terms = None if model.measured is None else model.measured.quote.terms
+        return super().render(model, networks) | terms_wire(terms, networks)
 
 
 class SwapQuote(Quote):

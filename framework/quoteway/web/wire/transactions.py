@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from marshmallow import fields
 
+from quoteway.models import TransferStatus
 from quoteway.web.wire.actions import AssetChange
 from quoteway.web.wire.text import AddressText, AmountText, IntegerText
 from quoteway.web.wire.view import View, list_of, nested_or_null, nullable, required
-
-TransferStatus = Literal[
-    "origin_pending",
-    "origin_confirmed",
-    "fill_pending",
-    "filled",
-    "refund_pending",
-    "refunded",
-    "action_required",
-    "unknown",
-]
 
 
 class Submitted(View):
@@ -77,14 +67,15 @@ class Tracked(View):
     hash = required(fields.String)
     status = required(
         fields.String,
+        "state.status",
         enum=list(get_args(TransferStatus)),
         description="unknown never means failed: the nodes do not know the transaction now",
     )
-    origin_chain_id = nullable(fields.Integer)
-    destination_chain_id = nullable(fields.Integer)
-    deposit_id = nullable(fields.String)
-    fill_deadline = nullable(fields.Integer)
-    fill_hash = nullable(fields.String)
-    refund_hash = nullable(fields.String)
-    refund = nested_or_null(TrackedRefund)
-    reason = nullable(fields.String, description="what action_required is about")
+    origin_chain_id = nullable(fields.Integer, "state.origin_chain_id")
+    destination_chain_id = nullable(fields.Integer, "state.destination_chain_id")
+    deposit_id = nullable(fields.String, "state.deposit_id")
+    fill_deadline = nullable(fields.Integer, "state.fill_deadline")
+    fill_hash = nullable(fields.String, "state.fill_hash")
+    refund_hash = nullable(fields.String, "state.refund_hash")
+    refund = nested_or_null(TrackedRefund, "state.refund")
+    reason = nullable(fields.String, "state.reason", description="what action_required is about")

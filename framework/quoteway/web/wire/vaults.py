@@ -8,12 +8,12 @@ from marshmallow import fields
 
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.amounts import Notice
-from quoteway.web.wire.errors import RequiredRole
 from quoteway.web.wire.pages import Page
 from quoteway.web.wire.quotes import Quote
+from quoteway.web.wire.terms import DeploymentTerms, ManagementTerms, VaultTerms
 from quoteway.web.wire.text import AddressText, AmountTable, AmountText, TimeText
 from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import View, from_details, list_of, nested, nullable, required, strings
+from quoteway.web.wire.view import View, list_of, nested, nullable, required, strings
 
 
 def _fee(name: str) -> Callable[[Mapping[str, int | None]], int | None]:
@@ -56,30 +56,17 @@ class VaultPage(Page):
     data = list_of(VaultEntry)
 
 
-class VaultQuote(Quote):
-    vault = from_details(fields.Dict(allow_none=True))
-    limit = from_details(fields.String(allow_none=True))
-    lock_seconds = from_details(fields.Integer(allow_none=True))
-    fees_bps = from_details(fields.Dict(allow_none=True))
-
-
-class ManageAction(Action):
-    required_role = from_details(fields.Nested(RequiredRole, allow_none=True))
-
-
-class Deployment(View):
-    """What a quote and an action of a deployment have in common."""
-
-    factory = from_details(fields.String())
-    predicted_address = from_details(fields.String())
-    salt = from_details(fields.String())
-    init_code_hash = from_details(fields.String())
-    params = from_details(fields.Dict())
-
-
-class DeployQuote(Deployment, Quote):
+class VaultQuote(VaultTerms, Quote):
     pass
 
 
-class DeployAction(Deployment, Action):
+class ManageAction(ManagementTerms, Action):
+    pass
+
+
+class DeployQuote(DeploymentTerms, Quote):
+    pass
+
+
+class DeployAction(DeploymentTerms, Action):
     pass

@@ -34,7 +34,7 @@ ABSENT: Final = object()
 """The value of a member that is left out; only for members that are not required."""
 
 _SOURCE = "source"
-_IN_DETAILS = "in_details"
+_IN_EXTRA = "in_extra"
 
 
 def camel_case(name: str) -> str:
@@ -139,9 +139,9 @@ def constant(value: Any) -> Callable[[Any], Any]:
     return lambda model: value
 
 
-def from_details(field: Field) -> Field:
-    """A member that the provider's ``details`` hold in wire form; documented here, rendered as it is."""
-    field.metadata = {**field.metadata, _IN_DETAILS: True}
+def from_extra(field: Field) -> Field:
+    """A member that ``GatewayError.extra`` has in wire form; documented here and not rendered."""
+    field.metadata = {**field.metadata, _IN_EXTRA: True}
     return field
 
 
@@ -201,7 +201,7 @@ def _members(view: type[View]) -> list[tuple[str, str, Field]]:
     return [
         (field.data_key or camel_case(name), name, field)
         for name, field in view._declared_fields.items()
-        if not field.metadata.get(_IN_DETAILS)
+        if not field.metadata.get(_IN_EXTRA)
     ]
 
 

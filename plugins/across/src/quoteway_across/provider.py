@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from quoteway import (
     Address,
@@ -16,6 +15,7 @@ from quoteway import (
     SealedQuote,
     SwapProvider,
     SwapRequest,
+    TransferState,
 )
 
 from quoteway_across.tracking import Tracker
@@ -66,7 +66,7 @@ class AcrossBridge(_Across, BridgeProvider):
         """See ``Transfers.quote``."""
         return await self._transfers.quote(request)
 
-    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
+    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
         """See ``Tracker.track``."""
         return await self._tracker.track(chain_id, transaction_hash)
 

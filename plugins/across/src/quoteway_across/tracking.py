@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from quoteway import Chain, Context, GatewayError, Reason, UpstreamError
+from quoteway import (
+    Chain,
+    Context,
+    GatewayError,
+    Reason,
+    TransferRefund,
+    TransferState,
+    UpstreamError,
+)
 
 from quoteway_across.deployments import Deployment
 from quoteway_across.spoke_pool import (
@@ -35,8 +44,8 @@ class Tracker:
         self._context = context
         self._deployments = deployments
 
-    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-        """Returns ``status`` and its details; None when the transaction is not a deposit of this bridge.
+    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
+        """Returns the state; None when the transaction is not a deposit of this bridge.
 
         ``unknown``: the origin's nodes do not know the transaction now. It was not sent, not seen yet, or
         dropped by a reorg. Raises UpstreamError when a chain cannot be read.
@@ -53,34 +62,35 @@ class Tracker:
         )
         try:
             if not isinstance(found, Mapping):
-                return {"status": "unknown"}
+                return TransferState("unknown")
             direct = str(found.get("to")).lower() == origin.spoke_pool.lower()
             if not isinstance(receipt, Mapping):
                 # A deposit inside a smart account's batch is visible in its logs only.
-                return {"status": "origin_pending" if direct else "unknown"}
+                return TransferState("origin_pending" if direct else "unknown")
             if int(receipt["status"], 16) != 1:
-                return {"status": "action_required", "reason": "origin_reverted"} if direct else None
+                return TransferState("action_required", reason="origin_reverted") if direct else None
             deposit = _deposit_in(receipt, origin)
             block = int(receipt["blockNumber"], 16)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise UpstreamError("A node's answer cannot be read.", reason=Reason.RPC_ERROR) from error
         if deposit is None:
             return None
-        known = {
-            "originChainId": chain_id,
-            "destinationChainId": deposit.destination_chain_id,
-            "depositId": str(deposit.deposit_id),
-            "fillDeadline": deposit.fill_deadline,
-        }
-        return known | await self._progress(chain, origin, deposit, block, head.number)
+        progress = await self._progress(chain, origin, deposit, block, head.number)
+        return replace(
+            progress,
+            origin_chain_id=chain_id,
+            destination_chain_id=deposit.destination_chain_id,
+            deposit_id=str(deposit.deposit_id),
+            fill_deadline=deposit.fill_deadline,
+        )
 
     async def _progress(
         self, chain: Chain, origin: Deployment, deposit: Deposit, block: int, head: int
-    ) -> dict[str, Any]:
+    ) -> TransferState:
         """Returns the state of a deposit that is mined in ``block``."""
         destination = self._deployments.get(deposit.destination_chain_id)
         if destination is None:
-            return {"status": "origin_confirmed"}
+            return TransferState("origin_confirmed")
         other = self._context.chain(destination.chain_id)
         there = await other.head(fresh=True)
         call = FILL_STATUSES.encode([deposit.relay_hash])
@@ -90,13 +100,13 @@ class Tracker:
         except ValueError as error:
             raise UpstreamError("The fill status cannot be read.", reason=Reason.RPC_ERROR) from error
         if status == FILLED:
-            return {"status": "filled", "fillHash": await self._fill_hash(other, destination, deposit)}
+            return TransferState("filled", fill_hash=await self._fill_hash(other, destination, deposit))
         now = self._context.now()
         if max(there.timestamp, now - CLOCK_DRIFT_S) > deposit.fill_deadline:
             return await self._refund(chain, origin, deposit, block, head)
         mined = await chain.block(block)
         settled = head > block or now >= mined.timestamp + origin.block_time_s
-        return {"status": "fill_pending" if settled else "origin_confirmed"}
+        return TransferState("fill_pending" if settled else "origin_confirmed")
 
     async def _fill_hash(self, chain: Chain, destination: Deployment, deposit: Deposit) -> str | None:
         """Returns the filling transaction if it is among the last blocks; the state does not depend on it."""
@@ -111,7 +121,7 @@ class Tracker:
 
     async def _refund(
         self, chain: Chain, origin: Deployment, deposit: Deposit, block: int, head: int
-    ) -> dict[str, Any]:
+    ) -> TransferState:
         """Returns the refund of an expired deposit: a later settlement that pays the depositor at least as
         much.
 
@@ -119,14 +129,7 @@ class Tracker:
         token, the first refund that is large enough is returned for each.
         """
         account, token = address_of(deposit.depositor), address_of(deposit.token_in)
-        details: dict[str, Any] = {
-            "refund": {
-                "chainId": origin.chain_id,
-                "token": token,
-                "address": account,
-                "amount": str(deposit.amount_in),
-            }
-        }
+        refund = TransferRefund(origin.chain_id, token, account, deposit.amount_in)
         topics = [REFUND_EXECUTED, f"0x{origin.chain_id:064x}"]
         start = max(block, head - MAX_WINDOWS * LOG_WINDOW_BLOCKS + 1)
         for first in range(start, head + 1, LOG_WINDOW_BLOCKS):
@@ -140,9 +143,9 @@ class Tracker:
                 if paid_token == token and paid.get(account, 0) >= deposit.amount_in:
                     if deferred:
                         # claimRelayerRefund pays out a refund whose transfer failed.
-                        return {"status": "action_required", "reason": "refund_to_claim", **details}
-                    return {"status": "refunded", "refundHash": transaction, **details}
-        return {"status": "refund_pending", **details}
+                        return TransferState("action_required", refund=refund, reason="refund_to_claim")
+                    return TransferState("refunded", refund=refund, refund_hash=transaction)
+        return TransferState("refund_pending", refund=refund)
 
 
 async def _logs(

@@ -24,11 +24,14 @@ from quoteway import (
     Notice,
     Quote,
     Reason,
+    RefundTerms,
     SealedQuote,
     Spend,
     Step,
     SwapRequest,
     Token,
+    TransferTerms,
+    TransferTracking,
     UpstreamError,
 )
 from quoteway.evm.units import readable_units
@@ -206,16 +209,11 @@ class Transfers:
             gas=Gas(DEPOSIT_GAS, _GAS_LIMIT, gas_price, None, cost),
             warnings=_warnings(request),
             lifetime_s=max(1, until - max(now, block.timestamp)),
-            details={
-                "estimatedSeconds": terms.estimated_seconds,
-                "fillDeadline": terms.fill_deadline,
-                "refund": {
-                    "chainId": origin.chain_id,
-                    "token": token_in,
-                    "address": request.refund_account,
-                    "onExpiry": ON_EXPIRY,
-                },
-            },
+            terms=TransferTerms(
+                terms.estimated_seconds,
+                terms.fill_deadline,
+                RefundTerms(origin.chain_id, token_in, request.refund_account, ON_EXPIRY),
+            ),
         )
 
     async def buffers(self, deployment: Deployment) -> Buffers:
@@ -313,15 +311,13 @@ class Transfers:
             deadline=deadline,
             warnings=_warnings(request),
             arrivals=(_ARRIVAL,),
-            details={
-                "tracking": {
-                    "bridge": "across",
-                    "originChainId": request.chain_id,
-                    "destinationChainId": request.to_chain_id,
-                    "expectedSeconds": terms.estimated_seconds,
-                    "refundAddress": request.refund_account,
-                }
-            },
+            terms=TransferTracking(
+                "across",
+                origin_chain_id=request.chain_id,
+                destination_chain_id=request.to_chain_id,
+                expected_seconds=terms.estimated_seconds,
+                refund_address=request.refund_account,
+            ),
         )
 
 

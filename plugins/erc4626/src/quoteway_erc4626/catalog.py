@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from cachetools import LRUCache
-from quoteway import MAX_UINT256, Address, Chain, Context, GatewayError, Leg, Notice, Position, Vault
+from quoteway import MAX_UINT256, Address, Chain, Context, GatewayError, Leg, Notice, Vault, VaultPosition
 from quoteway.evm import erc20
 
 from quoteway_erc4626.facts import VaultFacts
@@ -104,7 +104,7 @@ async def entries(
     return found
 
 
-async def positions(chain: Chain, vaults: Sequence[VaultFacts], wallet: Address) -> list[Position]:
+async def positions(chain: Chain, vaults: Sequence[VaultFacts], wallet: Address) -> list[VaultPosition]:
     """Returns what the wallet's shares would pay if redeemed now, or their conversion without a preview."""
     if not vaults:
         return []
@@ -133,14 +133,11 @@ async def positions(chain: Chain, vaults: Sequence[VaultFacts], wallet: Address)
         redeemed, converted = (erc20.word(answer) for answer in values[2 * index : 2 * index + 2])
         assets = converted if redeemed is None else redeemed
         found.append(
-            Position(
-                position_id=facts.id,
-                pool_id=facts.id,
+            VaultPosition(
+                vault_id=facts.id,
                 owner=wallet,
-                kind="fungible",
-                liquidity=shares,
+                shares=shares,
                 amounts=() if assets is None else (Leg(facts.asset, assets, wallet),),
-                uncollected_fees=(),
                 block=block,
                 share=shares / supply if supply else None,
             )

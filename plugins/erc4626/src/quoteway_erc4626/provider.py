@@ -19,12 +19,12 @@ from quoteway import (
     Network,
     NotFound,
     Notice,
-    Position,
     Quote,
     Reason,
     SealedQuote,
     Series,
     Vault,
+    VaultPosition,
     VaultProvider,
     VaultRequest,
 )
@@ -136,10 +136,10 @@ class TokenizedVaults(VaultProvider):
         now = max(self.context.now(), head.timestamp)
         return await make(self.history(facts.chain_id), facts, head, start, end, interval, now)
 
-    async def positions(self, wallet: Address) -> Sequence[Position]:
+    async def positions(self, wallet: Address) -> Sequence[VaultPosition]:
         """See ``VaultProvider``."""
 
-        async def on(chain_id: int) -> list[Position]:
+        async def on(chain_id: int) -> list[VaultPosition]:
             return await positions(self.context.chain(chain_id), await self.listed(chain_id), wallet)
 
         found = await asyncio.gather(*(on(chain_id) for chain_id in sorted(self.networks)))

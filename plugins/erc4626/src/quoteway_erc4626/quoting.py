@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from quoteway import (
     MAX_UINT256,
@@ -18,13 +17,14 @@ from quoteway import (
     Reason,
     Spend,
     VaultRequest,
+    VaultTerms,
 )
 from quoteway.evm import erc20
 
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.interface import Operation
 from quoteway_erc4626.orders import Order, order_of, refused
-from quoteway_erc4626.terms import Rates, Terms, limit_text, price_text, read, read_terms
+from quoteway_erc4626.terms import Terms, price_text, read, read_terms
 
 
 async def quote_vault(
@@ -58,7 +58,7 @@ async def quote_vault(
         fees=_fees(order.operation, terms, facts),
         issues=issues_of(facts),
         warnings=(*warnings, *warnings_of(order.operation)),
-        details=details_of(facts, terms.rates, limit_text(terms.limit)),
+        terms=terms_of(facts, terms),
     )
 
 
@@ -122,19 +122,17 @@ def warnings_of(operation: Operation) -> tuple[Notice, ...]:
     return (Notice("no_onchain_limit", f"ERC-4626 {text}"),)
 
 
-def details_of(facts: VaultFacts, rates: Rates, limit: str | None) -> dict[str, Any]:
+def terms_of(facts: VaultFacts, terms: Terms) -> VaultTerms:
     """Returns the answer's members about the vault."""
-    return {
-        "vault": {
-            "id": facts.id,
-            "asset": facts.asset,
-            "share": facts.share,
-            "sharePrice": price_text(facts, rates),
-        },
-        "limit": limit,
-        "lockSeconds": None,
-        "feesBps": {"entry": rates.entry_bps, "exit": rates.exit_bps},
-    }
+    return VaultTerms(
+        vault_id=facts.id,
+        asset=facts.asset,
+        share=facts.share,
+        share_price=price_text(facts, terms.rates),
+        limit=None if terms.limit == MAX_UINT256 else terms.limit,
+        entry_bps=terms.rates.entry_bps,
+        exit_bps=terms.rates.exit_bps,
+    )
 
 
 def _check_limit(order: Order, amount: int, terms: Terms) -> None:

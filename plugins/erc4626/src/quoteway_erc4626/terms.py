@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quoteway import MAX_UINT256, Address, Block, Chain, Reason, UpstreamError
+from quoteway import Address, Block, Chain, Reason, UpstreamError
 from quoteway.evm import erc20
 from quoteway.evm.chain import Call, CallFailed
 from quoteway.evm.reverts import revert_reason
@@ -143,11 +143,6 @@ def price_text(facts: VaultFacts, rates: Rates) -> str | None:
     if shift >= 0:
         return format_units(rates.price, facts.asset.decimals + shift)
     return format_units(rates.price * 10**-shift, facts.asset.decimals)
-
-
-def limit_text(limit: int | None) -> str | None:
-    """Returns a limit as text; None without a limit or where the vault does not say."""
-    return None if limit is None or limit == MAX_UINT256 else str(limit)
 
 
 def _sample(decimals: int) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from quoteway import (
     Address,
@@ -16,6 +15,7 @@ from quoteway import (
     SealedQuote,
     SwapProvider,
     SwapRequest,
+    TransferState,
 )
 
 from quoteway_lifi.connections import Connections
@@ -80,7 +80,7 @@ class LifiBridges(_Lifi, BridgeProvider):
         """See ``Quoter.build``."""
         return await self._quoter.build(sealed)
 
-    async def track(self, chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
+    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
         """Returns the state that LI.FI reports (``/status``); None when it does not know the transaction."""
         params = {"txHash": transaction_hash, "fromChain": str(chain_id)}
         return state_of(await self._quoter.api.get("status", params), chain_id, transaction_hash)

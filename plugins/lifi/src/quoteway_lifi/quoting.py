@@ -24,6 +24,8 @@ from quoteway import (
     Spend,
     Step,
     SwapRequest,
+    TransferTerms,
+    TransferTracking,
     UpstreamError,
 )
 from quoteway.evm.abi import opaque_call
@@ -152,9 +154,7 @@ class Quoter:
 def _quote(
     offer: Offer, request: SwapRequest, capability: Capability, block: Block, lifetime_s: int
 ) -> Quote:
-    details: dict[str, Any] = {}
-    if capability is Capability.BRIDGE:
-        details = {"estimatedSeconds": offer.duration_s, "fillDeadline": None, "refund": None}
+    terms = TransferTerms(estimated_seconds=offer.duration_s) if capability is Capability.BRIDGE else None
     minimum = offer.got.amount_min or 0
     return Quote(
         inputs=(offer.given,),
@@ -169,7 +169,7 @@ def _quote(
         warnings=() if request.is_cross_chain else (_OPAQUE_CALLDATA,),
         net_output=None if offer.gas_in_output is None else minimum - offer.gas_in_output,
         lifetime_s=lifetime_s,
-        details=details,
+        terms=terms,
     )
 
 
@@ -186,22 +186,18 @@ def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
         description=f"{kind.title()} through LI.FI ({offer.tool})",
         intent=_intent(offer, request),
     )
-    details: dict[str, Any] = {}
+    tracking = None
     if capability is Capability.BRIDGE:
-        details["tracking"] = {
-            "bridge": offer.tool,
-            "originChainId": request.chain_id,
-            "destinationChainId": request.to_chain_id,
-            "expectedSeconds": offer.duration_s,
-            "refundAddress": None,
-        }
+        tracking = TransferTracking(
+            offer.tool, request.chain_id, request.to_chain_id, expected_seconds=offer.duration_s
+        )
     return Build(
         (step,),
         _spends(offer),
         (offer.given,),
         (offer.got,),
         warnings=() if request.is_cross_chain else (_OPAQUE_CALLDATA,),
-        details=details,
+        terms=tracking,
         arrivals=(transfer[1],) if transfer else (),
     )
 

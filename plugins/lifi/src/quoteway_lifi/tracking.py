@@ -9,10 +9,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from quoteway import TransferState, TransferStatus
+
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 # (status, substatus), the latter "" for any other.
-_STATES: Mapping[tuple[str, str], str] = {
+_STATES: Mapping[tuple[str, str], TransferStatus] = {
     ("PENDING", "WAIT_SOURCE_CONFIRMATIONS"): "origin_pending",
     ("PENDING", "WAIT_DESTINATION_TRANSACTION"): "fill_pending",
     ("PENDING", "REFUND_IN_PROGRESS"): "refund_pending",
@@ -24,8 +26,8 @@ _STATES: Mapping[tuple[str, str], str] = {
 _REASONS: Mapping[str, str] = {"DONE": "another_token_arrived", "FAILED": "transfer_failed"}
 
 
-def state_of(body: Mapping[str, Any], chain_id: int, transaction_hash: str) -> Mapping[str, Any] | None:
-    """Returns the state and its details; None when the answer is about no transfer, or another one.
+def state_of(body: Mapping[str, Any], chain_id: int, transaction_hash: str) -> TransferState | None:
+    """Returns the state; None when the answer is about no transfer, or another one.
 
     A status without an entry is ``unknown``, which never means failed.
     """
@@ -41,14 +43,14 @@ def state_of(body: Mapping[str, Any], chain_id: int, transaction_hash: str) -> M
     if target == chain_id:
         return None  # a swap
     arrived = arrival if isinstance(arrival, str) and _HASH.fullmatch(arrival) else None
-    return {
-        "status": state,
-        "originChainId": chain_id,
-        "destinationChainId": target if type(target) is int else None,
-        "fillHash": arrived if state == "filled" else None,
-        "refundHash": arrived if state == "refunded" else None,
-        "reason": _REASONS[status] if state == "action_required" else None,
-    }
+    return TransferState(
+        state,
+        origin_chain_id=chain_id,
+        destination_chain_id=target if type(target) is int else None,
+        fill_hash=arrived if state == "filled" else None,
+        refund_hash=arrived if state == "refunded" else None,
+        reason=_REASONS[status] if state == "action_required" else None,
+    )
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from quoteway import (
     Block,
     Build,
     Chain,
+    DeploymentTerms,
     DeployRequest,
     Quote,
     Reason,
@@ -69,7 +70,7 @@ async def quote_deployment(
         block=block,
         plan=plan,
         warnings=(UNAUDITED,),
-        details=_details(plan, request),
+        terms=_terms(plan, request),
     )
 
 
@@ -77,8 +78,8 @@ async def build_deployment(sealed: SealedQuote, request: DeployRequest) -> Build
     """Returns the factory's ``deploy`` call with the quote's salt."""
     plan = sealed.plan
     args: list[Any] = [request.asset, request.owner, request.bot or NATIVE, plan["strategy"], plan["salt"]]
-    details = _details(plan, request)
-    intent = f"Deploy a managed vault (unaudited) at {details['predictedAddress']} owned by {request.owner}"
+    terms = _terms(plan, request)
+    intent = f"Deploy a managed vault (unaudited) at {terms.predicted_address} owned by {request.owner}"
     step = Step(
         kind="deploy",
         to=plan["factory"],
@@ -90,23 +91,21 @@ async def build_deployment(sealed: SealedQuote, request: DeployRequest) -> Build
         intent=intent,
         target_label="Managed vault factory",
     )
-    return Build(steps=(step,), spends=(), inputs=(), outputs=(), warnings=(UNAUDITED,), details=details)
+    return Build(steps=(step,), spends=(), inputs=(), outputs=(), warnings=(UNAUDITED,), terms=terms)
 
 
-def _details(plan: Any, request: DeployRequest) -> dict[str, Any]:
+def _terms(plan: Any, request: DeployRequest) -> DeploymentTerms:
     salt, init_code_hash = (bytes.fromhex(plan[member][2:]) for member in ("salt", "hash"))
-    return {
-        "factory": plan["factory"],
-        "predictedAddress": create2_address(plan["factory"], salt, init_code_hash),
-        "salt": plan["salt"],
-        "initCodeHash": plan["hash"],
-        "params": {
-            "asset": request.asset,
-            "owner": request.owner,
-            "bot": request.bot,
-            "strategy": plan["strategy"],
-        },
-    }
+    return DeploymentTerms(
+        factory=plan["factory"],
+        predicted_address=create2_address(plan["factory"], salt, init_code_hash),
+        salt=plan["salt"],
+        init_code_hash=plan["hash"],
+        asset=request.asset,
+        owner=request.owner,
+        strategy=plan["strategy"],
+        bot=request.bot,
+    )
 
 
 async def _free_salt(chain: Chain, block: Block, factory: Address, init_code_hash: bytes) -> bytes:

@@ -16,8 +16,10 @@ from quoteway import (
     Chain,
     FieldError,
     InvalidRequest,
+    ManagementTerms,
     Quote,
     Reason,
+    RequiredRole,
     RpcError,
     SealedQuote,
     Step,
@@ -94,7 +96,6 @@ async def quote_management(
         plan={"calls": calls},
         slippage_bps=request.slippage_bps,
         warnings=(UNAUDITED,),
-        details={"requiredRole": role},
     )
 
 
@@ -126,7 +127,7 @@ async def build_management(
         inputs=(),
         outputs=(),
         warnings=(UNAUDITED,),
-        details={"requiredRole": role},
+        terms=ManagementTerms(role),
     )
 
 
@@ -208,9 +209,8 @@ async def _moves(
 
 async def _role(
     chain: Chain, block: Block, vault: Address, management: ManagementCall, caller: Address
-) -> dict[str, Any]:
-    """Returns ``requiredRole`` of the answer. ``holder`` is the caller if it holds the role, else the
-    owner."""
+) -> RequiredRole:
+    """Returns the required role. ``holder`` is the caller if it holds the role, else the owner."""
     owner, bot = (
         None if (value := word(answer)) is None else checksum(f"0x{value:040x}")
         for answer in await chain.call_many(
@@ -223,7 +223,7 @@ async def _role(
         if holder not in (None, NATIVE)
     ]
     has_role = caller in holders
-    return {"name": management.role, "holder": caller if has_role else owner, "callerHasRole": has_role}
+    return RequiredRole(management.role, caller if has_role else owner, has_role)
 
 
 async def _simulate(
@@ -233,7 +233,7 @@ async def _simulate(
     args: Sequence[Any],
     caller: Address,
     vault: Address,
-    role: Mapping[str, Any],
+    role: RequiredRole,
 ) -> None:
     """Simulates the call as the caller. Raises ``InvalidRequest`` or ``UpstreamError`` when the vault
     refuses."""
@@ -242,12 +242,12 @@ async def _simulate(
     except RpcError as error:
         data = revert_data(error) or b""
         if data[:4] in ROLE_ERRORS:
-            message = f"{caller} does not hold the role {role['name']!r} of this vault; {role['holder']} does"
+            message = f"{caller} does not hold the role {role.name!r} of this vault; {role.holder} does"
             raise InvalidRequest(
                 f"address: {message}.",
                 reason=Reason.ROLE_REQUIRED,
                 fields=[FieldError("address", Reason.ROLE_REQUIRED, message)],
-                extra={"requiredRole": dict(role)},
+                extra={"requiredRole": _shown(role)},
             ) from None
         if data[:4] in REFUSALS:
             member, message = REFUSALS[data[:4]]
@@ -256,8 +256,13 @@ async def _simulate(
             f"The vault would refuse this: {revert_reason(data)}.",
             reason=Reason.REVERTED,
             retryable=False,
-            extra={"requiredRole": dict(role)},
+            extra={"requiredRole": _shown(role)},
         ) from None
+
+
+def _shown(role: RequiredRole) -> dict[str, Any]:
+    """Returns a role as the details of an error show it."""
+    return {"name": role.name, "holder": role.holder, "callerHasRole": role.caller_has_role}
 
 
 def _intent(action: str, args: Sequence[Any], facts: VaultFacts) -> str:

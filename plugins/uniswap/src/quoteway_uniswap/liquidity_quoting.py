@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
-from quoteway import Block, InvalidRequest, PoolRequest, Reason, Token
+from quoteway import Block, InvalidRequest, PoolRequest, PoolState, Reason, Token
 from quoteway.evm.erc20 import BALANCE_OF
 
 from quoteway_uniswap.chain_pools import ChainPools
@@ -50,8 +49,8 @@ def check_request(request: PoolRequest, pool: KnownPool) -> None:
         )
 
 
-async def terms_at(pools: ChainPools, block: Block, sides: Sides) -> tuple[Terms, dict[str, Any]]:
-    """Returns the terms of a request and the pool's state at ``block`` as the API shows it."""
+async def terms_at(pools: ChainPools, block: Block, sides: Sides) -> tuple[Terms, PoolState]:
+    """Returns the terms of a request and the pool's state at ``block``."""
     pool = sides.pool
     if pool.ref.kind == "v2":
         pair = await read_pair(pools.chain, block, pool)
@@ -156,23 +155,16 @@ def _pair_name(pool: KnownPool) -> str:
     return "/".join(token.symbol or token.address for token in pool.tokens)
 
 
-def _pair_state(pool: KnownPool, state: PairState) -> dict[str, Any]:
-    return {
-        "kind": "v2",
-        "feeBps": pool.ref.fee / 100,
-        "reserves": [str(state.reserve0), str(state.reserve1)],
-        "sqrtPriceX96": None,
-        "tick": None,
-        "liquidity": str(state.total_supply),
-    }
+def _pair_state(pool: KnownPool, state: PairState) -> PoolState:
+    reserves = (state.reserve0, state.reserve1)
+    return PoolState("v2", pool.ref.fee / 100, liquidity=state.total_supply, reserves=reserves)
 
 
-def _ranged_state(pool: KnownPool, state: RangedState) -> dict[str, Any]:
-    return {
-        "kind": pool.ref.kind,
-        "feeBps": state.lp_fee / 100,
-        "reserves": None,
-        "sqrtPriceX96": str(state.sqrt_price_x96),
-        "tick": state.tick,
-        "liquidity": str(state.liquidity),
-    }
+def _ranged_state(pool: KnownPool, state: RangedState) -> PoolState:
+    return PoolState(
+        pool.ref.kind,
+        state.lp_fee / 100,
+        liquidity=state.liquidity,
+        sqrt_price_x96=state.sqrt_price_x96,
+        tick=state.tick,
+    )

@@ -15,9 +15,11 @@ from quoteway import (
     InvalidRequest,
     Leg,
     Pool,
+    PoolPosition,
     PoolProvider,
     PoolRequest,
-    Position,
+    PoolState,
+    PoolTerms,
     Quote,
     Reason,
     SealedQuote,
@@ -164,12 +166,11 @@ class UniswapPools(PoolProvider):
             reason=Reason.PROVIDER_ERROR,
         )
 
-    def _quote(self, sides: Sides, terms: Terms, block: Block, state: Mapping[str, Any]) -> Quote:
+    def _quote(self, sides: Sides, terms: Terms, block: Block, state: PoolState) -> Quote:
         pool, request = sides.pool, sides.request
         manager = pool.manager
         assert manager is not None
         plan = {**terms.plan, "manager": manager}
-        ticks = terms.tick_range
         return Quote(
             inputs=terms.inputs,
             outputs=terms.outputs,
@@ -180,47 +181,25 @@ class UniswapPools(PoolProvider):
             gas=gas_of(pool.deployment, _GAS_UNITS[pool.ref.kind, request.action], block),
             warnings=terms.warnings,
             lifetime_s=self._lifetime_s,
-            details={
-                "poolState": dict(state),
-                "dependent": None if terms.dependent is None else self._wire_leg(terms.dependent),
-                "liquidityDelta": str(terms.liquidity_delta),
-                "range": None if ticks is None else {"tickLower": ticks[0], "tickUpper": ticks[1]},
-                "shareOfPool": terms.share_of_pool,
-            },
+            terms=PoolTerms(
+                pool_state=state,
+                liquidity_delta=terms.liquidity_delta,
+                dependent=terms.dependent,
+                tick_range=terms.tick_range,
+                share_of_pool=terms.share_of_pool,
+            ),
         )
-
-    def _wire_leg(self, leg: Leg) -> dict[str, Any]:
-        token = leg.token
-        network = self._context.networks.by_chain_id(token.chain_id)
-        return {
-            "token": {
-                "address": token.address,
-                "chainId": token.chain_id,
-                "network": network.slug if network else f"eip155:{token.chain_id}",
-                "symbol": token.symbol,
-                "name": token.name,
-                "decimals": token.decimals,
-                "isNative": token.is_native,
-                "logoUri": token.logo_uri,
-                "priceUsd": token.price_usd,
-            },
-            "amount": str(leg.amount),
-            "amountMin": None if leg.amount_min is None else str(leg.amount_min),
-            "amountMax": None if leg.amount_max is None else str(leg.amount_max),
-            "amountUsd": leg.amount_usd,
-            "account": leg.account,
-        }
 
     # --- positions and series -------------------------------------------------------------------------------
 
-    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[Position]:
+    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
         """See ``PoolProvider``. v2 shares are searched in the catalog's pairs."""
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
         return await self._of_chains([self._positions(chain_id, wallet, None) for chain_id in self.networks])
 
-    async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[Position]:
+    async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[PoolPosition]:
         pools = self._on_chain(chain_id)
         block = await pools.chain.head()
         pairs = [pool] if pool is not None else await pools.catalog.known()

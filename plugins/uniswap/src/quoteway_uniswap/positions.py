@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
-from quoteway import Address, Block, Chain, Context, Leg, Position
+from quoteway import Address, Block, Chain, Context, Leg, PoolPosition
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.erc20 import BALANCE_OF
 from quoteway_amm import v2_amounts_burned
@@ -118,7 +118,7 @@ class WalletPositions:
 
 async def pair_positions(
     chain: Chain, block: Block, wallet: Address, pairs: Sequence[KnownPool]
-) -> list[Position]:
+) -> list[PoolPosition]:
     """Returns the wallet's shares of v2 pairs with what a burn pays now, fees included."""
     reading = Reading()
     reads = [reading.add(pair.ref.id, BALANCE_OF, wallet) for pair in pairs]
@@ -134,7 +134,7 @@ async def pair_positions(
         supply = state.supply_after_fee
         amounts = v2_amounts_burned(shares + state.stray_shares, state.balance0, state.balance1, supply)
         found.append(
-            Position(
+            PoolPosition(
                 position_id=pair.id,
                 pool_id=pair.id,
                 owner=wallet,
@@ -149,11 +149,11 @@ async def pair_positions(
     return found
 
 
-def nft_position(pool: KnownPool, holding: Holding, block: Block) -> Position:
+def nft_position(pool: KnownPool, holding: Holding, block: Block) -> PoolPosition:
     """Returns a position token as the API shows it."""
     nft, state = holding.nft, holding.state
     in_range = nft.tick_lower <= state.tick < nft.tick_upper
-    return Position(
+    return PoolPosition(
         position_id=str(nft.token_id),
         pool_id=pool.id,
         owner=nft.owner,
