@@ -47,7 +47,7 @@ def errors() -> str:
         "| status | code | meaning |\n|---|---|---|",
     ]
     for error in module.GatewayError.__subclasses__():
-        lines.append(f"| {error.status} | `{error.code.value}` | {_first_line(error)} |")
+        lines.append(f"| {error.status} | `{error.code.value}` | {_first_sentence(error)} |")
     lines.append("\n`details.reason` is one of:\n")
     lines.append(", ".join(f"`{reason.value}`" for reason in module.Reason) + ".\n")
     lines.append("# Plugin states\n")
@@ -136,8 +136,9 @@ def pages() -> Iterator[tuple[Path, str]]:
             yield path, included(path)
 
 
-def _first_line(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").split("\n")[0].replace("|", "\\|")
+def _first_sentence(thing: Any) -> str:
+    text = " ".join((inspect.getdoc(thing) or "").split())
+    return re.sub(r"(?<=\.) .*", "", _markdown(text)).replace("|", "\\|")
 
 
 def _markdown(text: str) -> str:

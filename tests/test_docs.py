@@ -58,3 +58,26 @@ def test_every_operation_has_its_row_in_the_coverage_table():
 def test_every_test_of_the_coverage_table_exists(operation, file, test):
     body = ast.parse((ROOT / file).read_text()).body
     assert test in {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+HAND_WRITTEN = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted(DOCS.rglob("*.md")),
+    *sorted(ROOT.glob("plugins/*/README.md")),
+]
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_and_path_of_a_page_leads_somewhere(page):
+    text = page.read_text()
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    # A plugin's README names files from its own folder.
+    paths = re.findall(r"`((?:framework|plugins|tests|docs|bench)/[\w./-]+\.(?:py|md|json))`", text)
+    assert [path for path in paths if not ((ROOT / path).exists() or (page.parent / path).exists())] == []
+
+
+def test_every_decision_is_listed():
+    decisions = DOCS / "decisions"
+    listed = re.findall(r"\]\(([\w-]+\.md)\)", (decisions / "README.md").read_text())
+    assert sorted(listed) == sorted(page.name for page in decisions.glob("*.md") if page.name != "README.md")
