@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from quoteway.errors import UpstreamError
 from quoteway.hookspecs import hookimpl
-from quoteway.host.registry import NotEnabled
+from quoteway.host.states import NotEnabled
 from quoteway.models import NATIVE, Pool, Token
 from quoteway.networks import Networks
 from quoteway.providers import PoolProvider
