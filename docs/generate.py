@@ -38,7 +38,7 @@ def hooks() -> str:
 def errors() -> str:
     """Codes with their status, reasons, and the reasons for a plugin not being enabled."""
     from quoteway import errors as module
-    from quoteway.host.registry import NotEnabled, State
+    from quoteway.host.states import NotEnabled, State
 
     lines = [
         "# Errors\n",

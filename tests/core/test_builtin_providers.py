@@ -3,7 +3,8 @@
 import pytest
 from quoteway.config.model import Config, ProviderConfig
 from quoteway.engine.gateway import Gateway
-from quoteway.host.registry import NotEnabled, core_version
+from quoteway.host.plugins import core_version
+from quoteway.host.states import NotEnabled
 from quoteway.models import Capability
 from quoteway.testing.fakes import FakePlugin, ListedTokens
 from quoteway.testing.serving import served
@@ -25,7 +26,7 @@ def test_a_builtin_provider_is_enabled_at_once():
     gateway.registry.add_builtin(builtin())
     assert gateway.registry.revision > before
     assert gateway.registry.get(Capability.TOKENS, ID).id == ID
-    assert gateway.registry.plugins == ()
+    assert list(gateway.registry.plugins) == []
 
 
 async def test_it_is_listed_under_the_core():

@@ -8,7 +8,7 @@ from distributions import CATALOG, UNIMPORTABLE, install_bad_four
 from quoteway.config.model import Config, PluginsConfig, ProviderConfig, QuotesConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError
-from quoteway.host.registry import NotEnabled, State
+from quoteway.host.states import NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.secrets import Unresolved

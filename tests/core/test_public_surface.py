@@ -14,7 +14,8 @@ import quoteway
 from quoteway import hookimpl, hookspecs
 from quoteway.config.model import Config
 from quoteway.engine.gateway import Gateway
-from quoteway.host.registry import CAPABILITY_HOOKS, NotEnabled, State
+from quoteway.host.registry import CAPABILITY_HOOKS
+from quoteway.host.states import NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.testing.fakes import FakePlugin, FixedRateSwap, MemoryRpc
@@ -119,8 +120,8 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     assert plugin.calls[0] == "quoteway_settings"
     assert plugin.calls.index("quoteway_networks") < plugin.calls.index("quoteway_rpc_upstreams")
     assert plugin.calls.index("quoteway_rpc_upstreams") < plugin.calls.index("quoteway_swap_providers")
-    assert [a for _, a in gateway.registry.ask("quoteway_routes")] == [["a route"]]
-    assert [a for _, a in gateway.registry.ask("quoteway_commands")] == [["a command"]]
+    assert [a for _, a in gateway.registry.plugins.ask("quoteway_routes")] == [["a route"]]
+    assert [a for _, a in gateway.registry.plugins.ask("quoteway_commands")] == [["a command"]]
     request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
     answer = await gateway.quoting.quote(Capability.SWAP, request)
     assert answer.sealed.provider == "fixed-rate"
@@ -249,4 +250,4 @@ def test_nothing_happens_at_import_of_the_core():
 def test_a_gateway_without_plugins_loads_and_is_empty():
     gateway = Gateway(Config(), discover=False)
     gateway.load()
-    assert gateway.registry.plugins == gateway.registry.providers == ()
+    assert [*gateway.registry.plugins, *gateway.registry.providers] == []

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from quoteway.errors import UpstreamError
 from quoteway.hookspecs import hookimpl
-from quoteway.host.registry import NotEnabled
+from quoteway.host.states import NotEnabled
 from quoteway.models import NATIVE, Pool, Token
 from quoteway.networks import Networks
 from quoteway.providers import PoolProvider
@@ -93,12 +93,15 @@ async def test_a_change_of_state_shows_at_once(fakes):
     fakes.gateway.registry.changed()
     after = await fakes.get("/v2/providers")
     assert after.headers["ETag"] != before.headers["ETag"]
-    assert {row["reason"] for row in after.body["data"]} == {"startup_failed"}
+    reasons = {row["id"]: row["reason"] for row in after.body["data"] if row["plugin"] != "quoteway"}
+    assert set(reasons.values()) == {"startup_failed"}
 
 
 async def test_providers(fakes, contract):
     page = contract.check("listProviders", await fakes.get("/v2/providers"))
     rows = {row["id"]: row for row in page["data"]}
+    of_the_core = rows.pop("swap+bridge")
+    assert (of_the_core["plugin"], of_the_core["enabled"]) == ("quoteway", True)
     assert set(rows) == {"fake-swaps", "fake-bridge", "fake-pools", "fake-vaults", "fake-tokens", "fake-rpc"}
     assert rows["fake-vaults"]["actions"] == {"pool": [], "vault": ["deposit"], "manage": ["harvest"]}
     assert rows["fake-swaps"]["networks"] == ["devnet", "devnet-l2"]

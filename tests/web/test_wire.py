@@ -19,7 +19,7 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.errors import FieldError, NotFound, RateLimited, Reason, UpstreamError
 from quoteway.evm.address import checksum
-from quoteway.host.registry import NotEnabled, State
+from quoteway.host.states import NotEnabled, State
 from quoteway.networks import Network, Networks
 from quoteway.web import wire
 from quoteway.web.resources import listings, transactions

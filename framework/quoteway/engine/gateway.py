@@ -22,8 +22,9 @@ from quoteway.host.known_networks import known_networks
 from quoteway.host.lifespan import Lifespan
 from quoteway.host.lists import Lists
 from quoteway.host.reachability import Reachability
-from quoteway.host.registry import PluginEntry, Registry, State, networks_of
+from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
+from quoteway.host.states import PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import Address, Capability
 from quoteway.networks import Network, Networks
@@ -54,9 +55,9 @@ class Gateway:
         self.runtime = Runtime(config, clock=clock)
         self.registry = Registry(config, self.runtime)
         if discover:
-            self.registry.discover()
+            self.registry.plugins.discover()
         for name, plugin in (plugins or {}).items():
-            self.registry.add(name, plugin)
+            self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.quote_tokens = _sealer(config, clock)
         parts = self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
@@ -76,8 +77,8 @@ class Gateway:
 
     def load(self) -> None:
         """Imports and configures the plugins, collects networks and providers. Nothing is started."""
-        self.registry.load()
-        known = known_networks(self.registry, self.config, self._authors)
+        self.registry.plugins.load()
+        known = known_networks(self.registry.plugins, self.config, self._authors)
         self.runtime.networks = known
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
@@ -108,7 +109,7 @@ class Gateway:
 
     async def _start(self) -> None:
         try:
-            if not self.registry.loaded:
+            if not self.registry.plugins.loaded:
                 self.load()
         except ConfigError as error:
             log.error("the configuration cannot be used: %s", error)
@@ -133,7 +134,7 @@ class Gateway:
             await asyncio.wait(looks, timeout=LOOK_AHEAD_S)
 
     async def _enter_lifespans(self) -> None:
-        for entry, manager in self.registry.ask("quoteway_lifespan"):
+        for entry, manager in self.registry.plugins.ask("quoteway_lifespan"):
             self._lifespans.append(Lifespan(entry, manager))
         waits = [lifespan.begin() for lifespan in self._lifespans]
         if not waits:

@@ -22,8 +22,9 @@ from quoteway.guard.plans import plain_plan
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.refresh import RefreshPolicy
-from quoteway.host.registry import Registry, networks_of
+from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
+from quoteway.host.states import networks_of
 from quoteway.models import (
     NATIVE,
     Address,

@@ -23,8 +23,9 @@ from quoteway.evm.head import on_arrival
 from quoteway.guard.amounts import check_units, is_address, parties
 from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import Outcome
-from quoteway.host.registry import Registry, serves
+from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
+from quoteway.host.states import serves
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import (
     NATIVE,

@@ -6,18 +6,19 @@ from dataclasses import replace
 
 from quoteway.config.model import Config, NetworkConfig
 from quoteway.errors import ConfigError
-from quoteway.host.registry import NotEnabled, PluginEntry, Registry
+from quoteway.host.plugins import Plugins
+from quoteway.host.states import NotEnabled, PluginEntry
 from quoteway.networks import Network, Networks
 
 
-def known_networks(registry: Registry, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
+def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
     """What plugins describe, with the configuration's endpoints and facts laid over it.
 
     Notes in ``authors``, by chain id, the plugins that describe a network. Raises ``ConfigError`` for a
     network in the configuration that contradicts them, or that nobody describes.
     """
     known = Networks()
-    for entry, networks in registry.ask("quoteway_networks"):
+    for entry, networks in plugins.ask("quoteway_networks"):
         with_these = Networks(known)
         try:
             for network in networks:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from quoteway.errors import ConfigError
-from quoteway.host.registry import NotEnabled, PluginEntry, State
+from quoteway.host.states import NotEnabled, PluginEntry, State
 
 log = logging.getLogger("quoteway.engine.gateway")
 

@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.findings import check_form
 from quoteway.host.refresh import Kept, Refresher, RefreshPolicy
-from quoteway.host.registry import Registry, networks_of
+from quoteway.host.registry import Registry
+from quoteway.host.states import networks_of
 from quoteway.models import Capability
 from quoteway.providers import Provider
 

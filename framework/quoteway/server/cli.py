@@ -166,13 +166,13 @@ def providers(config_path: Path | None) -> None:
                 entry.provider.capability.value,
                 ",".join(names) or "-",
                 f"{entry.plugin.name} {entry.plugin.version}",
-                entry.state.value,
+                entry.plugin.state.value,
                 entry.not_enabled or "-",
             )
         )
-    speaking = {entry.plugin.name for entry in gateway.registry.providers}
+    with_providers = {entry.plugin.name for entry in gateway.registry.providers}
     for plugin in gateway.registry.plugins:
-        if plugin.name not in speaking:
+        if plugin.name not in with_providers:
             rows.append(
                 ("-", "-", "-", f"{plugin.name} {plugin.version}", plugin.state.value, plugin.reason or "-")
             )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError
-from quoteway.host.registry import NotEnabled
+from quoteway.host.states import NotEnabled
 
 if TYPE_CHECKING:
     from aiohttp import web

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 from aiohttp import web
 
-from quoteway.host.registry import core_version
+from quoteway.host.plugins import core_version
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
 from quoteway.web.http.health import health_routes, metrics_handler
@@ -59,7 +59,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[OPERATIONS] = middleware.operations
     app[MIDDLEWARE] = middleware
     app[METRICS] = metrics
-    gateway.registry.listeners.append(metrics.called)
+    gateway.registry.plugins.listeners.append(metrics.called)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, bridges.ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     for operation in (*operations(), OPENAPI):

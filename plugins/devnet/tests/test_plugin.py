@@ -9,7 +9,7 @@ from ports import answers, closes
 from quoteway.config.loading import load_config
 from quoteway.config.model import Config, PluginsConfig, ServerConfig
 from quoteway.engine.gateway import Gateway
-from quoteway.host.registry import NotEnabled
+from quoteway.host.states import NotEnabled
 from quoteway_devnet import plugin
 from quoteway_devnet.anvil import free_port
 from quoteway_devnet.manifest import chain_manifests
@@ -32,7 +32,7 @@ def entry(gateway):
 
 def networks(gateway):
     """Those the plugin declares; the gateway keeps the ones that an RPC plugin serves."""
-    return {n.chain_id: n for _, answer in gateway.registry.ask("quoteway_networks") for n in answer}
+    return {n.chain_id: n for _, answer in gateway.registry.plugins.ask("quoteway_networks") for n in answer}
 
 
 async def test_the_gateway_runs_the_chains_it_names():
@@ -80,7 +80,7 @@ def test_it_does_not_run_beside_a_deployment_by_environment():
     named = {"QUOTEWAY_PLUGINS__LOAD": "devnet", "QUOTEWAY_SERVER__HOST": "0.0.0.0"}
     for environ, expected in (({}, {31337, 31338}), (named | signed, set())):
         one = Gateway(load_config(environ=environ), plugins={"devnet": plugin}, discover=False)
-        one.registry.load()
+        one.registry.plugins.load()
         assert set(networks(one)) == expected
 
 
@@ -95,7 +95,7 @@ async def test_a_taken_port_is_the_plugins_reason():
 
 async def test_any_free_port_is_refused_to_several_workers():
     several = gateway(server=ServerConfig(workers=2))
-    several.registry.load()
+    several.registry.plugins.load()
     assert networks(several) == {}
     assert entry(several).reason is NotEnabled.CONFIG_INVALID
     assert "name the ports" in entry(several).detail
@@ -104,7 +104,7 @@ async def test_any_free_port_is_refused_to_several_workers():
 @pytest.mark.parametrize("section", [{"port": -1}, {"port": "8545"}, {"ports": 1}, {"enabled": "yes"}])
 async def test_bad_settings_are_refused(section):
     refused = gateway(section)
-    refused.registry.load()
+    refused.registry.plugins.load()
     assert entry(refused).reason is NotEnabled.CONFIG_INVALID
     assert next(iter(section)) in entry(refused).detail
 

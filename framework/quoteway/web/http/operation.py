@@ -12,7 +12,7 @@ from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
 from quoteway.evm.head import request_arrival
-from quoteway.host.registry import networks_of
+from quoteway.host.states import networks_of
 from quoteway.models import Capability
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response

@@ -32,7 +32,7 @@ def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.Str
             )
         if not asked:
             asked = True
-            for entry, routes in gateway.registry.ask("quoteway_routes"):
+            for entry, routes in gateway.registry.plugins.ask("quoteway_routes"):
                 routers[entry.name] = _router(entry.name, routes)
         router = routers.get(request.match_info["plugin"])
         if router is None:

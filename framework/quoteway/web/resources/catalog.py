@@ -16,7 +16,7 @@ from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.guard.findings import check_form
 from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.provider_calls import Outcome
-from quoteway.host.registry import networks_of
+from quoteway.host.states import networks_of
 from quoteway.models import Token
 from quoteway.networks import Network
 from quoteway.providers import Provider

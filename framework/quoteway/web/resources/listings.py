@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from quoteway.guard.amounts import is_address
-from quoteway.host.registry import NotEnabled, PluginEntry, ProviderEntry, networks_of
+from quoteway.host.states import NotEnabled, PluginEntry, ProviderEntry, networks_of
 from quoteway.models import Address, Capability
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
@@ -29,11 +29,11 @@ async def list_providers(call: Call) -> web.Response:
         for entry in registry.providers:
             groups.setdefault((entry.provider.id, entry.plugin.name), []).append(entry)
         rows = await asyncio.gather(*(_provider_row(entries) for entries in groups.values()))
-        speaking = {entry.plugin.name for entry in registry.providers}
+        with_providers = {entry.plugin.name for entry in registry.providers}
         broken = [
             _Row(plugin.name, plugin.name, plugin, plugin.reason)
             for plugin in registry.plugins
-            if plugin.reason is not None and plugin.name not in speaking
+            if plugin.reason is not None and plugin.name not in with_providers
         ]
         shown = ProviderRow.render_all([*rows, *broken], call.networks)
         return catalog.Listing(shown, key=lambda row: f"{row['id']}/{row['plugin']}")

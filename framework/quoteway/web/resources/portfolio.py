@@ -14,7 +14,7 @@ from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reaso
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
-from quoteway.host.registry import networks_of
+from quoteway.host.states import networks_of
 from quoteway.models import NATIVE, Address, Capability, PoolPosition, Token, VaultPosition
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
