@@ -143,16 +143,6 @@ def encode_call(signature: str, args: Sequence[Any]) -> bytes:
     return function(signature).encode(args)
 
 
-def decode_call(signature: str, data: bytes) -> tuple[Any, ...]:
-    """The arguments in calldata of ``signature``, strictly. Raises ``ValueError``."""
-    return function(signature).decode(data)
-
-
-def decode_output(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
-    """What a contract returned, strictly; an alias of ``decode`` that reads better at call sites."""
-    return decode(types, data)
-
-
 def opaque_call(data: bytes, declarations: Sequence[str] = ()) -> DecodedCall:
     """Calldata that an upstream made, carried as it came: the selector, and the bytes that follow it.
 

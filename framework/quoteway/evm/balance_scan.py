@@ -15,7 +15,9 @@ from typing import Literal, TypeAlias
 
 from quoteway.context import Chain
 from quoteway.errors import Reason, UpstreamError
+from quoteway.evm import opcodes as op
 from quoteway.evm.address import address_bytes
+from quoteway.evm.opcodes import push, push_address
 from quoteway.models import Address, Block
 
 TOKENS_PER_CALL = 700
@@ -25,6 +27,7 @@ GAS_PER_TOKEN = 300_000
 """For ``balanceOf``; ``decimals`` has a sixth of it. Proxied, rebasing tokens take some 100,000."""
 
 _RECORD_BYTES = 34
+_OUTPUT = 0xA0
 _HEADER_BYTES = 33  # a zero byte, so that no answer starts with 0xef (EIP-3541), and the native balance
 _OK, _WORD, _NOTHING, _DECIMALS = 1, 2, 4, 8
 
@@ -110,51 +113,43 @@ def scanner(account: Address, tokens: Sequence[Address]) -> bytes:
 def _assemble(account: Address, start: int, end: int, least_gas: int) -> bytes:
     setup = b"".join(
         (
-            _push(0x70A08231, 4) + _push(224, 1) + b"\x1b" + _push(0, 1) + _MSTORE,
-            b"\x73" + address_bytes(account) + _push(4, 1) + _MSTORE,
-            _push(0x313CE567, 4) + _push(224, 1) + b"\x1b" + _push(0x40, 1) + _MSTORE,
-            b"\x73" + address_bytes(account) + b"\x31" + _push(_OUTPUT + 1, 1) + _MSTORE,  # BALANCE
-            _push(start, 2) + _push(_OUTPUT + _HEADER_BYTES, 2),  # [source, record]
+            push(0x70A08231, 4) + push(224, 1) + op.SHL + push(0, 1) + op.MSTORE,
+            push_address(account) + push(4, 1) + op.MSTORE,
+            push(0x313CE567, 4) + push(224, 1) + op.SHL + push(0x40, 1) + op.MSTORE,
+            push_address(account) + op.BALANCE + push(_OUTPUT + 1, 1) + op.MSTORE,
+            push(start, 2) + push(_OUTPUT + _HEADER_BYTES, 2),  # [source, record]
         )
     )
     # Written with a placeholder first: the jump's target is only known when the loop's length is.
     loop = _loop(end, least_gas, len(setup), 0)
     loop = _loop(end, least_gas, len(setup), len(setup) + len(loop))
-    finish = _JUMPDEST + _push(_OUTPUT, 1) + _SWAP1 + b"\x03" + _push(_OUTPUT, 1) + b"\xf3"  # SUB, RETURN
+    finish = op.JUMPDEST + push(_OUTPUT, 1) + op.SWAP1 + op.SUB + push(_OUTPUT, 1) + op.RETURN
     return setup + loop + finish
 
 
 def _loop(end: int, least_gas: int, top: int, done: int) -> bytes:
-    word_given = b"\x3d" + _push(31, 1) + _LT  # 31 < RETURNDATASIZE
+    word_given = op.RETURNDATASIZE + push(31, 1) + op.LT  # 31 < RETURNDATASIZE
     return b"".join(
         (
-            _JUMPDEST + _DUP2 + _push(end, 2) + b"\x14" + _push(done, 2) + _JUMPI,  # source == end: done
-            _push(least_gas, 4) + b"\x5a" + _LT + _push(done, 2) + _JUMPI,  # GAS < least: done
-            _push(20, 1) + _DUP3 + _push(0x6C, 1) + b"\x39",  # CODECOPY
-            _push(0, 1) + _push(0x80, 1) + _MSTORE,
-            _push(32, 1) + _push(0x80, 1) + _push(36, 1) + _push(0, 1),
-            _push(0x60, 1) + _MLOAD + _push(GAS_PER_TOKEN, 4) + b"\xfa",  # [source, record, ok]
-            word_given + _push(1, 1) + b"\x1b" + b"\x17",  # | (word given) << 1
-            b"\x3d\x15" + _push(2, 1) + b"\x1b" + b"\x17",  # | (RETURNDATASIZE == 0) << 2
-            _push(0x80, 1) + _MLOAD + _DUP3 + _push(2, 1) + _ADD + _MSTORE,  # the balance
-            _push(0, 1) + _push(0x80, 1) + _MSTORE,
-            _push(32, 1) + _push(0x80, 1) + _push(4, 1) + _push(0x40, 1),
-            _push(0x60, 1) + _MLOAD + _push(GAS_PER_TOKEN // 6, 4) + b"\xfa",  # [source, record, flags, ok]
-            word_given + b"\x16",
-            _push(0x80, 1) + _MLOAD + _push(256, 2) + b"\x11" + b"\x16",  # AND 256 > answer
-            _push(3, 1) + b"\x1b" + b"\x17",  # [source, record, flags]
-            _DUP2 + b"\x53",  # MSTORE8 flags
-            _push(0x80, 1) + _MLOAD + _DUP2 + _push(1, 1) + _ADD + b"\x53",  # MSTORE8 decimals
-            _push(_RECORD_BYTES, 1) + _ADD + _SWAP1 + _push(20, 1) + _ADD + _SWAP1,
-            _push(top, 2) + b"\x56",  # JUMP
+            op.JUMPDEST + op.DUP2 + push(end, 2) + op.EQ + push(done, 2) + op.JUMPI,  # source == end: done
+            push(least_gas, 4) + op.GAS + op.LT + push(done, 2) + op.JUMPI,  # GAS < least: done
+            push(20, 1) + op.DUP3 + push(0x6C, 1) + op.CODECOPY,
+            push(0, 1) + push(0x80, 1) + op.MSTORE,
+            push(32, 1) + push(0x80, 1) + push(36, 1) + push(0, 1),
+            push(0x60, 1) + op.MLOAD + push(GAS_PER_TOKEN, 4) + op.STATICCALL,  # [source, record, ok]
+            word_given + push(1, 1) + op.SHL + op.OR,  # | (word given) << 1
+            op.RETURNDATASIZE + op.ISZERO + push(2, 1) + op.SHL + op.OR,  # | (RETURNDATASIZE == 0) << 2
+            push(0x80, 1) + op.MLOAD + op.DUP3 + push(2, 1) + op.ADD + op.MSTORE,  # the balance
+            push(0, 1) + push(0x80, 1) + op.MSTORE,
+            push(32, 1) + push(0x80, 1) + push(4, 1) + push(0x40, 1),
+            # [source, record, flags, ok]
+            push(0x60, 1) + op.MLOAD + push(GAS_PER_TOKEN // 6, 4) + op.STATICCALL,
+            word_given + op.AND,
+            push(0x80, 1) + op.MLOAD + push(256, 2) + op.GT + op.AND,  # and 256 > answer
+            push(3, 1) + op.SHL + op.OR,  # [source, record, flags]
+            op.DUP2 + op.MSTORE8,  # flags
+            push(0x80, 1) + op.MLOAD + op.DUP2 + push(1, 1) + op.ADD + op.MSTORE8,  # decimals
+            push(_RECORD_BYTES, 1) + op.ADD + op.SWAP1 + push(20, 1) + op.ADD + op.SWAP1,
+            push(top, 2) + op.JUMP,
         )
     )
-
-
-_OUTPUT = 0xA0
-_LT, _MLOAD, _MSTORE, _ADD = b"\x10", b"\x51", b"\x52", b"\x01"
-_DUP2, _DUP3, _SWAP1, _JUMPDEST, _JUMPI = b"\x81", b"\x82", b"\x90", b"\x5b", b"\x57"
-
-
-def _push(value: int, width: int) -> bytes:
-    return bytes([0x5F + width]) + value.to_bytes(width, "big")

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from quoteway.evm.address import address_bytes
-from quoteway.models import Address, Call, CallFailed, NativeBalance, Read
+from quoteway.evm import opcodes as op
+from quoteway.evm.opcodes import push, push_address
+from quoteway.models import Call, CallFailed, NativeBalance, Read
 
 # A deployed program is what a call without `to` returns: EIP-170 limits it, EIP-3860 the code that makes it.
 _MAX_OUTPUT_BYTES = 24_576
@@ -78,26 +79,27 @@ def _max_output(read: Read) -> int:
 
 def _assemble(reads: Sequence[Read], offsets: Sequence[int]) -> bytes:
     """Throughout, the stack holds one item: where in memory the next header goes."""
-    code = bytearray(_push(0, 1))
+    code = bytearray(push(0, 1))
     for read, offset in zip(reads, offsets, strict=True):
         code += _call(read, offset) if isinstance(read, Call) else _balance(read)
-    return bytes(code + _push(0, 1) + _RETURN)
+    return bytes(code + push(0, 1) + op.RETURN)
 
 
 def _call(read: Call, offset: int) -> bytes:
-    size = _push(len(read.data), 2)
-    cap = _push(read.max_output, 2)
+    size = push(len(read.data), 2)
+    cap = push(read.max_output, 2)
     return b"".join(
         (
             # The calldata goes to memory just after the header; the output will overwrite it.
-            size + _push(offset, 3) + _DUP3 + _push(32, 1) + _ADD + _CODECOPY,
-            _push(0, 1) + _push(0, 1) + size + _DUP4 + _push(32, 1) + _ADD,
-            _push20(read.to) + _push(read.gas, 4) + _STATICCALL,  # [at, ok]
+            size + push(offset, 3) + op.DUP3 + push(32, 1) + op.ADD + op.CODECOPY,
+            push(0, 1) + push(0, 1) + size + op.DUP4 + push(32, 1) + op.ADD,
+            push_address(read.to) + push(read.gas, 4) + op.STATICCALL,  # [at, ok]
             # kept = min(size, cap), as cap ^ ((size ^ cap) * (cap > size))
-            _RETURNDATASIZE + _DUP1 + cap + _GT + _SWAP1 + cap + _XOR + _MUL + cap + _XOR,  # [at, ok, kept]
-            _DUP1 + _push(0, 1) + _DUP5 + _push(32, 1) + _ADD + _RETURNDATACOPY,
-            _SWAP1 + _push(255, 1) + _SHL + _RETURNDATASIZE + _OR + _DUP3 + _MSTORE,  # [at, kept]
-            _ADD + _push(32, 1) + _ADD,
+            op.RETURNDATASIZE + op.DUP1 + cap + op.GT + op.SWAP1 + cap + op.XOR + op.MUL + cap + op.XOR,
+            # [at, ok, kept]
+            op.DUP1 + push(0, 1) + op.DUP5 + push(32, 1) + op.ADD + op.RETURNDATACOPY,
+            op.SWAP1 + push(255, 1) + op.SHL + op.RETURNDATASIZE + op.OR + op.DUP3 + op.MSTORE,  # [at, kept]
+            op.ADD + push(32, 1) + op.ADD,
         )
     )
 
@@ -105,22 +107,8 @@ def _call(read: Call, offset: int) -> bytes:
 def _balance(read: NativeBalance) -> bytes:
     return b"".join(
         (
-            _push(1, 1) + _push(255, 1) + _SHL + _push(32, 1) + _OR + _DUP2 + _MSTORE,
-            _push20(read.account) + _BALANCE + _DUP2 + _push(32, 1) + _ADD + _MSTORE,
-            _push(64, 1) + _ADD,
+            push(1, 1) + push(255, 1) + op.SHL + push(32, 1) + op.OR + op.DUP2 + op.MSTORE,
+            push_address(read.account) + op.BALANCE + op.DUP2 + push(32, 1) + op.ADD + op.MSTORE,
+            push(64, 1) + op.ADD,
         )
     )
-
-
-def _push(value: int, width: int) -> bytes:
-    return bytes([0x5F + width]) + value.to_bytes(width, "big")
-
-
-def _push20(address: Address) -> bytes:
-    return b"\x73" + address_bytes(address)
-
-
-_ADD, _MUL, _GT, _OR, _XOR, _SHL = b"\x01", b"\x02", b"\x11", b"\x17", b"\x18", b"\x1b"
-_BALANCE, _CODECOPY, _RETURNDATASIZE, _RETURNDATACOPY = b"\x31", b"\x39", b"\x3d", b"\x3e"
-_DUP1, _DUP2, _DUP3, _DUP4, _DUP5, _SWAP1 = b"\x80", b"\x81", b"\x82", b"\x83", b"\x84", b"\x90"
-_MSTORE, _RETURN, _STATICCALL = b"\x52", b"\xf3", b"\xfa"

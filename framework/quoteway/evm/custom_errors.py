@@ -1,10 +1,9 @@
-"""Custom errors of contracts in words, by their signatures (Solidity documentation, "Errors and the Revert
-Statement").
-"""
+"""The meaning of custom errors (Solidity documentation, "Errors and the Revert Statement")."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from quoteway.evm.abi import Function, function
 
@@ -83,9 +82,8 @@ _WORDS: Mapping[str, str] = {
     "DisabledRoute()": "the route is disabled",
 }
 
-MAX_NESTING = 4
 
-
+@cache
 def known_errors() -> Mapping[bytes, tuple[Function, str]]:
     """Returns the errors by selector: how the arguments are encoded, and the words."""
     declared = [(function(signature), words) for signature, words in _WORDS.items()]
