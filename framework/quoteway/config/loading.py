@@ -63,9 +63,8 @@ def load_config(
 ) -> Config:
     """Reads, overlays and checks the configuration.
 
-    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` when there is one, else none at
-    all. The environment overrides the file, ``server`` (the command line) overrides both. Raises
-    ``ConfigError`` with every mistake found, each with its remedy.
+    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` if it exists. The environment
+    overrides the file, and ``server`` (the command line) both. Raises ``ConfigError`` with all mistakes.
     """
     path = _find_file(path, environ)
     tree = _read(path) if path else {}
@@ -128,7 +127,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """Lays ``QUOTEWAY_SECTION__KEY`` variables over the file's values."""
+    """Overrides the file's values by ``QUOTEWAY_SECTION__KEY`` variables."""
     typos = {
         f"QUOTEWAY_{name}_{member.name}".upper(): name
         for name, section in SECTIONS.items()
@@ -249,7 +248,7 @@ def source_of(config: Config) -> str:
 
 
 def redacted(config: Config) -> dict[str, Any]:
-    """The configuration as plain data for people: secrets, header values and the paths of RPC URLs hidden."""
+    """The configuration as plain data, without secrets, header values and paths of RPC URLs."""
     shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
     for name in (*SECTIONS, *_NAMED_SECTIONS):
         shown[name] = _show(getattr(config, name))
@@ -272,7 +271,7 @@ def _show(value: Any) -> Any:
 
 
 def _show_raw(value: Any, key: str = "") -> Any:
-    """A plugin's section before its schema has seen it: anything that may be a secret is hidden."""
+    """A plugin's section, which no schema has checked: what may be a secret is hidden."""
     if isinstance(value, Mapping):
         return {str(name): _show_raw(member, str(name)) for name, member in value.items()}
     if isinstance(value, tuple | list):
@@ -291,11 +290,11 @@ def _show_raw(value: Any, key: str = "") -> Any:
 
 
 def _show_url(url: str) -> str:
-    """Scheme and host only: keys hide in user info, path and query alike."""
+    """Scheme and host only: user info, path and query may be credentials."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
-    except ValueError:  # what should be a host or port may be a credential out of place
+    except ValueError:  # the unreadable host or port may be a credential
         return REDACTED
     rest = f"/{REDACTED}" if parts.path.strip("/") or parts.query or parts.username else ""
     return f"{parts.scheme}://{parts.hostname}{port}{rest}"

@@ -1,9 +1,8 @@
-"""What one account holds of many tokens, at one block, in as few calls as nodes allow.
+"""Reads an account's balances of many tokens at one block in as few calls as nodes allow.
 
-A loop in EVM code sent along with the call (``Chain.deployless``) asks each token for ``balanceOf(account)``
-and ``decimals()`` with a cap on gas, so that a token that reverts, burns its gas or answers short costs its
-own line. It stops while gas is left for the answer: the rest is asked for in another call, whatever cap a
-node puts on one.
+EVM code sent along with the call (``Chain.deployless``) reads ``balanceOf(account)`` and ``decimals()`` of
+each token in a loop. Gas is capped per token, so that a token that reverts or burns its gas fails alone. The
+loop stops while gas is left for the answer, and another call reads the rest: this works with any gas cap.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from quoteway.evm.opcodes import push, push_address
 from quoteway.models import Address, Block
 
 TOKENS_PER_CALL = 700
-"""Each gives 34 bytes, and what a call without ``to`` returns is limited to 24,576 (EIP-170)."""
+"""Each returns 34 bytes, and a call without ``to`` at most 24,576 (EIP-170)."""
 
 GAS_PER_TOKEN = 300_000
-"""For ``balanceOf``; ``decimals`` has a sixth of it. Proxied, rebasing tokens take some 100,000."""
+"""For ``balanceOf``; ``decimals`` gets a sixth of it. Proxied, rebasing tokens use about 100,000."""
 
 _RECORD_BYTES = 34
 _OUTPUT = 0xA0
@@ -32,13 +31,13 @@ _HEADER_BYTES = 33  # a zero byte, so that no answer starts with 0xef (EIP-3541)
 _OK, _WORD, _NOTHING, _DECIMALS = 1, 2, 4, 8
 
 Failure: TypeAlias = Literal["call_failed", "short_answer", "no_token", "out_of_gas"]
-"""Why a token's balance is not known: it reverted or used up its gas; it gave less than a word; there is
-nothing at the address; the node's cap on a call's gas is too small for it."""
+"""Why a balance is not known: the call reverted or used up its gas; it returned less than a word; the address
+has no code; the node's gas cap is too small."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenBalance:
-    """``amount`` in base units. ``decimals`` is what the contract says, None where it says nothing usable."""
+    """``amount`` in base units; ``decimals`` by the contract, None where unusable."""
 
     amount: int
     decimals: int | None
@@ -46,17 +45,14 @@ class TokenBalance:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One account at one block. ``tokens`` in the order asked."""
+    """One account at one block; ``tokens`` in the order of the request."""
 
     native: int
     tokens: tuple[TokenBalance | Failure, ...]
 
 
 async def scan_balances(chain: Chain, account: Address, tokens: Sequence[Address], block: Block) -> Scan:
-    """The account's native balance and what it holds of each of ``tokens``.
-
-    Raises ``UpstreamError`` when no node answers.
-    """
+    """The native balance and the balance of each token. Raises ``UpstreamError`` when no node answers."""
     size = max(1, -(-len(tokens) // -(-len(tokens) // TOKENS_PER_CALL))) if tokens else 1
     parts = [tokens[at : at + size] for at in range(0, len(tokens), size)] or [()]
     scans = await asyncio.gather(*(_scan_all(chain, account, part, block) for part in parts))
@@ -64,7 +60,7 @@ async def scan_balances(chain: Chain, account: Address, tokens: Sequence[Address
 
 
 async def _scan_all(chain: Chain, account: Address, tokens: Sequence[Address], block: Block) -> Scan:
-    """One part; what the gas did not suffice for is asked for again from there."""
+    """Reads one part, in more calls when the gas of one does not suffice."""
     rows: list[TokenBalance | Failure] = []
     while True:
         output = await chain.deployless(scanner(account, tokens[len(rows) :]), block=block)
@@ -96,16 +92,16 @@ def _row(record: bytes) -> TokenBalance | Failure:
 
 
 def scanner(account: Address, tokens: Sequence[Address]) -> bytes:
-    """The creation code: 33 bytes of header and 34 per token come back (flags, decimals, balance).
+    """The creation code. It returns a header of 33 bytes and 34 per token: flags, decimals, balance.
 
     Memory: 0x00 ``balanceOf`` calldata, 0x40 ``decimals`` calldata, 0x60 the token, 0x80 an answer, then the
-    output. The stack holds where the next token is in the code and where its record goes.
+    output. The stack holds the next token's place in the code and its record's place in memory.
     """
     length = len(_assemble(account, 0, 0, 0))
     end = length + 20 * len(tokens)
-    # Gas to leave for the answer: 200 per byte of it as deployed code, and some for the loop itself.
+    # Gas for the answer (200 per byte, as deployed code) and for the loop itself.
     reserve = 220 * (_HEADER_BYTES + _RECORD_BYTES * len(tokens)) + 20_000
-    # A call gets at most 63/64 of what is left (EIP-150): with less than this its cap would not be its own.
+    # A call gets at most 63/64 of what is left (EIP-150): with less than this it would not get its cap.
     least = (GAS_PER_TOKEN + GAS_PER_TOKEN // 6) * 64 // 63 + 10_000 + reserve
     return _assemble(account, length, end, least) + b"".join(address_bytes(token) for token in tokens)
 
@@ -120,7 +116,7 @@ def _assemble(account: Address, start: int, end: int, least_gas: int) -> bytes:
             push(start, 2) + push(_OUTPUT + _HEADER_BYTES, 2),  # [source, record]
         )
     )
-    # Written with a placeholder first: the jump's target is only known when the loop's length is.
+    # Assembled twice: the jump's target depends on the loop's length.
     loop = _loop(end, least_gas, len(setup), 0)
     loop = _loop(end, least_gas, len(setup), len(setup) + len(loop))
     finish = op.JUMPDEST + push(_OUTPUT, 1) + op.SWAP1 + op.SUB + push(_OUTPUT, 1) + op.RETURN

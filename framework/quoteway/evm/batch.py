@@ -1,10 +1,10 @@
-"""Many reads in one ``eth_call``: the program that makes them is generated and sent along.
+"""Makes many reads in one ``eth_call`` by EVM code that is sent along.
 
-Each batch becomes straight-line EVM code that makes the calls one after the other and returns all outputs.
-It runs as the creation code of a call without ``to`` (``Chain.call_many``) or at an address given by a state
-override (simulation). Against ``Multicall3.aggregate3`` it needs no deployed contract, and it caps gas and
-output *per call*: with ``aggregate3`` one token that burns its gas leaves 1/64 to all calls after it, and one
-that returns a megabyte makes the whole call fail.
+Each batch becomes code without loops that makes the calls in order and returns all outputs. It runs as the
+creation code of a call without ``to`` (``Chain.call_many``) or at an address with a state override
+(simulation). Unlike ``Multicall3.aggregate3`` it needs no deployed contract and caps gas and output per call:
+with ``aggregate3`` a token that burns its gas leaves 1/64 to all later calls, and one that returns a megabyte
+fails the whole call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quoteway.evm import opcodes as op
 from quoteway.evm.opcodes import push, push_address
 from quoteway.models import Call, CallFailed, NativeBalance, Read
 
-# A deployed program is what a call without `to` returns: EIP-170 limits it, EIP-3860 the code that makes it.
+# EIP-170 limits what a call without `to` returns, EIP-3860 the code that it runs.
 _MAX_OUTPUT_BYTES = 24_576
 _MAX_CODE_BYTES = 49_152
 _OK = 1 << 255
@@ -41,11 +41,11 @@ def split(reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
 def program(reads: Sequence[Read]) -> bytes:
     """EVM code that makes the reads and returns a header word (success bit, length) and the output of each.
 
-    The header's first byte is 0x00 or 0x80, so the result is never taken for EOF code (0xef, EIP-3541).
-    No opcode is younger than Byzantium except SHL (Constantinople).
+    The header's first byte is 0x00 or 0x80: nodes refuse a result that begins with 0xef (EIP-3541). All
+    opcodes are of Byzantium or older, except SHL (Constantinople).
     """
     tails = [read.data if isinstance(read, Call) else b"" for read in reads]
-    # Offsets are pushed with a fixed width, so the code's length is known before the data's offsets are.
+    # Offsets are pushed with a fixed width, so the code's length does not depend on them.
     data_offset = len(_assemble(reads, [0] * len(reads)))
     offsets = []
     for tail in tails:
@@ -55,7 +55,7 @@ def program(reads: Sequence[Read]) -> bytes:
 
 
 def outputs(reads: Sequence[Read], data: bytes) -> list[bytes | CallFailed]:
-    """Cuts what ``program`` returned into one result per read. Raises ``ValueError`` when it is cut short."""
+    """Splits what ``program`` returned into one result per read. Raises ``ValueError`` if it is too short."""
     results: list[bytes | CallFailed] = []
     position = 0
     for read in reads:
@@ -78,7 +78,7 @@ def _max_output(read: Read) -> int:
 
 
 def _assemble(reads: Sequence[Read], offsets: Sequence[int]) -> bytes:
-    """Throughout, the stack holds one item: where in memory the next header goes."""
+    """Between the reads the stack holds one item: the place in memory of the next header."""
     code = bytearray(push(0, 1))
     for read, offset in zip(reads, offsets, strict=True):
         code += _call(read, offset) if isinstance(read, Call) else _balance(read)
@@ -90,7 +90,7 @@ def _call(read: Call, offset: int) -> bytes:
     cap = push(read.max_output, 2)
     return b"".join(
         (
-            # The calldata goes to memory just after the header; the output will overwrite it.
+            # The calldata is copied to just after the header; the output overwrites it.
             size + push(offset, 3) + op.DUP3 + push(32, 1) + op.ADD + op.CODECOPY,
             push(0, 1) + push(0, 1) + size + op.DUP4 + push(32, 1) + op.ADD,
             push_address(read.to) + push(read.gas, 4) + op.STATICCALL,  # [at, ok]

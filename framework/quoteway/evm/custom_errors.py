@@ -28,7 +28,7 @@ _WORDS: Mapping[str, str] = {
     "SliceOutOfBounds()": "the input of a command is too short",
     "InsufficientToken()": "the router holds less of the token than it has to pay",
     "InsufficientETH()": "the router holds less of the native coin than it has to pay",
-    "InvalidEthSender()": "the router takes the native coin from the wrapped coin and pools alone",
+    "InvalidEthSender()": "only the wrapped coin and pools may send the native coin to the router",
     "BalanceTooLow()": "the balance is below the required one",
     "LengthMismatch()": "two lists have different lengths",
     "FromAddressIsNotOwner()": "the tokens do not belong to the sender",
@@ -85,6 +85,6 @@ _WORDS: Mapping[str, str] = {
 
 @cache
 def known_errors() -> Mapping[bytes, tuple[Function, str]]:
-    """Returns the errors by selector: how the arguments are encoded, and the words."""
+    """The errors by selector: their declaration and the words."""
     declared = [(function(signature), words) for signature, words in _WORDS.items()]
     return {error.selector: (error, words) for error, words in declared}

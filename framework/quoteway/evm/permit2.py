@@ -23,7 +23,7 @@ PERMIT = function(
 )
 
 MAX_AMOUNT = (1 << 160) - 1
-"""An allowance of this amount is not used up by transfers (Permit2 ``Allowance``)."""
+"""Transfers do not reduce an allowance of this amount (Permit2 ``Allowance``)."""
 
 _TYPES = {
     "EIP712Domain": "string name, uint256 chainId, address verifyingContract",
@@ -34,7 +34,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class PermitSingle:
-    """A permit to sign. ``expiration`` ends the allowance, ``sig_deadline`` the signature; both Unix seconds.
+    """A permit to sign; ``expiration`` of the allowance and ``sig_deadline`` are Unix seconds.
 
     ``nonce`` is the one ``allowance`` gives for (owner, token, spender).
     """

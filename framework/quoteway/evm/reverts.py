@@ -1,4 +1,4 @@
-"""Why a call reverted, in words that are safe to show."""
+"""Puts the reason of a revert into words that are safe to show."""
 
 from __future__ import annotations
 
@@ -38,9 +38,8 @@ def revert_data(error: RpcError) -> bytes | None:
 
 
 def revert_reason(data: bytes) -> str:
-    """Revert data in words: the text of ``Error(string)``, the meaning of ``Panic(uint256)`` or of a known
-    custom error with its name, else the custom error's selector. A contract chooses its text freely: it is
-    cut and made printable."""
+    """The text of ``Error(string)``, the meaning of ``Panic(uint256)`` or of a known custom error with its
+    name, else the selector. The contract chooses its text freely: it is cut and made printable."""
     return _reason(data, _MAX_NESTING)
 
 
