@@ -208,7 +208,8 @@ class RpcChain:
         overrides: Overrides | None = None,
     ) -> bytes:
         """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
-        return await self._eth_call({"to": to, "data": _hex(data)}, block, sender, value, gas, overrides)
+        sent = {"to": to, "data": _hex(data), "from": sender, "value": hex(value) if value else None}
+        return await self._eth_call(sent, block, gas, overrides)
 
     async def deployless(
         self,
@@ -219,7 +220,7 @@ class RpcChain:
         overrides: Overrides | None = None,
     ) -> bytes:
         """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
-        return await self._eth_call({"data": _hex(creation_code)}, block, None, 0, gas, overrides)
+        return await self._eth_call({"data": _hex(creation_code)}, block, gas, overrides)
 
     async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
         """The outputs of many reads at one block (None: the head), in their order.
@@ -246,22 +247,13 @@ class RpcChain:
         return _bytes(await self.pinned("eth_getCode", [address], block))
 
     async def _eth_call(
-        self,
-        transaction: dict[str, Any],
-        block: At | None,
-        sender: Address | None,
-        value: int,
-        gas: int | None,
-        overrides: Overrides | None,
+        self, sent: dict[str, str | None], block: At | None, gas: int | None, overrides: Overrides | None
     ) -> bytes:
-        if sender is not None:
-            transaction["from"] = sender
-        if value:
-            transaction["value"] = hex(value)
-        if gas is not None:
-            transaction["gas"] = hex(gas)
-        more = [overrides] if overrides else []
-        return _bytes(await self.pinned("eth_call", [transaction], block, *more))
+        sent["gas"] = None if gas is None else hex(gas)
+        transaction = {name: value for name, value in sent.items() if value is not None}
+        return _bytes(
+            await self.pinned("eth_call", [transaction], block, *([overrides] if overrides else ()))
+        )
 
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
         """A request at a block, by its hash (EIP-1898), or by its number to nodes that refuse a hash."""
