@@ -43,6 +43,12 @@ from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
 EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
+_MISSING_KEY = (
+    "{source}: quotes.keys is missing: {sign} makes this a deployment, which signs quotes with its own key. "
+    "Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
+    'Then add `keys = [{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]` to [quotes] of quoteway.toml, '
+    'or set QUOTEWAY_QUOTES__KEYS=\'[{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]\''
+)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 SECTIONS: Mapping[str, type[Any]] = {
@@ -94,10 +100,12 @@ def load_config(
     config = Config(
         **loaded, plugin_sections=plugin_sections, embedded=False, path=path, worker=_worker_index(environ)
     )
-    _refuse_repeated_key_ids(config)
+    if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
+        raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
     sign = _sign_of_deployment(config)
     if sign is not None:
-        _refuse_missing_key(config, sign)
+        if not config.quotes.keys:
+            raise ConfigError(_MISSING_KEY.format(source=path or "environment", sign=sign))
         return config
     if "startup_timeout_s" not in tree.get("plugins", {}):
         config = replace(
@@ -219,22 +227,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _refuse_missing_key(config: Config, sign: str) -> None:
-    if not config.quotes.keys:
-        raise ConfigError(
-            f"{config.path or 'environment'}: quotes.keys is missing: {sign} makes this a deployment, which "
-            "signs quotes with its own key. Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
-            'Then add `keys = [{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]` to [quotes] of quoteway.toml, '
-            'or set QUOTEWAY_QUOTES__KEYS=\'[{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]\''
-        )
-
-
-def _refuse_repeated_key_ids(config: Config) -> None:
-    ids = [key.id for key in config.quotes.keys]
-    if len(set(ids)) != len(ids):
-        raise ConfigError(f"{config.path or 'environment'}: quotes.keys: every id must be unique")
 
 
 # --- showing ------------------------------------------------------------------------------------------------

@@ -36,7 +36,11 @@ async def assume_balance(
     if not fitting:
         return None
     _, at = min(fitting)
-    _remember(chain, token, account, *candidates[at])
+    contract, slot = candidates[at]
+    # Other layouts are searched again for each account.
+    common = next((layout for layout in layouts(contract) if layout.of(account) == slot.lower()), None)
+    if common is not None:
+        chain.balance_slots[token] = common
     return overrides[at]
 
 
@@ -67,11 +71,3 @@ async def _balance(
 
 def _override(contract: Address, slot: str, amount: int) -> dict[Address, dict[str, Any]]:
     return {contract: {"stateDiff": {slot: "0x" + amount.to_bytes(32, "big").hex()}}}
-
-
-def _remember(chain: RpcChain, token: Address, account: Address, contract: Address, slot: str) -> None:
-    """Caches a common layout; others are searched again for each account."""
-    for layout in layouts(contract):
-        if layout.of(account) == slot.lower():
-            chain.balance_slots[token] = layout
-            return

@@ -73,9 +73,7 @@ async def _scan_all(chain: Chain, account: Address, tokens: Sequence[Address], b
             raise UpstreamError("A node's answer cannot be read.", reason=Reason.RPC_ERROR)
         found = [_row(body[at : at + _RECORD_BYTES]) for at in range(0, len(body), _RECORD_BYTES)]
         rows += found
-        if len(rows) >= len(tokens):
-            return Scan(int.from_bytes(output[1:_HEADER_BYTES]), tuple(rows))
-        if not found:
+        if len(rows) >= len(tokens) or not found:
             rows += ["out_of_gas"] * (len(tokens) - len(rows))
             return Scan(int.from_bytes(output[1:_HEADER_BYTES]), tuple(rows))
 
