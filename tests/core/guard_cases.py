@@ -10,6 +10,8 @@ from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.models import (
     NATIVE,
+    AllowanceChange,
+    AssetChange,
     Block,
     Build,
     Capability,
@@ -18,6 +20,7 @@ from quoteway.models import (
     Quote,
     SealedQuote,
     SignatureRequest,
+    Simulation,
     Spend,
     SwapRequest,
     Token,
@@ -112,3 +115,16 @@ def refused(build, finding, sealed=SEALED):
 VAULT_REQUEST = VaultRequest("1:x", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
 POOL_REQUEST = PoolRequest("1:x", 1, "remove", WETH.address, MINIMUM, USER, USER, 50)
 MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
+
+
+def run_of(sold, paid, recipient, spender):
+    """The run of a swap of USDC for WETH that takes and pays so much."""
+    deltas = ((USER, NATIVE, 0), (USER, USDC.address, -sold), (recipient, WETH.address, paid))
+    left = AllowanceChange(USER, USDC.address, spender, 0, 0)
+    return Simulation("success", BLOCK, (100_000,), tuple(AssetChange(*delta) for delta in deltas), (left,))
+
+
+def with_delta(run, index, delta):
+    changes = list(run.asset_changes)
+    changes[index] = replace(changes[index], delta=delta)
+    return replace(run, asset_changes=tuple(changes))

@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from quoteway.evm import permit2
 from quoteway.evm.abi import (
     decode,
-    decode_call,
     encode,
-    encode_call,
     event_topic,
     function,
     reencode,
@@ -86,7 +84,7 @@ def test_what_is_no_declaration_is_refused(declaration):
 
 def test_the_solidity_documentation_example():
     # Solidity ABI specification, "Examples": sam("dave", true, [1,2,3])
-    data = encode_call("sam(bytes,bool,uint256[])", [b"dave", True, [1, 2, 3]])
+    data = function("sam(bytes,bool,uint256[])").encode([b"dave", True, [1, 2, 3]])
     assert data.hex() == (
         "a5643bf2"
         "0000000000000000000000000000000000000000000000000000000000000060"
@@ -99,7 +97,7 @@ def test_the_solidity_documentation_example():
         "0000000000000000000000000000000000000000000000000000000000000002"
         "0000000000000000000000000000000000000000000000000000000000000003"
     )
-    assert decode_call("sam(bytes,bool,uint256[])", data) == (b"dave", True, (1, 2, 3))
+    assert function("sam(bytes,bool,uint256[])").decode(data) == (b"dave", True, (1, 2, 3))
 
 
 @given(router_calls)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from quoteway.evm.address import (
     checksum,
     create2_address,
-    create_address,
     is_native_alias,
     keccak256,
     parse_address,
@@ -112,15 +111,3 @@ def test_the_examples_of_eip_1014(deployer, salt, code, address):
 def test_create2_refuses_a_short_salt():
     with pytest.raises(ValueError, match="32 bytes"):
         create2_address("0x" + "00" * 20, b"\0" * 31, b"\0" * 32)
-
-
-@pytest.mark.parametrize(
-    ("nonce", "address"),
-    [  # the deployments of a well-known key: go-ethereum crypto/crypto_test.go, TestNewContractAddress
-        (0, "0x333c3310824b7c685133F2BeDb2CA4b8b4DF633d"),
-        (1, "0x8bda78331c916A08481428e4b07c96d3e916d165"),
-        (2, "0xC9Ddedf451bc62CE88bf9292aFB13dF35b670699"),
-    ],
-)
-def test_create_addresses(nonce, address):
-    assert create_address("0x970E8128AB834E8EAC17Ab8E3812F010678CF791", nonce).lower() == address.lower()

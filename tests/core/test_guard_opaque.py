@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from guard_cases import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH
+from guard_cases import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH, run_of, with_delta
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
 from quoteway.evm.abi import function
@@ -188,17 +188,7 @@ def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
 
 # --- the run ----------------------------------------------------------------------------------------------
 
-RUN = Simulation(
-    "success",
-    BLOCK,
-    (100_000,),
-    (
-        AssetChange(USER, NATIVE, 0),
-        AssetChange(USER, USDC.address, -SOLD),
-        AssetChange(FRIEND, WETH.address, MINIMUM),
-    ),
-    (AllowanceChange(USER, USDC.address, DIAMOND, 0, 0),),
-)
+RUN = run_of(SOLD, MINIMUM, FRIEND, DIAMOND)
 TRACE = Trace(
     (Transfer(1, USDC.address, USER, DIAMOND, SOLD),), (ApprovalEvent(0, USDC.address, USER, DIAMOND, SOLD),)
 )
@@ -208,15 +198,9 @@ def judge(run=RUN, trace=TRACE, build=HONEST, sealed=SEALED):
     check_run(Provider(), sealed, build, USER, run, trace)
 
 
-def moved(index, delta, run=RUN):
-    changes = list(run.asset_changes)
-    changes[index] = replace(changes[index], delta=delta)
-    return replace(run, asset_changes=tuple(changes))
-
-
 def test_an_honest_run_passes():
     judge()
-    judge(moved(2, MINIMUM + 5))
+    judge(with_delta(RUN, 2, MINIMUM + 5))
     judge(replace(RUN, assumptions=(f"balance:{USDC.address}", "native_balance")))
 
 
@@ -235,11 +219,11 @@ def test_a_run_that_assumed_a_signature_proves_nothing():
 @pytest.mark.parametrize(
     ("run", "trace", "finding"),
     [
-        (moved(1, -SOLD - 1), TRACE, "more than quoted"),
-        (moved(1, -SOLD + 1), TRACE, "not the"),
-        (moved(1, 0), TRACE, "not the"),
-        (moved(0, -1), TRACE, "more than quoted"),
-        (moved(2, 0), TRACE, "pays no"),
+        (with_delta(RUN, 1, -SOLD - 1), TRACE, "more than quoted"),
+        (with_delta(RUN, 1, -SOLD + 1), TRACE, "not the"),
+        (with_delta(RUN, 1, 0), TRACE, "not the"),
+        (with_delta(RUN, 0, -1), TRACE, "more than quoted"),
+        (with_delta(RUN, 2, 0), TRACE, "pays no"),
         (replace(RUN, asset_changes=RUN.asset_changes[:1]), TRACE, "cannot be read"),
         (RUN, replace(TRACE, transfers=(Transfer(1, WETH.address, USER, THIEF, 1),)), "not sold"),
         (RUN, replace(TRACE, approvals=(ApprovalEvent(1, WETH.address, USER, THIEF, 1),)), "approves"),
@@ -256,7 +240,7 @@ def test_a_run_of_opaque_calldata_does_exactly_what_was_quoted(run, trace, findi
 
 
 def test_less_than_the_minimum_and_a_revert_are_a_moved_price():
-    for run in (moved(2, MINIMUM - 1), replace(RUN, status="reverted", revert_reason="x")):
+    for run in (with_delta(RUN, 2, MINIMUM - 1), replace(RUN, status="reverted", revert_reason="x")):
         with pytest.raises(UpstreamError) as refusal:
             judge(run)
         assert refusal.value.reason is Reason.PRICE_MOVED
@@ -264,9 +248,9 @@ def test_less_than_the_minimum_and_a_revert_are_a_moved_price():
 
 def test_a_minimum_that_an_upstream_raised_is_held_too():
     better = replace(HONEST, outputs=(replace(SEALED.outputs[0], amount_min=MINIMUM + 5),))
-    judge(moved(2, MINIMUM + 5), build=better)
+    judge(with_delta(RUN, 2, MINIMUM + 5), build=better)
     with pytest.raises(UnsafeAnswer, match="less than the minimum it states"):
-        judge(moved(2, MINIMUM + 4), build=better)
+        judge(with_delta(RUN, 2, MINIMUM + 4), build=better)
 
 
 def test_a_native_sale_loses_exactly_its_value():
@@ -278,7 +262,7 @@ def test_a_native_sale_loses_exactly_its_value():
     run = replace(RUN, asset_changes=(AssetChange(USER, NATIVE, -SOLD), RUN.asset_changes[2]))
     judge(run, Trace(), build, sealed)
     with pytest.raises(UnsafeAnswer, match="not the"):
-        judge(moved(0, -SOLD + 1, run), Trace(), build, sealed)
+        judge(with_delta(run, 0, -SOLD + 1), Trace(), build, sealed)
 
 
 def test_no_quote_names_a_spender_that_the_provider_does_not_declare():

@@ -24,7 +24,9 @@ from guard_cases import (
     check,
     plain,
     refused,
+    run_of,
     step,
+    with_delta,
 )
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
@@ -51,17 +53,7 @@ from quoteway.models import (
 from quoteway.simulation.trace import ApprovalEvent, Trace, Transfer
 from quoteway.testing.fakes import step_of
 
-RUN = Simulation(
-    "success",
-    BLOCK,
-    (100_000,),
-    (
-        AssetChange(USER, NATIVE, 0),
-        AssetChange(USER, USDC.address, -SOLD),
-        AssetChange(USER, WETH.address, MINIMUM),
-    ),
-    (AllowanceChange(USER, USDC.address, ROUTER, 0, 0),),
-)
+RUN = run_of(SOLD, MINIMUM, USER, ROUTER)
 TRACE = Trace(
     (Transfer(1, USDC.address, USER, ROUTER, SOLD), Transfer(1, WETH.address, ROUTER, USER, MINIMUM)),
     (ApprovalEvent(0, USDC.address, USER, ROUTER, SOLD),),
@@ -70,12 +62,6 @@ TRACE = Trace(
 
 def judge(run=RUN, trace=TRACE, build=None):
     check_run(Provider(), SEALED, build or plain(), USER, run, trace)
-
-
-def changed(index, delta):
-    changes = list(RUN.asset_changes)
-    changes[index] = replace(changes[index], delta=delta)
-    return replace(RUN, asset_changes=tuple(changes))
 
 
 def test_a_token_that_nobody_named_does_not_switch_the_run_off():
@@ -97,7 +83,7 @@ def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
 def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
     judge()
     judge(replace(RUN, status="skipped", asset_changes=(), skip_reason="node_has_no_simulation"), Trace())
-    judge(changed(1, -SOLD + 5))
+    judge(with_delta(RUN, 1, -SOLD + 5))
     # The wallet had allowed more before: less of it is left.
     spent = AllowanceChange(USER, USDC.address, ROUTER, 10**12, 10**12 - SOLD)
     rest = ApprovalEvent(1, USDC.address, USER, ROUTER, 10**12 - SOLD)
@@ -116,10 +102,10 @@ def test_an_honest_run_passes_and_one_that_could_not_be_made_is_not_judged():
 @pytest.mark.parametrize(
     ("run", "trace", "finding"),
     [
-        (changed(1, -SOLD - 1), TRACE, "more than quoted"),
-        (changed(0, -1), TRACE, "more than quoted"),
-        (changed(2, 0), TRACE, "pays no"),
-        (changed(2, -1), TRACE, "more than quoted"),
+        (with_delta(RUN, 1, -SOLD - 1), TRACE, "more than quoted"),
+        (with_delta(RUN, 0, -1), TRACE, "more than quoted"),
+        (with_delta(RUN, 2, 0), TRACE, "pays no"),
+        (with_delta(RUN, 2, -1), TRACE, "more than quoted"),
         (replace(RUN, asset_changes=RUN.asset_changes[:2]), TRACE, "pays no"),
         (replace(RUN, asset_changes=RUN.asset_changes[2:]), TRACE, "cannot be read"),
         (RUN, replace(TRACE, transfers=(Transfer(1, DAI.address, USER, THIEF, 1),)), "not sold"),
@@ -182,7 +168,7 @@ def test_a_permit2_grant_beyond_the_spend_is_refused():
 def test_a_moved_price_is_called_that_and_never_lowers_the_minimum():
     for run in (
         replace(RUN, status="reverted", revert_reason="Too little received"),
-        changed(2, MINIMUM - 1),
+        with_delta(RUN, 2, MINIMUM - 1),
     ):
         with pytest.raises(UpstreamError) as refusal:
             judge(run)

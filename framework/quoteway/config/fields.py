@@ -1,8 +1,4 @@
-"""The marshmallow fields of settings, and the schema of a section made from its dataclass.
-
-A section is a frozen dataclass whose members are made by ``setting``: type, default, check and description in
-one place.
-"""
+"""The marshmallow fields of settings, and loading a section: a dataclass with members by ``setting``."""
 
 from __future__ import annotations
 
@@ -41,7 +37,7 @@ def load_section(section: type[_Section], table: Any) -> _Section:
 
 
 class Section(Schema):
-    """A closed table whose unknown keys are refused with the nearest valid one named."""
+    """A table whose unknown keys are refused; the message names the nearest valid key."""
 
     class Meta:
         unknown = RAISE
@@ -59,7 +55,7 @@ class Section(Schema):
 
 
 class Listing(fields.List[Any]):
-    """A list; text is read as its comma-separated members, which is how an environment variable gives one."""
+    """A list, or text with commas, as an environment variable has it."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, str):
@@ -115,9 +111,7 @@ def proxy(value: str) -> None:
 
 
 def _url(value: str) -> SplitResult:
-    """The parts of a URL whose host and port can be read. The refusal does not hold it: it may be a
-    credential.
-    """
+    """The parts of a URL with a readable host and port. The message omits it: it may hold a credential."""
     try:
         parts = urlsplit(value)
         parts.port  # noqa: B018 - raises for what is no port
@@ -135,7 +129,7 @@ def origin(value: str) -> None:
 
 
 class StoreField(fields.Field[Any]):
-    """Where counters live: a plain URL without a password, or a reference to one with."""
+    """The URL of a store, or a reference to a URL with a password."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Secret | str:
         if isinstance(value, Secret):

@@ -43,6 +43,12 @@ from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
 EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
+_MISSING_KEY = (
+    "{source}: quotes.keys is missing: {sign} makes this a deployment, which signs quotes with its own key. "
+    "Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
+    'Then add `keys = [{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]` to [quotes] of quoteway.toml, '
+    'or set QUOTEWAY_QUOTES__KEYS=\'[{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]\''
+)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 SECTIONS: Mapping[str, type[Any]] = {
@@ -63,9 +69,8 @@ def load_config(
 ) -> Config:
     """Reads, overlays and checks the configuration.
 
-    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` when there is one, else none at
-    all. The environment overrides the file, ``server`` (the command line) overrides both. Raises
-    ``ConfigError`` with every mistake found, each with its remedy.
+    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` if it exists. The environment
+    overrides the file, and ``server`` (the command line) both. Raises ``ConfigError`` with all mistakes.
     """
     path = _find_file(path, environ)
     tree = _read(path) if path else {}
@@ -95,10 +100,12 @@ def load_config(
     config = Config(
         **loaded, plugin_sections=plugin_sections, embedded=False, path=path, worker=_worker_index(environ)
     )
-    _refuse_repeated_key_ids(config)
+    if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
+        raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
     sign = _sign_of_deployment(config)
     if sign is not None:
-        _refuse_missing_key(config, sign)
+        if not config.quotes.keys:
+            raise ConfigError(_MISSING_KEY.format(source=path or "environment", sign=sign))
         return config
     if "startup_timeout_s" not in tree.get("plugins", {}):
         config = replace(
@@ -128,7 +135,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
-    """Lays ``QUOTEWAY_SECTION__KEY`` variables over the file's values."""
+    """Overrides the file's values by ``QUOTEWAY_SECTION__KEY`` variables."""
     typos = {
         f"QUOTEWAY_{name}_{member.name}".upper(): name
         for name, section in SECTIONS.items()
@@ -222,22 +229,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _refuse_missing_key(config: Config, sign: str) -> None:
-    if not config.quotes.keys:
-        raise ConfigError(
-            f"{config.path or 'environment'}: quotes.keys is missing: {sign} makes this a deployment, which "
-            "signs quotes with its own key. Make one with `export QUOTEWAY_KEY=$(openssl rand -hex 32)`. "
-            'Then add `keys = [{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]` to [quotes] of quoteway.toml, '
-            'or set QUOTEWAY_QUOTES__KEYS=\'[{id = "k1", secret = {env = "QUOTEWAY_KEY"}}]\''
-        )
-
-
-def _refuse_repeated_key_ids(config: Config) -> None:
-    ids = [key.id for key in config.quotes.keys]
-    if len(set(ids)) != len(ids):
-        raise ConfigError(f"{config.path or 'environment'}: quotes.keys: every id must be unique")
-
-
 # --- showing ------------------------------------------------------------------------------------------------
 
 
@@ -249,7 +240,7 @@ def source_of(config: Config) -> str:
 
 
 def redacted(config: Config) -> dict[str, Any]:
-    """The configuration as plain data for people: secrets, header values and the paths of RPC URLs hidden."""
+    """The configuration as plain data, without secrets, header values and paths of RPC URLs."""
     shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
     for name in (*SECTIONS, *_NAMED_SECTIONS):
         shown[name] = _show(getattr(config, name))
@@ -272,7 +263,7 @@ def _show(value: Any) -> Any:
 
 
 def _show_raw(value: Any, key: str = "") -> Any:
-    """A plugin's section before its schema has seen it: anything that may be a secret is hidden."""
+    """A plugin's section, which no schema has checked: what may be a secret is hidden."""
     if isinstance(value, Mapping):
         return {str(name): _show_raw(member, str(name)) for name, member in value.items()}
     if isinstance(value, tuple | list):
@@ -291,11 +282,11 @@ def _show_raw(value: Any, key: str = "") -> Any:
 
 
 def _show_url(url: str) -> str:
-    """Scheme and host only: keys hide in user info, path and query alike."""
+    """Scheme and host only: user info, path and query may be credentials."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
-    except ValueError:  # what should be a host or port may be a credential out of place
+    except ValueError:  # the unreadable host or port may be a credential
         return REDACTED
     rest = f"/{REDACTED}" if parts.path.strip("/") or parts.query or parts.username else ""
     return f"{parts.scheme}://{parts.hostname}{port}{rest}"

@@ -193,12 +193,10 @@ class NetworkConfig:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All of it. ``plugin_sections`` are as written, references resolved; each plugin's schema loads its own.
+    """The whole configuration. ``plugin_sections`` have their references resolved; plugins check their own.
 
-    ``embedded`` tells that nothing makes this a deployment: there is no file, and the environment and the
-    command line name no network, no host beyond this machine and no key. Then the devnet runs and quotes are
-    signed with a random key: ``run_key`` when several workers share one. ``worker`` is this process's index
-    under ``--workers``.
+    ``embedded``: nothing makes this a deployment (``loading``). Then the devnet runs, and a random key signs
+    quotes: ``run_key`` when several workers share one. ``worker`` is the process's index with ``--workers``.
     """
 
     server: ServerConfig = field(default_factory=ServerConfig)

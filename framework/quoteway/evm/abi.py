@@ -1,8 +1,8 @@
 """Contract ABI (Solidity ABI specification): functions by signature, exact encoding, strict decoding.
 
-The codec is ``eth_abi``, imported at first use because it costs 160 ms. It accepts a wrong address
-checksum when encoding and trailing bytes when decoding; both are refused here, since what is decoded must
-be exactly what will be signed.
+The codec is ``eth_abi``, imported at first use because that takes 160 ms. It accepts wrong address checksums
+when encoding and trailing bytes when decoding. Both are refused here: the decoded call must be exactly the
+signed one.
 """
 
 from __future__ import annotations
@@ -143,21 +143,11 @@ def encode_call(signature: str, args: Sequence[Any]) -> bytes:
     return function(signature).encode(args)
 
 
-def decode_call(signature: str, data: bytes) -> tuple[Any, ...]:
-    """The arguments in calldata of ``signature``, strictly. Raises ``ValueError``."""
-    return function(signature).decode(data)
-
-
-def decode_output(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
-    """What a contract returned, strictly; an alias of ``decode`` that reads better at call sites."""
-    return decode(types, data)
-
-
 def opaque_call(data: bytes, declarations: Sequence[str] = ()) -> DecodedCall:
-    """Calldata that an upstream made, carried as it came: the selector, and the bytes that follow it.
+    """Describes calldata that an upstream made as its selector and the bytes that follow.
 
-    When it is the canonical calldata of one of ``declarations``, that reading stands in ``inner``, for
-    people. Raises ``ValueError`` for calldata without a selector.
+    When it is canonical calldata of one of ``declarations``, ``inner`` has that reading, for display. Raises
+    ``ValueError`` for calldata without a selector.
     """
     if len(data) < 4:
         raise ValueError(f"calldata begins with a selector of 4 bytes, {len(data)} came")
@@ -173,9 +163,9 @@ def opaque_call(data: bytes, declarations: Sequence[str] = ()) -> DecodedCall:
 
 
 def reencode(call: DecodedCall) -> bytes:
-    """The calldata that a decoded call stands for: the guard compares it with what would be signed.
+    """The calldata of a decoded call; the guard compares it with the transaction's.
 
-    Raises ``ValueError`` when the description does not fit its own signature.
+    Raises ``ValueError`` when the arguments do not fit the signature.
     """
     if call.opaque:
         return _reencode_opaque(call)
@@ -216,8 +206,8 @@ def _convert(type_: str, value: Any, leaf: Leaf) -> Any:
 
 @lru_cache(maxsize=4096)
 def _shape(type_: str) -> tuple[str | None, tuple[str, ...] | None]:
-    """The type of an array's items and the types of a struct's members, by eth_abi's grammar; None for what
-    has none. Raises ``ValueError`` for what is no type of a function's argument."""
+    """The type of an array's items and the types of a struct's members, by eth_abi's grammar; None where the
+    type has none. Raises ``ValueError`` for an unknown type."""
     from eth_abi import grammar, registry
     from eth_abi.exceptions import ParseError
 

@@ -1,4 +1,4 @@
-"""Addresses: EIP-55 checksums, strict parsing, and the addresses contracts will have (CREATE, CREATE2)."""
+"""Addresses: EIP-55 checksums, strict parsing, CREATE2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
 def keccak256(data: bytes) -> bytes:
     """Keccak-256 as Ethereum uses it (not NIST SHA3-256)."""
-    # The backend is loaded at the first digest: importing this module stays free.
+    # Loading the backend at first use keeps the import of this module cheap.
     from eth_hash.auto import keccak
 
     return bytes(keccak(data))
@@ -34,11 +34,10 @@ def checksum(address: str) -> Address:
 
 
 def parse_address(text: str) -> Address:
-    """An address as a person or program wrote it, in EIP-55 form.
+    """The EIP-55 form of an address that a person or program wrote.
 
-    All-lowercase and all-uppercase digits are taken as they are; mixed case must carry the right EIP-55
-    checksum, since a wrong one is a typing error. Raises ``ValueError`` saying which of length, digits or
-    checksum is wrong; the text itself is not repeated.
+    Digits of one case are accepted; mixed case must have the right EIP-55 checksum, since a wrong one is a
+    typing error. Raises ``ValueError`` that says what is wrong and does not repeat the text.
     """
     if not text.startswith("0x"):
         raise ValueError("an address starts with 0x")
@@ -72,12 +71,3 @@ def create2_address(deployer: Address, salt: bytes, init_code_hash: bytes) -> Ad
         raise ValueError("CREATE2 takes a salt of 32 bytes and an init code hash of 32 bytes")
     digest = keccak256(b"\xff" + address_bytes(deployer) + salt + init_code_hash)
     return checksum("0x" + digest[12:].hex())
-
-
-def create_address(deployer: Address, nonce: int) -> Address:
-    """Where ``deployer`` puts a contract with CREATE at this nonce (Yellow Paper, section 7)."""
-    if not 0 <= nonce < 1 << 64:
-        raise ValueError("a nonce is between 0 and 2^64 - 1")
-    import rlp
-
-    return checksum("0x" + keccak256(rlp.encode([address_bytes(deployer), nonce]))[12:].hex())

@@ -1,4 +1,4 @@
-"""A balance that an account does not have, for a simulation: the token's slot is found by asking the node."""
+"""Makes state overrides that give an account a balance for a simulation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ async def assume_balance(
 ) -> dict[Address, dict[str, Any]] | None:
     """A state override that gives ``account`` at least ``amount`` of ``token``; None when none was found.
 
-    The slot is looked for once per token: among those that ``balanceOf`` reads (``eth_createAccessList``),
-    the one whose change changes the answer.
+    The slot is searched once per token: of those that ``balanceOf`` reads (``eth_createAccessList``), the one
+    whose change changes the answer.
     """
     known = chain.balance_slots.get(token)
     if known is not None:
@@ -29,14 +29,18 @@ async def assume_balance(
     candidates = await _candidates(chain, token, account, block)
     overrides = [_override(contract, slot, amount) for contract, slot in candidates]
     outcomes = await asyncio.gather(*(_balance(chain, token, account, block, each) for each in overrides))
-    # More than asked for is a balance kept as shares of a growing whole (stETH); the plain one comes first.
+    # A token that counts shares (stETH) answers more than the slot holds: the smallest answer is best.
     fitting = [
         (balance, at) for at, balance in enumerate(outcomes) if balance is not None and balance >= amount
     ]
     if not fitting:
         return None
     _, at = min(fitting)
-    _remember(chain, token, account, *candidates[at])
+    contract, slot = candidates[at]
+    # Other layouts are searched again for each account.
+    common = next((layout for layout in layouts(contract) if layout.of(account) == slot.lower()), None)
+    if common is not None:
+        chain.balance_slots[token] = common
     return overrides[at]
 
 
@@ -50,7 +54,7 @@ async def _candidates(
             (checksum(row["address"]), slot) for row in answer["accessList"] for slot in row["storageKeys"]
         ]
     except (RpcError, LookupError, TypeError, ValueError):
-        # Not every node has the method; most tokens keep balances in one of their first slots.
+        # Not every node has the method; most tokens have the balances in one of their first slots.
         touched = [(token, slot.of(account)) for slot in layouts(token) if slot.base < 8]
     return touched[:_MAX_CANDIDATES]
 
@@ -67,11 +71,3 @@ async def _balance(
 
 def _override(contract: Address, slot: str, amount: int) -> dict[Address, dict[str, Any]]:
     return {contract: {"stateDiff": {slot: "0x" + amount.to_bytes(32, "big").hex()}}}
-
-
-def _remember(chain: RpcChain, token: Address, account: Address, contract: Address, slot: str) -> None:
-    """Keeps the layout when it is a common one; others are looked for again for each account."""
-    for layout in layouts(contract):
-        if layout.of(account) == slot.lower():
-            chain.balance_slots[token] = layout
-            return

@@ -1,4 +1,4 @@
-"""Where tokens keep their balances in storage."""
+"""The storage slots of token balances."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BalanceSlot:
 
 
 def layouts(contract: Address) -> Iterator[BalanceSlot]:
-    """The common places, the likeliest first."""
+    """The common places, most likely first."""
     for base in _BASES:
         yield BalanceSlot(contract, base)
         yield BalanceSlot(contract, base, vyper=True)

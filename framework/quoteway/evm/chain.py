@@ -1,4 +1,4 @@
-"""Reads of one chain: pinned to a block, batched, coalesced, dispatched through the RPC upstreams."""
+"""Reads one chain through the RPC upstreams: pinned to a block, batched, concurrent equal reads shared."""
 
 from __future__ import annotations
 
@@ -48,14 +48,13 @@ __all__ = [
 Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 """``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
 
-# What nodes answer to a parameter they do not understand: a block given by hash, to those that predate
-# EIP-1898.
+# Nodes older than EIP-1898 answer so to a block given by hash.
 _INVALID_PARAMS = (-32600, -32602)
 # EIP-1474 "method not supported" and JSON-RPC 2.0 "method not found".
 _METHOD_MISSING = (-32601, -32004)
 _RETRY_SIMULATION_S = 600.0
 _MOST = 253_402_300_800
-"""The year 10000 in Unix seconds: no block has such a time, nor such a number."""
+"""The year 10000 in Unix seconds: above every real block time and number."""
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
@@ -120,7 +119,7 @@ class RpcChain:
         """
         if self._verified:
             return await self._send(method, params, timeout_s, shared)
-        # Side by side, so that the check costs no round trip of its own.
+        # Concurrent, so that the check costs no round trip of its own.
         outcomes = await asyncio.gather(
             self._verify(timeout_s), self._send(method, params, timeout_s, shared), return_exceptions=True
         )
@@ -141,7 +140,7 @@ class RpcChain:
             return await self._forward(method, params, limit_s)
 
         try:
-            # The dispatcher keeps the deadline itself; this one holds also when it is broken.
+            # The upstream keeps the deadline itself; this one holds even when it does not.
             async with asyncio.timeout(limit_s + 0.05):
                 return await self._flights.run(key, forward)
         except TimeoutError as error:
@@ -163,13 +162,13 @@ class RpcChain:
     # --- blocks ---------------------------------------------------------------------------------------------
 
     async def head(self, *, fresh: bool = False) -> Block:
-        """The newest block: inside a quote or an action one that was read after the request arrived, else
-        known without a request while the chain is in use. ``fresh`` reads it in any case."""
+        """The newest block: inside a quote or an action read after the request arrived, else from memory
+        while the chain is in use. ``fresh`` always reads it."""
         return await self._head.get(fresh=fresh)
 
     @property
     def known_head(self) -> Block | None:
-        """The newest block read so far, without a request and without starting to follow the chain."""
+        """The newest block read so far; sends no request and starts no polling."""
         return self._head.known
 
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
@@ -209,7 +208,8 @@ class RpcChain:
         overrides: Overrides | None = None,
     ) -> bytes:
         """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
-        return await self._eth_call({"to": to, "data": _hex(data)}, block, sender, value, gas, overrides)
+        sent = {"to": to, "data": _hex(data), "from": sender, "value": hex(value) if value else None}
+        return await self._eth_call(sent, block, gas, overrides)
 
     async def deployless(
         self,
@@ -220,14 +220,14 @@ class RpcChain:
         overrides: Overrides | None = None,
     ) -> bytes:
         """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
-        return await self._eth_call({"data": _hex(creation_code)}, block, None, 0, gas, overrides)
+        return await self._eth_call({"data": _hex(creation_code)}, block, gas, overrides)
 
     async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
         """The outputs of many reads at one block (None: the head), in their order.
 
-        ``latest`` leaves the block to the node: facts that no block changes need not wait for the head. One
-        round trip (of several requests side by side when they do not fit one). A read that fails gives a
-        ``CallFailed`` and costs the others nothing.
+        ``latest`` leaves the block to the node: facts that never change need not wait for the head. One round
+        trip, of several concurrent requests when one is too small. A read that fails gives a ``CallFailed``
+        and does not affect the others.
         """
         if block is None:
             block = await self.head()
@@ -247,25 +247,16 @@ class RpcChain:
         return _bytes(await self.pinned("eth_getCode", [address], block))
 
     async def _eth_call(
-        self,
-        transaction: dict[str, Any],
-        block: At | None,
-        sender: Address | None,
-        value: int,
-        gas: int | None,
-        overrides: Overrides | None,
+        self, sent: dict[str, str | None], block: At | None, gas: int | None, overrides: Overrides | None
     ) -> bytes:
-        if sender is not None:
-            transaction["from"] = sender
-        if value:
-            transaction["value"] = hex(value)
-        if gas is not None:
-            transaction["gas"] = hex(gas)
-        more = [overrides] if overrides else []
-        return _bytes(await self.pinned("eth_call", [transaction], block, *more))
+        sent["gas"] = None if gas is None else hex(gas)
+        transaction = {name: value for name, value in sent.items() if value is not None}
+        return _bytes(
+            await self.pinned("eth_call", [transaction], block, *([overrides] if overrides else ()))
+        )
 
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
-        """A request at a block: given by hash (EIP-1898), by number to nodes that refuse a hash."""
+        """A request at a block, by its hash (EIP-1898), or by its number to nodes that refuse a hash."""
         if block == "latest":
             return await self.request(method, [*params, "latest", *more])
         if block is None:
@@ -281,7 +272,7 @@ class RpcChain:
             try:
                 answer = await self.request(method, by_number)
             except RpcError:
-                raise refusal from None  # the parameters were wrong some other way
+                raise refusal from None  # the parameters are wrong in another way
             self._hash_refused = True
             return answer
 
@@ -293,9 +284,8 @@ class RpcChain:
         """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
 
         Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
-        ``SimulationUnsupported`` when the node does not offer the method; one that did within the last ten
-        minutes and now says that it does not has failed (``UpstreamError``): what is to be run must not go
-        unrun for the whim of a balancer.
+        ``SimulationUnsupported`` when the node does not have the method. When it had the method within the
+        last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
         """
         if self._clock() < self._simulation_missing_until:
             raise SimulationUnsupported
@@ -340,7 +330,7 @@ def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
     error = result.get("error") or {}
     ok = _quantity(result["status"]) == 1
     output = _bytes(result.get("returnData") or "0x")
-    # geth puts revert data in error.data and leaves returnData empty or equal; anvil has it in returnData.
+    # geth has the revert data in error.data, anvil in returnData.
     if not ok and not output and isinstance(error.get("data"), str):
         output = _bytes(error["data"])
     peak = result.get("maxUsedGas")
@@ -371,7 +361,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def _quantity(value: Any) -> int:
-    # int() alone takes signs, spaces and underscores, and any length.
+    # int() also accepts signs, spaces, underscores and any length.
     if isinstance(value, str) and _QUANTITY.fullmatch(value):
         return int(value, 16)
     raise _unreadable()

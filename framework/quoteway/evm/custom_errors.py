@@ -1,10 +1,9 @@
-"""Custom errors of contracts in words, by their signatures (Solidity documentation, "Errors and the Revert
-Statement").
-"""
+"""The meaning of custom errors (Solidity documentation, "Errors and the Revert Statement")."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from quoteway.evm.abi import Function, function
 
@@ -29,7 +28,7 @@ _WORDS: Mapping[str, str] = {
     "SliceOutOfBounds()": "the input of a command is too short",
     "InsufficientToken()": "the router holds less of the token than it has to pay",
     "InsufficientETH()": "the router holds less of the native coin than it has to pay",
-    "InvalidEthSender()": "the router takes the native coin from the wrapped coin and pools alone",
+    "InvalidEthSender()": "only the wrapped coin and pools may send the native coin to the router",
     "BalanceTooLow()": "the balance is below the required one",
     "LengthMismatch()": "two lists have different lengths",
     "FromAddressIsNotOwner()": "the tokens do not belong to the sender",
@@ -83,10 +82,9 @@ _WORDS: Mapping[str, str] = {
     "DisabledRoute()": "the route is disabled",
 }
 
-MAX_NESTING = 4
 
-
+@cache
 def known_errors() -> Mapping[bytes, tuple[Function, str]]:
-    """Returns the errors by selector: how the arguments are encoded, and the words."""
+    """The errors by selector: their declaration and the words."""
     declared = [(function(signature), words) for signature, words in _WORDS.items()]
     return {error.selector: (error, words) for error, words in declared}

@@ -1,4 +1,4 @@
-"""ERC-20 tokens (EIP-20): their functions, their facts, and what they really transfer."""
+"""ERC-20 tokens (EIP-20): functions, metadata, balances and transfer tax."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
 BALANCE_OF = function("balanceOf(address account) returns (uint256)")
 TRANSFER = function("transfer(address to, uint256 amount) returns (bool)")
-TRANSFER_FROM = function("transferFrom(address from, address to, uint256 amount) returns (bool)")
 DECIMALS = function("decimals() returns (uint8)")
 SYMBOL = function("symbol() returns (string)")
 NAME = function("name() returns (string)")
@@ -37,11 +36,11 @@ MAX_NAME_CHARS = 128
 
 
 async def token_facts(chain: Chain, address: Address, block: At | None = "latest") -> Token | None:
-    """What a token says of itself, in one round trip; None when the address is no ERC-20 token.
+    """Reads a token's metadata in one round trip; None when the address is no ERC-20 token.
 
-    A token has ``decimals`` (at most 255) and ``totalSupply``. ``symbol`` and ``name`` may be ``string``
-    or, as in old tokens such as MKR, ``bytes32``; absent or unreadable ones are None, over-long ones are
-    cut. ``NATIVE`` gives the network's coin without asking.
+    A token has ``decimals`` (at most 255) and ``totalSupply``. ``symbol`` and ``name`` may be ``string`` or,
+    as in old tokens such as MKR, ``bytes32``; unreadable ones are None, long ones are cut. ``NATIVE`` gives
+    the network's coin without a request.
     """
     network = chain.network
     if address == NATIVE:
@@ -72,10 +71,7 @@ async def token_facts(chain: Chain, address: Address, block: At | None = "latest
 async def names(
     chain: Chain, tokens: Sequence[Address], block: At | None = "latest"
 ) -> list[tuple[str | None, str | None]]:
-    """The symbol and name of each token, None where it has none that can be read or it is over 96 bytes.
-
-    At most 70 tokens make one call.
-    """
+    """The symbol and name of each token; None where unreadable or over 96 bytes. One call up to 70 tokens."""
     reads = [Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)]
     outputs = await chain.call_many(reads, block=block)
     return [
@@ -87,7 +83,7 @@ async def names(
 async def balances(
     chain: Chain, account: Address, tokens: Sequence[Address], block: Block | None = None
 ) -> list[int | None]:
-    """What an account holds of each token (``NATIVE``: the chain's coin); None where not readable."""
+    """The account's balance of each token (``NATIVE``: the chain's coin); None where unreadable."""
     balance_of = BALANCE_OF.encode([account])
     reads = [NativeBalance(account) if token == NATIVE else Call(token, balance_of) for token in tokens]
     return [word(output) for output in await chain.call_many(reads, block=block)]
@@ -96,11 +92,10 @@ async def balances(
 async def transfer_tax(
     chain: Chain, token: Address, holder: Address, amount: int, block: Block | None = None
 ) -> tuple[int, int] | None:
-    """What leaves ``holder`` and what arrives elsewhere when it transfers ``amount``, base units.
+    """Simulates a transfer: what leaves ``holder`` and what the recipient gets, in base units.
 
-    A plain token gives ``(amount, amount)``. ``holder`` is an account that has the amount, such as a pool
-    that trades the token. None when it cannot be measured: the node has no ``eth_simulateV1``, or the
-    transfer fails.
+    A plain token gives ``(amount, amount)``. ``holder`` must have the amount, as a pool of the token does.
+    None when the node has no ``eth_simulateV1`` or the transfer fails.
     """
     block = block or await chain.head()
     reads = [
@@ -126,18 +121,14 @@ def _receiver() -> Address:
 
 
 def word(output: object) -> int | None:
-    """The unsigned integer in a call's output; None when the call failed or gave less than a word.
-
-    More than one word is tolerated: what follows the first is not looked at.
-    """
+    """The first word of a call's output as an integer; None when the call failed or gave less."""
     return int.from_bytes(output[:32], "big") if isinstance(output, bytes) and len(output) >= 32 else None
 
 
 def text(output: object, max_chars: int) -> str | None:
-    """The text in the output of ``symbol()`` or ``name()``, cut to ``max_chars``; None without any.
+    """The text in the output of ``symbol()`` or ``name()``, cut to ``max_chars``; None without one.
 
-    Control and other unprintable characters make it unreadable: they have no place in a name, and can
-    hide one.
+    A text with unprintable characters counts as none: they can hide a name.
     """
     if not isinstance(output, bytes) or len(output) < 32:
         return None
@@ -150,7 +141,7 @@ def text(output: object, max_chars: int) -> str | None:
 
 
 def _string(output: bytes) -> bytes | None:
-    """The bytes of an ABI ``string``, without requiring the padding that some tokens leave out."""
+    """The bytes of an ABI ``string``, with or without padding: some tokens omit it."""
     start = int.from_bytes(output[:32], "big") + 32
     if start > len(output):
         return None

@@ -21,7 +21,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _moments = itertools.count(1)
-"""Numbers the arrivals of requests and the starts of reads, in their order. A clock may give two the same."""
+"""Numbers arrivals of requests and starts of reads in their order. A clock may give two of them one time."""
 _arrived: contextvars.ContextVar[int] = contextvars.ContextVar("quoteway_request_arrived", default=0)
 
 

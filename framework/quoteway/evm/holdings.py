@@ -1,4 +1,4 @@
-"""What a wallet holds on one network: every balance from one block, unreadable tokens named."""
+"""Reads a wallet's balances on one network, all at one block, and names unreadable tokens."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """``unreadable`` lists tokens whose balance is not known, with the reason. ``found`` are the tokens that
-    were not in the facts given."""
+    """``unreadable``: tokens whose balance is not known, with the reason. ``found``: tokens that ``facts``
+    did not have."""
 
     block: Block
     native: int
@@ -37,10 +37,10 @@ class Holdings:
 async def read_holdings(
     chain: Chain, wallet: Address, tokens: Sequence[Address], facts: Mapping[Address, Token]
 ) -> Holdings:
-    """The wallet's coin and what it holds of ``tokens``, in at most two calls for 1,000 of them.
+    """Reads the wallet's native coin and ``tokens``, at most 1,000 in two calls.
 
-    ``facts`` are the tokens known already. Decimals of others are read with their balances; their symbols and
-    names too where a second call is left for that. Raises ``UpstreamError`` when no node answers.
+    ``facts`` are the tokens known already. Of others the decimals are read with the balances, and symbols and
+    names in the second call when it is free. Raises ``UpstreamError`` when no node answers.
     """
     block = await chain.head()
     unknown = [token for token in tokens if token not in facts]
@@ -58,14 +58,14 @@ async def read_holdings(
             continue
         token = facts.get(address)
         if token is None:
-            if row.decimals is None:  # an amount without its unit is no balance
+            if row.decimals is None:
                 unreadable.append((address, "no_token"))
                 continue
             symbol, name = names.get(address, (None, None))
             token = Token(chain.network.chain_id, address, row.decimals, symbol, name)
             if address in names:
                 found.append(token)
-        elif row.decimals not in (None, token.decimals):  # the chain has the last word
+        elif row.decimals not in (None, token.decimals):
             token = replace(token, decimals=row.decimals)
         held.append(Holding(token, row.amount))
     return Holdings(block, scan.native, tuple(held), tuple(unreadable), tuple(found))

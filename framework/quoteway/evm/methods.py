@@ -1,8 +1,8 @@
-"""Which JSON-RPC methods clients may have forwarded, and within which bounds. Deny by default.
+"""The JSON-RPC methods that are forwarded for clients, with their limits. All others are refused.
 
-The names are matched exactly, after JSON decoding. Refused for good: what signs or sends (``eth_send*``,
-``eth_sign*``, ``personal_*``), what a node keeps for one client (filters, subscriptions), what costs or
-changes a node (``debug_*``, ``trace_*``, ``admin_*``, ``anvil_*``...), and whatever is not listed.
+Names are compared exactly, after JSON decoding. Never to be listed: methods that sign or send
+(``eth_send*``, ``eth_sign*``, ``personal_*``), that hold state for one client (filters, subscriptions), or
+that load or change a node (``debug_*``, ``trace_*``, ``admin_*``, ``anvil_*``...).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_FEE_HISTORY_BLOCKS: Final = 1_024
 MAX_STORAGE_KEYS: Final = 256
 
 CLIENT_VERSION: Final = "quoteway"
-"""The answer to ``web3_clientVersion``: the node's own would tell who the upstream is."""
+"""The answer to ``web3_clientVersion``: the node's own would show who the upstream is."""
 
 _QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
@@ -33,7 +33,7 @@ _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One allowed method: the fewest and most parameters it takes, and what else is checked of them."""
+    """One allowed method: the least and greatest number of parameters, and a further check."""
 
     least: int
     most: int
@@ -44,7 +44,7 @@ def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
     """The parameters to forward. Raises ``InvalidRequest`` (method_not_allowed, invalid_format...)."""
     allowed = METHODS.get(method)
     if allowed is None:
-        # The name is the caller's: it is not repeated, whatever its length.
+        # The caller's text is not repeated.
         raise InvalidRequest(
             f"This method is not forwarded on {network.name}: only listed read methods are.",
             reason=Reason.METHOD_NOT_ALLOWED,
@@ -118,7 +118,7 @@ def _check_simulation(params: Sequence[Any]) -> None:
     for at, block in enumerate(blocks):
         path = f"params[0].blockStateCalls[{at}].calls"
         calls = block.get("calls") if isinstance(block, Mapping) else None
-        # A block without calls still costs a node a block: it counts as one.
+        # A block without calls counts as one: the node makes the block.
         total += max(1, len(calls)) if isinstance(calls, list) else 1
         if total > MAX_SIMULATED_CALLS:
             raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must hold at most {MAX_SIMULATED_CALLS} calls")
@@ -129,7 +129,7 @@ def _check_simulation(params: Sequence[Any]) -> None:
 
 
 def _check_logs(params: Sequence[Any]) -> None:
-    """A range is bounded where both ends are numbers; against a tag the node's own bound must do."""
+    """Limits a range with numbers at both ends; with a tag the node's own limit applies."""
     wanted = params[0]
     if not isinstance(wanted, Mapping):
         raise _refused("params[0]", Reason.INVALID_FORMAT, "must be a filter object")

@@ -23,12 +23,18 @@ PERMIT = function(
 )
 
 MAX_AMOUNT = (1 << 160) - 1
-"""An allowance of this amount is not used up by transfers (Permit2 ``Allowance``)."""
+"""Transfers do not reduce an allowance of this amount (Permit2 ``Allowance``)."""
+
+_TYPES = {
+    "EIP712Domain": "string name, uint256 chainId, address verifyingContract",
+    "PermitSingle": "PermitDetails details, address spender, uint256 sigDeadline",
+    "PermitDetails": "address token, uint160 amount, uint48 expiration, uint48 nonce",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PermitSingle:
-    """A permit to sign. ``expiration`` ends the allowance, ``sig_deadline`` the signature; both Unix seconds.
+    """A permit to sign; ``expiration`` of the allowance and ``sig_deadline`` are Unix seconds.
 
     ``nonce`` is the one ``allowance`` gives for (owner, token, spender).
     """
@@ -46,24 +52,11 @@ class PermitSingle:
 
     def typed_data(self, chain_id: int) -> Mapping[str, Any]:
         """The EIP-712 payload for ``eth_signTypedData_v4``; integers as decimal text, exact everywhere."""
+        types = {name: [member.split() for member in members.split(", ")] for name, members in _TYPES.items()}
         return {
             "types": {
-                "EIP712Domain": [
-                    {"name": "name", "type": "string"},
-                    {"name": "chainId", "type": "uint256"},
-                    {"name": "verifyingContract", "type": "address"},
-                ],
-                "PermitSingle": [
-                    {"name": "details", "type": "PermitDetails"},
-                    {"name": "spender", "type": "address"},
-                    {"name": "sigDeadline", "type": "uint256"},
-                ],
-                "PermitDetails": [
-                    {"name": "token", "type": "address"},
-                    {"name": "amount", "type": "uint160"},
-                    {"name": "expiration", "type": "uint48"},
-                    {"name": "nonce", "type": "uint48"},
-                ],
+                struct: [{"name": name, "type": kind} for kind, name in members]
+                for struct, members in types.items()
             },
             "primaryType": "PermitSingle",
             "domain": {"name": "Permit2", "chainId": chain_id, "verifyingContract": ADDRESS},

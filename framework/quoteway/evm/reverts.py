@@ -1,17 +1,15 @@
-"""Why a call reverted, in words that are safe to show."""
+"""Puts the reason of a revert into words that are safe to show."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-
 from quoteway.errors import RpcError
 from quoteway.evm.abi import Function, decode
-from quoteway.evm.custom_errors import MAX_NESTING, known_errors
+from quoteway.evm.custom_errors import known_errors
 
 _ERROR = bytes.fromhex("08c379a0")  # Error(string)
 _PANIC = bytes.fromhex("4e487b71")  # Panic(uint256)
 _MAX_CHARS = 200
+_MAX_NESTING = 4
 
 # Solidity documentation, "Panic via assert and Error via require".
 _PANICS = {
@@ -40,10 +38,9 @@ def revert_data(error: RpcError) -> bytes | None:
 
 
 def revert_reason(data: bytes) -> str:
-    """Revert data in words: the text of ``Error(string)``, the meaning of ``Panic(uint256)`` or of a known
-    custom error with its name, else the custom error's selector. A contract chooses its text freely: it is
-    cut and made printable."""
-    return _reason(data, MAX_NESTING)
+    """The text of ``Error(string)``, the meaning of ``Panic(uint256)`` or of a known custom error with its
+    name, else the selector. The contract chooses its text freely: it is cut and made printable."""
+    return _reason(data, _MAX_NESTING)
 
 
 def _reason(data: bytes, levels: int) -> str:
@@ -60,7 +57,7 @@ def _reason(data: bytes, levels: int) -> str:
         if selector == _PANIC:
             (code,) = decode(["uint256"], body)
             return f"{_PANICS.get(code, 'panic')} (panic 0x{code:02x})"
-        known = _known().get(selector)
+        known = known_errors().get(selector)
         if known is not None and levels:
             return _in_words(*known, data, levels)
     except ValueError:
@@ -75,8 +72,3 @@ def _in_words(error: Function, words: str, data: bytes, levels: int) -> str:
         nested = values[error.names.index("reason")]
         return words.format(*shown, reason=_reason(nested, levels - 1))
     return f"{words.format(*shown)} ({error.signature.partition('(')[0]})"
-
-
-@lru_cache(maxsize=1)
-def _known() -> Mapping[bytes, tuple[Function, str]]:
-    return known_errors()

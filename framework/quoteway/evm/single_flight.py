@@ -8,10 +8,9 @@ from typing import Any
 
 
 class SingleFlight:
-    """Runs at most one task per key at a time and gives its outcome to everyone who asked meanwhile.
+    """Runs at most one task per key at a time; all callers meanwhile get its outcome.
 
-    The task belongs to nobody: a waiter that is cancelled strands no other, and the task is cancelled
-    only when the last waiter has gone.
+    Cancelling a caller does not affect the others: the task is cancelled only with its last caller.
     """
 
     def __init__(self) -> None:
@@ -20,7 +19,7 @@ class SingleFlight:
     async def run(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """The outcome of the running task of this key, or of a new one made by ``start``."""
         flight = self._flights.get(key)
-        # One that is done gives its outcome to those who wait already, and to nobody who comes later.
+        # A task that is done serves those who wait already; a later caller wants a new answer.
         if flight is None or flight.task.done():
             flight = self._flights[key] = _Flight(asyncio.ensure_future(start()))
         flight.waiters += 1
@@ -30,14 +29,13 @@ class SingleFlight:
             flight.waiters -= 1
             if not flight.waiters:
                 flight.task.cancel()
-                # Nobody is left to see how it ends: a failure on the way out is no news.
+                # No caller is left to retrieve its exception, which asyncio would log.
                 flight.task.add_done_callback(_take_outcome)
-            # Also when done: the next caller wants a new answer, not an old one.
             if (flight.task.done() or not flight.waiters) and self._flights.get(key) is flight:
                 del self._flights[key]
 
     async def close(self) -> None:
-        """Cancels what is still running; whoever waits for it gets ``CancelledError``."""
+        """Cancels what is still running; those who wait get ``CancelledError``."""
         tasks = [flight.task for flight in self._flights.values()]
         self._flights.clear()
         for task in tasks:

@@ -9,7 +9,7 @@ from quoteway.errors import RpcError
 
 
 def async_web3(chain: Chain) -> Any:
-    """A new ``AsyncWeb3`` whose requests are the chain's: same upstreams, failover and coalescing.
+    """A new ``AsyncWeb3`` that sends its requests through the chain.
 
     Imports web3.py, which takes about a second the first time and brings signing code into the process:
     nothing of Quoteway calls this. Raises ``ImportError`` with the remedy when web3.py is not installed.
@@ -32,5 +32,5 @@ def async_web3(chain: Chain) -> Any:
         async def is_connected(self, show_traceback: bool = False) -> bool:
             return True
 
-    # web3.py asks eth_chainId around every call unless it may remember the answer.
+    # Without its cache web3.py reads eth_chainId around every call.
     return AsyncWeb3(ChainProvider(cache_allowed_requests=True))

@@ -1,1 +1,1 @@
-"""What a provider proposes, compared with the request, the sealed quote, the bytes and the run."""
+"""Checks of quotes, calldata and runs against the request and the sealed quote."""

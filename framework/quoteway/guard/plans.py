@@ -1,4 +1,4 @@
-"""The plan of a quote: compact JSON that a quote token holds and gives back to its provider."""
+"""The plan of a quote: compact JSON that the quote token carries back to the provider."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MAX_PLAN_CHARS = 2048
 
 
 def plain_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The plan as a token gives it back: tuples as lists, keys as text. Raises ``UpstreamError`` when it does
-    not fit, or is not plain JSON."""
+    """The plan as JSON returns it: tuples as lists, keys as text. Raises ``UpstreamError`` when it is too
+    large or not plain JSON."""
     try:
         text = json.dumps(plan, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError):

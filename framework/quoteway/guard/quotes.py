@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, parties, same_token
 from quoteway.guard.findings import Expect, check_form, expectation
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
 from quoteway.guard.plans import plain_plan
-from quoteway.models import Block, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
+from quoteway.models import PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
 
 _SHARE_ACTIONS = ("deposit", "withdraw", "mint", "redeem")
@@ -18,9 +16,7 @@ _SHARE_ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     """Checks form, accounts, tokens and amounts. Raises ``UnsafeAnswer`` with the first finding."""
     expect = expectation(provider)
-    expect(isinstance(quote, Quote), "it is not a Quote")
-    expect(isinstance(quote.block, Block), "it does not say at which block it was read")
-    expect(isinstance(quote.plan, Mapping), "its plan is not a table")
+    check_form(provider, quote, Quote)
     plain_plan(quote.plan)
     expect(quote.parts == (), "it claims to have parts of other providers")
     found = flaw(quote.terms, QUOTE_TERMS[type(request)])
@@ -41,7 +37,6 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
         expect(is_address(leg.account), "an account is not an EIP-55 address")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
-    check_form(provider, quote, Quote)
     # A client may approve ahead of the action.
     check_spends(provider, request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):

@@ -1,8 +1,6 @@
-"""Structured logs: every standard library logger as one JSON object a line, without secrets, tokens or
-control bytes.
+"""Writes the records of all standard loggers as JSON lines without secrets, quote tokens or control bytes.
 
-Plugins log with ``logging``; nothing else is needed. (structlog would render the same lines, yet its import
-brings in rich and costs 60 ms of the start.)
+(structlog would write the same lines, but its import takes 60 ms of the start.)
 """
 
 from __future__ import annotations
@@ -28,13 +26,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2
 
 
 class Redactor:
-    """Takes out of a text whatever the configuration holds as a secret, quote tokens, and user info in
-    URLs.
-    """
+    """Removes the configuration's secrets, quote tokens and user info of URLs from a text."""
 
     def __init__(self, config: Config) -> None:
         secrets = {text for text in _secrets(config) if len(text) >= _SHORTEST_SECRET}
-        # longest first: a URL before the key that is part of it
+        # Longest first: a URL before the key in it.
         known = [re.escape(text) for text in sorted(secrets, key=lambda text: (-len(text), text))]
         self._pattern = re.compile("|".join([*known, _SEALED, _USER_INFO]))
 
@@ -70,7 +66,7 @@ def _held(value: Any) -> Iterator[str]:
 
 
 def _parts_of(url: str) -> Iterator[str]:
-    """What of a URL may be a credential: exceptions quote its path or query on their own. Never its host."""
+    """The parts of a URL that may be credentials, as exceptions quote path or query alone. Not the host."""
     parts = urlsplit(url)
     if parts.path.strip("/") or parts.query or parts.username:
         yield url
@@ -109,7 +105,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class ConsoleFormatter(JsonFormatter):
-    """The same members on one line for people; a traceback follows on its own lines."""
+    """The same members on one line for people, followed by a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         found = self.members(record)
@@ -130,5 +126,5 @@ def configure_logging(config: Config, stream: IO[str] | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(config.server.log_level.upper())
-    # aiohttp's own access log has paths in it, and so quote tokens; the middleware writes that line
+    # aiohttp's access log has paths with quote tokens; the middleware logs requests instead.
     logging.getLogger("aiohttp.access").disabled = True

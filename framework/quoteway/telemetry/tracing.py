@@ -1,4 +1,4 @@
-"""W3C Trace Context: taken from a request, given to every call that goes out because of it."""
+"""W3C Trace Context: continued from a request to the requests that it causes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def continue_trace(given: str | None) -> str | None:
-    """The caller's trace with a span of our own (W3C Trace Context, level 1); None when none or a broken one
-    came.
-    """
+    """The caller's trace with a new span id (W3C Trace Context, level 1); None without a valid one."""
     match = _TRACEPARENT.fullmatch(given) if given is not None else None
     if match is None or not int(match[1], 16) or not int(match[2], 16):
         return None
@@ -26,7 +24,7 @@ def continue_trace(given: str | None) -> str | None:
 
 
 def outgoing_traces() -> aiohttp.TraceConfig:
-    """What makes a client session send the trace context of the request being served."""
+    """Makes a client session send the trace context of the request being served."""
     config = aiohttp.TraceConfig()
 
     async def add(
