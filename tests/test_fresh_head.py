@@ -231,6 +231,7 @@ async def test_quotes_of_many_clients_are_each_as_new_as_their_own_receipt(clien
 
 async def test_a_warm_quote_reads_the_head_once_and_nothing_else(client):
     gateway = client.api.gateway
+    await gateway.lists.close()  # they read the chain in the background
     request = request_of(client)
     await gateway.quoting.quote(Capability.SWAP, request)
     before, loop = Counter(client.node.asked), asyncio.get_running_loop()
@@ -245,6 +246,7 @@ async def test_a_warm_quote_reads_the_head_once_and_nothing_else(client):
 
 async def test_quotes_that_arrive_together_share_one_read_of_the_head(client):
     gateway = client.api.gateway
+    await gateway.lists.close()  # they read the chain in the background
     request = request_of(client)
     await gateway.quoting.quote(Capability.SWAP, request)
     before = Counter(client.node.asked)
