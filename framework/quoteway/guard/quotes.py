@@ -16,11 +16,12 @@ _SHARE_ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     """Checks form, accounts, tokens and amounts. Raises ``UnsafeAnswer`` with the first finding."""
     expect = expectation(provider)
-    check_form(provider, quote, Quote)
-    plain_plan(quote.plan)
+    expect(isinstance(quote, Quote), "it is not a Quote")
     expect(quote.parts == (), "it claims to have parts of other providers")
     found = flaw(quote.terms, QUOTE_TERMS[type(request)])
     expect(found is None, f"its member terms{found}")
+    check_form(provider, quote, Quote)
+    plain_plan(quote.plan)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "its lifetime_s must be positive")
     sender, recipients = parties(request)
     for leg in quote.inputs:
