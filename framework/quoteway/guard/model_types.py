@@ -17,6 +17,7 @@ from quoteway.models import (
     DeploymentTerms,
     DeployRequest,
     ManagementTerms,
+    ManageRequest,
     PoolRequest,
     PoolTerms,
     SwapRequest,
@@ -36,12 +37,14 @@ QUOTE_TERMS: Mapping[type, Any] = {
     SwapRequest: TransferTerms | None,
     PoolRequest: PoolTerms | None,
     VaultRequest: VaultTerms | None,
+    ManageRequest: NoneType,
     DeployRequest: DeploymentTerms | None,
 }
 BUILD_TERMS: Mapping[type, Any] = {
     SwapRequest: TransferTracking | None,
     PoolRequest: NoneType,
-    VaultRequest: ManagementTerms | None,
+    VaultRequest: NoneType,
+    ManageRequest: ManagementTerms | None,
     DeployRequest: DeploymentTerms | None,
 }
 """The terms that a quote and a build may have, by the type of the request."""
