@@ -129,6 +129,8 @@ def _one_of(kinds: list[Any], name: str, *, optional: bool) -> Check:
     def check(value: object) -> str:
         if value is None and optional:
             return ""
+        if type(value) in kinds:
+            return checks[kinds.index(type(value))](value)
         findings = [found(value) for found in checks]
         return "" if "" in findings else findings[0]
 
