@@ -20,6 +20,7 @@ from quoteway.models import (
     Build,
     Capability,
     DeployRequest,
+    ManageRequest,
     Pool,
     PoolPosition,
     PoolRequest,
@@ -164,7 +165,7 @@ class VaultProvider(Provider):
     async def vault(self, vault_id: str) -> Vault | None:
         """One vault by id; None when this provider does not know it."""
 
-    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
+    async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
         """Terms of a deposit, withdraw, mint, redeem, deploy, manage or rebalance; None when not this
         provider's.
 

@@ -50,6 +50,8 @@ from quoteway.models import (
     Gas,
     Issue,
     Leg,
+    ManagementTerms,
+    ManageRequest,
     Notice,
     PoolRequest,
     Preview,
@@ -324,6 +326,7 @@ def test_the_block_that_a_quote_names_makes_no_deadline_longer():
     check_build(Provider(), SEALED, plain(deadline=far), now=NOW, chain_now=far)
 
 
+ROLE = ManagementTerms(None)
 PROMISE = RefundTerms(1, USDC.address, USER)
 ODD_TERMS = [
     (replace(PROMISE, on_expiry="x" * 70_000), "on_expiry"),
@@ -416,8 +419,9 @@ def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_el
     ("request_", "changes", "finding"),
     [
         (DeployRequest(1, USDC.address, USER, "x"), {}, "costs none"),
-        (replace(VAULT_REQUEST, action="harvest", asset=None, amount=None), {}, "costs none"),
-        (replace(VAULT_REQUEST, action="rebalance"), {}, "costs none"),
+        (ManageRequest("1:x", 1, "harvest", USER), {}, "costs none"),
+        (ManageRequest("1:x", 1, "rebalance", USER, USDC.address, SOLD, 50), {}, "costs none"),
+        (ManageRequest("1:x", 1, "harvest", USER), {"inputs": (), "terms": ROLE}, "terms"),
         (DeployRequest(1, USDC.address, USER, "x"), {"inputs": (), "net_output": 10**60}, "swaps only"),
         (VAULT_REQUEST, {"inputs": MORE}, "one token for another"),
         (VAULT_REQUEST, {"outputs": ()}, "one token for another"),
@@ -439,7 +443,7 @@ def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_el
 def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, changes, finding):
     honest = replace(QUOTE, net_output=None)
     lie = replace(honest, **changes)
-    if changes and not isinstance(request_, DeployRequest):
+    if changes and not isinstance(request_, DeployRequest | ManageRequest):
         check_quote(Provider(), request_, honest)
     with pytest.raises(UnsafeAnswer, match=finding):
         check_quote(Provider(), request_, lie)
@@ -447,6 +451,7 @@ def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, chang
 
 def test_the_owner_signs_and_pays_for_a_deployment():
     assert parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
+    assert parties(ManageRequest("1:x", 1, "harvest", USER)) == (USER, {USER})
 
 
 # --- members that are not what they are declared to be ----------------------------------------------------

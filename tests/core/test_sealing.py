@@ -27,6 +27,7 @@ from quoteway.models import (
     Capability,
     DeployRequest,
     Leg,
+    ManageRequest,
     PoolRequest,
     SealedQuote,
     SwapRequest,
@@ -97,14 +98,16 @@ pool_requests = st.builds(
     words,
 )
 vault_requests = st.builds(
-    VaultRequest,
+    VaultRequest, words, chains, words, addresses, st.none() | amounts, addresses, addresses, bps
+)
+manage_requests = st.builds(
+    ManageRequest,
     words,
     chains,
     words,
+    addresses,
     st.none() | addresses,
     st.none() | amounts,
-    addresses,
-    addresses,
     bps,
     st.none() | words,
     st.none() | addresses,
@@ -113,6 +116,7 @@ requests = (
     st.builds(SwapRequest, chains, chains, tokens, tokens, amounts, addresses, addresses, bps, st.booleans())
     | pool_requests
     | vault_requests
+    | manage_requests
     | st.builds(DeployRequest, chains, addresses, addresses, words, st.none() | addresses)
 )
 plans = st.dictionaries(
@@ -157,7 +161,8 @@ def test_every_member_of_every_request_survives():
     filled = [
         SwapRequest(1, 10, USDC, ETHER, MAX_UINT256, USER, NATIVE, 77, True, NATIVE),
         PoolRequest("1:0xab", 1, "add", NATIVE, MAX_UINT256, USER, NATIVE, 9, -887272, 887272, "7"),
-        VaultRequest("1:0xab", 1, "deposit", NATIVE, MAX_UINT256, USER, NATIVE, 9, "carry", USER),
+        VaultRequest("1:0xab", 1, "deposit", NATIVE, MAX_UINT256, USER, NATIVE, 9),
+        ManageRequest("1:0xab", 1, "setBot", USER, NATIVE, MAX_UINT256, 9, "carry", USER),
         DeployRequest(1, NATIVE, USER, "carry", NATIVE),
     ]
     seal = sealer()

@@ -214,6 +214,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     requests.SwapEcho: instances(models.SwapRequest),
     requests.PoolEcho: instances(models.PoolRequest),
     requests.VaultEcho: instances(models.VaultRequest),
+    requests.ManageEcho: instances(models.ManageRequest),
     requests.DeployEcho: instances(models.DeployRequest),
     wire_transactions.Tracked: st.builds(
         Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)

@@ -29,6 +29,7 @@ from quoteway.models import (
     Capability,
     DeployRequest,
     Leg,
+    ManageRequest,
     PoolRequest,
     Request,
     SealedQuote,
@@ -48,6 +49,7 @@ _REQUESTS: Mapping[str, Callable[..., Request]] = {
     "s": SwapRequest,
     "p": PoolRequest,
     "v": VaultRequest,
+    "m": ManageRequest,
     "d": DeployRequest,
 }
 _REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}

@@ -16,6 +16,7 @@ from quoteway.models import (
     Address,
     DeployRequest,
     Leg,
+    ManageRequest,
     Request,
     Spend,
     SwapRequest,
@@ -61,6 +62,8 @@ def parties(request: Request) -> tuple[Address, frozenset[Address]]:
     """Who signs and pays, and who may be paid."""
     if isinstance(request, DeployRequest):
         return request.owner, frozenset({request.owner})
+    if isinstance(request, ManageRequest):
+        return request.sender, frozenset({request.sender})
     if isinstance(request, SwapRequest):
         return request.sender, frozenset({request.recipient})
     return request.sender, frozenset({request.sender, request.recipient})
@@ -68,7 +71,7 @@ def parties(request: Request) -> tuple[Address, frozenset[Address]]:
 
 def named_by_caller(request: Request) -> Mapping[Address, str]:
     """The vault that the request names: a target and spender that the provider need not declare."""
-    address = request.vault_id.partition(":")[2] if isinstance(request, VaultRequest) else ""
+    address = request.vault_id.partition(":")[2] if isinstance(request, VaultRequest | ManageRequest) else ""
     return {address: "Vault"} if is_address(address) else {}
 
 

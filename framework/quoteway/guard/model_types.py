@@ -17,6 +17,7 @@ from quoteway.models import (
     DeploymentTerms,
     DeployRequest,
     ManagementTerms,
+    ManageRequest,
     PoolRequest,
     PoolTerms,
     SwapRequest,
@@ -36,12 +37,14 @@ QUOTE_TERMS: Mapping[type, Any] = {
     SwapRequest: TransferTerms | None,
     PoolRequest: PoolTerms | None,
     VaultRequest: VaultTerms | None,
+    ManageRequest: NoneType,
     DeployRequest: DeploymentTerms | None,
 }
 BUILD_TERMS: Mapping[type, Any] = {
     SwapRequest: TransferTracking | None,
     PoolRequest: NoneType,
-    VaultRequest: ManagementTerms | None,
+    VaultRequest: NoneType,
+    ManageRequest: ManagementTerms | None,
     DeployRequest: DeploymentTerms | None,
 }
 """The terms that a quote and a build may have, by the type of the request."""
@@ -126,6 +129,8 @@ def _one_of(kinds: list[Any], name: str, *, optional: bool) -> Check:
     def check(value: object) -> str:
         if value is None and optional:
             return ""
+        if type(value) in kinds:
+            return checks[kinds.index(type(value))](value)
         findings = [found(value) for found in checks]
         return "" if "" in findings else findings[0]
 

@@ -17,6 +17,7 @@ from quoteway.models import (
     Address,
     Build,
     DeployRequest,
+    ManageRequest,
     PoolRequest,
     Request,
     SealedQuote,
@@ -123,7 +124,7 @@ def _named_by_caller(request: Request) -> set[Address]:
             return {request.token_in.address}
         case PoolRequest():
             return {request.asset, NATIVE}
-        case VaultRequest():
+        case VaultRequest() | ManageRequest():
             return {request.asset or NATIVE, request.vault_id.partition(":")[2]}
         case DeployRequest():
             return set()

@@ -9,9 +9,6 @@ from quoteway.guard.plans import plain_plan
 from quoteway.models import PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
 
-_SHARE_ACTIONS = ("deposit", "withdraw", "mint", "redeem")
-"""All other actions of a vault are its management."""
-
 
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     """Checks form, accounts, tokens and amounts. Raises ``UnsafeAnswer`` with the first finding."""
@@ -42,7 +39,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     check_spends(provider, request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):
         _check_liquidity(request, quote, expect)
-    elif isinstance(request, VaultRequest) and request.action in _SHARE_ACTIONS:
+    elif isinstance(request, VaultRequest):
         _check_shares(request, quote, expect)
     elif not isinstance(request, SwapRequest):
         expect(not quote.inputs, "it takes tokens, but this action costs none")

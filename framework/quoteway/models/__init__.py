@@ -37,7 +37,15 @@ from quoteway.models.chain import (
 from quoteway.models.legs import Fee, Gas, Leg
 from quoteway.models.notices import Issue, Notice
 from quoteway.models.quotes import Attempt, Hop, Quote, QuotePart, RoutePath, SealedQuote
-from quoteway.models.requests import DeployRequest, PoolRequest, Request, SwapRequest, VaultRequest
+from quoteway.models.requests import (
+    MANAGE_ACTIONS,
+    DeployRequest,
+    ManageRequest,
+    PoolRequest,
+    Request,
+    SwapRequest,
+    VaultRequest,
+)
 from quoteway.models.series import Series
 from quoteway.models.terms import (
     BuildTerms,
@@ -57,6 +65,7 @@ from quoteway.models.transfers import TransferRefund, TransferState, TransferSta
 
 __all__ = [
     "APPROVAL_KINDS",
+    "MANAGE_ACTIONS",
     "MAX_UINT256",
     "NATIVE",
     "Action",
@@ -87,6 +96,7 @@ __all__ = [
     "Json",
     "Leg",
     "Log",
+    "ManageRequest",
     "ManagementTerms",
     "NativeBalance",
     "Notice",

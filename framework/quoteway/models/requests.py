@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from quoteway.models.tokens import Address, Token
 
@@ -61,19 +62,48 @@ class PoolRequest:
 
 @dataclass(frozen=True, slots=True)
 class VaultRequest:
-    """Deposit, withdraw, mint, redeem, or a management action; ``bot`` is the account that ``setBot`` names.
+    """Deposit, withdraw, mint or redeem. ``amount`` None stands for ``"max"``."""
 
-    ``amount`` None stands for ``"max"`` or not given.
+    vault_id: str
+    chain_id: int
+    action: str
+    asset: Address
+    amount: int | None
+    sender: Address
+    recipient: Address
+    slippage_bps: int
+
+
+MANAGE_ACTIONS: Mapping[str, Literal["amount", "bot", "strategy"] | None] = {
+    "harvest": None,
+    "claim": None,
+    "pause": None,
+    "unpause": None,
+    "setFee": "amount",
+    "setCap": "amount",
+    "setOperator": "bot",
+    "setBot": "bot",
+    "addStrategy": "strategy",
+    "removeStrategy": "strategy",
+}
+"""The management actions of vaults, each with the member that it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManageRequest:
+    """One of ``MANAGE_ACTIONS``, or ``rebalance``.
+
+    ``amount`` None stands for ``"max"`` or not given. ``bot`` is the account that ``setBot`` and
+    ``setOperator`` name, ``strategy`` what is added, removed or moved into.
     """
 
     vault_id: str
     chain_id: int
     action: str
-    asset: Address | None
-    amount: int | None
     sender: Address
-    recipient: Address
-    slippage_bps: int
+    asset: Address | None = None
+    amount: int | None = None
+    slippage_bps: int = 0
     strategy: str | None = None
     bot: Address | None = None
 
@@ -89,4 +119,4 @@ class DeployRequest:
     bot: Address | None = None
 
 
-Request: TypeAlias = SwapRequest | PoolRequest | VaultRequest | DeployRequest
+Request: TypeAlias = SwapRequest | PoolRequest | VaultRequest | ManageRequest | DeployRequest

@@ -3,7 +3,7 @@
 import pytest
 from eth_utils import to_checksum_address
 from managed_harness import BOT, OWNER, USER, ManagedChain, plugins
-from quoteway import DeployRequest, VaultRequest
+from quoteway import DeployRequest, ManageRequest, VaultRequest
 from quoteway.testing.conformance import VaultConformance
 
 
@@ -26,8 +26,11 @@ class TestManagedVaults(VaultConformance):
         chain = ManagedChain(fresh_devnet)
         vault, usdc = (to_checksum_address(each) for each in (chain.managed, chain.usdc))
 
-        def order(action, asset, amount, sender=USER, **more):
-            return VaultRequest(f"31337:{vault}", 31337, action, asset, amount, sender, sender, 50, **more)
+        def order(action, asset, amount):
+            return VaultRequest(f"31337:{vault}", 31337, action, asset, amount, USER, USER, 50)
+
+        def manage(action, sender, **more):
+            return ManageRequest(f"31337:{vault}", 31337, action, sender, slippage_bps=50, **more)
 
         return [
             order("deposit", usdc, 123_456_789),
@@ -35,9 +38,9 @@ class TestManagedVaults(VaultConformance):
             order("withdraw", usdc, 7_654_321),
             order("redeem", vault, 10**11 + 7),
             order("withdraw", usdc, None),
-            order("rebalance", None, None, sender=BOT, strategy="bold-usdc"),
-            order("setCap", None, 10**13, sender=OWNER),
-            order("pause", None, None, sender=BOT),
+            manage("rebalance", BOT, strategy="bold-usdc"),
+            manage("setCap", OWNER, amount=10**13),
+            manage("pause", BOT),
             DeployRequest(31337, usdc, OWNER, "steady-usdc", BOT),
         ]
 

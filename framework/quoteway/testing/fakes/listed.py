@@ -17,6 +17,7 @@ from quoteway import (
     FieldError,
     InvalidRequest,
     Leg,
+    ManageRequest,
     Pool,
     PoolProvider,
     PoolRequest,
@@ -147,7 +148,7 @@ class ListedVaults(VaultProvider):
     async def vault(self, vault_id: str) -> Vault | None:
         return self._vaults.get(vault_id)
 
-    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
+    async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
         if not isinstance(request, VaultRequest) or request.action != "deposit" or request.amount is None:
             return None
         vault = self._vaults.get(request.vault_id)

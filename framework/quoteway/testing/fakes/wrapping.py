@@ -16,6 +16,7 @@ from quoteway import (
     Context,
     DeployRequest,
     Leg,
+    ManageRequest,
     Pool,
     PoolProvider,
     PoolRequest,
@@ -239,8 +240,8 @@ class WrapVaults(Wrapping, VaultProvider):
     async def vault(self, vault_id: str) -> Vault | None:
         return (await self.vaults(None))[0] if vault_id == self.vault_id else None
 
-    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
-        if isinstance(request, VaultRequest) and request.action in self.actions:
+    async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
+        if isinstance(request, VaultRequest):
             assert request.amount is not None
             return await self.wrap(request, request.amount, recipient=request.recipient)
         return Quote((), (), await self.context.chain(request.chain_id).head(), {})

@@ -11,7 +11,15 @@ from marshmallow import validates_schema
 from quoteway.errors import FieldError, Reason
 from quoteway.guard.model_types import flaw
 from quoteway.host.lists import ListKind
-from quoteway.models import NATIVE, Capability, DeployRequest, Vault, VaultRequest
+from quoteway.models import (
+    MANAGE_ACTIONS,
+    NATIVE,
+    Capability,
+    DeployRequest,
+    ManageRequest,
+    Vault,
+    VaultRequest,
+)
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http.fields import (
@@ -40,18 +48,6 @@ from quoteway.web.wire.vaults import (
 from quoteway.web.wire.view import Wire
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
-MANAGE_ACTIONS = (
-    "harvest",
-    "claim",
-    "pause",
-    "unpause",
-    "setFee",
-    "setCap",
-    "setOperator",
-    "setBot",
-    "addStrategy",
-    "removeStrategy",
-)
 
 
 class VaultPath(RequestSchema):
@@ -82,16 +78,6 @@ class VaultActionBody(VaultBody):
     quote_id = Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
-_NEEDED = {
-    "setFee": "amount",
-    "setCap": "amount",
-    "setOperator": "bot",
-    "setBot": "bot",
-    "addStrategy": "strategy",
-    "removeStrategy": "strategy",
-}
-
-
 class ManageBody(RequestSchema):
     """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``).
 
@@ -99,7 +85,7 @@ class ManageBody(RequestSchema):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = Choice("What to manage", MANAGE_ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    action = Choice("What to manage", tuple(MANAGE_ACTIONS), reason=Reason.UNSUPPORTED_ACTION, required=True)
     address = AddressField("Who signs; must have the role", required=True)
     amount = AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
     asset = AddressField("The underlying", native=True)
@@ -108,7 +94,7 @@ class ManageBody(RequestSchema):
 
     @validates_schema
     def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
-        needed = _NEEDED.get(data["action"])
+        needed = MANAGE_ACTIONS[data["action"]]
         if needed is not None and needed not in data:
             raise refuse(Reason.MISSING, f"is needed for {data['action']}", needed)
 
@@ -178,12 +164,24 @@ def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
 
 
 async def _read_request(call: Call) -> tuple[VaultRequest, str]:
-    request, provider = await _request(call, call.body["action"])
+    vault: ResourceId = call.path["vault_id"]
+    provider = await _provider(call, vault)
+    body = call.body
+    request = VaultRequest(
+        vault_id=vault.id,
+        chain_id=vault.chain_id,
+        action=body["action"],
+        asset=body["asset"],
+        amount=_amount(call),
+        sender=body["address"],
+        recipient=body.get("recipient", body["address"]),
+        slippage_bps=body["slippage_bps"],
+    )
     return request, provider.id
 
 
-async def _read_manage_request(call: Call) -> tuple[VaultRequest, str]:
-    request, provider = await _request(call, call.body["action"])
+async def _read_manage_request(call: Call) -> tuple[ManageRequest, str]:
+    request, provider = await _management(call, call.body["action"])
     if request.action not in provider.manage_actions:
         allowed = ", ".join(provider.manage_actions) or "none"
         message = f"{request.action} is not supported by this vault. Supported: {allowed}."
@@ -191,29 +189,33 @@ async def _read_manage_request(call: Call) -> tuple[VaultRequest, str]:
     return request, provider.id
 
 
-async def _read_rebalance_request(call: Call) -> tuple[VaultRequest, str]:
-    request, provider = await _request(call, "rebalance")
+async def _read_rebalance_request(call: Call) -> tuple[ManageRequest, str]:
+    request, provider = await _management(call, "rebalance")
     return request, provider.id
 
 
-async def _request(call: Call, action: str) -> tuple[VaultRequest, VaultProvider]:
+async def _management(call: Call, action: str) -> tuple[ManageRequest, VaultProvider]:
     vault: ResourceId = call.path["vault_id"]
     provider = await _provider(call, vault)
     body = call.body
-    amount = body.get("amount")
-    request = VaultRequest(
+    request = ManageRequest(
         vault_id=vault.id,
         chain_id=vault.chain_id,
         action=action,
-        asset=body.get("asset"),
-        amount=None if amount == MAX else amount,
         sender=body["address"],
-        recipient=body.get("recipient", body["address"]),
+        asset=body.get("asset"),
+        amount=_amount(call),
         slippage_bps=body.get("slippage_bps", 0),
         strategy=body.get("strategy"),
         bot=body.get("bot"),
     )
     return request, provider
+
+
+def _amount(call: Call) -> int | None:
+    """The amount; None for ``"max"`` or when not given."""
+    amount: int | None = call.body.get("amount")
+    return None if amount == MAX else amount
 
 
 async def _provider(call: Call, vault: ResourceId) -> VaultProvider:

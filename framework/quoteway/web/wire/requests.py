@@ -9,7 +9,7 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire.text import AddressText, AmountText, NetworkText
-from quoteway.web.wire.view import NetworkField, View, Wire, nullable, required
+from quoteway.web.wire.view import NetworkField, View, Wire, constant, nullable, required
 
 
 class SwapEcho(View):
@@ -52,6 +52,17 @@ class VaultEcho(View):
     address = required(AddressText, "sender")
     recipient = required(AddressText)
     slippage_bps = required(fields.Integer)
+    strategy = nullable(fields.String, constant(None))
+    bot = nullable(AddressText, constant(None))
+
+
+class ManageEcho(View):
+    vault_id = required(fields.String)
+    action = required(fields.String)
+    asset = nullable(AddressText)
+    amount = nullable(AmountText)
+    address = required(AddressText, "sender")
+    slippage_bps = required(fields.Integer)
     strategy = nullable(fields.String)
     bot = nullable(AddressText)
 
@@ -68,6 +79,7 @@ ECHOES: Mapping[type, type[View]] = {
     models.SwapRequest: SwapEcho,
     models.PoolRequest: PoolEcho,
     models.VaultRequest: VaultEcho,
+    models.ManageRequest: ManageEcho,
     models.DeployRequest: DeployEcho,
 }
 

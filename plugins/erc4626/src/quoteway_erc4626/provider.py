@@ -16,6 +16,7 @@ from quoteway import (
     DeployRequest,
     GatewayError,
     InvalidRequest,
+    ManageRequest,
     Network,
     NotFound,
     Notice,
@@ -91,11 +92,11 @@ class TokenizedVaults(VaultProvider):
             (self._shown[key],) = await entries(chain, history, self._yields, [facts], self.warnings)
         return self._shown[key]
 
-    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
+    async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
         """See ``VaultProvider``; raises as ``quoting.quote_vault`` does."""
-        if not isinstance(request, VaultRequest):
+        if isinstance(request, DeployRequest):
             return None
-        if request.action not in OPERATIONS:
+        if isinstance(request, ManageRequest) or request.action not in OPERATIONS:
             raise InvalidRequest(
                 f"action must be one of {', '.join(OPERATIONS)} for this vault.",
                 reason=Reason.UNSUPPORTED_ACTION,

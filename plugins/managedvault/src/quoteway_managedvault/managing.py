@@ -17,6 +17,7 @@ from quoteway import (
     FieldError,
     InvalidRequest,
     ManagementTerms,
+    ManageRequest,
     Quote,
     Reason,
     RequiredRole,
@@ -24,7 +25,6 @@ from quoteway import (
     SealedQuote,
     Step,
     UpstreamError,
-    VaultRequest,
 )
 from quoteway.evm.abi import Function, function
 from quoteway.evm.address import checksum, parse_address
@@ -73,7 +73,7 @@ REBALANCE_CALL = ManagementCall(REBALANCE, "owner or bot")
 
 
 async def quote_management(
-    chain: Chain, block: Block, deployment: Deployment, request: VaultRequest, facts: VaultFacts
+    chain: Chain, block: Block, deployment: Deployment, request: ManageRequest, facts: VaultFacts
 ) -> Quote:
     """Quotes an action: its calls, simulated as the caller at ``block``.
 
@@ -100,7 +100,7 @@ async def quote_management(
 
 
 async def build_management(
-    chain: Chain, sealed: SealedQuote, request: VaultRequest, facts: VaultFacts
+    chain: Chain, sealed: SealedQuote, request: ManageRequest, facts: VaultFacts
 ) -> Build:
     """Returns one transaction per call of the quote."""
     management = REBALANCE_CALL if request.action == "rebalance" else MANAGEMENT_CALLS[request.action]
@@ -131,7 +131,7 @@ async def build_management(
     )
 
 
-def _arguments(management: ManagementCall, deployment: Deployment, request: VaultRequest) -> list[Any]:
+def _arguments(management: ManagementCall, deployment: Deployment, request: ManageRequest) -> list[Any]:
     match management.argument:
         case None:
             return []
@@ -145,7 +145,7 @@ def _arguments(management: ManagementCall, deployment: Deployment, request: Vaul
             return [_named_strategy(deployment, request)]
 
 
-def _named_strategy(deployment: Deployment, request: VaultRequest) -> Address:
+def _named_strategy(deployment: Deployment, request: ManageRequest) -> Address:
     """Returns a strategy by its offered id, or any address: the vault itself checks it."""
     if request.strategy is None:
         raise refused("strategy", Reason.MISSING, f"is needed for {request.action}")
@@ -161,7 +161,7 @@ def _named_strategy(deployment: Deployment, request: VaultRequest) -> Address:
 
 
 async def _moves(
-    chain: Chain, block: Block, deployment: Deployment, request: VaultRequest, facts: VaultFacts
+    chain: Chain, block: Block, deployment: Deployment, request: ManageRequest, facts: VaultFacts
 ) -> list[list[Any]]:
     """Returns the ``rebalance`` calls: idle assets first, then the other strategies in the vault's order."""
     vault = facts.address

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from cachetools import LRUCache
 from quoteway import (
@@ -10,6 +11,7 @@ from quoteway import (
     Build,
     Context,
     DeployRequest,
+    ManageRequest,
     NotFound,
     Notice,
     Quote,
@@ -97,7 +99,7 @@ class ManagedVaultProvider(TokenizedVaults):
                 return None
         return await self._own(chain_id, address)
 
-    async def quote(self, request: VaultRequest | DeployRequest) -> Quote | None:
+    async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
         """See ``VaultProvider``; raises as ``quote_deployment``, ``quote_management`` and ``quote_vault``
         do."""
         deployment = self._deployments.get(request.chain_id)
@@ -118,7 +120,7 @@ class ManagedVaultProvider(TokenizedVaults):
         request = sealed.request
         if isinstance(request, DeployRequest):
             return await build_deployment(sealed, request)
-        if not isinstance(request, VaultRequest) or not _is_management(request):
+        if not _is_management(request):
             return await super().build(sealed)
         facts = await self.facts(request.vault_id)
         if facts is None:
@@ -133,5 +135,5 @@ class ManagedVaultProvider(TokenizedVaults):
         return listed(facts, "managedvault", "managed")
 
 
-def _is_management(request: VaultRequest) -> bool:
-    return request.action == "rebalance" or request.action in MANAGEMENT_CALLS
+def _is_management(request: object) -> TypeGuard[ManageRequest]:
+    return isinstance(request, ManageRequest) and request.action in ("rebalance", *MANAGEMENT_CALLS)
