@@ -1,6 +1,6 @@
-"""What a plugin is handed: its settings, the networks, the chains, tokens, prices, an HTTP session, a clock.
+"""What a plugin gets: its settings, the networks, the chains, tokens, prices, an HTTP session, a clock.
 
-Plugins see the running gateway through the protocols of this file alone.
+Plugins see the running gateway through the protocols of this file only.
 """
 
 from __future__ import annotations
@@ -251,11 +251,10 @@ class Context:
     async def prices(
         self, chain_id: int, addresses: Sequence[str], *, wait_s: float | None = None
     ) -> Mapping[str, Price]:
-        """USD prices of those of the tokens (``NATIVE`` too) that a price source of the deployment knows.
+        """The USD prices of these tokens (``NATIVE`` too) that are known within ``wait_s`` seconds.
 
-        Answers within ``wait_s`` seconds, by default a fraction of one, with what is there by then; absent
-        means not known, never zero. Ask for all tokens at once: the wait is one for all of them. Only work in
-        the background may wait longer than the default.
+        An absent token has no known price; that is not zero. Ask for all tokens at once: there is one wait
+        for all of them. Only work in the background may wait longer than the default.
         """
         wait_s = PRICE_WAIT_S if wait_s is None else wait_s
         return await self.runtime.prices.get(chain_id, addresses, wait_s=wait_s)

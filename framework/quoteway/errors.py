@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 
 class Code(StrEnum):
-    """``error.code``: what class of thing went wrong."""
+    """``error.code``: the class of the error."""
 
     INVALID_REQUEST = "invalid_request"
     VALIDATION_ERROR = "validation_error"
@@ -25,7 +25,7 @@ class Code(StrEnum):
 
 
 class Reason(StrEnum):
-    """``error.details.reason``: why, in a word a program can branch on."""
+    """``error.details.reason``: why, as a word that programs compare."""
 
     MISSING = "missing"
     INVALID_FORMAT = "invalid_format"
@@ -107,15 +107,15 @@ class MalformedRequest(GatewayError):
 
 
 class InvalidRequest(GatewayError):
-    """A readable request with a member that is refused. Providers raise it for parameters only they can
-    judge."""
+    """A readable request with a member that is refused. Providers raise it for parameters that only they
+    can check."""
 
     status = 422
     code = Code.VALIDATION_ERROR
 
 
 class Unauthorized(GatewayError):
-    """The deployment requires a key and none, or a wrong one, came."""
+    """The deployment requires a key, and the request has none or a wrong one."""
 
     status = 401
     code = Code.UNAUTHORIZED
@@ -129,7 +129,7 @@ class NotFound(GatewayError):
 
 
 class RateLimited(GatewayError):
-    """The caller's window is used up."""
+    """The caller made too many requests."""
 
     status = 429
     code = Code.RATE_LIMIT_EXCEEDED

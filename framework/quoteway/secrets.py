@@ -17,7 +17,7 @@ REDACTED = "***"
 
 
 class Secret:
-    """A value that never shows itself: ``str`` and ``repr`` are redacted, only ``reveal`` gives it."""
+    """A value that ``str`` and ``repr`` redact; only ``reveal`` returns it."""
 
     __slots__ = ("_value",)
 
@@ -44,8 +44,9 @@ class Secret:
 def measured_bits(secret: bytes) -> int:
     """How many bits the secret compresses to: an estimate, from above, of what a guesser must find.
 
-    The differences of neighbouring bytes are compressed too, and the lesser counts: runs such as ``abcdef``
-    repeat in these alone. Random text measures close to its length; a phrase of different words is not found.
+    The differences of neighbouring bytes are compressed too, and the smaller size counts: runs such as
+    ``abcdef`` repeat only there. Random text measures close to its length. A phrase of different words is not
+    recognised as weak.
     """
     differences = bytes((after - before) % 256 for before, after in pairwise(secret))
     return 8 * min(_compressed_bytes(secret), _compressed_bytes(differences))
@@ -69,7 +70,7 @@ def is_reference(value: object) -> bool:
 
 
 def resolve(reference: Mapping[str, Any], environ: Mapping[str, str], folder: Path) -> Secret | Unresolved:
-    """What a reference stands for. A relative ``file`` is looked up from ``folder``; last newlines go."""
+    """The secret of a reference. A relative ``file`` is below ``folder``; newlines at its end are removed."""
     ((kind, name),) = reference.items()
     if not isinstance(name, str) or not name:
         return Unresolved(f"{{{kind} = ...}} needs a name between quotes")

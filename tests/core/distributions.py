@@ -32,10 +32,16 @@ CATALOG = """
 """
 """A plugin that works."""
 
+
+def works(provider_id="fake"):
+    """The source of a plugin that works."""
+    return CATALOG.format(id=provider_id)
+
+
 UNIMPORTABLE = "import a_module_that_nobody_has"
 
 RAISING_AT_START = (
-    CATALOG.format(id="raising")
+    works("raising")
     + """
     import contextlib
 

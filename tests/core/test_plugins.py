@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 import pytest
-from distributions import CATALOG, UNIMPORTABLE, install_bad_four
+from distributions import UNIMPORTABLE, install_bad_four, works
 from quoteway.config.model import Config, PluginsConfig, ProviderConfig, QuotesConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError
@@ -16,10 +16,6 @@ from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, Memo
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 TESTNET = Network("testnet", 4242, "Testnet")
-
-
-def works(provider_id="fake"):
-    return CATALOG.format(id=provider_id)
 
 
 # --- states ------------------------------------------------------------------------------------------------
@@ -296,79 +292,6 @@ def test_a_hook_that_raises_costs_only_its_plugin(installed, load, call):
     plugins, _ = load("bad", "good")
     assert plugins["bad"].reason is NotEnabled.STARTUP_FAILED
     assert plugins["good"].reason is None
-
-
-LIFESPAN = """
-    import asyncio, contextlib
-
-    @hookimpl
-    @contextlib.asynccontextmanager
-    async def quoteway_lifespan(context):
-        {start}
-        yield
-        {stop}
-"""
-SWALLOW = """
-        ends_at = asyncio.get_running_loop().time() + 1.5
-        while asyncio.get_running_loop().time() < ends_at:
-            try:
-                await asyncio.sleep(0.1)
-            except asyncio.CancelledError:
-                pass
-"""
-
-
-@pytest.mark.looptime
-@pytest.mark.parametrize(
-    "start",
-    [
-        "raise RuntimeError('canary')",
-        "raise SystemExit(1)",
-        "raise asyncio.CancelledError",
-        "await asyncio.sleep(60)",
-        SWALLOW,
-    ],
-)
-async def test_a_start_that_fails_or_hangs_costs_only_its_plugin(installed, no_unretrieved, start):
-    installed("bad", works("bad") + LIFESPAN.format(start=start, stop="pass"))
-    installed("good", works("good") + LIFESPAN.format(start="await asyncio.sleep(0.05)", stop="pass"))
-    config = Config(plugins=PluginsConfig(load=("bad", "good"), startup_timeout_s=0.5))
-    gateway = Gateway(config)
-    loop = asyncio.get_running_loop()
-    started = loop.time()
-    async with gateway.running():
-        assert loop.time() - started < 1.2
-        plugins = {entry.name: entry for entry in gateway.registry.plugins}
-        assert plugins["bad"].reason is NotEnabled.STARTUP_FAILED
-        assert plugins["good"].state is State.ENABLED
-        assert [p.id for p in gateway.registry.enabled(Capability.TOKENS)] == ["good"]
-        assert gateway.ready
-        await asyncio.sleep(0)
-        stop_at = loop.time()
-    assert loop.time() - stop_at < 3
-    assert plugins["bad"].state is not State.ENABLED
-
-
-@pytest.mark.looptime
-@pytest.mark.parametrize("stop", ["raise RuntimeError('canary')", "await asyncio.sleep(60)", SWALLOW])
-async def test_an_end_that_fails_or_hangs_holds_nobody(installed, stop):
-    from quoteway.config.model import ServerConfig
-
-    installed("bad", works("bad") + LIFESPAN.format(start="pass", stop=stop))
-    installed(
-        "good",
-        works("good") + LIFESPAN.format(start="pass", stop="good_left = True; globals().update(left=1)"),
-    )
-    config = Config(plugins=PluginsConfig(load=("bad", "good")), server=ServerConfig(shutdown_timeout_s=0.3))
-    gateway = Gateway(config)
-    async with gateway.running():
-        plugins = {entry.name: entry for entry in gateway.registry.plugins}
-        assert plugins["bad"].state is State.ENABLED
-        loop = asyncio.get_running_loop()
-        stop_at = loop.time()
-    assert loop.time() - stop_at < 1.0
-    assert plugins["good"].plugin.left == 1
-    assert plugins["bad"].reason is None  # it did start
 
 
 # --- configuration and discovery ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the gateway and its providers say to each other: frozen, slotted dataclasses, one noun a file.
+"""The data that the gateway and its providers exchange: frozen, slotted dataclasses, one noun a file.
 
 Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is the zero address
 (``NATIVE``). Times are Unix seconds. ``quoteway.web.wire`` alone renders them.

@@ -27,11 +27,11 @@ class Argument:
 class DecodedCall:
     """A call in words: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
 
-    ``inner`` lists calls packed inside (router commands), for display. ``opaque``: calldata that an upstream
-    made and nobody here vouches for. Its signature is the bare selector in 0x hex and its one argument the
-    bytes that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole,
-    which must encode to the same bytes. The guard lets such a call pass only for a request on one chain, and
-    only on what its run does.
+    ``inner`` lists calls packed inside (router commands), for display. ``opaque``: an upstream made the
+    calldata, and its ABI is not known. Its signature is the selector in 0x hex and its one argument the bytes
+    that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole, which
+    must encode to the same bytes. The guard accepts such a call only for a request on one chain, and only by
+    what its simulated run does.
     """
 
     signature: str
@@ -75,7 +75,7 @@ class SignatureRequest:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A call whose answer (one word) is what ``account`` will pay or get of ``token``, as the contract says.
+    """A call that returns (in one word) what ``account`` will pay or get of ``token``.
 
     It is made in the simulated run just before the transactions, on the same state and at the same time; the
     guard refuses a run that does worse (ERC-4626 ``previewDeposit`` and its kin).
@@ -89,13 +89,13 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Where the calldata of the provider's step ``step`` says what arrives on another chain.
+    """The places in the calldata of the provider's step ``step`` that hold what arrives on another chain.
 
     Each member is a path into the step's decoded arguments: the argument's index, then the index of each
-    struct member or array item below it. The paths are the provider's own knowledge of the function, never
-    an upstream's word; the guard compares what stands there with the sealed quote, and refuses other places
-    than the core's own for a function it knows. ``refund`` is where the account stands that is paid back if
-    nothing arrives; None: the function names none.
+    struct member or array item below it. A provider knows them from the function, never from its upstream.
+    The guard compares the values with the sealed quote; for a function that the core knows, it refuses other
+    places than the core's. ``refund`` is the place of the account that is paid back if nothing arrives; None:
+    the function has none.
     """
 
     step: int
@@ -108,11 +108,11 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """What a provider answers to a sealed quote: its own transactions in order, without approvals.
+    """A provider's transactions for a sealed quote, in order, without approvals.
 
-    ``inputs`` and ``outputs`` restate the quote; the minimum of an output may not be below the sealed one.
-    ``previews`` let the guard hold the run against the contract's own word; ``arrivals``, one for each output
-    on another chain in their order, let it hold the calldata against what no run can show. ``terms`` are
+    ``inputs`` and ``outputs`` repeat the quote's; the minimum of an output may not be below the sealed one.
+    ``previews`` are what the guard compares the run with. ``arrivals``, one for each output on another chain
+    in their order, are where it checks in the calldata what no run can show. ``terms`` are
     those of the request's kind.
     """
 

@@ -10,7 +10,7 @@ from quoteway.models.tokens import Address
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """What stands between the wallet and execution. ``code`` is one of the closed list in the API docs."""
+    """Why the wallet cannot execute a quote yet, or what its owner should check first."""
 
     code: Literal[
         "insufficient_balance",

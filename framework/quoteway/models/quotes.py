@@ -79,8 +79,7 @@ class QuotePart:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How one provider did in a competition. ``reason`` is a code of the registry, never the provider's own
-    text."""
+    """The outcome of one provider's call. ``reason`` is an ``errors.Reason``, never its own text."""
 
     provider: str
     outcome: Literal["quoted", "no_route", "failed", "timeout"]
@@ -90,11 +89,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class SealedQuote:
-    """What a quote token holds, opened: the caller's consent. ``build`` gets it and must honour every
-    minimum.
+    """The content of a quote token: what the caller agreed to. ``build`` must honour every minimum.
 
-    ``parts`` are the quotes, each of one provider, that the core joined into this one, in the order in which
-    they are carried out; none: it is a provider's own.
+    ``parts`` are the quotes of several providers that make up this one, in their order; empty for a quote of
+    one provider.
     """
 
     capability: Capability

@@ -1,4 +1,4 @@
-"""USD values of what models say in tokens, where a price is known; None elsewhere, never a guess.
+"""USD values of the token amounts in models, where a price is known; None elsewhere, never a guess.
 
 Values are for display. No amount, minimum or ranking is made from them.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from quoteway.errors import ConfigError
 if TYPE_CHECKING:
     from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
+    from quoteway.host.states import PluginEntry
 
 CONFIG_OPTION = click.option(
     "--config",
@@ -84,21 +85,13 @@ def serve(
     config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
     configure_logging(config)
     if config.server.workers > 1 and not is_worker():
-        arguments = ["serve", *_repeated(config_path, host, no_devnet)]
-        sys.exit(Supervisor(config, worker_command(arguments), os.environ).run())
+        # Workers get the port and their number through the environment.
+        options = ["--config", str(config_path)] if config_path is not None else []
+        options += ["--host", host] if host is not None else []
+        options += ["--no-devnet"] if no_devnet else []
+        command = worker_command(["serve", *options])
+        sys.exit(Supervisor(config, command, os.environ).run())
     run(config, announce=_announce if config.worker == 0 else None)
-
-
-def _repeated(config_path: Path | None, host: str | None, no_devnet: bool) -> Sequence[str]:
-    """The options a worker needs again; port and workers reach it through the environment."""
-    options: list[str] = []
-    if config_path is not None:
-        options += ["--config", str(config_path)]
-    if host is not None:
-        options += ["--host", host]
-    if no_devnet:
-        options.append("--no-devnet")
-    return options
 
 
 def _config(
@@ -109,78 +102,64 @@ def _config(
     workers: int | None = None,
     no_devnet: bool = False,
 ) -> Config:
+    from importlib_metadata import entry_points
+
     from quoteway.config.loading import load_config
+    from quoteway.hookspecs import ENTRY_POINT_GROUP
 
     given = {"host": host, "port": port, "workers": workers}
     config = load_config(path, server={name: value for name, value in given.items() if value is not None})
-    sections = dict(config.plugin_sections)
-    if no_devnet and _is_installed("devnet"):  # a section for a plugin that is not installed is an error
-        sections["devnet"] = {**sections.get("devnet", {}), "enabled": False}
-    return replace(config, plugin_sections=sections)
-
-
-def _is_installed(plugin: str) -> bool:
-    from importlib_metadata import entry_points
-
-    from quoteway.hookspecs import ENTRY_POINT_GROUP
-
-    return any(entry_points(group=ENTRY_POINT_GROUP, name=plugin))
+    # A section for a plugin that is not installed is an error.
+    if no_devnet and entry_points(group=ENTRY_POINT_GROUP, name="devnet"):
+        devnet = {**config.plugin_sections.get("devnet", {}), "enabled": False}
+        return replace(config, plugin_sections={**config.plugin_sections, "devnet": devnet})
+    return config
 
 
 def _announce(gateway: Gateway, url: str) -> None:
-    """One block for the person at the terminal, once the providers are up."""
+    """Prints what is served, once the providers are up."""
     registry = gateway.registry
-    enabled = [entry.provider for entry in registry.providers if entry.enabled]
+    enabled = sorted({entry.provider.id for entry in registry.providers if entry.enabled})
     networks = [network.slug for network in gateway.runtime.networks]
-    refused = [
-        plugin for plugin in registry.plugins if plugin.reason is not None and plugin.reason != "not_selected"
-    ]
     lines = [
         "",
         f"  Quoteway is serving on {url}",
         f"    networks   {', '.join(networks) or 'none (give one an RPC URL in quoteway.toml)'}",
-        f"    providers  {', '.join(sorted({provider.id for provider in enabled})) or 'none'}",
+        f"    providers  {', '.join(enabled) or 'none'}",
     ]
-    lines += [
-        f"    not up     {plugin.name}: {plugin.reason} ({_first_line(plugin.detail)})" for plugin in refused
-    ]
+    for plugin in registry.plugins:
+        if plugin.reason not in (None, "not_selected"):
+            detail = (plugin.detail or "no detail").splitlines()[0][:160]
+            lines.append(f"    not up     {plugin.name}: {plugin.reason} ({detail})")
     lines += ["", "  Try:", f"    curl -s {url}/v2/providers", f"    curl -s '{url}/v2/tokens?limit=5'", ""]
     click.echo("\n".join(lines), err=True)
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "no detail").splitlines()[0][:160]
 
 
 @main.command()
 @CONFIG_OPTION
 def providers(config_path: Path | None) -> None:
     """Plugins and providers of this installation, with the reason where one is not enabled."""
+    from quoteway.host.states import networks_of
+
     gateway = _loaded(config_path)
     rows = [("PROVIDER", "CAPABILITY", "NETWORKS", "PLUGIN", "STATE", "REASON")]
     for entry in gateway.registry.providers:
-        names = [str(chain_id) for chain_id in sorted(entry.provider.networks)]
-        rows.append(
-            (
-                entry.provider.id,
-                entry.provider.capability.value,
-                ",".join(names) or "-",
-                f"{entry.plugin.name} {entry.plugin.version}",
-                entry.plugin.state.value,
-                entry.not_enabled or "-",
-            )
-        )
+        networks = ",".join(map(str, sorted(networks_of(entry.provider)))) or "-"
+        what = entry.provider.id, entry.provider.capability.value, networks
+        rows.append((*what, *_status(entry.plugin, entry.not_enabled)))
     with_providers = {entry.plugin.name for entry in gateway.registry.providers}
-    for plugin in gateway.registry.plugins:
-        if plugin.name not in with_providers:
-            rows.append(
-                ("-", "-", "-", f"{plugin.name} {plugin.version}", plugin.state.value, plugin.reason or "-")
-            )
-    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
+    rows += [
+        ("-", "-", "-", *_status(plugin, plugin.reason))
+        for plugin in gateway.registry.plugins
+        if plugin.name not in with_providers
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        click.echo(
-            "  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        )
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
+    return f"{plugin.name} {plugin.version}", plugin.state.value, reason or "-"
 
 
 def _loaded(config_path: Path | None) -> Gateway:

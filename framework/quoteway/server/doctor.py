@@ -1,4 +1,4 @@
-"""What ``quoteway doctor`` looks at: the interpreter, the tools, the configuration, the plugins, the RPC
+"""What ``quoteway doctor`` checks: the interpreter, the tools, the configuration, the plugins, the RPC
 endpoints.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at. ``warn`` is worth knowing, ``fail`` keeps the deployment from working."""
+    """The result of one check. ``fail``: the deployment does not work."""
 
     mark: Literal["ok", "warn", "fail"]
     subject: str
@@ -34,7 +34,7 @@ class Finding:
 
 
 async def examine(config_path: Path | None) -> list[Finding]:
-    """Looks at everything; every problem is a finding, none an exception."""
+    """Examines the deployment. Problems are findings, not exceptions."""
     findings = [*_python(), *_tools()]
     try:
         findings += await _deployment(config_path)
@@ -104,7 +104,7 @@ def _store(config: Config) -> Iterator[Finding]:
 
 
 def _import_trace(plugin: object) -> str:
-    """The traceback of a plugin that does not import: the author needs the line, not the word."""
+    """The traceback of a plugin that cannot be imported, for its author."""
     loader = getattr(plugin, "loader", None)
     if getattr(plugin, "reason", None) != "import_failed" or loader is None:
         return ""
@@ -136,7 +136,7 @@ async def _endpoint(
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
     headers = dict(endpoint.headers)
     try:
-        # Elsewhere the headers, which hold credentials, have no business.
+        # A redirect would take the headers, which hold credentials, to another host.
         async with session.post(endpoint.url, json=call, headers=headers, allow_redirects=False) as response:
             answer = await response.json(content_type=None)
         found = int(answer["result"], 16)

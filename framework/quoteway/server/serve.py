@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("quoteway.server.serve")
 
 STOP_SIGNALS = tuple(name for name in signal.Signals if name.name in ("SIGTERM", "SIGINT", "SIGHUP"))
-"""All end the service gracefully. SIGHUP, which a closing terminal sends, reloads nothing."""
+"""Each ends the service gracefully. SIGHUP, which a closing terminal sends, does not reload."""
 STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
-"""Set in the environment: the process stops gracefully when its standard input ends. The kernel closes a pipe
-when the process that holds its other end is gone, by SIGKILL too, so no child outlives its parent."""
+"""With this environment variable the process stops gracefully when its standard input ends. The kernel closes
+a pipe when the process at its other end is gone, after SIGKILL too, so no child outlives its parent."""
 UNUSABLE_CONFIG = 2
 """The exit status of the command after a ``ConfigError``."""
 MAX_BACKOFF_S = 30.0
@@ -89,7 +89,7 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
 
 
 def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
-    """Those that this process was not started to ignore, as ``nohup`` makes it ignore SIGHUP."""
+    """The signals that this process does not ignore from its start (``nohup`` ignores SIGHUP)."""
     return [name for name in signals if signal.getsignal(name) is not signal.SIG_IGN]
 
 
@@ -138,10 +138,10 @@ async def _listen(runner: web.AppRunner, config: Config) -> str:
 
 
 async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str], None] | None) -> None:
-    """Waits until the plugins are up. Raises ``ConfigError`` when they can never be."""
+    """Waits until the plugins are up. Raises ``ConfigError`` when they cannot start."""
     await gateway.started()
     if not gateway.ready:
-        raise ConfigError("start-up failed: the reason stands above")
+        raise ConfigError("start-up failed: see the log")
     if gateway.config.embedded and not gateway.runtime.networks:
         # Without a configuration there is nothing to serve but what the plugins bring by themselves.
         failed = [entry for entry in gateway.registry.plugins if entry.reason is NotEnabled.STARTUP_FAILED]
@@ -226,7 +226,7 @@ class Supervisor:
                     signal.signal(name, handler)
 
     def _check(self) -> None:
-        """Refuses once, here, what every worker would refuse."""
+        """Raises ``ConfigError`` for what every worker would refuse."""
         from quoteway.web.http.limits import open_store
 
         if self.config.limits.enabled:
@@ -247,8 +247,10 @@ class Supervisor:
         return shared
 
     def _tend(self, shared: Mapping[str, str]) -> int | None:
-        """Starts what is due. An exit status when every worker keeps failing at once, or when one cannot use
-        the configuration at its first start: another start would end the same way.
+        """Starts the workers that are due.
+
+        Returns an exit status when every worker keeps failing, or when one cannot use the configuration at
+        its first start: another start would end the same way.
         """
         now = time.monotonic()
         for worker in self._workers:
@@ -291,7 +293,7 @@ class Supervisor:
 
 @contextlib.contextmanager
 def _pipe() -> Iterator[int]:
-    """The read end of a pipe whose write end this process alone holds: neither is inherited unasked."""
+    """The read end of a pipe whose write end only this process holds; children do not inherit them."""
     read_end, write_end = os.pipe()
     try:
         yield read_end
@@ -302,10 +304,10 @@ def _pipe() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _reserved_port(config: Config) -> Iterator[int]:
-    """The port, proven free and held for the run without listening on it: workers share it, strangers cannot.
+    """A free port, held for the run without listening, so that only the workers can share it.
 
-    Raises ``ConfigError`` when it is taken. Without this, SO_REUSEPORT would let two deployments of one user
-    share a port silently.
+    Raises ``ConfigError`` when it is taken. SO_REUSEPORT alone would let two deployments of one user share a
+    port silently.
     """
     host, port = config.server.host, config.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

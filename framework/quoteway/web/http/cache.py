@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from cachetools import LRUCache
 from multidict import CIMultiDict
 
 from quoteway.evm.single_flight import SingleFlight
@@ -37,15 +37,13 @@ class Rendered:
 
 @dataclass(slots=True)
 class CatalogCache:
-    """Rendered lists by path and query. The least recently used go first; a query's text is bounded by the
-    line.
+    """Rendered lists by path and query.
 
-    ``public`` False keeps the answers out of the caches of proxies: those would hand them to whoever asks.
+    ``public`` False keeps the answers out of the caches of proxies, which would give them to anybody.
     """
 
-    entries: OrderedDict[str, Rendered] = field(default_factory=OrderedDict)
+    entries: LRUCache[str, Rendered] = field(default_factory=lambda: LRUCache(512))
     flights: SingleFlight = field(default_factory=SingleFlight)
-    capacity: int = 512
     public: bool = True
 
     def get(self, key: str, revision: int, now: float) -> Rendered | None:
@@ -53,12 +51,6 @@ class CatalogCache:
         if found is None or found.revision != revision or found.expires <= now:
             return None
         return found
-
-    def put(self, key: str, rendered: Rendered) -> None:
-        self.entries[key] = rendered
-        self.entries.move_to_end(key)
-        while len(self.entries) > self.capacity:
-            self.entries.popitem(last=False)
 
 
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
@@ -81,7 +73,7 @@ def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
     )
     operation = request.app[OPERATIONS][request.match_info.handler]
     rendered = Rendered(operation, revision, time.monotonic() + MAX_AGE_S, body, headers)
-    cache.put(request.raw_path, rendered)
+    cache.entries[request.raw_path] = rendered
     return respond(request, rendered)
 
 
