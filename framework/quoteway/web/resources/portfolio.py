@@ -249,11 +249,7 @@ async def list_positions(call: Call) -> web.Response:
             PortfolioPosition.render(HeldPosition(source.id, position), call.networks)
         return found
 
-    outcomes = await registry.calls.ask_all(
-        sources,
-        ask,
-        verb="positions",
-    )
+    outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
     valuation = await call.gateway.valuation(
         tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S

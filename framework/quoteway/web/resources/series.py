@@ -86,11 +86,7 @@ async def series_of(
         return found
 
     async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
-        return await registry.calls.ask_all(
-            providers,
-            series_from,
-            verb="series",
-        )
+        return await registry.calls.ask_all(providers, series_from, verb="series")
 
     outcomes = await ask(registry.enabled(Capability.METRICS, resource.chain_id))
     if not any(outcome.value for outcome in outcomes):
