@@ -14,14 +14,15 @@ from aiohttp import web
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import UpstreamError
 from quoteway.hookspecs import hookimpl
+from quoteway.models import Token
 from quoteway.networks import Endpoint, Network
-from quoteway.providers import (
-    RpcUpstream,
-)
+from quoteway.providers import RpcUpstream
 from quoteway.server.serve import make_runner
 from quoteway.testing.fakes import (
     FakePlugin,
     HttpRpc,
+    ListedTokens,
+    RouterSwap,
     WrapBridge,
     WrapPools,
     WrapSwaps,
@@ -253,3 +254,40 @@ def _refused():
 @pytest.fixture(scope="session", name="make_config")
 def _make_config():
     return make_config
+
+
+@pytest.fixture
+def signing_client(fresh_devnet, serve_app):
+    """``await signing_client(*more providers)``."""
+    from signing_client import SigningClient, Unwrap
+
+    async def make(*more, unwrap=Unwrap):
+        chain = fresh_devnet.chains["devnet"]
+        networks = [
+            Network(
+                slug, here.chain_id, slug, head_poll_s=0.2, endpoints=(Endpoint(fresh_devnet.urls[slug]),)
+            )
+            for slug, here in fresh_devnet.chains.items()
+        ]
+        networks[0] = replace(networks[0], wrapped_native=chain.contracts["WETH9"])
+        tokens = [Token(31337, t.address, t.decimals, t.symbol) for t in chain.tokens]
+        router = chain.contracts["UniswapV2Router02"]
+        providers = [
+            HttpRpc,
+            ListedTokens(tokens),
+            lambda context: RouterSwap(context, 31337, router),
+            lambda context: unwrap(context, chain.contracts["WETH9"]),
+            *more,
+        ]
+        return SigningClient(
+            fresh_devnet, await serve_app({"fake": FakePlugin(providers, networks=networks)})
+        )
+
+    return make
+
+
+@pytest.fixture
+def portfolio(fresh_devnet):
+    from portfolio_gateway import PortfolioGateway
+
+    return PortfolioGateway(fresh_devnet)

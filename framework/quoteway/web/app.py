@@ -1,4 +1,4 @@
-"""The web application of one gateway: routes, middleware, lifespan. It owns nothing that outlives it."""
+"""The web application of one gateway: routes, middleware, lifespan."""
 
 from __future__ import annotations
 
@@ -47,9 +47,7 @@ def operations() -> tuple[Operation, ...]:
 
 
 def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
-    """The application. With ``run_gateway`` it starts and stops the gateway with itself; without, its maker
-    does.
-    """
+    """The application. With ``run_gateway`` it starts and stops the gateway; without, the caller does."""
     metrics = Metrics()
     cache = CatalogCache(public=not gateway.config.auth.keys)
     middleware = Middleware(gateway.config, metrics, cache, lambda: gateway.registry.revision)
@@ -100,7 +98,7 @@ OPENAPI = Operation(
     OpenApiDocument,
     needs_ready=False,
 )
-"""Not of those that the document describes."""
+"""Not described by the document itself."""
 
 
 async def _run_gateway(app: web.Application) -> AsyncIterator[None]:
@@ -111,7 +109,7 @@ async def _run_gateway(app: web.Application) -> AsyncIterator[None]:
 
 
 async def _own_metrics_port(app: web.Application) -> AsyncIterator[None]:
-    """``/metrics`` on a port of its own, so that it need not be reachable where the API is."""
+    """Serves ``/metrics`` on its own port, so that clients of the API need not reach it."""
     gateway, server = app[GATEWAY], app[GATEWAY].config.server
     inner = web.Application()
     inner.router.add_get("/metrics", metrics_handler(gateway, app[METRICS]))

@@ -1,6 +1,4 @@
-"""Reading a JSON body: type, size, time and syntax, each with its own refusal and never an exception of the
-server's.
-"""
+"""Reads a JSON body. A wrong type, size, duration or syntax has an error of its own."""
 
 from __future__ import annotations
 
@@ -27,12 +25,13 @@ async def read_object(request: web.Request, *, limit_bytes: int, timeout_s: floa
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Bytes to a JSON object. A key given twice counts with its last value; NaN, a BOM and bad UTF-8 are
-    refused.
+    """Parses a JSON object. Of a key given twice the last value counts; NaN, a BOM and bad UTF-8 are refused.
+
+    Raises ``MalformedRequest``.
     """
     try:
         value = orjson.loads(raw)
-    except ValueError:  # orjson caps the depth itself, so a deep document lands here too
+    except ValueError:  # orjson limits the depth, so a deep document fails too
         raise MalformedRequest("The body is not valid JSON in UTF-8.", reason=Reason.INVALID_FORMAT) from None
     if not isinstance(value, dict):
         raise MalformedRequest("The body must be a JSON object.", reason=Reason.INVALID_FORMAT)
@@ -60,7 +59,7 @@ async def _read(request: web.Request, limit_bytes: int, timeout_s: float) -> byt
         return b""
     raw = bytearray()
     try:
-        # aiohttp has no deadline of its own for a body: one dripped in stays open for minutes (measured)
+        # aiohttp has no deadline for a body: a slow one kept its connection open for minutes (measured)
         async with asyncio.timeout(timeout_s):
             while chunk := await request.content.readany():
                 raw += chunk

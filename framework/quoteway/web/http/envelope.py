@@ -1,4 +1,4 @@
-"""JSON answers, errors among them."""
+"""JSON answers and the error envelope."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class RequestTimeout(UpstreamError):  # noqa: N818 - named as the others of quot
 
 
 CLOSING = (BodyTimeout, BodyTooLarge)
-"""After these the rest of the body may still be on its way, so the connection is of no further use."""
+"""After these errors the rest of the body may still arrive, so the connection is closed."""
 
 
 def json_response(
     body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """An answer whose body is JSON bytes already."""
+    """An answer whose body is already JSON."""
     every: CIMultiDict[str] = CIMultiDict(headers or {})
     every["Content-Type"] = JSON
     return web.Response(body=body, status=status, headers=every)
@@ -75,13 +75,13 @@ def error_response(error: GatewayError, request_id: str) -> web.Response:
 
 
 def from_http_exception(error: web.HTTPException) -> GatewayError:
-    """What aiohttp raised, in our words and with nothing of the request echoed."""
+    """An error of aiohttp as one of ours, without any text of the request."""
     if isinstance(error, web.HTTPNotFound):
-        return PathMissing("There is no such path. See /v2/openapi.json for those there are.")
+        return PathMissing("This path does not exist. /v2/openapi.json lists all paths.")
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
         return MethodNotAllowed(
-            f"This path does not take that method. It takes: {allowed}.",
+            f"This path does not allow this method. Allowed: {allowed}.",
             reason=Reason.METHOD_NOT_ALLOWED,
             headers={"Allow": allowed},
         )

@@ -1,6 +1,4 @@
-"""What an orchestrator asks: is the process up, is it ready, how is it doing. Outside ``/v2``, keys and
-limits.
-"""
+"""Health, readiness and metrics for orchestrators. They need no API key and have no rate limit."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
         if not reasons:
             networks = list(gateway.runtime.networks)
             silent = [network.slug for network in await gateway.reachability.silent(networks)]
-            # One network that answers is enough: its node's failure must not take the others out of service.
+            # One network that answers is enough: the failure of one must not take the others out of service.
             if networks and len(silent) == len(networks):
                 reasons = [f"no RPC upstream of {slug} answers" for slug in silent]
         if reasons:

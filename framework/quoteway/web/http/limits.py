@@ -27,12 +27,12 @@ _COUNTED = {
     "rpc": "requests",
     "wrong_keys": "requests without a valid API key",
 }
-"""The groups, and what a refusal says was too many."""
+"""The groups, with what the error message counts."""
 
 STORE_TIMEOUT_S = 1.0
-"""So long a request waits for a shared store. Not less: a busy moment must not end the counting."""
+"""How long a request waits for a shared store. Shorter, and a busy moment would stop the counting."""
 STORE_PAUSE_S = 5.0
-"""So long a store that failed is left alone: no request waits for it in vain."""
+"""How long a store that failed is not asked, so that requests do not wait for it."""
 
 
 class Counters(MemoryStorage):
@@ -53,7 +53,7 @@ class Counters(MemoryStorage):
         return self.expirations.get(key, time.monotonic())
 
     def count(self, key: str, expiry: float, now: float, amount: int = 1) -> tuple[int, float]:
-        """Counts at once; the count and when its window ends."""
+        """Counts; returns the count and when its window ends."""
         if now >= self._next_sweep:
             self._sweep(now)
         if self.expirations.get(key, 0.0) <= now:
@@ -87,11 +87,11 @@ class Limiter:
 
     @property
     def in_process(self) -> bool:
-        """Whether the counters are this process's own, so that ``take_now`` does."""
+        """Whether the counters are in this process, so that ``take_now`` can be used."""
         return self._counters is not None
 
     def take_now(self, group: str, caller: str) -> str:
-        """``take`` on this process's own counters, without a coroutine: a cached answer would notice one."""
+        """``take`` on this process's counters, without a coroutine: one slows cached answers."""
         assert self._counters is not None
         now = time.monotonic()
         window_s = self._bounds[group][1]
@@ -99,7 +99,7 @@ class Limiter:
         return self._verdict(group, count, resets_at, now)
 
     async def take(self, group: str, caller: str) -> str:
-        """Counts one request; the caller's state after it. Raises ``RateLimited`` over the limit."""
+        """Counts one request; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
         if self.in_process:
             return self.take_now(group, caller)
         allowed, window_s = self._bounds[group]
@@ -132,7 +132,7 @@ class Limiter:
 
     def _pause(self, error: Exception) -> None:
         now = time.monotonic()
-        if now >= self._paused_until:  # the first of those that waited together
+        if now >= self._paused_until:  # only the first of the requests that waited together logs it
             self._paused_until = now + STORE_PAUSE_S
             log.error(
                 "the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__
@@ -140,7 +140,7 @@ class Limiter:
 
 
 def open_store(store: Secret | str) -> Storage:
-    """The counters' store, asked nothing yet. Raises ``ConfigError`` when its client is not installed."""
+    """The counters' store, not connected yet. Raises ``ConfigError`` when its client is not installed."""
     url = store.reveal() if isinstance(store, Secret) else store
     if url.startswith("memory"):
         return Counters()
@@ -164,14 +164,14 @@ def open_store(store: Secret | str) -> Storage:
 
 
 class Callers:
-    """Who a request is from: its API key, or its address as the trusted proxies tell it."""
+    """Identifies callers without an API key: by address, which trusted proxies forward."""
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
         self._trusted = [ipaddress.ip_network(network) for network in trusted_proxies]
         self._keys: dict[str, str] = {}
 
     def of(self, request: web.Request) -> str:
-        """A key for counting. IPv6 callers count by /64, since one caller has all of it."""
+        """The key to count a request under. IPv6 callers count by /64, since one caller has all of it."""
         remote = request.remote or "unknown"
         if self._trusted and self._is_trusted(remote):
             remote = self._forwarded_for(request, remote)
@@ -183,7 +183,7 @@ class Callers:
         return key
 
     def _forwarded_for(self, request: web.Request, remote: str) -> str:
-        # From the right: everything left of the first address we do not trust is the client's own invention.
+        # Read from the right: a client can forge everything left of the first untrusted address.
         chain = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
         for hop in reversed(chain):
             hop = hop.strip()

@@ -34,7 +34,7 @@ class Metrics:
         )
         self._outcomes = Counter(
             "quoteway_provider_outcomes",
-            "How asked providers did",
+            "Outcomes of calls to providers",
             ["capability", "provider", "method", "outcome"],
             registry=self.registry,
         )
@@ -52,13 +52,13 @@ class Metrics:
         if bound is None:
             known = method if method in _METHODS else "OTHER"
             bound = (self._requests.labels(route, known, str(status)), self._seconds.labels(route))
-            if known == method:  # an invented method must not grow the cache either
+            if known == method:  # an unknown method must not grow this cache
                 self._bound[(route, method, status)] = bound
         bound[0].inc()
         bound[1].observe(duration_s)
 
     def called(self, event: Mapping[str, Any]) -> None:
-        """Counts one provider call, as ``quoteway_observe`` tells of it."""
+        """Counts one provider call from its ``quoteway_observe`` event."""
         self._outcomes.labels(event["capability"], event["provider"], event["method"], event["outcome"]).inc()
 
     def render(self, *, ready: bool) -> bytes:

@@ -44,10 +44,7 @@ class Call:
         return self.gateway.runtime.networks
 
     def require(self, capability: Capability, *chain_ids: int) -> None:
-        """Refuses with 503 before anything is asked of a chain when nobody could answer.
-
-        Raises ``ProviderUnavailable``.
-        """
+        """Raises ``ProviderUnavailable`` when no enabled provider serves these chains."""
         enabled = self.gateway.registry.enabled(capability)
         if not any(set(chain_ids) <= networks_of(provider) for provider in enabled):
             raise ProviderUnavailable(
@@ -94,7 +91,7 @@ class Operation:
         return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        """The aiohttp handler: reads, loads, refuses every wrong member at once, answers."""
+        """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
 
         def networks() -> Networks:
             return gateway.runtime.networks
@@ -109,10 +106,8 @@ class Operation:
         quotes = self.group == "quotes"
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            if needs_ready and not gateway.ready:
-                raise ProviderUnavailable(
-                    "The service is starting.", headers={"Retry-After": "1"}, retryable=True
-                )
+            if needs_ready:
+                require_ready(gateway)
             raw: Mapping[str, Any] = {}
             if body is not None:
                 raw = await read_object(request, limit_bytes=limit, timeout_s=server.body_timeout_s)
@@ -121,8 +116,7 @@ class Operation:
                 (query, _single(request) if query is not None else {}),
                 (body, raw),
             )
-            # Only here has all of the request come: what it reads of a chain before its quote or action
-            # begins is as new as what they read.
+            # The request has arrived in full only here: all chain reads that follow are at a head read later.
             with request_arrival() if quotes else contextlib.nullcontext():
                 answer = await handler(Call(gateway, request, *loaded))
             if isinstance(answer, web.Response):
@@ -132,8 +126,14 @@ class Operation:
         return handle
 
 
+def require_ready(gateway: Gateway) -> None:
+    """Raises ``ProviderUnavailable`` while the gateway starts."""
+    if not gateway.ready:
+        raise ProviderUnavailable("The service is starting.", headers={"Retry-After": "1"}, retryable=True)
+
+
 def _single(request: web.Request) -> Mapping[str, str]:
-    """The query with each member once. A member given twice is a conflict, not "the last one wins"."""
+    """The query's members. Raises ``InvalidRequest`` for one that is given twice."""
     query = request.query
     members = dict(query)
     if len(members) != len(query):

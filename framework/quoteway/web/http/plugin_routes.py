@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from quoteway.errors import ProviderUnavailable
-from quoteway.web.http.protocol import match_anew
+from quoteway.web.http.operation import require_ready
+from quoteway.web.http.protocol import replace_match
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
@@ -20,16 +20,13 @@ PATH = "/x/{plugin}/{rest:.*}"
 
 
 def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """The handler of ``PATH``: plugins are loaded after the application's own routes are closed."""
+    """The handler of ``PATH``, with routers of its own: aiohttp takes no routes after plugins are loaded."""
     routers: dict[str, web.UrlDispatcher] = {}
     asked = False
 
     async def dispatch(request: web.Request) -> web.StreamResponse:
         nonlocal asked
-        if not gateway.ready:
-            raise ProviderUnavailable(
-                "The service is starting.", headers={"Retry-After": "1"}, retryable=True
-            )
+        require_ready(gateway)
         if not asked:
             asked = True
             for entry, routes in gateway.registry.plugins.ask("quoteway_routes"):
@@ -39,14 +36,14 @@ def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.Str
             raise web.HTTPNotFound
         found = await router.resolve(request)
         found.add_app(request.app)
-        match_anew(request, found)
+        replace_match(request, found)
         return await found.handler(request)
 
     return dispatch
 
 
 def _router(plugin: str, routes: Iterable[Any]) -> web.UrlDispatcher:
-    """A plugin's routes below its own prefix. One that cannot be added is logged and left out."""
+    """A plugin's routes below its own prefix. A route that cannot be added is logged."""
     router = web.UrlDispatcher()
     for route in routes:
         try:

@@ -1,9 +1,8 @@
-"""aiohttp's server, with the envelope for what it answers by itself before (or after) any handler.
+"""aiohttp's server with the error envelope for requests that aiohttp refuses before any handler.
 
-aiohttp answers an over-long line, a garbage request or a bad transfer encoding in plain text with bytes of
-the request in it, and logs them. ``Server`` names ``RequestHandler`` directly, so a subclass of it is the
-only place to put another one. This module is the only one that reaches into aiohttp;
-``tests/web/test_protocol.py`` fails when aiohttp moves.
+aiohttp answers an over-long line, an invalid request or a bad transfer encoding in plain text that quotes the
+request, and logs it. ``Server`` creates ``RequestHandler`` itself, so both are subclassed here. Only this
+module uses aiohttp's internals; ``tests/web/test_protocol.py`` fails when they change.
 """
 
 from __future__ import annotations
@@ -29,19 +28,18 @@ class EnvelopeHandler(RequestHandler):
     logged. A client that does not take an answer within ``send_timeout_s`` seconds is cut off.
     """
 
-    __slots__ = ("_giving_up", "_send_timeout_s")
+    __slots__ = ("_send_deadline", "_send_timeout_s")
 
     def __init__(
         self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, send_timeout_s: float, **kwargs: Any
     ) -> None:
         super().__init__(manager, loop=loop, **kwargs)
         self._send_timeout_s = send_timeout_s
-        self._giving_up: asyncio.TimerHandle | None = None
+        self._send_deadline: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
-        # While the server drains, aiohttp drops what still arrives: a request whose body is on its way would
-        # hang
-        # until its deadline. The connection still ends with the request it is serving.
+        # While the server drains, aiohttp drops all data: a request whose body is arriving would hang
+        # until its deadline. The connection still ends after the request that it is serving.
         draining = self._close or self._force_close
         if not draining or not self._request_in_progress:
             RequestHandler.data_received(self, data)
@@ -64,48 +62,48 @@ class EnvelopeHandler(RequestHandler):
             "request refused before any handler: %s", type(exc).__name__, extra={"request_id": request_id}
         )
         if request.writer.output_size > 0:
-            raise ConnectionError("an answer is already on its way")
+            raise ConnectionError("part of an answer has been sent")
         error = MalformedRequest(
             "The request is not valid HTTP/1.1, or too long.", reason=Reason.INVALID_FORMAT
         )
         return _closing(error_response(error, request_id), request_id)
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
-        # aiohttp reads the rest of a body that its handler left alone, and takes a bad one for a bug of ours.
+        # aiohttp reads the rest of a body that no handler read, and reports an invalid one as our error.
         failure = kw.get("exc_info")
         if isinstance(failure, RequestPayloadError):
-            log.info("a body that nobody asked for cannot be read: %s", type(failure).__name__)
+            log.info("the unread rest of a request body is invalid: %s", type(failure).__name__)
         else:
             super().log_exception(*args, **kw)
 
     def finish_response(
         self, request: BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
-        # An HTTPException here never went through the middleware: an Expect header nobody knows.
+        # An HTTPException here did not pass the middleware: an unknown Expect header.
         if isinstance(resp, web.HTTPException):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
         return RequestHandler.finish_response(self, request, resp, start_time)
 
     def pause_writing(self) -> None:
-        # The client takes less than it is sent. aiohttp waits for it as long as the connection lasts, and
-        # holds the answer; aborting wakes whoever waits.
+        # The client reads too slowly. aiohttp would wait and hold the answer as long as the connection lasts;
+        # aborting ends the wait.
         super().pause_writing()
         if self.transport is not None:
-            self._giving_up = self._loop.call_later(self._send_timeout_s, self.transport.abort)
+            self._send_deadline = self._loop.call_later(self._send_timeout_s, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._keep_on()
+        self._cancel_send_deadline()
         super().resume_writing()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._keep_on()
+        self._cancel_send_deadline()
         super().connection_lost(exc)
 
-    def _keep_on(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None
+    def _cancel_send_deadline(self) -> None:
+        if self._send_deadline is not None:
+            self._send_deadline.cancel()
+            self._send_deadline = None
 
 
 def _closing(response: web.Response, request_id: str) -> web.Response:
@@ -118,8 +116,7 @@ def _closing(response: web.Response, request_id: str) -> web.Response:
 class EnvelopeServer(web.Server):
     """aiohttp's ``Server`` making ``EnvelopeHandler`` connections.
 
-    Unlike the original it does not fall back to default settings when a keyword is misspelt: that is an error
-    here.
+    Unlike the original it raises for a misspelt keyword instead of using default settings.
     """
 
     def __call__(self) -> RequestHandler:
@@ -134,7 +131,7 @@ class EnvelopeRunner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()
         return EnvelopeServer(
-            self.app[MIDDLEWARE].ahead_of(plain.request_handler),  # type: ignore[arg-type]
+            self.app[MIDDLEWARE].with_cached_answers(plain.request_handler),  # type: ignore[arg-type]
             request_factory=plain.request_factory,
             handler_cancellation=plain.handler_cancellation,
             loop=plain._loop,
@@ -142,7 +139,7 @@ class EnvelopeRunner(web.AppRunner):
         )
 
 
-def match_anew(request: web.Request, found: web.UrlMappingMatchInfo) -> None:
+def replace_match(request: web.Request, found: web.UrlMappingMatchInfo) -> None:
     """Makes ``found`` the request's ``match_info``, which aiohttp keeps from the first time it is read."""
     request._match_info = found
     request._cache.pop("match_info", None)

@@ -21,11 +21,11 @@ _PREDICATES = {
     fields.List.default_error_messages["invalid"]: "must be an array",
     fields.Nested.default_error_messages["type"]: "must be an object",
 }
-"""What marshmallow's own messages say of a member."""
+"""Our wording of marshmallow's messages."""
 
 
 class Refusal(str):
-    """A sentence that also carries the reason a program can branch on."""
+    """A message with the reason that programs branch on."""
 
     reason: Reason
 
@@ -125,5 +125,5 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """A client's own member name, cut and without control characters: it goes into an answer and a log."""
+    """A member name of the client, cut and in printable ASCII, for the answer and the log."""
     return "".join(char if char.isprintable() and char.isascii() else "?" for char in text[:64])

@@ -1,6 +1,4 @@
-"""Lists: merged from every provider, filtered, sorted, paged, rendered once, and answered with a strong
-ETag.
-"""
+"""Lists: merged from every provider, filtered, sorted, paged, rendered once, answered with a strong ETag."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ Row = Mapping[str, Any]
 
 
 class Dated(Protocol):
-    """What every listed thing has."""
+    """What every row of a list by network has."""
 
     @property
     def id(self) -> str: ...
@@ -111,7 +109,7 @@ async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: 
 
 
 async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
-    """What a provider lists, every row of it well formed. Raises ``UnsafeAnswer``."""
+    """The rows that a provider lists. Raises ``UnsafeAnswer`` for one that is not well formed."""
     rows = tuple(await ask(provider) or ())
     check_form(provider, rows, tuple[kind, ...])  # type: ignore[valid-type]
     return rows
@@ -125,8 +123,8 @@ async def list_of_network(
 ) -> web.Response:
     """Lists what every provider of a capability has, on the query's ``network`` or on all.
 
-    ``selected`` tells which things the query wants, and ``render`` gives their rows. Of several with one id
-    the first provider's is taken.
+    ``selected`` tells whether the query asks for an item, and ``render`` makes the rows. Of items with one
+    id the first provider's is taken.
     """
     network: Network | None = call.query.get("network")
     chain_ids = [network.chain_id] if network else []
@@ -153,7 +151,7 @@ def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str
 
 
 def _sorted(listing: Listing, sort: str | None) -> list[Row]:
-    """Rows by id, then by the asked member; rows that do not have it come last in both directions."""
+    """Rows by key, then by the member to sort by. Rows without it come last in both directions."""
     rows = sorted(listing.rows, key=listing.key)
     if sort is None:
         return rows
@@ -177,7 +175,7 @@ def _page(
 
 
 def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
-    """Where the next page starts: after the last row seen, or at its old place when that row has gone."""
+    """Where the next page starts: after the last row seen, or at its old position when that row has gone."""
     try:
         last, position = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if not isinstance(last, str) or type(position) is not int or position < 0:

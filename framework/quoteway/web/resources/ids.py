@@ -1,4 +1,4 @@
-"""Ids of pools and vaults, and whose they are."""
+"""Ids of pools and vaults, and the provider that a pool or vault belongs to."""
 
 from __future__ import annotations
 
@@ -64,9 +64,8 @@ async def owner_of(
 ) -> Provider:
     """The first enabled provider that lists the pool or vault, else the first that knows it.
 
-    Raises ``ProviderUnavailable`` when the capability is off, ``NotFound`` when all know nothing of it (in
-    the words of a provider that says why), and ``UpstreamError`` when nobody knows it and somebody could not
-    tell.
+    Raises ``ProviderUnavailable`` when the capability is off, ``UpstreamError`` when no provider knows it and
+    one failed, and ``NotFound`` otherwise: a provider's own where one says why.
     """
     registry, noun = call.gateway.registry, capability.value
     if not registry.enabled(capability):

@@ -19,7 +19,7 @@ from quoteway.web.resources import catalog
 from quoteway.web.wire.deployment import NetworkPage, NetworkRow, ProviderPage, ProviderRow
 
 HEALTH_TIMEOUT_S = 0.2
-"""``healthy`` must answer from memory; one that does not is shown as unknown."""
+"""``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
 
 
 async def list_providers(call: Call) -> web.Response:
@@ -125,7 +125,7 @@ def _spenders(entries: Sequence[ProviderEntry]) -> list[_Spender]:
 async def _healthy(provider: Provider) -> bool | None:
     try:
         healthy = await asyncio.wait_for(provider.healthy(), HEALTH_TIMEOUT_S)
-    except Exception:  # a provider's bug is shown as "not known"
+    except Exception:  # a provider's bug is shown as unknown
         return None
     return healthy if type(healthy) is bool else None
 

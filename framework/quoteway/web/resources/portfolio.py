@@ -32,7 +32,7 @@ MAX_TOKENS = 1_000
 """Of one request, over all its networks."""
 
 VALUES_WAIT_S = 0.25
-"""How long balances that are read wait for prices that are not."""
+"""How long an answer waits for prices once the balances are read."""
 
 NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
 TOKEN_LIMIT = "token_limit"  # noqa: S105
@@ -245,15 +245,11 @@ async def list_positions(call: Call) -> web.Response:
         else:
             found = tuple(await cast(VaultProvider, source).positions(wallet))
             check_form(source, found, tuple[VaultPosition, ...])
-        for position in found:  # one that cannot be shown is its source's failure, not the request's
+        for position in found:  # a position that cannot be rendered fails its source, not the request
             PortfolioPosition.render(HeldPosition(source.id, position), call.networks)
         return found
 
-    outcomes = await registry.calls.ask_all(
-        sources,
-        ask,
-        verb="positions",
-    )
+    outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
     valuation = await call.gateway.valuation(
         tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S

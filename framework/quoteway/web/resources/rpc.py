@@ -1,10 +1,11 @@
-"""The read-only JSON-RPC proxy: one call, rebuilt from parsed values, answered with the caller's id."""
+"""The read-only JSON-RPC proxy: one call, rebuilt from its parsed values, under the caller's id."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -96,22 +97,23 @@ async def forward(call: Call) -> dict[str, Any]:
         raise ProviderUnavailable(
             f"No RPC upstream is enabled for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
         )
+    answer = partial(RpcAnswer.of, call.networks, id=body["id"])
     local = answered_locally(network, method, params)
     if local is not None:
-        return RpcAnswer.of(call.networks, id=body["id"], result=local)
+        return answer(result=local)
     try:
-        return RpcAnswer.of(call.networks, id=body["id"], result=await chain.request(method, params))
+        return answer(result=await chain.request(method, params))
     except RpcError as error:
-        return RpcAnswer.of(call.networks, id=body["id"], error=_told(error, call.request.app[REDACTOR]))
+        return answer(error=_node_error(error, call.request.app[REDACTOR]))
 
 
-def _told(error: RpcError, redact: Redactor) -> NodeError:
+def _node_error(error: RpcError, redact: Redactor) -> NodeError:
     data = ABSENT if error.data is None else _scrubbed(error.data, redact)
     return NodeError(error.rpc_code, _scrubbed(error.rpc_message, redact), data)
 
 
 def _scrubbed(value: Any, redact: Redactor) -> Any:
-    """The node's own words without URLs and credentials: it may name itself or the one behind it."""
+    """A node's text or data without URLs and credentials, which may name the upstream."""
     if isinstance(value, str):
         return _URL.sub("[url]", redact(value))
     if isinstance(value, Mapping):

@@ -28,7 +28,7 @@ Owner = Callable[[Call, ResourceId], Awaitable[Provider]]
 
 
 class HasSeries(Protocol):
-    """What pool, vault and metrics providers have in common here."""
+    """A pool, vault or metrics provider."""
 
     async def series(
         self, resource_id: str, metric: str, start: int, end: int, interval: str
@@ -72,7 +72,7 @@ def series_operations(
 async def series_of(
     call: Call, capability: Capability, resource: ResourceId, metric: str, owner: Owner
 ) -> Wire:
-    """The series, rendered. Raises ``ProviderUnavailable`` when nothing at hand can give it."""
+    """The rendered series. Raises ``ProviderUnavailable`` when no provider has it."""
     start, end, interval = _span(call)
     registry = call.gateway.registry
     if not registry.enabled(capability) and not registry.enabled(Capability.METRICS):
@@ -86,11 +86,7 @@ async def series_of(
         return found
 
     async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
-        return await registry.calls.ask_all(
-            providers,
-            series_from,
-            verb="series",
-        )
+        return await registry.calls.ask_all(providers, series_from, verb="series")
 
     outcomes = await ask(registry.enabled(Capability.METRICS, resource.chain_id))
     if not any(outcome.value for outcome in outcomes):
@@ -104,7 +100,7 @@ async def series_of(
     if last.kind != "no_route":
         raise UpstreamError("The provider failed.", reason=last.reason, retryable=True)
     raise ProviderUnavailable(
-        f"Nothing at hand gives {metric} of this {capability.value}.", reason=Reason.CAPABILITY_DISABLED
+        f"No enabled provider has {metric} of this {capability.value}.", reason=Reason.CAPABILITY_DISABLED
     )
 
 

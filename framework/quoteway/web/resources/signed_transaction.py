@@ -1,4 +1,4 @@
-"""Reading a signed transaction far enough to compare it with what was built. Nothing here can sign.
+"""Decodes a signed transaction to compare it with the one that was built. Nothing here can sign.
 
 The RLP codec is ``rlp``, imported at first use because it brings in pydantic.
 """
@@ -48,7 +48,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SignedTransaction:
-    """What matters of a transaction that was signed or broadcast. ``sender`` None: not recovered."""
+    """The members of a signed or broadcast transaction that are compared. ``sender`` None: not recovered."""
 
     chain_id: int
     to: str | None
@@ -95,7 +95,7 @@ def decode_signed(raw: bytes) -> SignedTransaction:
     try:
         return _typed(raw) if raw[0] in _TYPED else _legacy(raw)
     except (ValueError, IndexError, TypeError, AttributeError, RecursionError, RLPException):
-        raise _refused("is no signed transaction of type 0 (EIP-155), 1 or 2") from None
+        raise _refused("is not a signed transaction of type 0 (EIP-155), 1 or 2") from None
 
 
 def _typed(raw: bytes) -> SignedTransaction:
@@ -137,7 +137,7 @@ def _legacy(raw: bytes) -> SignedTransaction:
 async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str:
     """Who signed, by the chain's own ``ecrecover`` (precompile 1).
 
-    Raises ``InvalidRequest`` when nobody can have, and ``UpstreamError`` when no node answers.
+    Raises ``InvalidRequest`` when the signature has no signer, and ``UpstreamError`` when no node answers.
     """
     signature = transaction.signature
     assert signature is not None
@@ -145,7 +145,7 @@ async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str
     data = signature.signed_hash + b"".join(word.to_bytes(32) for word in words)
     output = await chain.call(_ECRECOVER, data)
     if len(output) != 32:
-        raise _refused("carries a signature that is nobody's")
+        raise _refused("has a signature from which no signer can be recovered")
     return checksum("0x" + output[12:].hex())
 
 
@@ -178,7 +178,7 @@ def _integer(member: Any) -> int:
 
 def _bytes(member: Any) -> bytes:
     if not isinstance(member, bytes):
-        raise ValueError("a list where bytes belong")
+        raise ValueError("a list instead of bytes")
     return member
 
 

@@ -37,7 +37,7 @@ TOKENS = ListKind(Capability.TOKENS, TokenProfile, lambda catalog, chain_id: cat
 
 async def list_tokens(call: Call) -> web.Response:
     async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
-        # A list of thousands has nothing looked up: it shows the prices that are known anyway.
+        # The list has thousands of tokens: it shows the prices in memory and looks none up.
         contracts = ((t.chain_id, t.address) for profile in profiles for t in profile.contracts)
         valuation = Valuation(call.gateway.prices.known(contracts))
         return TokenEntry.render_all(map(valuation.profile, profiles), call.networks)
@@ -77,9 +77,7 @@ async def show_token(call: Call) -> dict[str, Any]:
 
 
 def _canonical(token_id: str) -> str:
-    """A slug as it is; ``{chainId}:{address}`` with the address in EIP-55. Raises ``NotFound`` for a wrong
-    one.
-    """
+    """A slug unchanged; ``{chainId}:{address}`` with the address in EIP-55. Raises ``NotFound``."""
     match = _ADDRESS_ID.fullmatch(token_id)
     if match is None:
         if len(token_id) > 200 or not token_id.isprintable():

@@ -1,4 +1,4 @@
-"""Transactions: what became of one that a ``txId`` commits to. Clients broadcast themselves."""
+"""Transactions: submitting a signed one, and the state of a broadcast one that a ``txId`` names."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class HashBody(RequestSchema):
 
 
 async def submit(call: Call) -> dict[str, Any]:
-    """Validates first: what is not the transaction that was built is refused, relay or not."""
+    """Compares the transaction with the one that was built, with or without a relay, and broadcasts it."""
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
     registry = call.gateway.registry
@@ -65,7 +65,7 @@ async def submit(call: Call) -> dict[str, Any]:
     if outcome.error is not None:
         raise outcome.error
     if outcome.value != tx_hash:
-        # Late, broken or lying: it may be on its way all the same.
+        # The relay was late, failed or lied; the transaction may have been broadcast all the same.
         raise UpstreamError(
             f"The relay did not confirm the broadcast. Look for {tx_hash} before signing another.",
             reason=outcome.reason or Reason.PROVIDER_ERROR,
@@ -181,7 +181,7 @@ async def track(call: Call) -> dict[str, Any]:
     if failed is not None:
         raise UpstreamError("The transfer could not be looked up.", reason=failed.reason, retryable=True)
     if answers:
-        # Nobody's nodes have it: that says nothing about whose it is.
+        # No node has the transaction yet, so the first bridge's answer stands for all.
         return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=answers[0])
     raise NotFound("No enabled bridge knows this transaction.")
 

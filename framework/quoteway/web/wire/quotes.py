@@ -1,4 +1,4 @@
-"""Quotes: fresh, or read back from their token."""
+"""Quotes: fresh, or read from their token."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _HIGH_SLIPPAGE_BPS = 300
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a fresh quote shows beyond what its token holds."""
+    """The members of a fresh quote that its token does not hold."""
 
     quote: models.Quote
     approvals: Sequence[models.Approval]

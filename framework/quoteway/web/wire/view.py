@@ -130,7 +130,7 @@ def named(name: str, field: Field) -> Field:
 
 
 def itself(model: Any) -> Any:
-    """The source of a member that shows another side of the model it belongs to."""
+    """The source of a nested member that is rendered from the same model."""
     return model
 
 
@@ -150,13 +150,13 @@ def _sourced(source: Source, metadata: Mapping[str, Any] | None = None) -> dict[
 
 
 class ConvertedField(Field):
-    """A field whose value on the wire differs from the one in the model. ``convert`` never gets None."""
+    """A field whose value on the wire is ``convert`` of the one in the model. ``convert`` never gets None."""
 
     convert: Callable[[Any], Any]
 
 
 class NetworkField(Field):
-    """As ``ConvertedField``, for what the networks of the deployment tell of a value."""
+    """As ``ConvertedField``, for a conversion that needs the networks of the deployment."""
 
     def convert(self, value: Any, networks: Networks) -> Any:
         raise NotImplementedError
@@ -166,7 +166,7 @@ class NetworkField(Field):
 
 
 def _is_declared_alone(view: type[View]) -> bool:
-    """Whether the declarations say all of a rendering: the class does not override ``render``."""
+    """Whether the class does not override ``render``."""
     own: Any = view.render
     return own.__func__ is View.__dict__["render"].__func__
 
@@ -277,7 +277,7 @@ def _nested(field: fields.Nested) -> Renderer:
         return _rendering(view)
 
     def render(model: Any, networks: Networks) -> Wire:
-        """Looked up late: the view has members of itself."""
+        """Looked up at the call: the view has members of its own type."""
         return _rendering(cast("type[View]", type(field.schema)))(model, networks)
 
     return render

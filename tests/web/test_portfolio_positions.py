@@ -1,0 +1,151 @@
+"""A wallet's positions from every pool and vault provider: merged, isolated, valued."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from portfolio_gateway import WALLET, address
+from quoteway.models import Block, Leg, Pool, PoolPosition, Vault, VaultPosition
+from quoteway.testing.fakes import ListedPools, ListedVaults
+
+pytestmark = pytest.mark.xdist_group("devnet")
+
+
+def position(token, resource, number=1, amount=10**6):
+    block = Block(1, "0x" + "11" * 32, 1_700_000_000)
+    return PoolPosition(
+        f"{resource}/{number}",
+        resource,
+        WALLET,
+        "fungible",
+        amount,
+        (Leg(token, amount, WALLET),),
+        (Leg(token, 5, WALLET),),
+        block,
+    )
+
+
+@pytest.fixture
+def sources(portfolio):
+    usdc = portfolio.token("USDC")
+    pool_id, vault_id = f"31337:{address(1)}", f"31337:{address(2)}"
+    pool = Pool(pool_id, "devnet", 31337, "fake", "v2", address(1), (usdc, usdc), (), "fake", 0)
+    vault = Vault(vault_id, "devnet", 31337, address(2), "V", "fake", "hold", usdc, usdc, (), "fake", 0)
+
+    class Pools(ListedPools):
+        async def positions(self, wallet, pool_id):
+            assert pool_id is None
+            return [position(usdc, pool.id, number) for number in range(2)] if wallet == WALLET else []
+
+    class Vaults(ListedVaults):
+        async def positions(self, wallet):
+            legs = (Leg(usdc, 10**6, WALLET),)
+            return [VaultPosition(vault.id, WALLET, 10**6, legs, position(usdc, vault.id).block)]
+
+    return Pools([pool]), lambda context: Vaults(context, [vault])
+
+
+async def test_positions_of_all_sources_are_merged_valued_and_paged(serve_app, portfolio, sources, contract):
+    usdc = portfolio.token("USDC").address
+    api = await portfolio.serve(serve_app, *sources, usd={usdc: 0.5})
+    answer = await api.get(f"/v2/portfolio/positions?wallet={WALLET}")
+    body = contract.check("getPortfolioPositions", answer)
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (body["total"], body["partial"]) == (3, [])
+    kinds = [(row["provider"], row["poolId"] is None, row["vaultId"] is None) for row in body["data"]]
+    assert kinds == [("listed-pools", False, True)] * 2 + [("listed-vaults", True, False)]
+    assert body["data"][0]["valueUsd"] == 1_000_005 / 10**6 * 0.5 == pytest.approx(0.5000025)
+    one = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}&limit=2")).body
+    two = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}&limit=2&cursor={one['nextCursor']}")).body
+    assert [*one["data"], *two["data"]] == body["data"]
+    elsewhere = await api.get(f"/v2/portfolio/positions?wallet={WALLET}&network=devnet-l2")
+    assert elsewhere.body["data"] == []
+
+
+async def test_sources_that_fail_or_lie_are_named_and_cost_nobody_else(
+    serve_app, portfolio, sources, contract, make_config
+):
+    def broken(name, does):
+        class Broken(ListedPools):
+            async def positions(self, wallet, pool_id):
+                return await does()
+
+        listed = Broken([], provider_id=name)
+        listed.networks = frozenset({31337})
+        return listed
+
+    async def raises():
+        raise RuntimeError("secret path /etc/passwd")
+
+    async def lies():
+        return ["not a position"]
+
+    bad = [broken(does.__name__, does) for does in (raises, lies)]
+    config = make_config()
+    quotes = replace(config.quotes, competition_timeout_s=2.0)
+    api = await portfolio.serve(serve_app, *sources, *bad, config=replace(config, quotes=quotes))
+    body = contract.check("getPortfolioPositions", await api.get(f"/v2/portfolio/positions?wallet={WALLET}"))
+    assert body["total"] == 3
+    assert {row["provider"]: row["reason"] for row in body["partial"]} == {
+        "raises": "provider_error",
+        "lies": "unsafe_answer",
+    }
+
+
+async def test_a_position_of_the_other_kind_is_refused(serve_app, portfolio, sources):
+    """A vault cannot show its shares as a position in a pool of another provider, nor a pool the reverse."""
+    usdc = portfolio.token("USDC")
+    shares = VaultPosition(f"31337:{address(1)}", WALLET, 1, (), position(usdc, "x").block)
+
+    class Pools(ListedPools):
+        async def positions(self, wallet, pool_id):
+            return [shares]
+
+    class Vaults(ListedVaults):
+        async def positions(self, wallet):
+            return [position(usdc, f"31337:{address(1)}")]
+
+    def vaults(context):
+        made = Vaults(context, [], provider_id="odd-vaults")
+        made.networks = frozenset({31337})
+        return made
+
+    pools = Pools([], provider_id="odd-pools")
+    pools.networks = frozenset({31337})
+    api = await portfolio.serve(serve_app, *sources, pools, vaults)
+    body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
+    assert body["total"] == 3
+    assert {(row["provider"], row["reason"]) for row in body["partial"]} == {
+        ("odd-pools", "unsafe_answer"),
+        ("odd-vaults", "unsafe_answer"),
+    }
+
+
+async def test_a_position_that_two_sources_know_is_counted_once(serve_app, portfolio, sources):
+    pools, vaults = sources
+    twin = type(pools)(list(pools._pools.values()), provider_id="twin")
+    api = await portfolio.serve(serve_app, pools, vaults, twin)
+    body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
+    assert body["total"] == 3
+
+
+async def test_a_source_that_hangs_is_left_behind(serve_app, portfolio, sources, make_config):
+    class Hanging(ListedPools):
+        async def positions(self, wallet, pool_id):
+            await asyncio.Event().wait()
+
+    hanging = Hanging([], provider_id="hangs")
+    hanging.networks = frozenset({31337})
+    config = make_config()
+    quotes = replace(config.quotes, competition_timeout_s=2.0)
+    api = await portfolio.serve(serve_app, *sources, hanging, config=replace(config, quotes=quotes))
+    body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
+    assert body["partial"] == [{"provider": "hangs", "reason": "provider_timeout"}]
+    assert body["total"] == 3
+
+
+async def test_positions_without_any_source_are_503(serve_app, portfolio, refused):
+    api = await portfolio.serve(serve_app)
+    path = f"/v2/portfolio/positions?wallet={WALLET}"
+    refused(await api.get(path), 503, "provider_unavailable", "capability_disabled")
+    refused(await api.get("/v2/portfolio/positions"), 422, "validation_error", "missing")
