@@ -1,9 +1,11 @@
 """What the documentation tells a reader to run, run; what it says of tests and endpoints, checked."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,39 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 COVERED = re.compile(r"^\| `([A-Z]+ /\S+)` \| `(\S+)::(\w+)` \|$", re.MULTILINE)
+
+
+README = (ROOT / "README.md").read_text()
+
+
+def undated(text):
+    return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "(time)", text)
+
+
+def post(url, body):
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def check_requests_of_the_readme(url):
+    """Sends the two requests of README.md and compares the answers with what it shows of them."""
+    (body,) = re.findall(r"^\$ curl .*/v2/swaps/quote .*-d '(\{.*?\})'$", README, re.MULTILINE | re.DOTALL)
+    quote = post(f"{url}/v2/swaps/quote", json.loads(body))
+    action = post(f"{url}/v2/swaps/{quote['quoteId']}/action", {})
+    shown = dict(re.findall(r'"(\w+)": ("?[\w.]+)', README))
+    for answer, names in (
+        (quote, ("toAmount", "toAmountMin", "priceImpactBps")),
+        (action["transactions"][0], ("to", "data", "value", "chainId")),
+        (action["steps"][0], ("gasLimit",)),
+        (action["simulation"], ("status",)),
+    ):
+        for name in names:
+            assert json.dumps(answer[name]).startswith(shown[name].rstrip(".")), name
+    for name in ("quoteId", "route", "block"):
+        assert name in quote
+    assert "assetChanges" in action["simulation"]
+    assert "walletSendCalls" in action
 
 
 @pytest.fixture
@@ -28,8 +63,11 @@ def running():
 def test_the_first_swap_of_the_tutorial(running):
     url, nodes = running
     command = [sys.executable, str(DOCS / "tutorial" / "first_swap.py"), url, nodes["devnet"]]
+    check_requests_of_the_readme(url)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+    (printed,) = re.findall(r"^\$ .*first_swap\.py\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert undated(done.stdout) == undated(printed)
     quoted, signing, received = done.stdout.splitlines()
     assert signing.startswith("signing  Swap exactly 1 ETH for at least ")
     amount = int(quoted.split()[1])
