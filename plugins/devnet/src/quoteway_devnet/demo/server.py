@@ -23,7 +23,12 @@ _RELAYER_PORT = "QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT"
 def own_server() -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the gateway's URL, and the nodes' URLs by slug. Raises DemoError and DevnetError."""
     with Devnet.running() as devnet, Relayer.running(devnet) as relayer:
-        settings = {"QUOTEWAY_LIMITS__ENABLED": "false", _RELAYER_PORT: str(relayer.port)}
+        settings = {
+            "QUOTEWAY_LIMITS__ENABLED": "false",
+            # The demo compares amounts, also on a busy machine.
+            "QUOTEWAY_QUOTES__COMPETITION_TIMEOUT_S": "20",
+            _RELAYER_PORT: str(relayer.port),
+        }
         with gateway_over(devnet, **settings) as url:
             yield url, devnet.urls
 
