@@ -128,3 +128,8 @@ def with_delta(run, index, delta):
     changes = list(run.asset_changes)
     changes[index] = replace(changes[index], delta=delta)
     return replace(run, asset_changes=tuple(changes))
+
+
+def leg(index, **changes):
+    """What a quote changes to have another input, or output."""
+    return {index: (replace(getattr(QUOTE, index)[0], **changes),)}
