@@ -4,20 +4,9 @@ from dataclasses import replace
 
 import pytest
 from guard_cases import (
-    DAI,
-    ETHER,
-    GOT,
-    MINIMUM,
-    NOW,
     PERMIT,
     REQUEST,
-    ROUTER,
     SEALED,
-    SOLD,
-    THIEF,
-    USDC,
-    USER,
-    WETH,
     Provider,
     check,
     message,
@@ -40,6 +29,7 @@ from quoteway.models import (
     Spend,
 )
 from quoteway.testing.fakes import step_of
+from sold_usdc import DAI, ETHER, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
 
 def test_honest_builds_pass():

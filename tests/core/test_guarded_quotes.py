@@ -4,24 +4,13 @@ from dataclasses import replace
 
 import pytest
 from guard_cases import (
-    BLOCK,
-    DAI,
-    GOT,
-    MINIMUM,
     MORE,
-    NOW,
     PERMIT,
     POOL_REQUEST,
     QUOTE,
     REQUEST,
-    ROUTER,
     SEALED,
-    SOLD,
-    THIEF,
-    USDC,
-    USER,
     VAULT_REQUEST,
-    WETH,
     Provider,
     leg,
     plain,
@@ -43,6 +32,7 @@ from quoteway.models import (
     Spend,
     VaultRequest,
 )
+from sold_usdc import BLOCK, DAI, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
 ROLE = ManagementTerms(None)
 

@@ -3,22 +3,7 @@
 from dataclasses import dataclass, replace
 
 import pytest
-from guard_cases import (
-    BLOCK,
-    NOW,
-    QUOTE,
-    REQUEST,
-    ROUTER,
-    THIEF,
-    USDC,
-    USER,
-    WETH,
-    Provider,
-    check,
-    leg,
-    plain,
-    step,
-)
+from guard_cases import QUOTE, REQUEST, Provider, check, leg, plain, step
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.quotes import check_quote
 from quoteway.models import (
@@ -33,6 +18,7 @@ from quoteway.models import (
     TransferTerms,
     TransferTracking,
 )
+from sold_usdc import BLOCK, NOW, ROUTER, THIEF, USDC, USER, WETH
 
 PROMISE = RefundTerms(1, USDC.address, USER)
 ODD_TERMS = [
