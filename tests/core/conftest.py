@@ -89,8 +89,8 @@ def router(devnet):
 
 
 @pytest.fixture
-def ground(fresh_devnet, make_gateway, router):
-    """``await ground(provider class)``: a started gateway over the devnet with that provider."""
+def open_gateway(fresh_devnet, make_gateway, router):
+    """``await open_gateway(provider class)``: a started gateway over the devnet with that provider."""
 
     async def make(cls=RouterSwap, **sections):
         network = Network(

@@ -26,8 +26,8 @@ async def steps_for(here, symbol, amount, spender, *, lasting_s=DEADLINE_S, **sp
 
 
 @pytest.mark.parametrize("symbol", ["USDC", "USDT", "DAI", "WETH"])
-async def test_approvals_are_exact_and_only_as_the_allowance_requires(ground, router, symbol):
-    here = await ground()
+async def test_approvals_are_exact_and_only_as_the_allowance_requires(open_gateway, router, symbol):
+    here = await open_gateway()
     token = here.token(symbol)
     amount = 123_456
     (approve,), _ = await steps_for(here, symbol, amount, router)
@@ -51,8 +51,8 @@ async def test_approvals_are_exact_and_only_as_the_allowance_requires(ground, ro
     assert await here.allowance(token, router) == amount + 1
 
 
-async def test_usdt_with_a_small_leftover_is_swapped_through_a_reset(ground, router):
-    here = await ground()
+async def test_usdt_with_a_small_leftover_is_swapped_through_a_reset(open_gateway, router):
+    here = await open_gateway()
     usdt = here.token("USDT")
     await here.approve(usdt, router, 1)
     action = await here.action(here.request("USDT", "USDC", 10**6))
@@ -63,8 +63,8 @@ async def test_usdt_with_a_small_leftover_is_swapped_through_a_reset(ground, rou
     assert await here.allowance(usdt, router) == 0
 
 
-async def test_permit2_grants_are_exact_expire_with_the_deadline_and_are_not_repeated(ground):
-    here = await ground()
+async def test_permit2_grants_are_exact_expire_with_the_deadline_and_are_not_repeated(open_gateway):
+    here = await open_gateway()
     usdc, puller, amount = here.token("USDC"), here.manifest.contracts["UniversalRouter"], 5_000_000
 
     async def steps(amount=amount, **spend):
@@ -88,8 +88,8 @@ async def test_permit2_grants_are_exact_expire_with_the_deadline_and_are_not_rep
     assert [step.kind for step in raised] == ["approval", "permit2_approval"]
 
 
-async def test_two_spends_through_one_spender_are_one_approval_of_their_sum(ground, router):
-    here = await ground()
+async def test_two_spends_through_one_spender_are_one_approval_of_their_sum(open_gateway, router):
+    here = await open_gateway()
     usdc = here.token("USDC")
     block = await here.chain.head()
     spends = [
@@ -102,8 +102,8 @@ async def test_two_spends_through_one_spender_are_one_approval_of_their_sum(grou
     assert permit2.APPROVE.decode(grant.data)[2] == 12
 
 
-async def test_wallets_are_read_once_per_block_and_what_is_no_token_is_absent(ground, router):
-    here = await ground()
+async def test_wallets_are_read_once_per_block_and_what_is_no_token_is_absent(open_gateway, router):
+    here = await open_gateway()
     reader, block, usdc = WalletReader(), await here.chain.head(), here.token("USDC")
     tokens = [usdc.address, NATIVE, THIEF]
     first = await reader.read(here.chain, block, USER, tokens, [(usdc.address, router, None)])
@@ -115,8 +115,8 @@ async def test_wallets_are_read_once_per_block_and_what_is_no_token_is_absent(gr
     assert here.chain.requests == asked
 
 
-async def test_a_symbol_that_rewrites_its_sentence_is_not_shown(ground, router):
-    here = await ground()
+async def test_a_symbol_that_rewrites_its_sentence_is_not_shown(open_gateway, router):
+    here = await open_gateway()
     usdc = replace(here.token("USDC"), symbol="USDC\u202e evil")
     block = await here.chain.head()
     wallet = await WalletReader().read(here.chain, block, USER, [], [(usdc.address, router, None)])

@@ -114,8 +114,8 @@ class PaysLessThanItSays(Evil):
         (CallsNobody, "no code"),
     ],
 )
-async def test_a_valid_transaction_that_robs_the_wallet_is_refused(ground, router, cls, finding):
-    here = await ground(cls)
+async def test_a_valid_transaction_that_robs_the_wallet_is_refused(open_gateway, router, cls, finding):
+    here = await open_gateway(cls)
     request = here.request()
     if cls in (SellsMore, SellsInTwoBites):
         await here.approve(request.token_in, router, 10**12)
@@ -128,8 +128,8 @@ async def test_a_valid_transaction_that_robs_the_wallet_is_refused(ground, route
     assert refusal.value.reason is Reason.UNSAFE_ANSWER
 
 
-async def test_a_promise_the_chain_does_not_keep_is_no_action(ground):
-    here = await ground(PaysLessThanItSays)
+async def test_a_promise_the_chain_does_not_keep_is_no_action(open_gateway):
+    here = await open_gateway(PaysLessThanItSays)
     with pytest.raises(UpstreamError) as refusal:
         await here.action(here.request())
     assert refusal.value.reason is Reason.PRICE_MOVED
@@ -148,8 +148,8 @@ class HangsInBuild(RouterSwap):
 @pytest.mark.parametrize(
     ("cls", "reason"), [(RaisesInBuild, Reason.PROVIDER_ERROR), (HangsInBuild, Reason.PROVIDER_TIMEOUT)]
 )
-async def test_a_build_that_fails_or_hangs_is_an_upstream_error_in_time(ground, cls, reason):
-    here = await ground(cls, quotes=QuotesConfig(competition_timeout_s=3.0))
+async def test_a_build_that_fails_or_hangs_is_an_upstream_error_in_time(open_gateway, cls, reason):
+    here = await open_gateway(cls, quotes=QuotesConfig(competition_timeout_s=3.0))
     with pytest.raises(UpstreamError) as refusal:
         await here.action()
     assert refusal.value.reason is reason
@@ -163,9 +163,9 @@ class CannotNameItsSpenders(RouterSwap):
         raise KeyError("canary")
 
 
-async def test_a_provider_that_cannot_name_its_spenders_quotes_nothing(ground):
+async def test_a_provider_that_cannot_name_its_spenders_quotes_nothing(open_gateway):
     """A client may approve on what a quote says, so a quote's spender is checked as an action's is."""
-    here = await ground(CannotNameItsSpenders)
+    here = await open_gateway(CannotNameItsSpenders)
     with pytest.raises(UpstreamError) as refusal:
         await here.gateway.quoting.quote(Capability.SWAP, here.request())
     assert refusal.value.reason is Reason.PROVIDER_ERROR
@@ -187,8 +187,8 @@ class Greedy(RouterSwap):
         return replace(more, inputs=sealed.inputs)
 
 
-async def test_no_more_is_sold_than_asked_whatever_the_quote_says_of_its_maximum(ground):
-    here = await ground(Greedy)
+async def test_no_more_is_sold_than_asked_whatever_the_quote_says_of_its_maximum(open_gateway):
+    here = await open_gateway(Greedy)
     with pytest.raises(UpstreamError) as refusal:
         await here.action()
     assert refusal.value.reason is Reason.UNSAFE_ANSWER

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.xdist_group("devnet")
     ("sold", "got", "amount"),
     [("USDC", "WETH", 10**9), ("USDT", "USDC", 7 * 10**6), ("WETH", "PEPE", 10**15)],
 )
-async def test_an_action_pays_what_the_quote_said_to_the_wei(ground, router, sold, got, amount):
-    here = await ground()
+async def test_an_action_pays_what_the_quote_said_to_the_wei(open_gateway, router, sold, got, amount):
+    here = await open_gateway()
     request = here.request(sold, got, amount)
     answer = await here.gateway.quoting.quote(Capability.SWAP, request)
     (approval,) = answer.approvals
@@ -40,8 +40,8 @@ async def test_an_action_pays_what_the_quote_said_to_the_wei(ground, router, sol
     assert await here.allowance(request.token_in, router) == 0
 
 
-async def test_the_same_token_at_the_same_block_gives_the_same_bytes_and_ids(ground):
-    here = await ground()
+async def test_the_same_token_at_the_same_block_gives_the_same_bytes_and_ids(open_gateway):
+    here = await open_gateway()
     answer = await here.gateway.quoting.quote(Capability.SWAP, here.request("USDT", "USDC", 10**6))
     sealed = here.gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
     one, two = await here.gateway.building.action(sealed), await here.gateway.building.action(sealed)
@@ -55,8 +55,8 @@ async def test_the_same_token_at_the_same_block_gives_the_same_bytes_and_ids(gro
         here.gateway.quote_tokens.open_transaction(answer.sealed.token)
 
 
-async def test_another_recipient_is_paid(ground):
-    here = await ground()
+async def test_another_recipient_is_paid(open_gateway):
+    here = await open_gateway()
     request = here.request(recipient=THIEF)
     action = await here.action(request)
     for step in action.steps:
@@ -64,16 +64,16 @@ async def test_another_recipient_is_paid(ground):
     assert await here.balance(request.token_out, THIEF) >= action.outputs[0].amount_min
 
 
-async def test_a_wallet_that_lacks_the_tokens_is_told_and_the_run_says_what_it_assumed(ground):
-    here = await ground()
+async def test_a_wallet_that_lacks_the_tokens_is_told_and_the_run_says_what_it_assumed(open_gateway):
+    here = await open_gateway()
     request = here.request(sender=THIEF, recipient=THIEF)
     action = await here.action(request)
     assert f"balance:{request.token_in.address}" in action.simulation.assumptions
     assert "insufficient_balance" in [issue.code for issue in action.issues]
 
 
-async def test_a_price_that_moved_is_refused_and_the_minimum_stands(ground, router):
-    here = await ground()
+async def test_a_price_that_moved_is_refused_and_the_minimum_stands(open_gateway, router):
+    here = await open_gateway()
     request = here.request("USDC", "USDT", 10**9)
     answer = await here.gateway.quoting.quote(Capability.SWAP, request)
     usdc = here.token("USDC")
@@ -87,8 +87,8 @@ async def test_a_price_that_moved_is_refused_and_the_minimum_stands(ground, rout
     assert "revertReason" in refusal.value.extra
 
 
-async def test_an_action_may_pin_a_quote_but_only_for_the_same_request(ground):
-    here = await ground()
+async def test_an_action_may_pin_a_quote_but_only_for_the_same_request(open_gateway):
+    here = await open_gateway()
     request = here.request()
     pin = here.gateway.quote_tokens.open(
         Capability.SWAP, (await here.gateway.quoting.quote(Capability.SWAP, request)).sealed.token
@@ -108,8 +108,8 @@ async def test_an_action_may_pin_a_quote_but_only_for_the_same_request(ground):
     assert standalone.quote_token
 
 
-async def test_a_warm_quote_asks_the_node_for_nothing_of_the_wallet(ground):
-    here = await ground()
+async def test_a_warm_quote_asks_the_node_for_nothing_of_the_wallet(open_gateway):
+    here = await open_gateway()
     await here.gateway.quoting.quote(Capability.SWAP, here.request())
     asked = here.chain.requests
     for _ in range(3):
@@ -127,8 +127,8 @@ class NoKey(RouterSwap):
         raise RuntimeError("not to be compared")
 
 
-async def test_providers_need_be_no_keys_of_anything(ground):
-    here = await ground(NoKey)
+async def test_providers_need_be_no_keys_of_anything(open_gateway):
+    here = await open_gateway(NoKey)
     action = await here.action()
     assert action.simulation.status == "success"
     assert here.gateway.quote_tokens.open_transaction(action.steps[0].tx_id)
