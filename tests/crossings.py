@@ -22,6 +22,8 @@ import quoteway_rpc
 import quoteway_tokenlist
 import quoteway_uniswap
 from quoteway import NATIVE, Capability, SwapRequest, Token, UpstreamError
+from quoteway.evm import erc20
+from quoteway.evm.address import checksum
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.bridge import bridged_tokens
@@ -39,6 +41,7 @@ PLUGINS = {
 CHAIN_IDS = {chain.slug: chain.chain_id for chain in CHAINS}
 SENDER = ACCOUNTS[4].address
 RECIPIENT = "0x4444444444444444444444444444444444444444"
+THIEF = checksum("0x" + "7e" * 20)
 
 
 def section(devnet, relayer_port):
@@ -55,7 +58,7 @@ async def read_lists(gateway):
         await asyncio.sleep(0.01)
 
 
-class Desk:
+class Harness:
     """A gateway, and both chains beside it."""
 
     def __init__(self, devnet, gateway):
@@ -111,6 +114,11 @@ class Desk:
                 return sent
 
         return await asyncio.to_thread(mined)
+
+    async def allow(self, token, spender, amount):
+        """Approves the spender for the sender's tokens."""
+        data = "0x" + erc20.APPROVE.encode([spender, amount]).hex()
+        await self.send({"to": token.address, "data": data})
 
     async def balance(self, token, owner):
         slug = next(slug for slug, chain_id in CHAIN_IDS.items() if chain_id == token.chain_id)
@@ -169,7 +177,7 @@ class Report:
     action_ms: list[float] = field(default_factory=list)
 
 
-async def cross_at_random(desk, count, seed):
+async def cross_at_random(harness, count, seed):
     """Any token of one chain for any other that crosses, both directions, a hundred to ten thousand USD."""
     chance, report = random.Random(seed), Report()
     while report.done < count:
@@ -184,11 +192,11 @@ async def cross_at_random(desk, count, seed):
         amount = int(usd / row.price * 10**row.decimals)
         slippage = chance.choice((0, 10, 50, 300))
         recipient = chance.choice((SENDER, RECIPIENT))
-        request = desk.request(
+        request = harness.request(
             sold, got, amount, origin, slippage_bps=slippage, recipient=recipient, sender=SENDER
         )
         try:
-            _, action, timing, wrong = await desk.cross(request)
+            _, action, timing, wrong = await harness.cross(request)
         except UpstreamError as error:
             report.no_route[str(error.reason)] += 1
             assert report.no_route.total() <= 10 + count, report.no_route
@@ -211,7 +219,7 @@ async def run_crossings(count, seed):
         config = Config(plugin_sections={"devnet": section(devnet, relayer.port)})
         async with Gateway(config, plugins=PLUGINS, discover=False).running() as gateway:
             await read_lists(gateway)
-            return await cross_at_random(Desk(devnet, gateway), count, seed)
+            return await cross_at_random(Harness(devnet, gateway), count, seed)
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from quoteway.models import (
     NATIVE,
     AllowanceChange,
     AssetChange,
-    Block,
     Build,
     Capability,
     Leg,
@@ -23,21 +22,11 @@ from quoteway.models import (
     Simulation,
     Spend,
     SwapRequest,
-    Token,
     VaultRequest,
 )
 from quoteway.testing.fakes import step_of
+from sold_usdc import BLOCK, DAI, GOT, MINIMUM, NOW, ROUTER, SOLD, USDC, USER, WETH
 
-NOW = 1_800_000_000
-USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-ROUTER = "0x4119bb540cCe363CF42a127597dc98c0F4fB958E"
-USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
-WETH = Token(1, "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2", 18, "WETH")
-DAI = Token(1, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
-ETHER = Token(1, NATIVE, 18, "ETH")
-SOLD, GOT, MINIMUM = 3_500_000_001, 10**18 + 12_345, 995_000_000_000_012_283
-BLOCK = Block(20_000_000, "0x" + "cd" * 32, NOW - 5)
 SWAP = function(
     "swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline, bytes extra)"
 )
@@ -128,3 +117,8 @@ def with_delta(run, index, delta):
     changes = list(run.asset_changes)
     changes[index] = replace(changes[index], delta=delta)
     return replace(run, asset_changes=tuple(changes))
+
+
+def leg(index, **changes):
+    """What a quote changes to have another input, or output."""
+    return {index: (replace(getattr(QUOTE, index)[0], **changes),)}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from guard_cases import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH, run_of, with_delta
+from guard_cases import run_of, with_delta
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
 from quoteway.evm.abi import function
@@ -32,6 +32,7 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.simulation.trace import ApprovalEvent, Trace, Transfer
+from sold_usdc import BLOCK, ETHER, NOW, THIEF, USDC, USER, WETH
 
 FRIEND = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"

@@ -3,22 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from guard_cases import (
-    GOT,
-    MINIMUM,
-    NOW,
-    QUOTE,
-    REQUEST,
-    ROUTER,
-    SEALED,
-    THIEF,
-    USDC,
-    USER,
-    Provider,
-    plain,
-    refused,
-    step,
-)
+from guard_cases import QUOTE, REQUEST, SEALED, Provider, plain, refused, step
 from quoteway.evm.abi import function
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
@@ -33,6 +18,7 @@ from quoteway.models import (
     TransferTerms,
     TransferTracking,
 )
+from sold_usdc import GOT, MINIMUM, NOW, ROUTER, THIEF, USDC, USER
 
 FAR_USDC = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
 FAR_COIN = Token(10, NATIVE, 18, "ETH")

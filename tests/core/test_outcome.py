@@ -4,22 +4,11 @@ from dataclasses import replace
 
 import pytest
 from guard_cases import (
-    BLOCK,
-    DAI,
-    GOT,
-    MINIMUM,
     MORE,
-    NOW,
     POOL_REQUEST,
     QUOTE,
     REQUEST,
-    ROUTER,
     SEALED,
-    SOLD,
-    THIEF,
-    USDC,
-    USER,
-    WETH,
     Provider,
     check,
     plain,
@@ -52,6 +41,7 @@ from quoteway.models import (
 )
 from quoteway.simulation.trace import ApprovalEvent, Trace, Transfer
 from quoteway.testing.fakes import step_of
+from sold_usdc import BLOCK, DAI, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
 RUN = run_of(SOLD, MINIMUM, USER, ROUTER)
 TRACE = Trace(
