@@ -128,7 +128,8 @@ class Building:
         run = await _simulate(chain, block, sender, parts, wallet, needs)
         for part, ran in zip(parts, run.segments, strict=True):
             check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
-        return self._complete(sealed, parts, run, block, created_at, _issues(parts, needs, wallet))
+        issues = _issues(parts, needs, wallet)
+        return self._complete(sealed, sender, parts, run, block, created_at, issues)
 
     async def _part(self, quote: SealedQuote) -> Part:
         """What a quote's provider builds, checked."""
@@ -188,6 +189,7 @@ class Building:
     def _complete(
         self,
         sealed: SealedQuote,
+        sender: Address,
         parts: Sequence[Part],
         run: Run,
         block: Block,
@@ -195,7 +197,6 @@ class Building:
         issues: tuple[Issue, ...],
     ) -> Action:
         """The action with its ids, labels, code hashes and gas limits."""
-        sender, _ = parties(sealed.request)
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
