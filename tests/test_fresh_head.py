@@ -162,7 +162,7 @@ async def client_of(devnet, latency_s, relayer_port=1):
             yield Client(api, devnet, node)
 
 
-@pytest.fixture(params=[0.0, NODE_LATENCY_S], ids=["near", "far"])
+@pytest.fixture(params=[0.0, pytest.param(NODE_LATENCY_S, marks=pytest.mark.slow)], ids=["near", "far"])
 async def client(fresh_devnet, request):
     async with client_of(fresh_devnet, request.param) as client:
         yield client
