@@ -54,17 +54,25 @@ async def quote(api, sold="USDC", bought="WETH", amount=10**9):
     return await api.post("/v2/swaps/quote", body)
 
 
-async def test_a_quote_is_valued_and_a_warm_one_asks_the_node_for_nothing_more(priced, contract):
+async def test_a_quote_is_valued_and_a_warm_one_reads_its_price_and_the_head(priced, contract, monkeypatch):
     api = await priced(ListedPrices)
     body = contract.check("createSwapQuote", await quote(api))
     assert body["fromToken"]["priceUsd"] == 1.0
     assert body["fromAmountUsd"] == body["inputs"][0]["amountUsd"] == 1000.0
     assert body["toAmountUsd"] == int(body["toAmount"]) / 10**18 * 3500.0
-    requests, asked = api.gateway.runtime.chains[31337].requests, len(api.source.asked)
+    chain, priced_before, methods = api.gateway.runtime.chains[31337], len(api.source.asked), []
+    forward = chain._forward
+
+    async def recorded(method, params, timeout_s):
+        methods.append(method)
+        return await forward(method, params, timeout_s)
+
+    monkeypatch.setattr(chain, "_forward", recorded)
     await quote(api)
-    # The router is asked for its price again, at the same block as before; prices are not.
-    assert api.gateway.runtime.chains[31337].requests - requests <= 1
-    assert len(api.source.asked) == asked
+    # The head is read, and the router is asked for its price again; sources are not.
+    assert set(methods) == {"eth_getBlockByNumber", "eth_call"}
+    assert methods.count("eth_call") == 1
+    assert len(api.source.asked) == priced_before
 
 
 async def test_a_token_without_price_is_null_and_its_quote_complete(priced, contract):
