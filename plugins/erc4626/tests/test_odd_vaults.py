@@ -136,7 +136,7 @@ async def test_a_preview_that_differs_from_the_simulation_is_refused(harness, va
     become(harness.devnet, vault, **oddity)
     assert (await harness.quote(vault, **order)).status == 200  # nothing can be seen yet
     error = (await harness.action(vault, **order)).refused(502, "upstream_error", "unsafe_answer")
-    assert f"yet {vault} previews " in error["message"]
+    assert f"but {vault} previews " in error["message"]
 
 
 @pytest.mark.parametrize(
