@@ -1,6 +1,6 @@
-"""What a plugin gets: its settings, the networks, the chains, tokens, prices, an HTTP session, a clock.
+"""The context of a plugin: settings, networks, chains, tokens, prices, HTTP session and clock.
 
-Plugins see the running gateway through the protocols of this file only.
+Plugins use the running gateway through the protocols in this file only.
 """
 
 from __future__ import annotations
@@ -31,27 +31,31 @@ if TYPE_CHECKING:
 
 
 PRICE_WAIT_S = 0.25
-"""How long ``Context.prices`` waits for prices that are not known yet."""
+"""Default time that ``Context.prices`` waits for prices that are not in memory."""
 
 
 class Chain(Protocol):
-    """Reads of one chain through the deployment's RPC upstreams: pinned to a block, batched, coalesced.
+    """Reads one chain through the RPC upstreams: pinned to a block, batched, shared by concurrent callers.
 
-    Results may be shared between callers: do not change them. Every method raises ``UpstreamError`` when no
-    node gave a usable answer in time and ``RpcError`` when a node answered with an error.
+    Do not change results: other callers may have the same object. Every method raises ``UpstreamError`` when
+    no node gave a usable answer in time, and ``RpcError`` when a node answered with an error.
     """
 
     network: Network
 
     @property
     def known_head(self) -> Block | None:
-        """The newest block read so far, without a request and without starting to follow the chain."""
+        """Returns the newest block read so far. Sends no request and does not start polling the head."""
 
     async def head(self, *, fresh: bool = False) -> Block:
-        """The newest block, known without a request while the chain is in use."""
+        """Returns the newest block; with ``fresh``, by a new read.
+
+        Inside a quote or an action, the block was read after the request arrived. Elsewhere it comes from
+        memory while the head is polled.
+        """
 
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
-        """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+        """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
 
     async def request(
         self,
@@ -61,14 +65,17 @@ class Chain(Protocol):
         timeout_s: float | None = None,
         shared: bool = True,
     ) -> Any:
-        """The ``result`` of a JSON-RPC read.
+        """Returns the ``result`` of a JSON-RPC read.
 
-        Identical concurrent reads share one request, which may have begun before this call; without
-        ``shared`` the node is asked anew.
+        Identical concurrent reads share one request, which may have begun before this call. With
+        ``shared=False`` a new request is sent.
         """
 
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
-        """A request at a block (None: the head), given by hash (EIP-1898) or to older nodes by number."""
+        """Returns the ``result`` of a request at ``block`` (None: the head).
+
+        The block is given by hash (EIP-1898), or by number to nodes that do not support hashes.
+        """
 
     async def call(
         self,
@@ -81,7 +88,7 @@ class Chain(Protocol):
         gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
-        """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
+        """Returns a contract call's output at ``block`` (None: the head). A revert raises ``RpcError``."""
 
     async def deployless(
         self,
@@ -91,47 +98,51 @@ class Chain(Protocol):
         gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
-        """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
+        """Runs ``creation_code`` in an ``eth_call`` and returns its output.
+
+        The output has at most 24,576 bytes and must not start with 0xef.
+        """
 
     async def call_many(
         self, reads: Sequence[Call | NativeBalance], *, block: At | None = None
     ) -> list[bytes | CallFailed]:
-        """The outputs of many reads at one block (None: the head; ``latest``: the node's), in their order.
+        """Returns the outputs of many reads at one block, in their order, in one round trip.
 
-        One round trip. A read that fails gives a ``CallFailed`` and costs the others nothing.
+        ``block`` None is the head; ``latest`` is the newest block of the node. A read that fails gives a
+        ``CallFailed`` and does not affect the others.
         """
 
     async def code(self, address: Address, *, block: Block | None = None) -> bytes:
-        """The code at an address; empty for an account without."""
+        """Returns the code at an address; empty for an account without code."""
 
     async def simulate(
         self, calls: Sequence[SimulatedCall], *, block: Block, overrides: Overrides | None = None
     ) -> list[SimulatedResult]:
-        """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+        """Simulates transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
 
-        Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
-        ``SimulationUnsupported`` when the node does not offer the method.
+        Transfers of the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
+        Raises ``SimulationUnsupported`` when the node does not have the method.
         """
 
 
 class QuoteSettings(Protocol):
-    """What plugins see of ``[quotes]``."""
+    """The settings of ``[quotes]`` that plugins may read."""
 
     @property
     def action_deadline_s(self) -> int:
-        """How long the transactions of an action may be executed, in seconds."""
+        """Returns how long the transactions of an action stay executable, in seconds."""
 
 
 class ServerSettings(Protocol):
-    """What plugins see of ``[server]``."""
+    """The settings of ``[server]`` that plugins may read."""
 
     @property
     def workers(self) -> int:
-        """The number of worker processes."""
+        """Returns the number of worker processes."""
 
 
 class Deployment(Protocol):
-    """What plugins see of the deployment's configuration."""
+    """The parts of the deployment's configuration that plugins may read."""
 
     @property
     def quotes(self) -> QuoteSettings: ...
@@ -141,38 +152,38 @@ class Deployment(Protocol):
 
     @property
     def embedded(self) -> bool:
-        """Whether nothing is configured, so that the devnet runs."""
+        """Returns whether nothing is configured. The devnet runs in that case."""
 
     @property
     def path(self) -> Path | None:
-        """The configuration file."""
+        """Returns the path of the configuration file, or None without one."""
 
     @property
     def worker(self) -> int:
-        """This process's index among the workers."""
+        """Returns the index of this process among the workers."""
 
 
 class TokenReader(Protocol):
-    """Token facts of the deployment's catalogs and of the chain."""
+    """Reads token facts from the deployment's catalogs and the chain."""
 
     async def find(self, chain_id: int, address: Address) -> Token | None:
-        """A token's facts; None when the address is no ERC-20 token."""
+        """Returns a token's facts, or None when the address is not an ERC-20 token."""
 
     async def listed(self, chain_id: int) -> Mapping[Address, Token]:
-        """Every token of a network that the catalogs list, by address; from memory."""
+        """Returns the tokens of a network that the catalogs list, by address. Answers from memory."""
 
 
 class PriceReader(Protocol):
-    """USD prices of the deployment's price sources."""
+    """Reads USD prices from the deployment's price sources."""
 
     async def get(
         self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = ...
     ) -> Mapping[Address, Price]:
-        """Prices that are known within ``wait_s`` seconds; an absent token has none."""
+        """Returns the prices known within ``wait_s`` seconds. A token without a known price is left out."""
 
 
 class Services(Protocol):
-    """What all contexts of one running gateway share."""
+    """The services that all contexts of one running gateway share."""
 
     @property
     def config(self) -> Deployment: ...
@@ -195,17 +206,16 @@ class Services(Protocol):
     def prices(self) -> PriceReader: ...
 
     def web3(self, chain: Chain) -> Any:
-        """An ``AsyncWeb3`` over a chain."""
+        """Returns an ``AsyncWeb3`` over a chain."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """One plugin's view of the running gateway.
+    """What the hooks of one plugin receive: access to the running gateway.
 
-    ``plugin`` is the plugin's name, ``settings`` what its settings schema loaded (an empty mapping without
-    one), ``log`` a standard library logger of its own. ``state`` is the plugin's own store of this gateway,
-    empty at first: what its hooks share (a provider that its lifespan feeds) goes there and not into a
-    module's globals, so that two gateways in one process stay apart.
+    ``plugin`` is the plugin's name. ``settings`` is the section loaded by its schema; empty without a schema.
+    ``log`` is the plugin's logger. ``state`` is a dictionary for what its hooks share, for example a provider
+    that its lifespan updates. Use it in place of module globals: one process may run two gateways.
     """
 
     plugin: str
@@ -216,49 +226,51 @@ class Context:
 
     @property
     def config(self) -> Deployment:
-        """The deployment's configuration (secrets stay references)."""
+        """Returns the deployment's configuration. Secrets in it are references."""
         return self.runtime.config
 
     @property
     def networks(self) -> Networks:
-        """All networks of the deployment; complete when the provider hooks are called."""
+        """Returns all networks of the deployment. Complete when the provider hooks are called."""
         return self.runtime.networks
 
     @property
     def http(self) -> aiohttp.ClientSession:
-        """The one shared HTTP session. Only while the server runs: use it in async methods, not in hooks."""
+        """Returns the shared HTTP session. It exists while the server runs: use it in async methods only."""
         if self.runtime.session is None:
             raise RuntimeError(f"plugin {self.plugin!r} used context.http before the server started")
         return self.runtime.session
 
     def now(self) -> int:
-        """The time in Unix seconds; tests can move it."""
+        """Returns the time in Unix seconds. Tests can set it."""
         return int(self.runtime.clock())
 
     def chain(self, network: Network | int) -> Chain:
-        """Reads of one chain: pinned, batched, coalesced, with failover. Raises ``ProviderUnavailable`` when
-        no RPC upstream serves it."""
+        """Returns the reader of one chain.
+
+        Raises ``ProviderUnavailable`` when no RPC upstream serves the chain.
+        """
         return self.runtime.chain(network if isinstance(network, int) else network.chain_id)
 
     async def token(self, chain_id: int, address: str) -> Token | None:
-        """A token's facts (symbol, decimals) from the catalogs or the chain; None when it is no token."""
+        """Returns a token's facts from the catalogs or the chain, or None when it is not a token."""
         return await self.runtime.tokens.find(chain_id, address)
 
     async def listed_tokens(self, chain_id: int) -> Mapping[str, Token]:
-        """Every token of a network that the deployment's catalogs list, by address; from memory."""
+        """Returns the tokens of a network that the catalogs list, by address. Answers from memory."""
         return await self.runtime.tokens.listed(chain_id)
 
     async def prices(
         self, chain_id: int, addresses: Sequence[str], *, wait_s: float | None = None
     ) -> Mapping[str, Price]:
-        """The USD prices of these tokens (``NATIVE`` too) that are known within ``wait_s`` seconds.
+        """Returns the USD prices of tokens, ``NATIVE`` included, that are known within ``wait_s`` seconds.
 
-        An absent token has no known price; that is not zero. Ask for all tokens at once: there is one wait
-        for all of them. Only work in the background may wait longer than the default.
+        A token without a known price is left out; do not read it as zero. Request all tokens in one call,
+        which waits once. Wait longer than the default only in background work.
         """
         wait_s = PRICE_WAIT_S if wait_s is None else wait_s
         return await self.runtime.prices.get(chain_id, addresses, wait_s=wait_s)
 
     def web3(self, network: Network | int) -> Any:
-        """An ``AsyncWeb3`` on the same dispatch path, imported on first use (extra ``quoteway[web3]``)."""
+        """Returns an ``AsyncWeb3`` that sends through the same RPC upstreams (extra ``quoteway[web3]``)."""
         return self.runtime.web3(self.chain(network))

@@ -1,7 +1,7 @@
-"""The closed set of error codes and reasons, and the exceptions that carry them to the envelope.
+"""Error codes, reasons, and the exceptions that become error answers.
 
-Six codes are the contract's (``api-spec-v2``, Errors); ``unauthorized`` is the one addition, used only by
-deployments that require keys. ``Reason`` is the registry behind ``error.details.reason``.
+Six codes are those of the API contract (``api-spec-v2``, Errors). ``unauthorized`` is added for deployments
+that require keys. ``Reason`` lists all values of ``error.details.reason``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Code(StrEnum):
 
 
 class Reason(StrEnum):
-    """``error.details.reason``: why, as a word that programs compare."""
+    """``error.details.reason``: the cause of the error, for programs."""
 
     MISSING = "missing"
     INVALID_FORMAT = "invalid_format"
@@ -55,8 +55,11 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One refused request member: where (dotted path), why, and a message: what was expected and what
-    to do. A message without the path at its start continues it: "must be greater than zero"."""
+    """One refused member of a request.
+
+    ``path`` is its dotted path. ``message`` says what was expected and what to do. It either starts with the
+    path or continues it: "must be greater than zero".
+    """
 
     path: str
     reason: Reason
@@ -64,7 +67,7 @@ class FieldError:
 
     @property
     def sentence(self) -> str:
-        """The message as a sentence that names the member: "amount must be greater than zero."."""
+        """Returns the message as a sentence with the member's path: "amount must be greater than zero."."""
         text = self.message
         if self.path and not text.startswith(self.path):
             text = f"{self.path} {text}" if text[:1].islower() else f"{self.path}: {text}"
@@ -72,8 +75,7 @@ class FieldError:
 
 
 class GatewayError(Exception):
-    """Base of everything that becomes an error envelope. ``message`` is shown to the client: no secrets, no
-    URLs."""
+    """Base of all errors that are sent to clients. ``message`` must not contain secrets or URLs."""
 
     status: ClassVar[int]
     code: ClassVar[Code]
@@ -100,15 +102,14 @@ class GatewayError(Exception):
 
 
 class MalformedRequest(GatewayError):
-    """The request cannot be read at all: not JSON, wrong content type, too large, over-long line."""
+    """The request cannot be read: not JSON, wrong content type, too large, or a line that is too long."""
 
     status = 400
     code = Code.INVALID_REQUEST
 
 
 class InvalidRequest(GatewayError):
-    """A readable request with a member that is refused. Providers raise it for parameters that only they
-    can check."""
+    """A member of the request is refused. Providers raise it for parameters that only they can check."""
 
     status = 422
     code = Code.VALIDATION_ERROR
@@ -150,7 +151,7 @@ class UpstreamError(GatewayError):
 
 
 class RpcError(UpstreamError):
-    """A JSON-RPC *application* error object, as the node gave it (EIP-1474): revert data is in ``data``."""
+    """A node answered with a JSON-RPC error object (EIP-1474). ``data`` has the revert data."""
 
     def __init__(self, rpc_code: int, rpc_message: str, data: Any = None) -> None:
         super().__init__("The chain's node answered with an error.", reason=Reason.RPC_ERROR)
@@ -160,4 +161,7 @@ class RpcError(UpstreamError):
 
 
 class ConfigError(Exception):
-    """A configuration that cannot be used: names the key, what was expected, what came, and the remedy."""
+    """A configuration cannot be used.
+
+    The message names the key, what was expected, the actual value, and the remedy.
+    """

@@ -1,5 +1,4 @@
-"""Networks: slug <-> chain id <-> CAIP-2, the native coin, the explorer, and the data rows plugins read from
-them."""
+"""Networks as data: names, chain ids, native coins, explorers, endpoints and deployment rows."""
 
 from __future__ import annotations
 
@@ -17,8 +16,10 @@ _MAX_CHAIN_ID = (1 << 53) - 1
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One JSON-RPC upstream of a network. ``url`` and ``headers`` may hold credentials: never shown, never
-    logged."""
+    """One JSON-RPC upstream of a network.
+
+    ``url`` and ``headers`` may hold credentials: never show or log them.
+    """
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -29,10 +30,10 @@ class Endpoint:
 class Network:
     """An EVM network as data.
 
-    ``slug`` is the lowercase name on the wire; ``chain_id`` the EIP-155 id. ``deployments`` maps a protocol
-    family (``"uniswap"``) to rows that its plugin understands, so a fork or a new chain is a row, not code.
-    ``token_lists`` are paths or URLs of Token Lists. ``head_poll_s`` is how often the head is polled while
-    the network is in use. ``block_time_s`` is the usual distance of two blocks in seconds.
+    ``slug`` is the lowercase name in the API, ``chain_id`` the EIP-155 id. ``deployments`` maps a protocol
+    family (``"uniswap"``) to rows that the family's plugin reads, so a fork or a new chain needs a row and no
+    code. ``token_lists`` are paths or URLs of Token Lists. ``head_poll_s`` is the time between two polls of
+    the head while the network is in use. ``block_time_s`` is the usual time between two blocks.
     """
 
     slug: str
@@ -52,7 +53,7 @@ class Network:
 
     @property
     def caip2(self) -> str:
-        """The CAIP-2 id, ``eip155:<chain id>``."""
+        """Returns the CAIP-2 id, ``eip155:<chain id>``."""
         return f"eip155:{self.chain_id}"
 
 
@@ -66,10 +67,13 @@ class Networks:
             self.add(network)
 
     def add(self, network: Network) -> None:
-        """Adds a network. Raises ``ConfigError`` for a slug claimed for two chain ids, a chain id under two
-        slugs, and a slug or chain id that could not be asked for."""
+        """Adds a network, or merges it with the one of the same slug and chain id.
+
+        Raises ``ConfigError`` for a slug with two chain ids, a chain id with two slugs, and an invalid slug
+        or chain id.
+        """
         if not _SLUG.fullmatch(network.slug) or network.slug.isdigit():
-            # All digits would be read as a chain id, maybe that of another network.
+            # A slug of digits alone would be read as a chain id, maybe of another network.
             raise ConfigError(
                 f"network name {network.slug!r}: expected lowercase letters, digits and single dashes, "
                 "not digits alone"
@@ -98,11 +102,11 @@ class Networks:
         return len(self._by_slug)
 
     def by_chain_id(self, chain_id: int) -> Network | None:
-        """The network with this EIP-155 id, or None."""
+        """Returns the network with this EIP-155 id, or None."""
         return self._by_id.get(chain_id)
 
     def find(self, text: str) -> Network | None:
-        """The network named by a slug, a decimal chain id or ``eip155:N``; None when there is none."""
+        """Returns the network with this slug, decimal chain id or ``eip155:N``, or None."""
         found = self._by_slug.get(text.lower())
         if found is not None:
             return found
@@ -112,11 +116,14 @@ class Networks:
         return None
 
     def suggestion(self, text: str) -> str:
-        """Returns a sentence that names the network probably meant by an unknown name, else all networks."""
+        """Returns a sentence with the network nearest to an unknown name, or with all networks."""
         return suggestion(text, (network.slug for network in self), "Known networks")
 
     def configured(self, name: object, where: str) -> Network:
-        """Returns the network that a configuration row at ``where`` names. Raises ``ConfigError``."""
+        """Returns the network that the configuration names at ``where``.
+
+        Raises ``ConfigError`` when it is unknown.
+        """
         found = self.find(name) if isinstance(name, str) else None
         if found is None:
             known = ", ".join(network.slug for network in self)
@@ -124,7 +131,10 @@ class Networks:
         return found
 
     def get(self, text: str, *, member: str = "network") -> Network:
-        """As ``find``, but an unknown name raises ``InvalidRequest`` that names the nearest known slug."""
+        """Returns the network as ``find`` does.
+
+        Raises ``InvalidRequest``, with the nearest known slug, when there is none.
+        """
         found = self.find(text)
         if found is not None:
             return found
@@ -138,7 +148,7 @@ class Networks:
 
 
 def _merge(first: Network, second: Network) -> Network:
-    """Two plugins describe one network: the first keeps its facts, both give endpoints, rows and lists."""
+    """Returns ``first`` with the endpoints, deployment rows and token lists of ``second`` added."""
     deployments = {family: tuple(rows) for family, rows in first.deployments.items()}
     for family, rows in second.deployments.items():
         deployments[family] = deployments.get(family, ()) + tuple(rows)

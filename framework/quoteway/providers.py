@@ -1,9 +1,9 @@
-"""One abstract base class per capability: what a provider object must be able to do.
+"""Abstract base classes of providers, one per capability.
 
-Methods return a value, return None for "I have nothing here", or raise ``UpstreamError`` /
-``InvalidRequest``. Anything else they raise is a bug of the provider: logged with its traceback, counted,
-never echoed to a client. Within a major version of the hook API, classes only ever gain methods with default
-bodies.
+Methods return a value, return None when the provider has no answer, or raise ``UpstreamError`` or
+``InvalidRequest``. Any other exception is a bug of the provider. It is logged with its traceback and counted,
+and its text is never sent to a client. Within a major version of the hook API, classes only gain methods that
+have a default body.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from quoteway.networks import Network
 
 
 class Provider(ABC):
-    """What every provider has.
+    """Base of all providers.
 
-    ``id`` is unique in a deployment, lowercase ``[a-z0-9-]``; two claims for one id refuse both. ``networks``
-    are the chain ids served.
+    ``id`` is unique in a deployment: lowercase letters, digits and dashes. When two plugins claim one id,
+    both are refused. ``networks`` are the chain ids served.
     """
 
     capability: ClassVar[Capability]
@@ -53,30 +53,30 @@ class Provider(ABC):
     docs: str | None = None
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
-        """The contracts this provider's transactions may be sent to on a chain, with a label for people.
+        """Returns the contracts that transactions of this provider may call on a chain, each with a label.
 
-        The guard refuses a transaction to any other address (approvals go to the token they are about).
+        The guard refuses a transaction to any other address. Approvals are exempt: they call the token.
         """
         return {}
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """The addresses this provider's transactions may pull ERC-20 tokens through on a chain."""
+        """Returns the addresses on a chain that may be given an ERC-20 allowance."""
         return ()
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
-        """Whether the provider takes requests from one network to another, or the same."""
+        """Returns whether the provider serves requests between two networks, which may be the same one."""
         return {chain_id, to_chain_id} <= self.networks
 
     async def healthy(self) -> bool | None:
-        """Whether the provider's upstream answers; None: not known. Must return at once (from memory)."""
+        """Returns whether the upstream answers, or None when unknown. Must return at once, from memory."""
         return None
 
 
 class SwapProvider(Provider):
     """Quotes and builds swaps.
 
-    ``cross_chain``: it also serves requests between different networks. ``joins_providers``: transactions of
-    several providers carry out its quotes, one after the other.
+    ``cross_chain`` means that it also serves requests between different networks. ``joins_providers`` means
+    that its quotes are executed by transactions of several providers, in sequence.
     """
 
     capability = Capability.SWAP
@@ -88,12 +88,14 @@ class SwapProvider(Provider):
 
     @abstractmethod
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """The best the provider can do for the request, or None when it has no route."""
+        """Returns the provider's best quote for the request, or None when it has no route."""
 
     @abstractmethod
     async def build(self, sealed: SealedQuote) -> Build:
-        """The transactions for a quote of this provider. The same quote at the same block gives the same
-        bytes."""
+        """Returns the transactions of a quote of this provider.
+
+        The same quote at the same block gives the same bytes.
+        """
 
 
 class BridgeProvider(Provider):
@@ -103,18 +105,18 @@ class BridgeProvider(Provider):
 
     @abstractmethod
     async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
-        """The routes served, filtered by either end where given."""
+        """Returns the routes served, filtered by the chain ids that are given."""
 
     @abstractmethod
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """The transfer's terms, or None when there is no route."""
+        """Returns a quote of the transfer, or None when there is no route."""
 
     @abstractmethod
     async def build(self, sealed: SealedQuote) -> Build:
-        """The transactions for a quote of this provider."""
+        """Returns the transactions of a quote of this provider."""
 
     async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
-        """The state of a transfer by its origin transaction; None when it is not one of this bridge's."""
+        """Returns a transfer's state by its origin transaction, or None for a transfer of another bridge."""
         return None
 
 
@@ -126,32 +128,31 @@ class PoolProvider(Provider):
 
     @abstractmethod
     async def pools(self, chain_id: int | None) -> Sequence[Pool]:
-        """The catalog, of one chain or of all. Read in the background: it may take some seconds."""
+        """Returns the listed pools of one chain or all. Called in the background: may take some seconds."""
 
     @abstractmethod
     async def pool(self, pool_id: str) -> Pool | None:
-        """One pool by id, whether or not the catalog lists it; None when this provider does not know it."""
+        """Returns a pool by id, listed or not, or None when this provider does not know it."""
 
     async def quote(self, request: PoolRequest) -> Quote | None:
-        """Terms of an add, remove or collect; None when the pool is not this provider's."""
+        """Returns a quote of an add, remove or collect, or None for a pool of another provider."""
         return None
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """The transactions for a quote of this provider."""
+        """Returns the transactions of a quote of this provider."""
         raise _builds_nothing(self)
 
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
-        """``tvl``, ``volume``, ``fees`` or ``apr`` of a pool; None when the pool or metric is not this
-        provider's."""
+        """Returns ``tvl``, ``volume``, ``fees`` or ``apr`` of a pool, or None when the provider lacks it."""
         return None
 
     async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
-        """The wallet's positions, in one pool or in all."""
+        """Returns the wallet's positions in one pool or in all."""
         return ()
 
 
 class VaultProvider(Provider):
-    """Lists vaults; deposits, withdraws, and where it can: deploys, manages and rebalances."""
+    """Lists vaults; deposits and withdraws. May also deploy, manage and rebalance vaults."""
 
     capability = Capability.VAULT
     actions: tuple[str, ...] = ()
@@ -159,58 +160,60 @@ class VaultProvider(Provider):
 
     @abstractmethod
     async def vaults(self, chain_id: int | None) -> Sequence[Vault]:
-        """The catalog, of one chain or of all. Read in the background: it may take some seconds."""
+        """Returns the listed vaults of one chain or all. Called in the background: may take some seconds."""
 
     @abstractmethod
     async def vault(self, vault_id: str) -> Vault | None:
-        """One vault by id; None when this provider does not know it."""
+        """Returns a vault by id, or None when this provider does not know it."""
 
     async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
-        """Terms of a deposit, withdraw, mint, redeem, deploy, manage or rebalance; None when not this
-        provider's.
+        """Returns a quote of a deposit, withdraw, mint, redeem, deploy, manage or rebalance.
 
-        What is exchanged for shares, or they for it, has a minimum of at least one base unit.
+        Returns None for a vault of another provider. The output of an exchange between assets and
+        shares must have a minimum of at least one base unit.
         """
         return None
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """The transactions for a quote of this provider."""
+        """Returns the transactions of a quote of this provider."""
         raise _builds_nothing(self)
 
     async def series(self, vault_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
-        """``tvl`` or ``apy`` of a vault; None when the vault or metric is not this provider's."""
+        """Returns ``tvl`` or ``apy`` of a vault, or None when the provider lacks it."""
         return None
 
     async def positions(self, wallet: Address) -> Sequence[VaultPosition]:
-        """The wallet's vault shares."""
+        """Returns the wallet's vault shares."""
         return ()
 
 
 class TokenCatalog(Provider):
-    """Knows tokens."""
+    """Lists tokens and reads their facts."""
 
     capability = Capability.TOKENS
 
     @abstractmethod
     async def tokens(self, chain_id: int | None) -> Sequence[TokenProfile]:
-        """The listed tokens, of one chain or of all. Served from memory: called on every catalog change
-        check."""
+        """Returns the listed tokens of one chain or of all. Called often: must answer from memory."""
 
     @abstractmethod
     async def profile(self, token_id: str) -> TokenProfile | None:
-        """The full profile by slug id or ``{chainId}:{address}``; an unlisted one is read from the chain."""
+        """Returns the full profile by slug or ``{chainId}:{address}``.
+
+        A token that is not listed is read from the chain.
+        """
 
     @abstractmethod
     async def token(self, chain_id: int, address: Address) -> Token | None:
-        """One token's facts, from the list or from the chain; None when the address is no ERC-20 token."""
+        """Returns a token's facts from the list or the chain, or None when it is not an ERC-20 token."""
 
     def revision(self) -> str:
-        """Changes when what ``tokens`` returns changes; part of the catalog's ETag."""
+        """Returns a text that changes when the result of ``tokens`` changes. Part of the catalog's ETag."""
         return "0"
 
 
 class MetricsProvider(Provider):
-    """Gives series for pools and vaults of other providers (an indexer)."""
+    """Returns time series for pools and vaults of other providers, for example from an indexer."""
 
     capability = Capability.METRICS
 
@@ -218,11 +221,11 @@ class MetricsProvider(Provider):
     async def series(
         self, resource_id: str, metric: str, start: int, end: int, interval: str
     ) -> Series | None:
-        """The series, or None when this provider does not have it."""
+        """Returns the series, or None when this provider does not have it."""
 
 
 class PriceSource(Provider):
-    """Knows what tokens are worth in US dollars."""
+    """Returns token prices in US dollars."""
 
     capability = Capability.PRICES
 
@@ -230,25 +233,24 @@ class PriceSource(Provider):
     async def prices(
         self, chain_id: int, addresses: Sequence[Address], block: Block
     ) -> Mapping[Address, Price]:
-        """Prices at ``block`` of those of the tokens it can price; the others are left out, never guessed.
+        """Returns prices at ``block``. Leaves out tokens that it cannot price; never guesses.
 
-        The core remembers the answer for the block, and asks for the wrapped native coin where the native one
-        is wanted. Answers show in quotes only when they are there in time, so a slow source delays nobody.
+        The core caches the answer for the block. It asks for the wrapped native coin when it needs the price
+        of the native coin. A quote without prices is sent when the source is slow.
         """
 
 
 class RpcUpstream(Provider):
-    """Dispatches JSON-RPC calls to nodes, with failover, for clients (``/v2/rpc``) and for the core's own
-    reads."""
+    """Sends JSON-RPC calls to nodes, with failover. Serves clients (``/v2/rpc``) and reads of the core."""
 
     capability = Capability.RPC
 
     @abstractmethod
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:
-        """The call's ``result``.
+        """Returns the call's ``result``.
 
-        Raises ``RpcError`` with the node's own error object when the node answered with one (never retried),
-        and ``UpstreamError`` when no upstream gave a usable answer within ``timeout_s`` seconds.
+        Raises ``RpcError`` when the node answered with an error object; such a call is never retried. Raises
+        ``UpstreamError`` when no upstream gave a usable answer within ``timeout_s`` seconds.
         """
 
 
@@ -259,11 +261,11 @@ class Relay(Provider):
 
     @abstractmethod
     async def submit(self, chain_id: int, signed_payload: bytes) -> str:
-        """Broadcasts and returns the transaction hash. Raises ``UpstreamError`` when it was not accepted."""
+        """Broadcasts a transaction and returns its hash. Raises ``UpstreamError`` when it is not accepted."""
 
 
 def _builds_nothing(provider: Provider) -> ProviderUnavailable:
-    """For a provider that quotes nothing, asked for what another version of it quoted."""
+    """Returns the error for a quote that another version of the provider made and this one cannot build."""
     return ProviderUnavailable(
         f"Provider {provider.id} builds no transactions: request a new quote.",
         reason=Reason.CAPABILITY_DISABLED,

@@ -1,1 +1,1 @@
-"""Plugins and providers: registry, lifespans, calls, and what they share."""
+"""Plugins and providers: registry, lifespans, calls, lists and shared services."""

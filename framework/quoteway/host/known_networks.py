@@ -1,4 +1,4 @@
-"""The networks of a deployment: what plugins describe and what the configuration lays over it."""
+"""The networks of a deployment: plugin descriptions with the configuration applied over them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from quoteway.networks import Network, Networks
 
 
 def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
-    """What plugins describe, with the configuration's endpoints and facts laid over it.
+    """Returns the networks that plugins and the configuration describe.
 
-    Notes in ``authors``, by chain id, the plugins that describe a network. Raises ``ConfigError`` for a
-    network in the configuration that contradicts them, or that nobody describes.
+    Endpoints and facts of the configuration replace those of plugins. Adds the plugins that describe each
+    network to ``authors``, by chain id. Raises ``ConfigError`` when the configuration gives a network another
+    chain id than a plugin does, or gives no chain id for a network that no plugin describes.
     """
     known = Networks()
     for entry, networks in plugins.ask("quoteway_networks"):
@@ -58,7 +59,7 @@ _FACTS = (
 def _overlay(network: Network, settings: NetworkConfig) -> Network:
     if settings.chain_id not in (None, network.chain_id):
         raise ConfigError(
-            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, yet {network.slug!r} is known "
+            f"[networks.{network.slug}]: chain_id is {settings.chain_id}, but {network.slug!r} is known "
             f"with chain id {network.chain_id}: remove the line, or give the network another name"
         )
     facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}

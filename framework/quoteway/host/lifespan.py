@@ -1,4 +1,4 @@
-"""One plugin's lifespan: entered and left in a task of its own, failing for that plugin only."""
+"""Enters and leaves a plugin's lifespan in its own task. A failure affects that plugin only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("quoteway.engine.gateway")
 
 
 class Lifespan:
-    """Entered and left by the same task. ``manager`` is what the plugin's ``quoteway_lifespan`` gave."""
+    """Enters and leaves ``manager``, the result of a plugin's ``quoteway_lifespan``, in one task."""
 
     def __init__(self, entry: PluginEntry, manager: AbstractAsyncContextManager[Any]) -> None:
         self._entry = entry
@@ -25,7 +25,7 @@ class Lifespan:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> asyncio.Future[None]:
-        """Starts entering; the returned future is done when it is entered or has failed."""
+        """Starts to enter the lifespan. The returned future is done when it is entered or has failed."""
         self._task = asyncio.create_task(self._run(), name=f"plugin:{self._entry.name}.lifespan")
         return self._up
 
@@ -37,9 +37,9 @@ class Lifespan:
                     self._entry.state = State.STARTED
                 self._up.set_result(None)
                 await self._leave.wait()
-        except ConfigError as error:  # what the operator can mend: a sentence says it, no traceback
+        except ConfigError as error:  # the message tells the operator what to do: no traceback needed
             self._entry.refuse(NotEnabled.STARTUP_FAILED, str(error))
-        except (Exception, SystemExit) as error:  # asyncio lets a task's SystemExit end the event loop
+        except (Exception, SystemExit) as error:  # SystemExit in a task stops the event loop
             if self._entered:
                 log.exception("plugin %r failed while stopping", self._entry.name)
             else:
@@ -49,18 +49,18 @@ class Lifespan:
                 self._up.set_result(None)
 
     def judge(self, timeout_s: float) -> None:
-        """Refuses the plugin when its lifespan was not entered in time."""
+        """Refuses the plugin when its lifespan is not entered yet. Called at the deadline of start-up."""
         if self._entered:
             return
         if self._up.done():
             self._entry.refuse(NotEnabled.STARTUP_FAILED, "its lifespan was cancelled while starting")
             return
-        self._entry.refuse(NotEnabled.STARTUP_FAILED, f"it did not start within {timeout_s:g} s")
+        self._entry.refuse(NotEnabled.STARTUP_FAILED, f"its lifespan was not entered within {timeout_s:g} s")
         if self._task is not None:
             self._task.cancel()
 
     def end(self) -> asyncio.Task[None]:
-        """Leaves the lifespan; the returned task ends when that is done."""
+        """Starts to leave the lifespan. The returned task ends when it is left."""
         self._leave.set()
         assert self._task is not None
         if not self._entered:

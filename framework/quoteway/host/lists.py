@@ -1,4 +1,4 @@
-"""The providers' lists (pools, vaults, tokens, routes) in memory, read in the background, warmed at start."""
+"""Keeps the providers' lists (pools, vaults, tokens, routes) in memory and reads them in the background."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from quoteway.providers import Provider
 T = TypeVar("T")
 
 READ_TIMEOUT_S = 30.0
-"""How long a provider may take for a list. Nobody waits that long: the read runs in the background."""
+"""Timeout of a provider's list. Requests do not wait that long, because reads run in the background."""
 POLICY = RefreshPolicy(newer_wait_s=0.05, first_wait_s=2.0, old_s=60.0)
-"""Lists of the API are read anew at each request; one older than a minute nobody has asked for lately."""
+"""Each request starts a new read. A list older than ``old_s`` is waited for as long as one not read yet."""
 MOST_LISTS = 4_096
-"""Providers times chains, or pairs of chains, that are kept."""
+"""Maximum number of lists in memory: one per provider and chain, or pair of chains."""
 
 Scope: TypeAlias = tuple[int | None, ...]
-"""What a provider is asked for: one chain id, or two ends; None: all."""
+"""Chain ids that a list is read for: one chain, or origin and destination. None means all chains."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListKind(Generic[T]):
-    """One list of the API: the capability that has it, what it is of, and how a provider is asked for it.
+    """One list of the API: the capability that has it, the class of its rows, and the provider call.
 
-    ``by_chain``: a provider is asked for each of its chains by itself, so that a slow one costs the others
-    nothing. ``everything`` is the scope of the whole list where it is not asked for by chain.
+    With ``by_chain``, each chain of a provider is read in a call of its own, so that a slow chain does not
+    delay the others. Otherwise ``everything`` is the scope of the whole list.
     """
 
     capability: Capability
@@ -44,9 +44,10 @@ class ListKind(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Merged(Generic[T]):
-    """The rows of all providers, in configured order. ``partial`` names (provider id, reason) once each: who
-    has no answer yet, and who failed the last time. ``read_at`` is when the oldest answer among them was
-    read, in Unix seconds; None when there is none.
+    """The rows of all providers, in configured order.
+
+    ``partial`` has the id and reason of each provider that has not answered yet or whose last read failed.
+    ``read_at`` is the time of the oldest answer in Unix seconds, or None when there is no answer.
     """
 
     rows: Sequence[T]
@@ -58,7 +59,7 @@ _Key: TypeAlias = tuple[ListKind[Any], str, Scope]
 
 
 class Lists:
-    """The lists of one gateway. ``kinds`` are read as soon as the providers are up."""
+    """The lists of one gateway. ``kinds`` are read when the providers have started."""
 
     def __init__(
         self, registry: Registry, clock: Callable[[], float], policy: RefreshPolicy = POLICY
@@ -71,18 +72,17 @@ class Lists:
         )
 
     def warm(self) -> None:
-        """Starts to read every list of ``kinds``."""
+        """Starts a read of every list of ``kinds``."""
         for kind in self.kinds:
             for provider in self._registry.enabled(kind.capability):
                 for key in _keys(kind, provider, None):
                     self._refresher.begin(key)
 
     async def get(self, kind: ListKind[T], scope: Scope | None, providers: Iterable[Provider]) -> Merged[T]:
-        """What these providers list; of all their chains without a ``scope``. From memory, or after a bounded
-        wait.
+        """Returns the rows of these providers; without ``scope``, of all their chains.
 
-        Raises ``UpstreamError`` when no provider has an answer and one failed otherwise than by being slow:
-        no rows would look like none.
+        Answers from memory, or after a bounded wait. Raises ``UpstreamError`` when no provider has an answer
+        and at least one failed for another reason than a timeout: an empty list would be wrong.
         """
         wanted = [key for provider in providers for key in _keys(kind, provider, scope)]
         found = await self._refresher.get(wanted)
@@ -97,7 +97,7 @@ class Lists:
         return Merged(rows, partial, min((read_at for _, read_at in answers), default=None))
 
     async def close(self) -> None:
-        """Ends what is still being read."""
+        """Cancels running reads."""
         await self._refresher.close()
 
     async def _read(self, keys: Sequence[_Key]) -> dict[_Key, tuple[tuple[Any, ...], float]]:
@@ -122,13 +122,13 @@ class Lists:
 def _keys(kind: ListKind[Any], provider: Provider, scope: Scope | None) -> list[_Key]:
     scopes = [scope or kind.everything]
     if kind.by_chain and scope is None:
-        # A provider that names no chain is asked as a whole.
+        # A provider without chain ids is read in one call.
         scopes = [(chain_id,) for chain_id in sorted(networks_of(provider))] or scopes
     return [(kind, provider.id, each) for each in scopes]
 
 
 def _missing(kept: Kept[Any]) -> Reason | None:
-    """Why a key's rows are missing or old; None when they are not."""
+    """Returns why the rows of a key are missing or old, or None when they are current."""
     if kept.failure is not None:
         return kept.failure
     return Reason.PROVIDER_TIMEOUT if kept.read_at_s is None else None

@@ -1,7 +1,7 @@
-"""Plugins: found by their entry points, loaded, configured and asked, each in a ``try`` of its own.
+"""Finds, loads and configures plugins, and calls their hooks. A plugin's error affects that plugin only.
 
-pluggy registers and validates only. Its dispatch would end at the first implementation that raises, and its
-results carry no plugin name.
+pluggy is used for registration and validation only. Its hook calls stop at the first implementation that
+raises, and its results do not name the plugin.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger("quoteway.host.plugins")
 
 
 def core_version() -> str:
-    """The version of the installed core; "0" in a source tree that is not installed."""
+    """Returns the version of the installed core, or "0" when it runs from a source tree."""
     from importlib_metadata import PackageNotFoundError, version
 
     try:
@@ -42,7 +42,7 @@ def core_version() -> str:
 class Plugins:
     """The installed plugins of one gateway, in the order found.
 
-    ``listeners`` get the events that ``quoteway_observe`` gets.
+    ``listeners`` are called with the events of ``quoteway_observe``.
     """
 
     def __init__(self, config: Config, runtime: Runtime) -> None:
@@ -58,30 +58,30 @@ class Plugins:
         return iter(tuple(self._entries.values()))
 
     def discover(self) -> None:
-        """Lists installed plugins from entry points. Imports nothing: importing is execution."""
+        """Lists installed plugins by their entry points. Imports no plugin, since an import runs its code."""
         from importlib_metadata import distributions
 
         seen: set[str] = set()
         for distribution in distributions():
             try:
-                # Most distributions have none: reading the text is cheaper than parsing every METADATA.
+                # Few distributions are plugins. Reading this text is cheaper than parsing every METADATA.
                 if "quoteway.v" not in (distribution.read_text("entry_points.txt") or ""):
                     continue
                 name, version = distribution.name, distribution.version
                 entry_points = [ep for ep in distribution.entry_points if ep.group.startswith("quoteway.v")]
             except Exception:
-                log.exception("an installed distribution has metadata that cannot be read: it is left out")
+                log.exception("skipped an installed distribution: its metadata cannot be read")
                 continue
             key = re.sub(r"[-_.]+", "-", name).lower()
             if key in seen:
-                continue  # the same distribution further down the path, which an import would not find
+                continue  # a second copy later on sys.path, which an import would not use
             seen.add(key)
             matching = {ep.name for ep in entry_points if ep.group == hookspecs.ENTRY_POINT_GROUP}
             for entry_point in entry_points:
                 entry = PluginEntry(entry_point.name, name, version, loader=entry_point.load)
                 if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
                     if entry_point.name in matching:
-                        continue  # it offers this core's major version too
+                        continue  # the plugin also supports this core's major version
                     entry.refuse(
                         NotEnabled.INCOMPATIBLE,
                         f"it is written for hook API {entry_point.group!r}, this core has "
@@ -90,12 +90,12 @@ class Plugins:
                 self._add(entry)
 
     def add(self, name: str, plugin: object) -> None:
-        """Adds an in-process plugin (tests, embedders) that no entry point names."""
+        """Adds a plugin object that has no entry point, for tests and embedding applications."""
         self._add(PluginEntry(name, "in-process", "0", loader=lambda: plugin))
 
     def _add(self, entry: PluginEntry) -> None:
         if entry.name == CORE:
-            entry.refuse(NotEnabled.DUPLICATE_ID, f"{CORE!r} names the core's own providers")
+            entry.refuse(NotEnabled.DUPLICATE_ID, f"the name {CORE!r} is reserved for the core")
         key, other = entry.name, self._entries.get(entry.name)
         if other is not None:
             text = f"{other.distribution} and {entry.distribution} both claim plugin name {entry.name!r}"
@@ -138,7 +138,7 @@ class Plugins:
         try:
             self._manager.register(plugin, name=entry.name)
             self._manager.check_pending()
-        except PLUGIN_ERRORS as error:  # of pluggy's validation, or of reading the object's attributes
+        except PLUGIN_ERRORS as error:  # raised by pluggy's validation or by attributes of the object
             if self._manager.get_plugin(entry.name) is not None:
                 self._manager.unregister(name=entry.name)
             text = str(error) if isinstance(error, pluggy.PluginValidationError) else repr(error)
@@ -181,14 +181,14 @@ class Plugins:
         entry.state = State.CONFIGURED
 
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:
-        """Calls one plugin's implementation of a hook with the arguments it takes; None without one."""
+        """Calls a plugin's implementation of a hook and returns its result, or None without one."""
         for impl in getattr(self._manager.hook, hook).get_hookimpls():
             if impl.plugin_name == entry.name:
                 return impl.function(*(arguments[name] for name in impl.argnames))
         return None
 
     def ask(self, hook: str) -> Iterator[tuple[PluginEntry, Any]]:
-        """Calls a hook of every configured plugin; a plugin that raises is refused and the others go on."""
+        """Calls a hook of every configured plugin and yields the results. A plugin that raises is refused."""
         for entry in self:
             if entry.reason is not None or entry.context is None:
                 continue
@@ -196,7 +196,7 @@ class Plugins:
                 answer = self._call(entry, hook, context=entry.context)
                 if inspect.iscoroutine(answer):
                     answer.close()
-                    entry.refuse(NotEnabled.INCOMPLETE, f"{hook} is async, hooks are plain functions")
+                    entry.refuse(NotEnabled.INCOMPLETE, f"{hook} is async: hooks must be plain functions")
                     continue
                 if isinstance(answer, Iterable) and not isinstance(answer, str | bytes):
                     answer = list(answer)  # a generator raises here, inside the try
@@ -212,7 +212,7 @@ class Plugins:
                 yield entry, answer
 
     def observe(self, event: Mapping[str, Any]) -> None:
-        """Tells every observer of a finished provider call; one that raises is logged, nothing more."""
+        """Calls every observer with a finished provider call. Logs an observer that raises."""
         for listener in self.listeners:
             listener(event)
         for entry in self:
@@ -224,7 +224,7 @@ class Plugins:
 
 
 def _absent_secrets(form: Schema | None, section: Mapping[str, Any]) -> Iterator[str]:
-    """The required secrets that a plugin's section does not mention."""
+    """Yields a message for each required secret that is not in the plugin's section."""
     for name, member in () if form is None else form.fields.items():
         if isinstance(member, SecretField) and member.required and (member.data_key or name) not in section:
             yield f"{member.data_key or name} is not set"

@@ -1,7 +1,8 @@
-"""Calls of providers: many at once under one deadline, each with an outcome of its own.
+"""Calls many providers at once under one deadline and returns one outcome per provider.
 
-``asyncio.wait`` and then cancel *without awaiting*: a provider that swallows cancellation would hold
-``gather`` or a ``TaskGroup`` past the deadline, and its late answer could still be taken (measured).
+It uses ``asyncio.wait`` and cancels late tasks *without awaiting* them. With ``gather`` or a ``TaskGroup``, a
+provider that ignores cancellation delays the result past the deadline, and its late answer may be used
+(measured).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NO_ROUTE_REASONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[P, T]):
-    """How one provider's call ended. ``error`` is set for ``failed`` and may be for ``no_route``."""
+    """The outcome of a provider call. ``error`` may be set when ``kind`` is ``failed`` or ``no_route``."""
 
     provider: P
     kind: Literal["quoted", "no_route", "failed", "timeout"]
@@ -49,10 +50,10 @@ class Outcome(Generic[P, T]):
 
 
 class ProviderCalls:
-    """Asks the providers of one gateway. ``timeout_s`` is for calls that name no other.
+    """Calls the providers of one gateway. ``timeout_s`` is the default timeout of a call.
 
-    A provider that takes no notice of its cancellation keeps its task running for as long as it likes. When
-    ``MAX_RUNNING_ON`` of them do, it is not asked again until some have ended.
+    A task that ignores its cancellation keeps running. A provider with ``MAX_RUNNING_ON`` such tasks is not
+    called until one of them ends.
     """
 
     MAX_RUNNING_ON: ClassVar[int] = 64
@@ -70,8 +71,7 @@ class ProviderCalls:
         verb: str,
         timeout_s: float | None = None,
     ) -> list[Outcome[P, T]]:
-        """Calls every provider at once; returns one outcome each, in the providers' order, within
-        ``timeout_s`` seconds."""
+        """Calls all providers at once and returns their outcomes, in the same order, within ``timeout_s``."""
         timeout_s = self._timeout_s if timeout_s is None else timeout_s
         tasks = [self._begin(provider, call, verb) for provider in providers]
         running = [task for task in tasks if task is not None]
@@ -95,7 +95,7 @@ class ProviderCalls:
             return None
         return asyncio.create_task(_one(provider, call), name=f"provider:{provider.id}.{verb}")
 
-    def _let_go(self, provider: Provider, task: asyncio.Task[Any]) -> None:
+    def _cancel(self, provider: Provider, task: asyncio.Task[Any]) -> None:
         running_on = self._running_on.setdefault((provider.capability, provider.id), set())
         running_on.add(task)
         task.add_done_callback(running_on.discard)
@@ -106,11 +106,15 @@ class ProviderCalls:
     ) -> Outcome[P, T]:
         outcome: Outcome[P, T]
         if task is None:
-            log.error("provider %r is not asked %s: too many of its calls never end", provider.id, verb)
+            log.error(
+                "provider %r is not called for %s: too many of its cancelled calls never end",
+                provider.id,
+                verb,
+            )
             outcome = Outcome(provider, "timeout")
         elif not task.done():
             log.warning("provider %r did not answer %s within %.1f s", provider.id, verb, timeout_s)
-            self._let_go(provider, task)
+            self._cancel(provider, task)
             outcome = Outcome(provider, "timeout", duration_s=timeout_s)
         elif task.cancelled():
             outcome = Outcome(provider, "failed")
@@ -129,7 +133,7 @@ class ProviderCalls:
 
 
 async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome[P, T]:
-    """One call inside the isolation border: nothing a provider raises gets out as anything but an outcome."""
+    """Calls one provider. Returns every exception as an outcome."""
     started = time.perf_counter()
 
     def ended(kind: Literal["quoted", "no_route", "failed"], **rest: Any) -> Outcome[P, T]:
@@ -140,7 +144,7 @@ async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome
     except GatewayError as error:
         kind: Literal["no_route", "failed"] = "no_route" if error.reason in NO_ROUTE_REASONS else "failed"
         return ended(kind, error=error)
-    except (Exception, SystemExit):  # asyncio lets a task's SystemExit end the event loop
+    except (Exception, SystemExit):  # SystemExit in a task stops the event loop
         log.exception("provider %r raised", provider.id)
         return ended("failed")
     if value is None:

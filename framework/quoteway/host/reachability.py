@@ -1,4 +1,4 @@
-"""Which networks have an RPC upstream that answers."""
+"""Finds networks without an RPC upstream that answers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from quoteway.host.refresh import Refresher, RefreshPolicy
 from quoteway.networks import Network
 
 EVERY_S = 5.0
-"""A network is asked at most once in so many seconds, however often readiness is asked for."""
+"""Minimum time between two checks of a network, however often readiness is requested."""
 TIMEOUT_S = 3.0
 WAIT_S = 0.5
-"""How long a caller waits for answers. Kubernetes gives a readiness probe one second by default."""
+"""How long a caller waits for the checks. The default timeout of a Kubernetes readiness probe is 1 s."""
 
 
 class Reachability:
-    """Asks each network's upstreams for the chain id and remembers whether they answered."""
+    """Requests the chain id from each network's upstreams and keeps whether they answered."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class Reachability:
         self._answers: Refresher[int, bool] = Refresher(self._ask, policy, most_keys=4_096, clock=clock)
 
     async def silent(self, networks: Iterable[Network]) -> list[Network]:
-        """The networks of which no upstream answered when last asked, or none has answered yet."""
+        """Returns the networks whose last check got no answer, or has not got one yet."""
         networks = list(networks)
         self._networks.update((network.chain_id, network) for network in networks)
         found = await self._answers.get(network.chain_id for network in networks)
         return [network for network in networks if not found[network.chain_id].value]
 
     async def close(self) -> None:
-        """Ends what is under way."""
+        """Cancels running checks."""
         await self._answers.close()
 
     async def _ask(self, chain_ids: Sequence[int]) -> dict[int, bool]:
@@ -50,7 +50,7 @@ class Reachability:
                 answer = await self._forward(self._networks[chain_id], "eth_chainId", [], TIMEOUT_S)
             answers = isinstance(answer, str) and answer.lower() == hex(chain_id)
         except RpcError:
-            answers = True  # a node's own error is an answer
+            answers = True  # the node is up: it answered with an error
         except (GatewayError, TimeoutError):
             pass
         return {chain_id: answers}

@@ -1,4 +1,4 @@
-"""Keeps answers in memory and reads them anew in the background (stale while revalidate)."""
+"""Keeps answers in memory and refreshes them in the background (stale-while-revalidate)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class RefreshPolicy:
     """When a key is read again and how long a caller waits for it, in seconds.
 
     - ``fresh_s``: an answer younger than this is not read again.
-    - ``retry_s``: after a failed read the next one does not begin earlier than this.
-    - ``newer_wait_s``: how long a read is waited for while there is an answer to serve.
-    - ``first_wait_s``: how long it is waited for while there is none, or only one older than ``old_s``.
+    - ``retry_s``: minimum time from a failed read to the next one.
+    - ``newer_wait_s``: how long a caller waits for a read when there is an answer in memory.
+    - ``first_wait_s``: how long it waits when there is no answer, or only one older than ``old_s``.
     """
 
     fresh_s: float = 0.0
@@ -38,11 +38,11 @@ class RefreshPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Kept(Generic[T]):
-    """What is known of one key.
+    """The state of one key. Times are seconds of the refresher's clock.
 
-    ``value`` is the last good answer and ``read_at_s`` when it was read (seconds of the refresher's clock);
-    both None before the first one. ``ended_at_s`` is when the newest read ended, and ``failure`` why it gave
-    no answer; None when it gave one, and before the first read has ended.
+    ``value`` is the last good answer and ``read_at_s`` its time; both are None before the first one.
+    ``ended_at_s`` is the end of the newest read; None before the first one. ``failure`` is why that read gave
+    no answer; None when it gave one.
     """
 
     value: T | None = None
@@ -60,10 +60,10 @@ class _Read:
 class Refresher(Generic[K, T]):
     """Reads keys with ``read`` and keeps the last good answer of each.
 
-    One read per key runs at a time, and everybody who asks meanwhile shares it (single flight). A read
-    belongs to the refresher: it goes on when nobody waits for it any more, until ``close`` cancels it.
-    ``read`` sets its own deadline. It leaves out keys that it has no answer for, or raises ``GatewayError``
-    when it has none at all. At most ``most_keys`` answers are kept; those not asked for longest go first.
+    One read per key runs at a time, and concurrent callers share it (single flight). A read continues when
+    its callers are cancelled; ``close`` cancels it. ``read`` sets its own deadline. It leaves out keys that
+    it has no answer for, and raises ``GatewayError`` when it has no answer at all. At most ``most_keys``
+    answers are kept; the least recently used are dropped first.
     """
 
     def __init__(
@@ -82,24 +82,24 @@ class Refresher(Generic[K, T]):
         self._closed = False
 
     def known(self, key: K) -> Kept[T]:
-        """What is in memory."""
+        """Returns the state of a key in memory."""
         return self._kept.get(key) or Kept()
 
     def begin(self, *keys: K) -> None:
-        """Starts one read of those keys that are neither being read nor fresh; none after ``close``."""
+        """Starts one read of the keys that are neither being read nor fresh. Does nothing after ``close``."""
         due = [key for key in keys if key not in self._reads and not self._is_settled(key)]
         if due and not self._closed:
             read = _Read(asyncio.create_task(self._refresh(due), name=f"refresh:{due}"), self._clock())
             self._reads.update(dict.fromkeys(due, read))
 
     def running(self, keys: Iterable[K]) -> set[asyncio.Task[None]]:
-        """The reads of these keys that are under way."""
+        """Returns the running reads of these keys."""
         return {read.task for key in keys if (read := self._reads.get(key)) is not None}
 
     async def get(self, keys: Iterable[K]) -> dict[K, Kept[T]]:
-        """Starts a read of each key by itself, waits once for all of them, and gives what is in memory.
+        """Starts a read of each key, waits for all of them together, and returns what is in memory.
 
-        The waits of the policy count from the start of a read: who comes later than that does not wait again.
+        The waits of the policy count from the start of a read. A caller that comes after them does not wait.
         """
         wanted = list(dict.fromkeys(keys))
         for key in wanted:
@@ -109,13 +109,13 @@ class Refresher(Generic[K, T]):
         return {key: self.known(key) for key in wanted}
 
     async def close(self) -> None:
-        """Cancels every read; none begins after it."""
+        """Cancels all reads and prevents new ones."""
         self._closed = True
         tasks = self.running(self._reads)
         for task in tasks:
             task.cancel()
         if tasks:
-            # wait, not gather: a read that swallows its cancellation must not hold the shutdown.
+            # wait, not gather: a read that ignores its cancellation must not delay the shutdown.
             await asyncio.wait(tasks, timeout=1.0)
 
     def _is_settled(self, key: K) -> bool:
@@ -128,7 +128,7 @@ class Refresher(Generic[K, T]):
         return read_at_s is None or self._clock() - read_at_s > self._policy.old_s
 
     async def _wait(self, keys: Sequence[K], most_s: float) -> None:
-        """Waits for the reads of these keys that run, until the youngest has run for ``most_s`` seconds."""
+        """Waits for the running reads of these keys until the newest has run for ``most_s`` seconds."""
         started_s = [read.started_s for key in keys if (read := self._reads.get(key)) is not None]
         left_s = max(started_s, default=float("-inf")) + most_s - self._clock()
         if left_s > 0:

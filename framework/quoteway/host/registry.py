@@ -1,4 +1,4 @@
-"""The providers of one gateway: which there are, and which are enabled."""
+"""Registers the providers of one gateway and finds the enabled ones."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[Provider]]] = MappingProxy
 
 
 class Registry:
-    """The providers of one gateway, and its plugins, which they come from.
+    """The providers of one gateway, and the plugins that they come from.
 
-    ``revision`` changes whenever a provider is added, enabled or disabled; ``calls`` asks providers.
+    ``revision`` changes whenever a provider is added, enabled or disabled. ``calls`` calls providers.
     """
 
     def __init__(self, config: Config, runtime: Runtime) -> None:
@@ -74,17 +74,19 @@ class Registry:
         return tuple(self._providers)
 
     def enabled(self, capability: Capability, chain_id: int | None = None) -> list[Provider]:
-        """The enabled providers of a capability, of one chain or of all, in configured order, then by id."""
+        """Returns the enabled providers of a capability, in configured order, then by id."""
         found = self._enabled.get(capability, [])
         return [p for p in found if chain_id is None or chain_id in networks_of(p)]
 
     def get(self, capability: Capability, provider_id: str) -> Provider | None:
-        """The enabled provider with this id, or None."""
+        """Returns the enabled provider with this id, or None."""
         return next((p for p in self._enabled.get(capability, []) if p.id == provider_id), None)
 
     def rpc_upstreams(self, chain_id: int) -> list[Provider]:
-        """The RPC upstreams of a chain that are neither refused nor disabled: also before they are enabled,
-        since plugins read chains while they start."""
+        """Returns the RPC upstreams of a chain that are neither refused nor disabled.
+
+        Includes those that are not enabled yet, since plugins read chains while they start.
+        """
         return [
             entry.provider
             for entry in self._providers
@@ -94,7 +96,7 @@ class Registry:
         ]
 
     def changed(self) -> None:
-        """Recomputes what is enabled. The new ``revision`` makes cached pages of lists invalid."""
+        """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""
         order = {provider_id: rank for rank, provider_id in enumerate(self._config.quotes.order)}
         enabled: dict[Capability, list[Provider]] = {}
         for entry in self._providers:
@@ -106,12 +108,12 @@ class Registry:
         self.revision += 1
 
     def collect(self, capability: Capability) -> None:
-        """Asks every plugin for its providers of a capability and checks what they hand over."""
+        """Gets the providers of a capability from every plugin and checks them."""
         hook, wanted = CAPABILITY_HOOKS[capability]
         for entry, answer in self.plugins.ask(hook):
             providers = answer if isinstance(answer, list) else [answer]
             problem = next((found for p in providers if (found := _incomplete(p, wanted)) is not None), None)
-            if problem is not None:  # before any claim: a refused plugin takes no id from another
+            if problem is not None:  # before any id is claimed: a refused plugin must not block an id
                 entry.refuse(NotEnabled.INCOMPLETE, f"{hook}: {problem}")
                 continue
             for provider in providers:
@@ -119,20 +121,20 @@ class Registry:
         self.changed()
 
     def add_builtin(self, provider: Provider) -> None:
-        """Adds a provider of the core itself, before or after those of plugins.
+        """Adds a provider of the core, before or after those of plugins.
 
-        It is listed under plugin ``quoteway``, enabled unless ``[providers.<id>]`` says otherwise, and its id
-        need not match ``PROVIDER_ID``. A plugin that claims its id is refused alone.
+        It is listed under plugin ``quoteway`` and enabled unless ``[providers.<id>]`` disables it. Its id
+        need not match ``PROVIDER_ID``. When a plugin claims that id, only the plugin's provider is refused.
         """
         self._claim(ProviderEntry(provider, self._core))
         self.changed()
 
     def is_builtin(self, provider: Provider) -> bool:
-        """Whether a provider is the core's own."""
+        """Returns whether a provider belongs to the core."""
         return any(e.provider is provider and e.plugin is self._core for e in self._providers)
 
     def _claim(self, claim: ProviderEntry) -> None:
-        """Adds a provider. Two plugins that claim one id are both refused: load order must not decide."""
+        """Adds a provider. Refuses both when two plugins claim one id: load order must not decide."""
         provider_id = claim.provider.id
         settings = self._config.providers.get(provider_id)
         if settings is not None and not settings.enabled:
@@ -149,12 +151,12 @@ class Registry:
             for entry in (other, claim):
                 if entry.plugin is not self._core:
                     entry.reason, entry.detail = NotEnabled.DUPLICATE_ID, text
-            log.error("%s: no plugin gets it", text)
+            log.error("%s: rename one of the two providers", text)
         self._providers.append(claim)
 
 
 def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
-    """What keeps an object from being a provider of the wanted class; None when nothing does."""
+    """Returns why an object is not a valid provider of the wanted class, or None when it is valid."""
     try:
         return _shortcoming(provider, wanted)
     except PLUGIN_ERRORS as error:  # a property of the provider raised
@@ -166,7 +168,7 @@ def _shortcoming(provider: object, wanted: type[Provider]) -> str | None:
     if not isinstance(provider, wanted):
         return f"{name} is not a {wanted.__name__}"
     if isinstance(inspect.getattr_static(provider, "id", None), property):
-        return f"{name}.id is a property: it must never change"
+        return f"{name}.id is a property, expected a constant string"
     provider_id = getattr(provider, "id", None)
     if not isinstance(provider_id, str) or not PROVIDER_ID.fullmatch(provider_id):
         return f"{name}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
@@ -176,5 +178,5 @@ def _shortcoming(provider: object, wanted: type[Provider]) -> str | None:
         return f"{name}.networks must be chain ids"
     for method, _ in inspect.getmembers(wanted, inspect.iscoroutinefunction):
         if not inspect.iscoroutinefunction(inspect.unwrap(getattr(provider, method))):
-            return f"{name}.{method} must be async as {wanted.__name__}.{method} is"
+            return f"{name}.{method} must be async, like {wanted.__name__}.{method}"
     return None

@@ -1,4 +1,4 @@
-"""What the parts of one running gateway share."""
+"""The state that the parts of one running gateway share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NoTokens:
-    """The token reader before the catalogs are collected."""
+    """A token reader without tokens, used until the catalogs are collected."""
 
     async def find(self, chain_id: int, address: Address) -> Token | None:
         return None
@@ -28,7 +28,7 @@ class NoTokens:
 
 
 class NoPrices:
-    """The price reader before the price sources are collected."""
+    """A price reader without prices, used until the price sources are collected."""
 
     async def get(
         self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = 0
@@ -37,7 +37,7 @@ class NoPrices:
 
 
 class Runtime:
-    """Owned by the gateway, which fills it as it starts; plugins see it as ``Services``."""
+    """The shared state of one gateway, which fills it at start-up. Plugins see it as ``Services``."""
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
         self.config = config
@@ -49,7 +49,7 @@ class Runtime:
         self.prices: PriceReader = NoPrices()
 
     def chain(self, chain_id: int) -> RpcChain:
-        """One of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
+        """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
         chain = self.chains.get(chain_id)
         if chain is None:
             raise ProviderUnavailable(
@@ -58,11 +58,11 @@ class Runtime:
         return chain
 
     def now(self) -> int:
-        """The time in Unix seconds."""
+        """Returns the time in Unix seconds."""
         return int(self.clock())
 
     def web3(self, chain: Chain) -> Any:
-        """An ``AsyncWeb3`` over a chain; web3 is imported at the first call."""
+        """Returns an ``AsyncWeb3`` over a chain. Imports web3 at the first call."""
         from quoteway.evm.web3_bridge import async_web3
 
         return async_web3(chain)

@@ -1,4 +1,4 @@
-"""How far plugins and providers have come, and why one is not enabled."""
+"""States of plugins and providers, and the reasons why one is not enabled."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from quoteway.providers import Provider
 log = logging.getLogger("quoteway.host.states")
 
 CORE = "quoteway"
-"""The plugin name that the core's own providers are listed under."""
+"""The plugin name under which the core's providers are listed."""
 
 PLUGIN_ERRORS = (Exception, SystemExit, asyncio.CancelledError)
-"""What a plugin's synchronous code may raise at the cost of that plugin only (``sys.exit()`` too)."""
+"""Exceptions of a plugin's synchronous code that must affect that plugin only, ``sys.exit()`` included."""
 
 
 class State(StrEnum):
-    """How far a plugin or provider has come. ``enabled`` is of the deployment, never of a request."""
+    """The state of a plugin or provider in the deployment. Requests do not change it."""
 
     INSTALLED = "installed"
     LOADED = "loaded"
@@ -31,7 +31,7 @@ class State(StrEnum):
 
 
 class NotEnabled(StrEnum):
-    """The closed set of reasons why a plugin or provider is not enabled (docs: reference/plugin-states)."""
+    """All reasons why a plugin or provider is not enabled (docs: reference/plugin-states)."""
 
     NOT_SELECTED = "not_selected"
     INCOMPATIBLE = "incompatible"
@@ -46,8 +46,7 @@ class NotEnabled(StrEnum):
 
 @dataclass(slots=True)
 class PluginEntry:
-    """One installed plugin. ``detail`` may hold exception text: for the operator's log and ``doctor``, not
-    for clients."""
+    """One installed plugin. ``detail`` may contain exception text: never send it to clients."""
 
     name: str
     distribution: str
@@ -60,7 +59,7 @@ class PluginEntry:
     context: Context | None = field(default=None, repr=False)
 
     def refuse(self, reason: NotEnabled, detail: str, *, error: BaseException | None = None) -> None:
-        """Records why the plugin is not enabled, once, and says so in the log."""
+        """Records and logs why the plugin is not enabled. Only the first reason counts."""
         if self.reason is not None:
             return
         self.reason, self.detail = reason, detail
@@ -82,15 +81,14 @@ class ProviderEntry:
 
     @property
     def not_enabled(self) -> NotEnabled | None:
-        """The reason to show: the provider's own, else its plugin's."""
+        """Returns the reason of the provider, else that of its plugin."""
         return self.reason or self.plugin.reason
 
 
 def networks_of(provider: Provider) -> frozenset[int]:
-    """The chain ids that a provider serves now; none while it cannot say.
+    """Returns the chain ids that a provider serves now; empty when reading them raises.
 
-    They may change while it runs, and reading them may be the plugin's code: what it raises is no caller's
-    failure.
+    ``networks`` may change at run time and may be a property, so reading it may run code of the plugin.
     """
     try:
         return frozenset(provider.networks)
@@ -100,9 +98,9 @@ def networks_of(provider: Provider) -> frozenset[int]:
 
 
 def serves(provider: Provider, chain_id: int, to_chain_id: int) -> bool:
-    """Whether a provider takes requests between two networks; False while it cannot say."""
+    """Returns whether a provider serves requests between two networks; False when it raises."""
     try:
         return bool(provider.serves(chain_id, to_chain_id))
     except PLUGIN_ERRORS:
-        log.exception("provider %r cannot say which networks it serves", provider.id)
+        log.exception("serves() of provider %r raised", provider.id)
         return False

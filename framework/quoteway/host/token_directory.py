@@ -1,4 +1,4 @@
-"""Token facts of one gateway: the catalogs first, then the chain, remembered for a while."""
+"""Reads token facts from the catalogs, else from the chain, and caches them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKEN_CACHE_S = 300
 
 
 class TokenDirectory:
-    """The tokens that the catalogs list, and facts of others from the chain."""
+    """Finds tokens that the catalogs list, and others on the chain."""
 
     def __init__(self, runtime: Runtime, registry: Registry) -> None:
         self._runtime = runtime
@@ -28,27 +28,27 @@ class TokenDirectory:
         self._listed: dict[tuple[str, int], tuple[str, Mapping[Address, Token]]] = {}
 
     async def find(self, chain_id: int, address: Address) -> Token | None:
-        """A token's facts from the catalogs, else from the chain; None when the address is no ERC-20 token.
+        """Returns a token's facts from the catalogs, else the chain, or None when it is not an ERC-20 token.
 
-        ``address`` must be EIP-55. Raises ``UpstreamError`` when nobody could be asked.
+        ``address`` must be EIP-55. Raises ``UpstreamError`` when the chain cannot be read.
         """
         key = (chain_id, address)
-        known = self._tokens.get(key)  # asked once: between two looks it may expire
+        known = self._tokens.get(key)  # one lookup: the entry may expire before a second one
         if known is not None:
             return known
         token = await self._look_up(chain_id, address)
-        if token is not None:  # catalogs remember an absence, which may end with the next block
+        if token is not None:  # None is not cached: the contract may be deployed in the next block
             self._tokens[key] = token
         return token
 
     async def find_each(self, chain_id: int, addresses: Iterable[Address]) -> dict[Address, Token]:
-        """The facts of those that are ERC-20 tokens, by address; what could not be looked up is left out."""
+        """Returns token facts by address. Leaves out addresses that are no ERC-20 token or cannot be read."""
         asked = [self.find(chain_id, address) for address in set(addresses)]
         found = await asyncio.gather(*asked, return_exceptions=True)
         return {fact.address: fact for fact in found if isinstance(fact, Token)}
 
     async def listed(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
-        """Every listed token of a network and those of ``addresses`` met before, by address; from memory."""
+        """Returns the listed tokens of a network and the cached ones of ``addresses``, by address."""
         listed: dict[Address, Token] = {}
         asked = {address: self._tokens.get((chain_id, address)) for address in addresses}
         met = {address: token for address, token in asked.items() if token is not None}
@@ -63,17 +63,17 @@ class TokenDirectory:
         return {**met, **listed}
 
     def remember(self, token: Token) -> None:
-        """Keeps facts read from the chain for those who ask for the token next."""
+        """Caches facts that were read from the chain."""
         self._tokens.setdefault((token.chain_id, token.address), token)
 
     def coin(self, chain_id: int) -> Token:
-        """The native coin of a network of this deployment."""
+        """Returns the native coin of a network of this deployment."""
         network = self._runtime.networks.by_chain_id(chain_id)
         assert network is not None, f"chain {chain_id} is not served"
         return Token(chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name)
 
     async def _listed_by(self, catalog: TokenCatalog, chain_id: int) -> Mapping[Address, Token]:
-        """One catalog's tokens by address, made again when it says that they have changed."""
+        """Returns a catalog's tokens by address. Rebuilds the mapping when its ``revision`` changes."""
         key, revision = (catalog.id, chain_id), catalog.revision()
         kept = self._listed.get(key)
         if kept is not None and kept[0] == revision:
