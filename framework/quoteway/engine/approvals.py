@@ -1,7 +1,7 @@
-"""The approvals of a quote and of an action, from what the wallet has granted and what a build spends.
+"""Computes the approvals of quotes and actions from live allowances and declared spends.
 
-The core makes every approval, no provider does: for exact amounts, only where the live allowance is too low,
-with a reset to zero only for a token that requires it (as USDT does).
+The core makes every approval; providers make none. An approval is for the exact amount and is made only when
+the live allowance is too low. It is preceded by a reset to zero only for tokens that require it (USDT).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quoteway.models import Address, Approval, Issue, Spend, Step, Token
 
 
 def outlook(spends: Sequence[Spend], wallet: Wallet | None) -> tuple[Approval, ...]:
-    """The ``approvals`` members of a quote: one per ERC-20 allowance the action will use, with what is
-    granted now."""
+    """Returns the ``approvals`` members of a quote: each ERC-20 allowance the action uses, with its live
+    value."""
     answers = []
     for token, spender, required in _required(spends):
         current = wallet.allowances.get((token, spender)) if wallet else None
@@ -32,7 +32,7 @@ def outlook(spends: Sequence[Spend], wallet: Wallet | None) -> tuple[Approval, .
 def shortfalls(
     needs: Mapping[Address, int], approvals: Sequence[Approval], wallet: Wallet | None
 ) -> tuple[Issue, ...]:
-    """What the wallet lacks: balances below ``needs``, allowances below what the approvals require."""
+    """Returns issues for balances below ``needs`` and allowances below what the approvals require."""
     issues: list[Issue] = []
     for token, required in needs.items():
         balance = wallet.balances.get(token) if wallet else None
@@ -51,9 +51,9 @@ def shortfalls(
 async def approval_steps(
     chain: RpcChain, wallet: Wallet, spends: Sequence[Spend], tokens: Mapping[Address, Token], deadline: int
 ) -> list[Step]:
-    """The approval transactions that ``spends`` still need, in order, for exact amounts.
+    """Returns the approval transactions that ``spends`` still need, in order, for exact amounts.
 
-    Permit2 grants expire at ``deadline`` (Unix seconds) and are left out where the build carries a signed
+    Permit2 allowances expire at ``deadline`` (Unix seconds). None is made for a build that carries a signed
     permit.
     """
     steps: list[Step] = []
@@ -83,8 +83,10 @@ def _required(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
 
 
 def _pulled(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
-    """What is pulled through Permit2 by whom, where no signed permit grants it. ``approve`` sets, it does not
-    add."""
+    """Returns the total per token and Permit2 spender, without signed permits.
+
+    Amounts are summed because Permit2 ``approve`` replaces the allowance.
+    """
     totals: dict[tuple[Address, Address], int] = {}
     for spend in spends:
         if spend.permit2_spender is not None and not spend.permit2_signed:
@@ -96,17 +98,20 @@ def _pulled(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
 async def _refuses_change(
     chain: RpcChain, wallet: Wallet, token: Address, spender: Address, amount: int
 ) -> bool:
-    """Whether the token refuses to change a non-zero allowance (USDT ``approve``): asked of itself."""
+    """Returns whether the token rejects a change of a non-zero allowance (USDT ``approve``)."""
     data = erc20.APPROVE.encode([spender, amount])
     try:
         output = await chain.call(token, data, block=wallet.block, sender=wallet.owner)
     except RpcError:
         return True
-    return len(output) == 32 and not any(output)  # it answers false
+    return len(output) == 32 and not any(output)  # `approve` returned false
 
 
 def named(token: Token) -> str:
-    """The symbol, unless it could reverse or hide what stands beside it in the sentence; then the address."""
+    """Returns the symbol, or the address for a symbol that is missing, unprintable or too long.
+
+    Control characters in a symbol could hide or reorder the text around it.
+    """
     symbol = token.symbol
     return symbol if symbol and symbol.isprintable() and len(symbol) <= 32 else token.address
 

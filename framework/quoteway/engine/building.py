@@ -1,6 +1,6 @@
-"""Actions of every capability: build, approve, guard, simulate, guard again.
+"""Builds actions: provider build, guard, approvals, simulation, check of the outcome.
 
-Swaps, bridges, pools and vaults differ in their requests and providers, not here.
+The same code serves swaps, bridges, pools and vaults.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ log = logging.getLogger("quoteway.engine.building")
 
 @dataclass(slots=True)
 class Part:
-    """One provider's part of an action that is being built. ``approvals`` go before its transactions."""
+    """One provider's part of an action under construction. ``approvals`` precede its transactions."""
 
     provider: Provider
     quote: SealedQuote
@@ -70,7 +70,7 @@ class Part:
 
 
 class Building:
-    """The actions of one gateway."""
+    """Builds the actions of one gateway."""
 
     def __init__(
         self,
@@ -99,8 +99,11 @@ class Building:
         provider: str | None = None,
         pin: SealedQuote | None = None,
     ) -> Action:
-        """The action of a request: of its best quote or, with ``pin``, of an earlier quote for the same
-        request."""
+        """Returns the action of the best quote for a request.
+
+        With ``pin``, an earlier quote for the same request is used. Raises ``InvalidRequest`` (``conflict``)
+        when ``pin`` is a quote for another request.
+        """
         if pin is None:
             pin = (await self._quoting.quote(capability, request, provider=provider)).sealed
         elif pin.capability is not capability or not same_request(pin.request, request):
@@ -109,11 +112,11 @@ class Building:
 
     @on_arrival
     async def action(self, sealed: SealedQuote) -> Action:
-        """The transactions of a sealed quote, at a head that is read after this call.
+        """Returns the transactions of a sealed quote, built at a head read after this call.
 
-        Each part is built by its provider, preceded by exact approvals and checked; all parts are simulated
-        in one run, and each part's outcome is checked. The same token at the same block gives the same bytes.
-        Raises ``ProviderUnavailable``, ``UpstreamError`` (``price_moved``, ``unsafe_answer``,
+        Each provider builds its part. The core checks it and adds exact approvals. All parts are simulated in
+        one run, then the outcome of each part is checked. The same token at the same block gives the same
+        bytes. Raises ``ProviderUnavailable``, ``UpstreamError`` (``price_moved``, ``unsafe_answer``,
         ``provider_error``, ``provider_timeout``).
         """
         chain = self._runtime.chain(sealed.request.chain_id)
@@ -132,7 +135,7 @@ class Building:
         return self._complete(sealed, sender, parts, run, block, created_at, issues)
 
     async def _part(self, quote: SealedQuote) -> Part:
-        """What a quote's provider builds, checked."""
+        """Returns the checked build of a quote's provider."""
         provider = self._registry.get(quote.capability, quote.provider)
         if provider is None:
             raise ProviderUnavailable(
@@ -165,7 +168,7 @@ class Building:
         return Part(provider, quote, outcome.value)
 
     async def _require_code(self, chain: RpcChain, parts: Iterable[Part]) -> None:
-        """Refuses a target without code: a transaction to it succeeds, and the money is lost."""
+        """Raises ``UnsafeAnswer`` for a target without code: a call to it succeeds and loses the funds."""
         targets = {step.to: part.provider for part in parts for step in part.build.steps}
         missing = [to for to in targets if (chain.network.chain_id, to) not in self._code_hashes]
         codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
@@ -175,12 +178,12 @@ class Building:
             self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
 
     async def _approve(self, chain: RpcChain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
-        """Puts the approvals that each part still needs before its transactions."""
+        """Sets the approvals that each part still needs."""
         for part in parts:
             deadline = part.build.deadline or created_at + self._config.action_deadline_s
             tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
             if not isinstance(part.quote.request, SwapRequest):
-                # A provider named these tokens, and people read the amounts.
+                # The provider supplied these tokens: show the signer amounts with the directory's decimals.
                 tokens |= await self._tokens.find_each(chain.network.chain_id, tokens)
             part.approvals = await approvals.approval_steps(
                 chain, wallet, part.build.spends, tokens, deadline
@@ -196,7 +199,7 @@ class Building:
         created_at: int,
         issues: tuple[Issue, ...],
     ) -> Action:
-        """The action with its ids, labels, code hashes and gas limits."""
+        """Returns the action with its ids, labels, code hashes and gas limits."""
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
@@ -239,7 +242,7 @@ class Building:
         )
 
     def _code_hash(self, step: Step) -> str | None:
-        """keccak-256 of a target's code as 0x hex; None when the code was not read."""
+        """Returns keccak-256 of the target's code as 0x hex; None when the code was not read."""
         found = self._code_hashes.get((step.chain_id, step.to))
         return "0x" + found.hex() if found else None
 
@@ -277,7 +280,7 @@ def _warnings(parts: Sequence[Part]) -> tuple[Notice, ...]:
 
 
 def _signatures(parts: Iterable[Part]) -> tuple[SignatureRequest, ...]:
-    """The signatures that the builds ask for, with their steps' indices among all steps."""
+    """Returns the requested signatures, with step indices shifted from the part to the whole action."""
     moved, at = [], 0
     for part in parts:
         at += len(part.approvals)
@@ -287,7 +290,7 @@ def _signatures(parts: Iterable[Part]) -> tuple[SignatureRequest, ...]:
 
 
 def _action_parts(parts: Iterable[Part]) -> tuple[ActionPart, ...]:
-    """The parts of the action, in order."""
+    """Returns the parts of the action, in order."""
     made: list[ActionPart] = []
     first = 0
     for part in parts:
@@ -300,7 +303,7 @@ def _action_parts(parts: Iterable[Part]) -> tuple[ActionPart, ...]:
 
 
 def _target_label(part: Part, step: Step) -> str | None:
-    """The name of a step's target: the provider's own label, Permit2, or the token's symbol."""
+    """Returns the name of a step's target: the provider's label, "Permit2" or the token symbol."""
     if step.target_label:
         return step.target_label
     label: object = None

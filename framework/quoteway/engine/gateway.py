@@ -1,4 +1,4 @@
-"""One running gateway: configuration, plugins, chains, tokens, quotes and actions; started and stopped."""
+"""One gateway: owns configuration, plugins, chains, tokens, quotes and actions; starts and stops them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOOK_AHEAD_S = 1.0
 class Gateway:
     """The parts of one deployment.
 
-    ``plugins`` adds in-process plugins by name; ``discover`` False leaves the installed ones alone (tests).
+    ``plugins`` adds in-process plugins by name; ``discover=False`` skips installed plugins (for tests).
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class Gateway:
         self._starting: asyncio.Task[None] | None = None
         self.runtime.prices = self.prices
 
-    # --- life ---------------------------------------------------------------------------------------------
+    # --- lifecycle ----------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Imports and configures the plugins, collects networks and providers. Nothing is started."""
+        """Imports and configures the plugins, then collects networks and providers. Starts nothing."""
         self.registry.plugins.load()
         known = known_networks(self.registry.plugins, self.config, self._authors)
         self.runtime.networks = known
@@ -94,8 +94,7 @@ class Gateway:
             self.registry.add_builtin(self._joiner)
 
     async def start(self) -> None:
-        """Opens the HTTP session and begins to start the plugins; returns at once. ``ready`` tells when they
-        are up."""
+        """Opens the HTTP session and starts the plugins in the background; ``ready`` tells when they run."""
         import aiohttp
 
         from quoteway.telemetry.tracing import outgoing_traces
@@ -127,10 +126,10 @@ class Gateway:
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
         self.lists.warm()
-        # The first caller shall not wait for what every caller needs: the nodes' chain ids and heads.
+        # Read chain ids and heads now, so that the first request does not wait for them.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
         if looks:
-            # No longer: one dead node must not hold the others.
+            # Bounded: a node that does not answer must not delay the start.
             await asyncio.wait(looks, timeout=LOOK_AHEAD_S)
 
     async def _enter_lifespans(self) -> None:
@@ -140,14 +139,16 @@ class Gateway:
         if not waits:
             return
         timeout_s = self.config.plugins.startup_timeout_s
-        # Not gather: a plugin that swallows cancellation holds that.
+        # Not asyncio.gather: it would hang on a plugin that swallows cancellation.
         await asyncio.wait(waits, timeout=timeout_s)
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
 
     async def _drop_orphaned_networks(self) -> None:
-        """A network described only by plugins that failed is not served, unless the configuration gives it
-        endpoints: whatever answers where the plugin's node should be is not that node."""
+        """Stops serving networks that only failed plugins declare, unless the configuration gives endpoints.
+
+        Another service may answer at the address of a failed plugin's node.
+        """
         for network in self.runtime.networks:
             authors = self._authors.get(network.chain_id, [])
             settings = self.config.networks.get(network.slug)
@@ -159,12 +160,12 @@ class Gateway:
         self.runtime.networks = Networks(n for n in self.runtime.networks if n.chain_id in served)
 
     async def started(self) -> None:
-        """Waits until starting is over, well or badly."""
+        """Waits until the start has succeeded or failed."""
         if self._starting is not None:
             await asyncio.wait([self._starting])
 
     async def stop(self) -> None:
-        """Leaves lifespans in parallel under a deadline, closes chains and the session."""
+        """Exits lifespans in parallel within a deadline, then closes chains and the session."""
         self.ready = False
         if self._starting is not None:
             self._starting.cancel()
@@ -197,8 +198,10 @@ class Gateway:
             await self.stop()
 
     def readiness(self) -> list[str]:
-        """Why the gateway is not ready to serve, from memory; empty when it is. Whether nodes answer is for
-        ``reachability``."""
+        """Returns why the gateway is not ready to serve; empty when it is ready.
+
+        Reads memory only; ``reachability`` tells whether nodes answer.
+        """
         if not self.ready:
             over = self._starting is not None and self._starting.done()
             return ["start-up failed: see the log" if over else "plugins are starting"]
@@ -210,11 +213,10 @@ class Gateway:
             if not self.registry.enabled(Capability.RPC, network.chain_id)
         ]
 
-    # --- what the parts share -----------------------------------------------------------------------------
+    # --- shared by the parts ------------------------------------------------------------------------------
 
     async def _forward(self, network: Network, method: str, params: Sequence[Any], timeout_s: float) -> Any:
-        """One JSON-RPC call through the RPC upstream providers, in order; the next is asked when one has no
-        answer."""
+        """Sends one JSON-RPC call to the RPC upstreams in order, until one answers."""
         last: UpstreamError | None = None
         ends_at = time.monotonic() + timeout_s
         for upstream in self.registry.rpc_upstreams(network.chain_id):
@@ -228,7 +230,7 @@ class Gateway:
             except (Exception, SystemExit, asyncio.CancelledError) as error:
                 task = asyncio.current_task()
                 if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
-                    raise  # the caller's wish, not the upstream's doing
+                    raise  # the caller was cancelled, not the upstream
                 log.exception("RPC upstream %r raised", upstream.id)
                 last = UpstreamError(f"An RPC upstream of {network.slug} failed.", reason=Reason.RPC_ERROR)
         if last is not None:
@@ -238,15 +240,14 @@ class Gateway:
         )
 
     async def look_ahead(self, chain_id: int) -> None:
-        """Has a chain's head read while something else is waited for; a failure shows where the head is
-        needed."""
+        """Reads a chain's head in advance. Ignores errors: the code that needs the head raises them."""
         chain = self.runtime.chains.get(chain_id)
         if chain is not None:
             with contextlib.suppress(GatewayError):
                 await chain.head()
 
     async def valuation(self, tokens: Iterable[tuple[int, Address]], *, wait_s: float = WAIT_S) -> Valuation:
-        """The USD prices known of tokens (chain id, address) within ``wait_s`` seconds."""
+        """Returns the USD prices of tokens (chain id, address) that are known within ``wait_s`` seconds."""
         by_chain = _by_chain(tokens)
         books = await asyncio.gather(
             *(self.prices.get(chain_id, addresses, wait_s=wait_s) for chain_id, addresses in by_chain.items())
@@ -260,7 +261,7 @@ class Gateway:
         )
 
     def begin_valuation(self, tokens: Iterable[tuple[int, Address]]) -> None:
-        """Has prices looked up while something else is waited for."""
+        """Starts to read prices in the background."""
         for chain_id, addresses in _by_chain(tokens).items():
             self.prices.begin(chain_id, addresses)
 

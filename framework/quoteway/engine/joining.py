@@ -1,9 +1,9 @@
-"""What two providers can do together and neither alone: a swap, then a transfer of what it surely gives.
+"""Cross-chain swaps from two providers: a swap to an intermediate token, then a bridge transfer.
 
-The token that is sold is swapped for one that a bridge turns into the token that is bought elsewhere. The
-transfer is of exactly the swap's minimum, and so is certain once the swap is; what the swap gives beyond
-stays in the wallet, as an output of its own. Each part is a quote of its provider, checked, built and run as
-any other.
+The input token is swapped for a token that a bridge converts to the output token on the other chain. The
+transfer sends exactly the minimum output of the swap, so a swap that succeeds always covers it. The surplus
+stays in the wallet and is a separate output. Each part is a quote of its own provider, and is checked, built
+and simulated like any other quote.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from quoteway.models import (
 )
 from quoteway.providers import Provider, SwapProvider
 
-MAX_MIDDLES = 3
-"""So many tokens between the swap and the transfer are tried at once."""
+MAX_INTERMEDIATES = 3
+"""The maximum number of intermediate tokens tried at once."""
 ROUTES_FRESH_S = 60.0
 ROUTES_RETRY_S = 10.0
 ROUTES_OLD_S = 900.0
-"""Until it is this old, a list still serves while it is read anew: no quote waits for one that gets old."""
+"""The maximum age of a route list that is used while it is refreshed in the background."""
 
 Ask: TypeAlias = Callable[
     [Sequence[Provider], SwapRequest, float], Awaitable[Sequence[Outcome[Provider, Quote]]]
 ]
-"""Asks providers for quotes of a request, within seconds; every quote is checked."""
+"""Asks providers for quotes of a request within a number of seconds; every quote is checked."""
 
 
 class SwapThenBridge(SwapProvider):
-    """A built-in provider of swaps between two networks, made of other providers' swaps and transfers.
+    """The built-in provider of cross-chain swaps that combine a swap provider and a bridge.
 
-    It serves a pair of networks as soon as the deployment has a provider of swaps on the one and a bridge to
-    the other, unless ``[providers."swap+bridge"]`` disables it.
+    It serves a pair of networks when the deployment has a swap provider on the first and a bridge to the
+    second, unless ``[providers."swap+bridge"]`` disables it.
     """
 
     id = "swap+bridge"
@@ -80,18 +80,18 @@ class SwapThenBridge(SwapProvider):
 
     @property
     def networks(self) -> frozenset[int]:  # type: ignore[override]
-        """The networks that a bridge serves: a swap on one of them may precede the transfer."""
+        """The networks that the bridges serve."""
         bridges = self._registry.enabled(Capability.BRIDGE)
         return frozenset[int]().union(*map(networks_of, bridges))
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
-        """Whether the deployment has a provider of swaps on the one and a bridge to the other."""
+        """Returns whether there is a swap provider on the first network and a bridge to the second."""
         return chain_id != to_chain_id and bool(
             self._swappers(chain_id) and self._bridges(chain_id, to_chain_id)
         )
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
-        """Those of the providers of swaps: the first part spends through them."""
+        """Returns the spenders of the swap providers, which the first part uses."""
         return [spender for swapper in self._swappers(chain_id) for spender in swapper.spenders(chain_id)]
 
     def _swappers(self, chain_id: int) -> list[Provider]:
@@ -103,19 +103,20 @@ class SwapThenBridge(SwapProvider):
         return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
 
     async def quote(self, request: SwapRequest) -> Quote | None:
-        """The best swap and transfer; None where a bridge takes the token itself, or none pays out the other.
+        """Returns the best combination of a swap and a transfer.
 
+        Returns None when a bridge takes the input token directly, or no bridge delivers the output token.
         Raises ``GatewayError`` as the providers of the parts do.
         """
         ends_at = time.monotonic() + self._timeout_s
-        middles = await self._middles(request)
-        if not middles:
+        intermediates = await self._intermediates(request)
+        if not intermediates:
             return None
 
-        async def through(middle: Address) -> Quote | None:
-            return await self._through(middle, request, ends_at)
+        async def through(intermediate: Address) -> Quote | None:
+            return await self._through(intermediate, request, ends_at)
 
-        outcomes = await asyncio.gather(*map(through, middles), return_exceptions=True)
+        outcomes = await asyncio.gather(*map(through, intermediates), return_exceptions=True)
         quotes = [outcome for outcome in outcomes if isinstance(outcome, Quote)]
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         bugs = [error for error in errors if not isinstance(error, GatewayError)]
@@ -124,15 +125,15 @@ class SwapThenBridge(SwapProvider):
         return max(quotes, key=rank, default=None)
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """Never called: the parts of its quotes are built by their own providers."""
+        """Is never called: the provider of each part builds it."""
         raise NotImplementedError
 
-    async def _middles(self, request: SwapRequest) -> list[Address]:
-        """The tokens that a bridge turns into the one that is bought; not the wrapped coin where the coin
-        itself will do, which needs no approval.
+    async def _intermediates(self, request: SwapRequest) -> list[Address]:
+        """Returns the intermediate tokens: those that a bridge converts to the output token.
 
-        The caller has named none of them: what their money is turned into on the way is not for a bridge's
-        list alone to say, so the coin and what the deployment's own catalogs list are all that is considered.
+        Prefers the native coin to its wrapped token, because it needs no approval. The caller has not chosen
+        these tokens, so only the native coin and tokens of the deployment's catalogs are allowed; a bridge's
+        route list is not trusted alone.
         """
         ends = request.chain_id, request.to_chain_id
         listed = await self._lists.get(self._routes, ends, self._bridges(*ends))
@@ -152,14 +153,14 @@ class SwapThenBridge(SwapProvider):
         if NATIVE in sources and network is not None and network.wrapped_native is not None:
             sources.pop(network.wrapped_native, None)
         known = await self._runtime.tokens.listed(request.chain_id)
-        return [token for token in sources if token == NATIVE or token in known][:MAX_MIDDLES]
+        return [token for token in sources if token == NATIVE or token in known][:MAX_INTERMEDIATES]
 
     async def close(self) -> None:
-        """Ends what is still being read."""
+        """Stops reads in progress."""
         await self._lists.close()
 
-    async def _through(self, middle: Address, request: SwapRequest, ends_at: float) -> Quote | None:
-        token = await self._runtime.tokens.find(request.chain_id, middle)
+    async def _through(self, intermediate: Address, request: SwapRequest, ends_at: float) -> Quote | None:
+        token = await self._runtime.tokens.find(request.chain_id, intermediate)
         if token is None:
             return None
         first = replace(
@@ -167,11 +168,11 @@ class SwapThenBridge(SwapProvider):
             to_chain_id=request.chain_id,
             token_out=token,
             recipient=request.sender,
-            # All calls go out as one: a signature could not be put in between.
+            # All transactions are built at once: a signature cannot be inserted between the parts.
             permit2_signature=False,
             refund_to=None,
         )
-        # Half of the time that is left: a slow provider of swaps must not take the transfer's.
+        # Half of the remaining time: slow swap providers must leave time for the transfer.
         left_s = ends_at - time.monotonic()
         swapper, swap = best(await self._ask(self._swappers(request.chain_id), first, left_s / 2))
         passed_on = swap.outputs[0].amount_min
@@ -189,9 +190,9 @@ class SwapThenBridge(SwapProvider):
 
 
 def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
-    """The quote of both; ``passed_on`` is what the transfer takes of the swap's output."""
+    """Returns the combined quote; ``passed_on`` is the part of the swap output that the transfer spends."""
     swap, transfer = first.quote, second.quote
-    # One token has to hold both plans: what does not fit must not win and then fail to be sealed.
+    # One quote token holds both plans. Raise now: the quote must not win and then fail to be sealed.
     plain_plan({"parts": [swap.plan, transfer.plan]})
     inputs, outputs = joined_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
     lifetimes = [quote.lifetime_s for quote in (swap, transfer) if quote.lifetime_s is not None]
@@ -220,7 +221,7 @@ def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
 
 
 def _net_output(swap: Quote, transfer: Quote, passed_on: int) -> int:
-    """The transfer's, less what the swap costs beside its minimum, at the transfer's own rate."""
+    """Returns the net output of the transfer less the costs of the swap, converted at the transfer's rate."""
     costs = 0 if swap.net_output is None else passed_on - swap.net_output
     return rank(transfer) - costs * (transfer.outputs[0].amount_min or 0) // passed_on
 

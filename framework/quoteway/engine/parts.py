@@ -1,4 +1,4 @@
-"""Several providers' parts of one quote or action: what they take, give and need together."""
+"""Combines the parts of several providers: warnings, inputs, outputs and required balances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quoteway.models import Address, Build, Leg, Notice, Request, SwapRequest
 
 
 def handover_warnings(requests: Sequence[Request]) -> tuple[Notice, ...]:
-    """What whoever signs must know of the passage from each part to the next, given the parts' requests."""
+    """Returns the warnings for the signer about each transition from one part to the next."""
     warnings: list[Notice] = []
     for request in requests[1:]:
         assert isinstance(request, SwapRequest)
@@ -21,14 +21,14 @@ def handover_warnings(requests: Sequence[Request]) -> tuple[Notice, ...]:
         warnings += (
             Notice(
                 "not_atomic",
-                "The swap and the transfer are transactions of their own: send all as one batch "
-                "(walletSendCalls), or in order. Should the transfer fail after the swap, the "
+                "The swap and the transfer are separate transactions. Send all as one batch "
+                "(walletSendCalls), or in order. If the transfer fails after the swap, the "
                 f"{name} stays in the wallet.",
             ),
             Notice(
                 "surplus_kept",
-                f"The transfer is of exactly {amount} {name}, the swap's minimum: what the swap gives beyond "
-                "stays in the wallet.",
+                f"The transfer sends exactly {amount} {name}, the minimum output of the swap. Any additional "
+                f"{name} from the swap stays in the wallet.",
             ),
         )
     return tuple(warnings)
@@ -37,10 +37,10 @@ def handover_warnings(requests: Sequence[Request]) -> tuple[Notice, ...]:
 def joined_legs(
     parts: Iterable[tuple[Sequence[Leg], Sequence[Leg]]],
 ) -> tuple[tuple[Leg, ...], tuple[Leg, ...]]:
-    """Inputs and outputs of the whole, of those of the parts in order.
+    """Returns the total inputs and outputs of parts, given each part's inputs and outputs in order.
 
-    What a part gives and the next one takes is neither; what is left of it is an output, without a minimum
-    where the next one takes the minimum.
+    An output that the next part spends is omitted. The unspent rest of it is an output, whose minimum is
+    reduced by the spent amount.
     """
     (inputs, outputs), *rest = parts
     left: list[Leg] = []
@@ -56,8 +56,10 @@ def joined_legs(
 
 
 def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
-    """The balances that the sender must have before the first build: of what an earlier one surely pays to
-    the sender, a later one's part need not be there."""
+    """Returns the balances that the sender must have before the first build, by token.
+
+    The minimum outputs of earlier builds to the sender count towards the inputs of later builds.
+    """
     needs: dict[Address, int] = {}
     given: dict[Address, int] = {}
     for build in builds:

@@ -1,9 +1,9 @@
-"""Quote and transaction tokens: seal, open, key ring.
+"""Seals and opens quote tokens and transaction ids.
 
-A token is a JWT (HS256 and nothing else; RFC 8725) whose ``kid`` names a key of the ring, whose ``aud`` is
-the capability and whose ``typ`` keeps the two kinds apart. A quote token holds the request, the legs with
-their minimums and the provider's compact plan: never calldata, never a secret. The claims are compressed when
-that is shorter; they are inflated only after the signature holds, and never beyond a cap.
+A token is a JWT (HS256 only; RFC 8725). Its ``kid`` names a key of the ring, ``aud`` is the capability, and
+``typ`` separates quote tokens from transaction ids. A quote token holds the request, the legs with their
+minimums and the provider's compact plan; never calldata or secrets. Claims are compressed when that is
+shorter. They are decompressed only after the signature is verified, up to a size limit.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _COMMITTED = tuple(f.name for f in fields(TransactionCommitment) if f.name != "e
 
 
 class KeyRing:
-    """The current signing key and those that still verify. The first key signs."""
+    """The signing keys. The first key signs; every key verifies."""
 
     def __init__(self, keys: Sequence[tuple[str, bytes]]) -> None:
         if not keys:
@@ -77,7 +77,7 @@ class KeyRing:
 
     @classmethod
     def random(cls) -> KeyRing:
-        """A ring with one new key: tokens do not survive a restart."""
+        """Returns a ring with one random key. Its tokens are invalid after a restart."""
         return cls([("ephemeral", secrets.token_bytes(MIN_KEY_BYTES))])
 
     def sign(self, claims: Mapping[str, Any], kind: str) -> str:
@@ -85,8 +85,7 @@ class KeyRing:
         return jwt.encode(dict(claims), self._keys[self._current], algorithm=_ALGORITHM, headers=headers)
 
     def verify(self, token: str, kind: str, audience: str, issuer: str) -> Mapping[str, Any]:
-        """The claims of an authentic token. Expiry is the caller's to judge. Raises
-        ``jwt.InvalidTokenError``."""
+        """Returns the claims of an authentic token, expired or not. Raises ``jwt.InvalidTokenError``."""
         if len(token) > MAX_TOKEN_CHARS or not _SHAPE.fullmatch(token):
             raise jwt.DecodeError("not a token")
         if any(_b64(_unb64(segment)) != segment for segment in token.split(".")):
@@ -111,7 +110,7 @@ class Sealer:
         self._clock = clock
 
     def seal(self, quote: SealedQuote) -> SealedQuote:
-        """The same quote with its ``token``. Raises ``UpstreamError`` when the plan does not fit."""
+        """Returns the quote with its ``token``. Raises ``UpstreamError`` when the token is too long."""
         parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
         quote = replace(quote, plan=plain_plan(quote.plan), parts=parts)
         content = _pack(_quote_to_json(quote))
@@ -127,22 +126,26 @@ class Sealer:
         return replace(quote, token=token)
 
     def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
-        """The quote in a token. Raises ``NotFound``: ``quote_expired`` for an authentic expired one,
-        ``quote_invalid`` for anything that was not sealed here, with a key still in the ring, for this
-        capability."""
+        """Returns the quote in a token.
+
+        Raises ``NotFound``: ``quote_expired`` for an authentic expired token, ``quote_invalid`` for a token
+        that no key of the ring signed for this issuer and capability.
+        """
         try:
             claims = self._ring.verify(token, _QUOTE_TYPE, capability.value, self._issuer)
             quote = _quote_from_json(capability, _unpack(claims), claims, token)
         except (jwt.PyJWTError, ValueError, KeyError, TypeError, IndexError, zlib.error, RecursionError):
-            # `from None`: the cause would carry token bytes into a log
+            # `from None`: the cause would put token bytes in a log
             raise NotFound("The quote is unknown: request a new one.", reason=Reason.QUOTE_INVALID) from None
         if quote.expires_at <= self._clock() and not allow_expired:
             raise NotFound("The quote has expired: request a new one.", reason=Reason.QUOTE_EXPIRED)
         return quote
 
     def seal_transaction(self, commitment: TransactionCommitment, *, issued_at: int) -> str:
-        """The ``txId`` of one built step. ``issued_at`` is the action's time, so the same action has the same
-        ids."""
+        """Returns the ``txId`` of one built step.
+
+        ``issued_at`` is the action's creation time, so the same action has the same ids.
+        """
         values = [getattr(commitment, name) for name in _COMMITTED]
         claims = {
             "iss": self._issuer,
@@ -154,8 +157,7 @@ class Sealer:
         return self._ring.sign(claims, _TRANSACTION_TYPE)
 
     def open_transaction(self, token: str) -> TransactionCommitment:
-        """What a ``txId`` commits to. Raises ``NotFound`` when it was not made here or is over its seven
-        days."""
+        """Returns the commitment of a ``txId``. Raises ``NotFound`` when it is not authentic or expired."""
         try:
             claims = self._ring.verify(token, _TRANSACTION_TYPE, "tx", self._issuer)
             values = dict(zip(_COMMITTED, claims["c"], strict=True))
@@ -170,8 +172,7 @@ class Sealer:
 
 
 def same_request(one: Request, other: Request) -> bool:
-    """Whether two requests ask for the same; what a token leaves out of them (a token's name, price) does not
-    count."""
+    """Returns whether two requests are equal. Ignores what a quote token omits (token name, price)."""
     return type(one) is type(other) and _request_to_json(one) == _request_to_json(other)
 
 
@@ -184,7 +185,7 @@ def _unb64(text: str) -> bytes:
 
 
 def _pack(content: Any) -> dict[str, Any]:
-    """The content as a readable claim, or compressed where that is shorter."""
+    """Returns the content as a JSON claim, or compressed when that is shorter."""
     text = json.dumps(content, separators=(",", ":"))
     squeezed = _b64(zlib.compress(text.encode(), 9))
     return {"z": squeezed} if len(squeezed) < len(text) else {"q": content}
@@ -196,7 +197,7 @@ def _unpack(claims: Mapping[str, Any]) -> Any:
     inflater = zlib.decompressobj()
     text = inflater.decompress(_unb64(claims["z"]), _MAX_INFLATED_BYTES)
     if inflater.unconsumed_tail:
-        raise ValueError("inflates beyond the cap")
+        raise ValueError("decompressed claims exceed the size limit")
     return json.loads(text)
 
 

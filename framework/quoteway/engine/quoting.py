@@ -1,6 +1,6 @@
-"""Quotes of every capability: ask the providers, check, pick the best, seal.
+"""Quotes requests: asks the providers, checks their quotes, selects the best one and seals it.
 
-Swaps, bridges, pools and vaults differ in their requests and providers, not here.
+The same code serves swaps, bridges, pools and vaults.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ log = logging.getLogger("quoteway.engine.quoting")
 
 
 class Quoter(Protocol):
-    """What swap, bridge, pool and vault providers have in common."""
+    """The common interface of swap, bridge, pool and vault providers."""
 
     id: str
 
@@ -58,7 +58,7 @@ class Quoter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QuoteAnswer:
-    """A sealed quote, and what its answer shows beyond what the token holds."""
+    """A sealed quote and the other members of its response."""
 
     sealed: SealedQuote
     quote: Quote
@@ -68,7 +68,7 @@ class QuoteAnswer:
 
 
 class Quoting:
-    """The quotes of one gateway."""
+    """Makes the quotes of one gateway."""
 
     def __init__(
         self,
@@ -95,12 +95,11 @@ class Quoting:
         provider: str | None = None,
         atomic_batch: bool = True,
     ) -> QuoteAnswer:
-        """The best quote of the enabled providers, sealed, at a head that is read after this call.
+        """Returns the best quote of the enabled providers, sealed, at a head read after this call.
 
-        ``provider`` asks that provider alone. ``atomic_batch`` False leaves out quotes that the transactions
-        of several providers carry out. Raises ``ProviderUnavailable`` when no enabled provider serves the
-        request, and ``UpstreamError`` (or ``InvalidRequest``, when all refuse the parameters) when none
-        quotes.
+        ``provider`` restricts the request to one provider. ``atomic_batch=False`` excludes quotes that need
+        the transactions of several providers. Raises ``ProviderUnavailable`` when no enabled provider serves
+        the request. Raises the error of ``ranking.best`` when none quotes.
         """
         to_chain_id = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
         candidates = self.candidates(
@@ -128,7 +127,7 @@ class Quoting:
         provider: str | None = None,
         atomic_batch: bool = True,
     ) -> list[Provider]:
-        """The providers that are asked for a quote. Raises ``ProviderUnavailable`` when there is none."""
+        """Returns the providers to ask for a quote. Raises ``ProviderUnavailable`` when there is none."""
         found = [
             candidate
             for candidate in self._registry.enabled(capability)
@@ -146,11 +145,11 @@ class Quoting:
     async def ask(
         self, candidates: Sequence[Provider], request: Request, timeout_s: float
     ) -> list[Outcome[Provider, Quote]]:
-        """What each provider answers within ``timeout_s`` seconds; a quote only when it passes the guard."""
+        """Returns each provider's outcome within ``timeout_s`` seconds. All quotes have passed the guard."""
 
         async def ask(candidate: Provider) -> Quote | None:
             quote = await cast(Quoter, candidate).quote(request)
-            # The parts of a built-in provider's quote have been checked, each as its own provider's.
+            # The parts of a built-in provider's quote were checked when their own providers quoted them.
             if quote is not None and not self._registry.is_builtin(candidate):
                 check_quote(candidate, request, quote)
                 if not isinstance(request, SwapRequest):
@@ -166,7 +165,7 @@ class Quoting:
     async def _read_wallet_ahead(
         self, chain: RpcChain, request: Request, candidates: Sequence[Provider]
     ) -> None:
-        """Reads the sender's balance and allowances while the providers work, to save a round trip after."""
+        """Reads the sender's balance and allowances while the providers quote, to save a round trip."""
         if not isinstance(request, SwapRequest):
             return
         token = request.token_in.address
@@ -187,7 +186,7 @@ class Quoting:
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
     async def _wallet(self, chain: RpcChain, request: Request, quote: Quote) -> Wallet | None:
-        """The sender's wallet at the quote's block; None when it cannot be read in time."""
+        """Returns the sender's wallet at the quote's block; None when it cannot be read in time."""
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
         sender, _ = parties(request)
         try:
@@ -197,7 +196,7 @@ class Quoting:
             return None
 
     def _consent(self, capability: Capability, provider: str, request: Request, quote: Quote) -> SealedQuote:
-        """What the quote's token will hold, that of its parts included."""
+        """Returns the content of the quote token, including the quotes of its parts."""
         now = self._runtime.now()
         until = now + min(self._config.lifetime_s, quote.lifetime_s or self._config.lifetime_s)
 
@@ -205,7 +204,7 @@ class Quoting:
             quote, request = part.quote, part.request
             refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
             if isinstance(request, SwapRequest) and refund is not None:
-                # The guard then holds the calldata to the refund that the quote promises.
+                # The guard compares the refund account in the calldata with this one.
                 request = replace(request, refund_to=request.refund_account)
             return SealedQuote(
                 part.capability,

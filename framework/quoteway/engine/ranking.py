@@ -1,4 +1,4 @@
-"""The best of several quotes, and what to tell a caller when there is none."""
+"""Selects the best quote, or the error to raise when there is no quote."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ P = TypeVar("P", bound=Provider)
 
 
 def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
-    """The quote with the highest minimum output after fees and gas; ties go to the provider asked first.
+    """Returns the quote with the highest minimum output after fees and gas, and its provider.
 
-    Raises the error that tells the caller most when nobody quoted: ``InvalidRequest`` or ``NotFound`` when
-    every provider that had anything to say refused the parameters, else ``UpstreamError``. ``attempts`` name
-    every outcome.
+    Ties go to the provider asked first. Without a quote, raises ``InvalidRequest`` or ``NotFound`` when a
+    provider rejected the parameters and all others had no route. Otherwise raises ``UpstreamError``, whose
+    ``attempts`` list every outcome.
     """
     quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
     if quoted:
@@ -47,7 +47,7 @@ def best(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[P, Quote]:
 
 
 def rank(quote: Quote) -> int:
-    """What quotes are compared by: the minimum output after fees and gas, in base units of the output."""
+    """Returns the minimum output of a quote after fees and gas, in base units of the output."""
     if quote.net_output is not None:
         return quote.net_output
     if not quote.outputs:
@@ -57,7 +57,7 @@ def rank(quote: Quote) -> int:
 
 
 def attempts_of(outcomes: Sequence[Outcome[P, Quote]]) -> tuple[Attempt, ...]:
-    """The outcomes as the ``attempts`` members of an answer."""
+    """Returns the outcomes as the ``attempts`` members of a response."""
     return tuple(
         Attempt(
             o.provider.id,

@@ -1,4 +1,4 @@
-"""What a mined transaction really did: amounts that moved, against those the quote said."""
+"""Compares the amounts that a mined transaction moved with the quoted amounts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation.trace import Transfer, trace_of
 
 MAX_REPLAYED = 32
-"""So many transactions before it in its block are replayed to see native coins move; more is too much."""
+"""The maximum number of preceding transactions of the block that are replayed to find native transfers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """``changes`` are of the sender and of those the quote pays, gas aside. ``native_known`` tells whether
-    movements of the native coin, which leave no log, are among them. ``vs_quote_bps`` is the outcome against
-    the quoted output: 0 to the unit as quoted, below 0 for less; None where it cannot be told."""
+    """The result of a mined transaction.
+
+    ``changes`` are the balance changes of the sender and of the quoted recipients, without gas.
+    ``native_known`` tells whether they include native transfers, which emit no log. ``vs_quote_bps`` compares
+    the output with the quoted output: 0 when equal, negative when lower, None when unknown.
+    """
 
     status: Literal["confirmed", "reverted", "unknown"]
     block_number: int
@@ -40,13 +43,13 @@ async def settlement(
     *,
     matches: bool,
 ) -> Settlement:
-    """Reads a receipt. ``unknown`` when its block is no longer part of the chain.
+    """Returns the settlement of a receipt; ``unknown`` when its block is no longer canonical.
 
     Raises ``UpstreamError`` when no node answers, and ``LookupError``, ``TypeError`` or ``ValueError`` for a
     receipt that cannot be read.
     """
     number, gas_used = int(receipt["blockNumber"], 16), int(receipt["gasUsed"], 16)
-    # Asked anew: a reorganisation is what this is about.
+    # Not cached: a reorganisation may have replaced the block.
     block = await chain.block(number, shared=False)
     if block.hash != receipt["blockHash"]:
         return Settlement("unknown", number, 0, gas_used)
@@ -56,7 +59,7 @@ async def settlement(
         return Settlement("reverted", number, confirmations, gas_used, native_known=True)
     logs = [_log(entry) for entry in receipt["logs"]]
     transfers = list(trace_of([logs]).transfers)
-    # The receipt's index: the transaction may have been read while it was still pending.
+    # From the receipt: the transaction may have been read while it was pending, without an index.
     index = int(receipt["transactionIndex"], 16)
     coins = await _native_transfers(chain, transaction, number, index, logs)
     watched = {checksum(transaction["from"]), *(account for _, account, _ in commitment.outputs)}
@@ -89,7 +92,7 @@ def _changes(transfers: Iterable[Transfer], accounts: set[Address]) -> tuple[Ass
 def _vs_quote(
     quoted: Sequence[tuple[Address, Address, int]], changes: Iterable[AssetChange], native_known: bool
 ) -> int | None:
-    """The worst of the outputs; None without any, or when one cannot be told."""
+    """Returns the lowest ``vs_quote_bps`` of the outputs; None without outputs or when one is unknown."""
     if not quoted or any(token == NATIVE and not native_known for token, _, _ in quoted):
         return None
     got = {(change.token, change.account): change.delta for change in changes}
@@ -107,10 +110,10 @@ def _vs_quote(
 async def _native_transfers(
     chain: RpcChain, transaction: Mapping[str, Any], number: int, index: int, logs: Sequence[Log]
 ) -> list[Transfer] | None:
-    """The native coins a transaction moved, from its replay; None when that is not the same run.
+    """Returns the native transfers of a transaction from its replay; None when the replay differs.
 
-    The transactions before it in its block are run again on the parent's state, then itself. Only when it
-    leaves the very same logs is its replay taken for what happened.
+    Replays the preceding transactions of the block on the parent's state, then the transaction. The replay is
+    accepted only when its logs equal the logs of the receipt.
     """
     try:
         calls = [_call(transaction)]
@@ -119,7 +122,7 @@ async def _native_transfers(
             calls = [_call(before) for before in block["transactions"][:index]] + calls
         results = await chain.simulate(calls, block=await chain.block(number - 1))
     except (GatewayError, SimulationUnsupported, LookupError, TypeError, ValueError, AttributeError):
-        return None  # the node has no such method or no state that old, or a contract was created
+        return None  # no such method, no state of that block, or a contract creation
     replayed = results[-1]
     events = [log for log in replayed.logs if log.address != ERC7528_NATIVE]
     if not replayed.ok or events != list(logs):

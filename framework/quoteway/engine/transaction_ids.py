@@ -1,4 +1,4 @@
-"""What the ids of an action and of its steps commit to: what was broadcast can be compared with it."""
+"""Computes the ids of actions and the commitments of ``txId`` values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ TRANSACTION_LIFETIME_S = 7 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class TransactionCommitment:
-    """What a ``txId`` commits to: one built step, so that a broadcast transaction can be compared with it.
+    """The content of a ``txId``: one built step, to compare with a broadcast transaction.
 
-    ``outputs`` is what the quote said that the action pays: (token, account, amount in base units), in the
-    last step only. ``blanks`` are the (offset, length) of calldata that the wallet fills in with a signature;
-    ``data_hash`` is made with zeros there (``calldata_hash``).
+    ``outputs`` are the quoted outputs (token, account, amount in base units), in the last step only.
+    ``blanks`` are the (offset, length) ranges of calldata where the wallet inserts a signature. ``data_hash``
+    is computed with zeros there (``calldata_hash``).
     """
 
     chain_id: int
@@ -33,7 +33,7 @@ class TransactionCommitment:
 
 
 def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
-    """keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
+    """Returns keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
     blanked = bytearray(data)
     for offset, length in blanks:
         if offset + length <= len(data):
@@ -42,7 +42,7 @@ def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
 
 
 def action_id(chain_id: int, sender: Address, steps: Iterable[Step]) -> str:
-    """keccak-256 over chain, sender and every transaction in order: the same action has the same id."""
+    """Returns keccak-256 of chain id, sender and all transactions in order, as 0x hex."""
     parts = [chain_id.to_bytes(32), bytes.fromhex(sender[2:])]
     for step in steps:
         parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
@@ -59,13 +59,13 @@ def commitment_of(
     signatures: Iterable[SignatureRequest],
     created_at: int,
 ) -> TransactionCommitment:
-    """What the ``txId`` of one step stands for.
+    """Returns the commitment for the ``txId`` of one step.
 
-    ``index`` and ``signatures`` are of the whole action, ``part`` is the one that the step belongs to. The
-    last step of each part says what the part pays.
+    ``index`` and ``signatures`` refer to the whole action; ``part`` is the part that contains the step. The
+    last step of each part holds the outputs of the part.
     """
     blanks = tuple((s.offset, s.length) for s in signatures if s.step == index)
-    # A token that is paid in too shows only the difference on the chain: no quote to compare with.
+    # For a token that is also an input, the chain shows only the net change: omit it.
     paid_in = {leg.token.address for leg in part.inputs}
     outputs = tuple(
         (leg.token.address, leg.account, leg.amount)

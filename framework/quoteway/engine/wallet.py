@@ -1,4 +1,4 @@
-"""What a wallet holds and has granted at one block."""
+"""Reads the balances and allowances of a wallet at one block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quoteway.models import NATIVE, Address, Block, Call, NativeBalance, Spend
 _Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]
 
 GrantKey = tuple[Address, Address, Address | None]
-"""token, spender, and who pulls through Permit2 when ``spender`` is Permit2 (else None)."""
+"""Token, spender, and the Permit2 spender when ``spender`` is Permit2 (else None)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Permit2Grant:
 
 @dataclass(frozen=True, slots=True)
 class Wallet:
-    """What a wallet holds and has granted at one block. Absent key: not readable."""
+    """The balances and allowances of a wallet at one block. A value that could not be read has no key."""
 
     owner: Address
     block: Block
@@ -39,8 +39,7 @@ class Wallet:
 
 
 class WalletReader:
-    """Reads wallets, in one round trip for all that is not yet known at a block, so that a warm quote reads
-    nothing."""
+    """Reads wallets with a cache per block. Values not in the cache are read in one round trip."""
 
     def __init__(self, size: int = 4096) -> None:
         self._known: LRUCache[tuple[int, Block, Address], dict[_Item, bytes]] = LRUCache(size)
@@ -53,10 +52,10 @@ class WalletReader:
         tokens: Iterable[Address],
         grants: Iterable[GrantKey],
     ) -> Wallet:
-        """Balances of ``tokens`` and the allowances named by ``grants``. Raises ``UpstreamError``."""
+        """Returns the balances of ``tokens`` and the allowances of ``grants``. Raises ``UpstreamError``."""
         items = list(dict.fromkeys(_items(tokens, grants)))
-        # The whole block: a provider that gives one block's hash with another's number, to a node that reads
-        # by number, must not answer for that block.
+        # Keyed by the whole block, not its hash: a provider may combine the hash of one block with the
+        # number of another, and some nodes read by number.
         known = self._known.setdefault((chain.network.chain_id, block, owner), {})
         missing = [item for item in items if item not in known]
         if missing:
@@ -102,5 +101,5 @@ def _wallet(owner: Address, block: Block, answers: Mapping[_Item, bytes]) -> Wal
 
 
 def grants_of(spends: Iterable[Spend]) -> list[GrantKey]:
-    """The allowances that a list of spends is about."""
+    """Returns the allowances that ``spends`` use."""
     return [(spend.token, spend.spender, spend.permit2_spender) for spend in spends]

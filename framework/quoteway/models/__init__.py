@@ -1,7 +1,7 @@
-"""The data that the gateway and its providers exchange: frozen, slotted dataclasses, one noun a file.
+"""The data that the gateway and its providers exchange, as frozen, slotted dataclasses.
 
 Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is the zero address
-(``NATIVE``). Times are Unix seconds. ``quoteway.web.wire`` alone renders them.
+(``NATIVE``). Times are Unix seconds. Only ``quoteway.web.wire`` renders them as JSON.
 """
 
 from quoteway.models.actions import (

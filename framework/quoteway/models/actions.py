@@ -1,4 +1,4 @@
-"""What providers build from a quote, and the action that the core makes of it."""
+"""Builds of providers, and the actions that the core makes from them."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class DecodedCall:
-    """A call in words: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
+    """A decoded call: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
 
-    ``inner`` lists calls packed inside (router commands), for display. ``opaque``: an upstream made the
-    calldata, and its ABI is not known. Its signature is the selector in 0x hex and its one argument the bytes
-    that follow (``quoteway.evm.abi.opaque_call``); ``inner`` may then hold one reading of the whole, which
-    must encode to the same bytes. The guard accepts such a call only for a request on one chain, and only by
-    what its simulated run does.
+    ``inner`` lists nested calls (router commands), for display. ``opaque`` marks calldata of unknown ABI from
+    an upstream. Then the signature is the selector in 0x hex and the only argument is the remaining bytes
+    (``quoteway.evm.abi.opaque_call``). ``inner`` may then hold one decoding of the whole call, which must
+    encode to the same bytes. The guard accepts an opaque call only for a request on one chain, and judges it
+    by its simulation.
     """
 
     signature: str
@@ -42,7 +42,7 @@ class DecodedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One unsigned transaction with what a person and a program need to check it.
+    """One unsigned transaction with the data to check it.
 
     ``decoded`` must re-encode to ``data`` byte for byte (the guard compares). ``intent`` is one sentence for
     the signer.
@@ -75,10 +75,10 @@ class SignatureRequest:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A call that returns (in one word) what ``account`` will pay or get of ``token``.
+    """A call that returns, as one 32-byte word, the amount of ``token`` that ``account`` will pay or receive.
 
-    It is made in the simulated run just before the transactions, on the same state and at the same time; the
-    guard refuses a run that does worse (ERC-4626 ``previewDeposit`` and its kin).
+    The simulation runs it just before the transactions, on the same state and with the same timestamp. The
+    guard rejects a worse outcome. Example: ERC-4626 ``previewDeposit``.
     """
 
     account: Address
@@ -89,13 +89,13 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The places in the calldata of the provider's step ``step`` that hold what arrives on another chain.
+    """The positions in the calldata of the provider's step ``step`` of the output on another chain.
 
     Each member is a path into the step's decoded arguments: the argument's index, then the index of each
-    struct member or array item below it. A provider knows them from the function, never from its upstream.
-    The guard compares the values with the sealed quote; for a function that the core knows, it refuses other
-    places than the core's. ``refund`` is the place of the account that is paid back if nothing arrives; None:
-    the function has none.
+    struct member or array item below it. A provider must derive them from the function, never from its
+    upstream. The guard compares the values with the sealed quote. For a function that the core knows, it
+    rejects positions that differ from the core's. ``refund`` is the position of the refund account; None: the
+    function has none.
     """
 
     step: int
@@ -111,9 +111,9 @@ class Build:
     """A provider's transactions for a sealed quote, in order, without approvals.
 
     ``inputs`` and ``outputs`` repeat the quote's; the minimum of an output may not be below the sealed one.
-    ``previews`` are what the guard compares the run with. ``arrivals``, one for each output on another chain
-    in their order, are where it checks in the calldata what no run can show. ``terms`` are
-    those of the request's kind.
+    The guard compares the simulation with ``previews``. ``arrivals`` has one entry per output on another
+    chain, in the same order; the guard checks these outputs in the calldata, because a simulation cannot show
+    them. ``terms`` are those of the request's kind.
     """
 
     steps: tuple[Step, ...]
@@ -131,7 +131,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class AssetChange:
-    """What an account gained (positive) or lost (negative) of a token in a simulation, base units."""
+    """The change of an account's token balance in base units; positive for a gain."""
 
     account: Address
     token: Address
@@ -151,9 +151,9 @@ class AllowanceChange:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The ordered run of an action on the chain's state at ``block``.
+    """The simulation of an action's transactions, in order, on the chain's state at ``block``.
 
-    ``gas_used`` has one entry per transaction. ``assumptions`` name what was overridden to run it at all
+    ``gas_used`` has one entry per transaction. ``assumptions`` name the overridden state
     (``balance:<token>``, ``native_balance``, ``permit2_signature``). ``skip_reason`` says why status is
     ``skipped``.
     """
@@ -171,7 +171,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionStep(Step):
-    """A step with what the gateway adds to it.
+    """A step with the members that the gateway adds.
 
     ``tx_id`` is the signed commitment to the transaction. ``target_label`` is the provider's name of the
     target, or else the gateway's. ``code_hash`` is keccak-256 of the target's code as 0x hex; None when the
@@ -194,7 +194,7 @@ class ActionStep(Step):
         code_hash: str | None,
         gas_limit: int | None,
     ) -> ActionStep:
-        """The step at ``index`` of an action, completed."""
+        """Returns the step at ``index`` of an action with the added members."""
         given = {member.name: getattr(step, member.name) for member in fields(Step)}
         given["target_label"] = target_label
         return cls(**given, index=index, tx_id=tx_id, code_hash=code_hash, gas_limit=gas_limit)
@@ -213,15 +213,15 @@ class ActionPart:
 
     @property
     def indices(self) -> range:
-        """The indices of its steps among all steps of the action."""
+        """The indices of the part's steps in the action."""
         return range(self.first_step, self.first_step + self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A built, guarded and simulated quote: what the caller signs, in order.
+    """A built, checked and simulated quote: the transactions to sign, in order.
 
-    ``parts`` has one entry for each provider that took part, and together they have every step. ``action_id``
+    ``parts`` has one entry per provider; together they contain every step. ``action_id``
     is a hash of the chain, the sender and every transaction in order.
     """
 

@@ -1,4 +1,4 @@
-"""Allowances: what transactions take from a wallet, and the approvals that let them."""
+"""Spends of transactions, and the approvals that they need."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from quoteway.models.tokens import Address
 
 APPROVAL_KINDS = ("approval", "approval_reset", "permit2_approval")
-"""The kinds of the steps that the core puts before a provider's own."""
+"""The kinds of the approval steps, which the core adds before a provider's steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """An allowance that a quote or a step is about. ``current`` None: not read."""
+    """An allowance that a quote or a step requires. ``current`` None: not read."""
 
     token: Address
     spender: Address
@@ -26,10 +26,9 @@ class Approval:
 class Spend:
     """The provider's transactions pull ``amount`` of ERC-20 ``token`` from the sender through ``spender``.
 
-    The core turns this into exact approval steps, only as the live allowance requires. With
-    ``permit2_spender`` set, ``spender`` is the Permit2 contract and ``permit2_spender`` who pulls through it
-    (Uniswap Permit2, AllowanceTransfer); ``permit2_signed`` then tells that the main step carries the signed
-    permit itself.
+    The core adds exact approval steps where the live allowance is too low. With ``permit2_spender``,
+    ``spender`` is the Permit2 contract and ``permit2_spender`` the account that pulls through it (Uniswap
+    Permit2, AllowanceTransfer). ``permit2_signed`` tells that the main step carries the signed permit.
     """
 
     token: Address

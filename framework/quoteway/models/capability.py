@@ -1,4 +1,4 @@
-"""What a provider can do."""
+"""The capabilities of providers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from enum import StrEnum
 
 
 class Capability(StrEnum):
-    """What a provider can do. The value is also the audience (``aud``) of the quote tokens of that
-    capability."""
+    """A capability of a provider. Its value is also the audience (``aud``) of its quote tokens."""
 
     SWAP = "swap"
     BRIDGE = "bridge"

@@ -1,4 +1,4 @@
-"""What providers list: pools, vaults, a wallet's positions in them, bridge routes."""
+"""Catalog entries of providers: pools, vaults, positions of wallets, bridge routes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pool:
 class Vault:
     """One vault; ``total_assets`` in base units of its asset.
 
-    ``listed`` False: not of the provider's catalog, found on the chain when asked for by id.
+    ``listed`` False: not in the provider's catalog, but read from the chain by its id.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Vault:
 
 @dataclass(frozen=True, slots=True)
 class PoolPosition:
-    """What a wallet holds in a pool: fungible shares or an NFT."""
+    """A wallet's position in a pool: fungible shares or an NFT."""
 
     position_id: str
     pool_id: str
@@ -86,8 +86,11 @@ class PoolPosition:
 
 @dataclass(frozen=True, slots=True)
 class VaultPosition:
-    """A wallet's shares of a vault in base units, and the assets that a redemption pays now; empty: the vault
-    does not tell. ``share`` is the part of all shares, between 0 and 1."""
+    """A wallet's shares of a vault in base units.
+
+    ``amounts`` are the assets that a redemption pays now; empty: not known. ``share`` is the fraction of the
+    total supply, between 0 and 1.
+    """
 
     vault_id: str
     owner: Address

@@ -1,4 +1,4 @@
-"""What is read from a chain, and what comes back."""
+"""Reads and simulations of a chain, and their results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from quoteway.models.tokens import Address, Block
 
 At: TypeAlias = Block | Literal["latest"]
-"""Where to read: pinned to a block, or wherever the node's newest one is."""
+"""The block to read at: a given block, or the newest block of the node."""
 
 Overrides: TypeAlias = Mapping[Address, Mapping[str, Any]]
 """A JSON-RPC state override set: address -> ``balance``, ``code``, ``stateDiff``..., all in hex."""
@@ -17,7 +17,7 @@ Overrides: TypeAlias = Mapping[Address, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A read-only call. At most ``gas`` is spent on it and at most ``max_output`` bytes come back."""
+    """A read-only call, limited to ``gas`` gas units and ``max_output`` bytes of output."""
 
     to: Address
     data: bytes
@@ -27,7 +27,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NativeBalance:
-    """A read of an account's native balance, whose output is one 32-byte word."""
+    """A read of an account's native balance. The output is one 32-byte word."""
 
     account: Address
 
@@ -37,7 +37,7 @@ Read = Call | NativeBalance
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """One call of a batch that reverted, ran out of its gas, or returned more than ``max_output`` bytes."""
+    """The result of a call that reverted, ran out of gas or returned more than ``max_output`` bytes."""
 
     output: bytes
     too_long: bool = False
@@ -45,7 +45,7 @@ class CallFailed:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCall:
-    """One transaction of a simulation. ``gas`` None: as much as the block has left."""
+    """One transaction of a simulation. ``gas`` None: the remaining gas of the block."""
 
     sender: Address
     to: Address
@@ -65,9 +65,9 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedResult:
-    """What one transaction of a simulation did.
+    """The result of one transaction of a simulation.
 
-    ``gas_used`` is after refunds, as in a receipt; ``peak_gas`` is before them where the node tells.
+    ``gas_used`` is after refunds, as in a receipt; ``peak_gas`` is before refunds, None if the node omits it.
     ``output`` is what the call returned, or its revert data. ``error`` is the node's error code when
     ``ok`` is False.
     """
@@ -81,7 +81,7 @@ class SimulatedResult:
 
 
 class SimulationUnsupported(Exception):  # noqa: N818 - a fact about the node, not a failure
-    """The node does not offer ``eth_simulateV1``. ``reason`` is a word for ``Simulation.skip_reason``."""
+    """The node does not offer ``eth_simulateV1``. ``reason`` is a value for ``Simulation.skip_reason``."""
 
     def __init__(self, reason: str = "node_has_no_simulation") -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Amounts of tokens in a quote: what is paid and received, fees, gas."""
+"""Token amounts of a quote: inputs, outputs, fees, gas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from quoteway.models.tokens import Address, Token
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """An amount of a token that an account gives or gets. ``amount_min`` is what the chain enforces for
-    outputs."""
+    """A token amount that an account pays or receives. The chain enforces ``amount_min`` for outputs."""
 
     token: Token
     amount: int
@@ -23,7 +22,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """A fee in the quote. ``included`` tells that ``outputs`` are already net of it."""
+    """A fee of a quote. ``included`` tells whether ``outputs`` are already net of it."""
 
     name: str
     kind: Literal["protocol", "integrator", "bridge", "lp", "gas"]
@@ -36,7 +35,7 @@ class Fee:
 
 @dataclass(frozen=True, slots=True)
 class Gas:
-    """Gas of the whole ordered list in gas units; prices and cost in wei of the native coin."""
+    """The total gas of all transactions in gas units; prices and costs in wei of the native coin."""
 
     units: int
     limit: int

@@ -1,4 +1,4 @@
-"""What a caller should know before signing."""
+"""Issues and warnings for the caller to read before signing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quoteway.models.tokens import Address
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Why the wallet cannot execute a quote yet, or what its owner should check first."""
+    """A reason why the wallet cannot execute a quote yet, or a point to check before signing."""
 
     code: Literal[
         "insufficient_balance",

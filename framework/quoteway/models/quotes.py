@@ -1,4 +1,4 @@
-"""What providers answer to a request, and what its quote token holds."""
+"""Quotes of providers, and the content of quote tokens."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class RoutePath:
-    """A share (basis points of the input) that takes these hops one after the other."""
+    """A share of the input (``bps``, basis points) that passes through ``hops`` in order."""
 
     bps: int
     hops: tuple[Hop, ...]
@@ -39,14 +39,13 @@ class RoutePath:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a provider answers to a request, all of it read at ``block``.
+    """A provider's answer to a request. All data is read at ``block``.
 
-    ``plan`` is compact JSON (pool ids, splits; never calldata, never secrets; at most 2 KB) that ``build``
-    gets back. ``spends`` is what the transactions will take from the sender and through whom. ``net_output``
-    ranks competing quotes: the minimum output less gas in base units of the output token (None: the minimum
-    itself). ``terms`` are those of the request's kind: ``PoolTerms`` for a ``PoolRequest`` and so on.
-    ``parts`` is for the core's own providers: the quotes of other providers that make up this one, in their
-    order.
+    ``plan`` is compact JSON for ``build`` (pool ids, splits; never calldata or secrets; at most 2 KB).
+    ``spends`` are the ERC-20 amounts that the transactions pull from the sender. ``net_output`` ranks
+    competing quotes: the minimum output less gas, in base units of the output token (None: the minimum
+    output). ``terms`` are those of the request's kind, e.g. ``PoolTerms`` for a ``PoolRequest``. ``parts`` is
+    for built-in providers only: the quotes of other providers that this quote combines, in order.
     """
 
     inputs: tuple[Leg, ...]
@@ -69,7 +68,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class QuotePart:
-    """One provider's quote for its part of a request that several providers carry out together."""
+    """One provider's quote for its part of a request that several providers execute."""
 
     capability: Capability
     provider: str
@@ -79,7 +78,7 @@ class QuotePart:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The outcome of one provider's call. ``reason`` is an ``errors.Reason``, never its own text."""
+    """The outcome of one provider's call. ``reason`` is a value of ``errors.Reason``."""
 
     provider: str
     outcome: Literal["quoted", "no_route", "failed", "timeout"]
@@ -89,10 +88,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class SealedQuote:
-    """The content of a quote token: what the caller agreed to. ``build`` must honour every minimum.
+    """The content of a quote token. ``build`` must honour every minimum.
 
-    ``parts`` are the quotes of several providers that make up this one, in their order; empty for a quote of
-    one provider.
+    ``parts`` are the quotes of several providers that this quote combines, in order; empty for one provider.
     """
 
     capability: Capability

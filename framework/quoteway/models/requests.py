@@ -1,4 +1,4 @@
-"""What callers ask for."""
+"""Requests of callers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from quoteway.models.tokens import Address, Token
 
 @dataclass(frozen=True, slots=True)
 class SwapRequest:
-    """Sell exactly ``amount_in`` base units of ``token_in``; also the request of a bridge transfer.
+    """A swap or bridge transfer of exactly ``amount_in`` base units of ``token_in``.
 
-    ``permit2_signature`` asks for the Permit2 allowance as typed data to sign rather than as a transaction.
-    ``refund_to`` is who is paid back when a transfer to another chain does not arrive; None: the sender.
+    ``permit2_signature`` asks for a signed Permit2 permit instead of a transaction. ``refund_to`` is the
+    account that receives the refund of a failed transfer to another chain; None: the sender.
     """
 
     chain_id: int
@@ -34,16 +34,16 @@ class SwapRequest:
 
     @property
     def refund_account(self) -> Address:
-        """Who is paid back on the origin chain."""
+        """The account that receives a refund on the origin chain."""
         return self.sender if self.refund_to is None else self.refund_to
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRequest:
-    """Add, remove or collect liquidity. ``amount`` None stands for ``"max"``.
+    """A request to add or remove liquidity or collect fees. ``amount`` None means ``"max"``.
 
-    ``use_native`` gives and takes the chain's own coin where the pool holds its wrapped form; an ``asset``
-    that is the native coin says so too.
+    ``use_native`` pays and receives the native coin instead of its wrapped token. A native ``asset`` has the
+    same effect.
     """
 
     pool_id: str
@@ -62,7 +62,7 @@ class PoolRequest:
 
 @dataclass(frozen=True, slots=True)
 class VaultRequest:
-    """Deposit, withdraw, mint or redeem. ``amount`` None stands for ``"max"``."""
+    """A request to deposit, withdraw, mint or redeem. ``amount`` None means ``"max"``."""
 
     vault_id: str
     chain_id: int
@@ -86,15 +86,15 @@ MANAGE_ACTIONS: Mapping[str, Literal["amount", "bot", "strategy"] | None] = {
     "addStrategy": "strategy",
     "removeStrategy": "strategy",
 }
-"""The management actions of vaults, each with the member that it needs."""
+"""The management actions of vaults, each with the request member that it requires."""
 
 
 @dataclass(frozen=True, slots=True)
 class ManageRequest:
-    """One of ``MANAGE_ACTIONS``, or ``rebalance``.
+    """A request for one of ``MANAGE_ACTIONS`` or ``rebalance``.
 
-    ``amount`` None stands for ``"max"`` or not given. ``bot`` is the account that ``setBot`` and
-    ``setOperator`` name, ``strategy`` what is added, removed or moved into.
+    ``amount`` None means ``"max"`` or not given. ``bot`` is the account for ``setBot`` and ``setOperator``.
+    ``strategy`` is the strategy to add, remove or rebalance into.
     """
 
     vault_id: str
@@ -110,7 +110,7 @@ class ManageRequest:
 
 @dataclass(frozen=True, slots=True)
 class DeployRequest:
-    """Deploy a managed vault."""
+    """A request to deploy a managed vault."""
 
     chain_id: int
     asset: Address

@@ -11,7 +11,7 @@ from quoteway.models.tokens import Block
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A metric over time. A point whose value the chain cannot give is None, never a guess."""
+    """A metric over time. A point without a known value is None."""
 
     id: str
     metric: str

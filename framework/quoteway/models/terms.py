@@ -1,4 +1,4 @@
-"""What quotes and builds say beyond amounts, for each capability."""
+"""The terms of quotes and builds, by capability."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quoteway.models.tokens import Address, Token
 @dataclass(frozen=True, slots=True)
 class PoolState:
     """A pool at the quote's block. ``reserves`` are base units of its tokens; ``liquidity`` is in the pool's
-    own unit (shares of a pair). None: a pool of this kind has no such value."""
+    own unit (LP shares for a pair). None: not defined for this kind of pool."""
 
     kind: str
     fee_bps: float | None
@@ -27,7 +27,7 @@ class PoolTerms:
     """Terms of a liquidity operation.
 
     ``liquidity_delta`` is the change of the position, in the unit of ``PoolState.liquidity``. ``dependent``
-    is the leg that follows from the amount given. ``tick_range``: lower and upper tick. ``share_of_pool`` is
+    is the leg computed from the requested amount. ``tick_range``: lower and upper tick. ``share_of_pool`` is
     between 0 and 1.
     """
 
@@ -40,10 +40,10 @@ class PoolTerms:
 
 @dataclass(frozen=True, slots=True)
 class VaultTerms:
-    """Terms of a deposit, mint, withdrawal or redemption; None: the vault does not tell.
+    """Terms of a deposit, mint, withdrawal or redemption. None: not known.
 
-    ``share_price`` is whole assets per whole share as decimal text. ``limit`` is the most that the vault
-    takes or pays now, in base units of what the request counts.
+    ``share_price`` is whole assets per whole share as decimal text. ``limit`` is the maximum amount that the
+    vault accepts or pays now, in the unit of the request's amount.
     """
 
     vault_id: str
@@ -58,8 +58,7 @@ class VaultTerms:
 
 @dataclass(frozen=True, slots=True)
 class RefundTerms:
-    """Who is refunded, in which token and on which chain, when a transfer does not arrive. ``on_expiry``
-    tells people what happens then."""
+    """The refund of a failed transfer: chain, token and account. ``on_expiry`` describes it for people."""
 
     chain_id: int
     token: Address
@@ -70,7 +69,7 @@ class RefundTerms:
 @dataclass(frozen=True, slots=True)
 class TransferTerms:
     """Terms of a transfer to another chain. ``fill_deadline`` is in Unix seconds. The guard compares the
-    calldata with the ``refund`` that is promised here."""
+    calldata with ``refund``."""
 
     estimated_seconds: int | None = None
     fill_deadline: int | None = None
@@ -79,7 +78,7 @@ class TransferTerms:
 
 @dataclass(frozen=True, slots=True)
 class TransferTracking:
-    """How a built transfer is followed. ``refund_address`` None: the bridge names no account."""
+    """The data to track a built transfer. ``refund_address`` None: the bridge declares no refund account."""
 
     bridge: str
     origin_chain_id: int
@@ -90,8 +89,10 @@ class TransferTracking:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentTerms:
-    """Where a vault is deployed (EIP-1014) and its constructor arguments. ``salt`` and ``init_code_hash`` are
-    0x hex of 32 bytes."""
+    """The predicted address of a vault (EIP-1014) and its constructor arguments.
+
+    ``salt`` and ``init_code_hash`` are 0x hex of 32 bytes.
+    """
 
     factory: Address
     predicted_address: Address

@@ -1,4 +1,4 @@
-"""Tokens: what they are, what they are worth, and the amounts of them that move."""
+"""Tokens, prices, token profiles and blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The block every number of one answer was read at."""
+    """The block at which data was read."""
 
     number: int
     hash: str
@@ -29,7 +29,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An ERC-20 token or, at ``NATIVE``, the chain's own coin. Unknown facts are None, never guessed."""
+    """An ERC-20 token or, at ``NATIVE``, the chain's native coin. Unknown members are None."""
 
     chain_id: int
     address: Address
@@ -46,10 +46,10 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one whole token is worth in US dollars, read at ``block``.
+    """The price of one whole token in US dollars, read at ``block``.
 
-    ``usd`` None: the source knows the token and gives no price (too little depth). ``confidence`` is between
-    0 and 1, by the source's own measure; None when it has none.
+    ``usd`` None: the source knows the token but has no price (too little liquidity). ``confidence`` is the
+    source's own measure, between 0 and 1; None if it has none.
     """
 
     usd: float | None
@@ -60,7 +60,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class TokenProfile:
-    """The token-by-id profile of the contract. ``id`` is a short slug; unknown members are None."""
+    """The profile of a token in the token catalog. ``id`` is a short slug; unknown members are None."""
 
     id: str
     name: str

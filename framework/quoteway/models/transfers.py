@@ -21,7 +21,7 @@ TransferStatus: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class TransferRefund:
-    """``amount`` base units of ``token`` that are paid back to ``address``."""
+    """A refund of ``amount`` base units of ``token`` to ``address``."""
 
     chain_id: int
     token: Address
@@ -31,10 +31,10 @@ class TransferRefund:
 
 @dataclass(frozen=True, slots=True)
 class TransferState:
-    """What a bridge knows of a transfer now.
+    """The current state of a transfer.
 
-    ``unknown``: the nodes do not know the transaction now; it never means failed. ``reason`` is a code that
-    says what ``action_required`` is about. Hashes are 0x hex; ``fill_deadline`` is in Unix seconds.
+    ``unknown``: no node knows the transaction now; it does not mean failed. ``reason`` is the code for
+    ``action_required``. Hashes are 0x hex; ``fill_deadline`` is in Unix seconds.
     """
 
     status: TransferStatus

@@ -1,1 +1,1 @@
-"""USD prices and what amounts are worth."""
+"""USD prices and USD values of amounts."""

@@ -1,4 +1,4 @@
-"""USD prices from the price sources, remembered by block and never waited for long."""
+"""Reads USD prices from the price sources in the background and caches them by block."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from quoteway.models import NATIVE, Address, Capability, Price
 from quoteway.providers import PriceSource, Provider
 
 WAIT_S = 0.05
-"""How long a quote that is ready waits for prices that are not."""
+"""How long a finished quote waits for missing prices."""
 MAX_AGE_S = 60.0
-"""How long the price of an earlier block is served while a newer one is read or cannot be."""
+"""The maximum age of a price of an earlier block, served while a newer one is not available."""
 MOST_NEW = 64
-"""How many tokens that were never priced one caller has looked up; the next one goes on with the rest."""
+"""How many never-priced tokens one call starts to read. Later calls start the rest."""
 SLICE = 8
-"""How many tokens a source is asked for in one call. All calls run at once, each answer counts by itself."""
+"""How many tokens one call to a source contains. All calls run concurrently and succeed or fail alone."""
 ASK_TIMEOUT_S = 10.0
-"""How long a source may take. It is asked in the background: callers wait only as long as they choose."""
+"""The timeout of one call to a source, in the background. Callers wait for ``wait_s`` only."""
 RETRY_S = 5.0
-"""How long sources are left alone for a token after they failed for it."""
+"""The delay before sources are asked again for a token after they failed for it."""
 MOST_PRICES = 20_000
 
 _Key = tuple[int, Address]
@@ -34,7 +34,7 @@ _Key = tuple[int, Address]
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the sources said of a token at a block; None: that it has no price."""
+    """The answer of the sources for a token at a block. ``price`` None: the token has no price."""
 
     price: Price | None
     block_hash: str
@@ -43,8 +43,8 @@ class _Answer:
 class PriceBook:
     """The prices of one gateway.
 
-    A token is asked for once per block, in the background: callers get what is known when they ask, and wait
-    only for a token that was never answered.
+    Each token is read once per block, in the background. Callers get the known prices at once and wait only
+    for tokens without an answer.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class PriceBook:
         )
 
     async def close(self) -> None:
-        """Ends what is still being asked."""
+        """Stops calls in progress."""
         await self._answers.close()
 
     def begin(self, chain_id: int, addresses: Iterable[Address]) -> None:
-        """Has prices that are not known looked up while something else is waited for.
+        """Starts to read unknown prices in the background.
 
-        Known ones are refreshed by ``get`` after it: they must not compete with what is waited for.
+        Known prices are refreshed later by ``get``, so that they do not delay the caller's other requests.
         """
         keys = {self._key(chain_id, address) for address in addresses}
         self._start(chain_id, {key for key in keys if self._answer(key) is None})
@@ -72,9 +72,9 @@ class PriceBook:
     async def get(
         self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = WAIT_S
     ) -> Mapping[Address, Price]:
-        """What is known of these tokens (``NATIVE`` too) within ``wait_s`` seconds.
+        """Returns the prices of these tokens (``NATIVE`` included) that are known within ``wait_s`` seconds.
 
-        Only prices that are numbers; an absent token is one without a known price.
+        A token without a known price is absent.
         """
         keys = {self._key(chain_id, address) for address in addresses}
         self._start(chain_id, keys)
@@ -85,12 +85,12 @@ class PriceBook:
         return {address: price for (_, address), price in known.items()}
 
     def known(self, tokens: Iterable[_Key]) -> dict[_Key, Price]:
-        """What is known of tokens (chain id, address) without asking anybody."""
+        """Returns the known prices of tokens (chain id, address) without asking a source."""
         answers = {token: self._answer(self._key(*token)) for token in tokens}
         return {token: answer.price for token, answer in answers.items() if answer and answer.price}
 
     def _key(self, chain_id: int, address: Address) -> _Key:
-        """The native coin is priced as its wrapped token, which is one for one."""
+        """Returns the key of a price. The native coin uses the price of its wrapped token, which is 1:1."""
         network = self._runtime.networks.by_chain_id(chain_id)
         if address == NATIVE and network is not None and network.wrapped_native is not None:
             return chain_id, network.wrapped_native
@@ -102,7 +102,7 @@ class PriceBook:
         return kept.value if is_recent else None
 
     def _start(self, chain_id: int, keys: set[_Key]) -> None:
-        """Begins to read what was not answered at the known head, and that lately."""
+        """Starts to read tokens without a recent answer at the known head."""
         chain = self._runtime.chains.get(chain_id)
         if chain is None or not self._registry.enabled(Capability.PRICES, chain_id):
             return
@@ -118,9 +118,9 @@ class PriceBook:
             self._answers.begin(*due[start : start + SLICE])
 
     async def _read(self, keys: Sequence[_Key]) -> dict[_Key, _Answer]:
-        """The answers at the newest block, asked for where that is not the block of the last one.
+        """Returns the answers at the newest block. Asks only for tokens without an answer at that block.
 
-        Left out is a token that one source failed for and no other has a price of.
+        Omits a token when a source failed for it and no other source has its price.
         """
         chain_id = keys[0][0]
         block = await self._runtime.chains[chain_id].head()
@@ -132,7 +132,7 @@ class PriceBook:
 
         async def ask(source: Provider) -> Mapping[Address, Price]:
             answer = await cast(PriceSource, source).prices(chain_id, addresses, block)
-            # Read here, where what an odd one raises is its source's failure alone.
+            # Validated here, so that an exception counts as a failure of this source only.
             return {name: price for name in addresses if (price := _usable(answer.get(name))) is not None}
 
         outcomes = await self._registry.calls.ask_all(
@@ -147,7 +147,7 @@ class PriceBook:
 
 
 def _usable(price: object) -> Price | None:
-    """The price when it is one: a positive finite number of dollars."""
+    """Returns the price if it is a positive finite number of dollars, else None."""
     if not isinstance(price, Price) or flaw(price, Price) is not None or price.usd is None:
         return None
     return price if price.usd > 0 else None

@@ -1,6 +1,6 @@
-"""USD values of the token amounts in models, where a price is known; None elsewhere, never a guess.
+"""Fills the USD values of token amounts in models; None where no price is known.
 
-Values are for display. No amount, minimum or ranking is made from them.
+Values are for display only. No amount, minimum or ranking depends on them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Keys = set[tuple[int, Address]]
 
 @dataclass(frozen=True, slots=True)
 class Valuation:
-    """Fills the USD members that a provider left open. ``prices`` by chain id and address."""
+    """Fills the USD members that a provider left None. ``prices`` are keyed by chain id and address."""
 
     prices: Mapping[tuple[int, Address], Price]
 
     def usd(self, token: Token, amount: int) -> float | None:
-        """What ``amount`` base units are worth."""
+        """Returns the value of ``amount`` base units in US dollars; None without a known price."""
         unit = token.price_usd
         if unit is None:
             price = self.prices.get((token.chain_id, token.address))
@@ -66,7 +66,7 @@ class Valuation:
         return replace(fee, token=self.token(fee.token), amount_usd=amount_usd)
 
     def gas(self, gas: Gas, coin: Token) -> Gas:
-        """``coin`` is the native coin that pays it."""
+        """Fills ``cost_usd``. ``coin`` is the native coin that pays the gas."""
         if gas.cost_wei is None or gas.cost_usd is not None:
             return gas
         return replace(gas, cost_usd=self.usd(coin, gas.cost_wei))
@@ -90,7 +90,7 @@ class Valuation:
         return terms
 
     def position(self, position: AnyPosition) -> AnyPosition:
-        """``value_usd`` is principal and uncollected fees together, known only when every part is."""
+        """Fills ``value_usd``: principal plus uncollected fees, None when a part is unknown."""
         amounts = tuple(self.leg(leg) for leg in position.amounts)
         fees: tuple[Leg, ...] = ()
         if isinstance(position, PoolPosition):
@@ -111,7 +111,7 @@ class Valuation:
         return replace(vault, asset=self.token(vault.asset), share=self.token(vault.share), tvl_usd=tvl_usd)
 
     def profile(self, profile: TokenProfile) -> TokenProfile:
-        """The price on the first of the token's networks where it has one."""
+        """Fills ``price_usd`` with the price on the first network that has one."""
         if profile.price_usd is not None:
             return profile
         known = (self.token(token).price_usd for token in profile.contracts)
@@ -119,22 +119,22 @@ class Valuation:
 
 
 def value_of(amount: int, decimals: int, usd: float) -> float | None:
-    """US dollars of ``amount`` base units at ``usd`` per whole token; None when no float holds it."""
+    """Returns the US dollars of ``amount`` base units at ``usd`` per whole token; None if not finite."""
     value = amount / 10**decimals * usd
     return value if math.isfinite(value) else None
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """The sum; None when there is nothing to add, a part is not known, or no float holds it."""
+    """Returns the sum; None when there are no values, one is None, or the sum overflows."""
     known = list(values)
     try:
         return math.fsum(v for v in known if v is not None) if known and None not in known else None
-    except OverflowError:  # each is finite, their sum is not
+    except OverflowError:  # finite values with an infinite sum
         return None
 
 
 def tokens_of_request(request: Request) -> Keys:
-    """The tokens whose prices a quote of this request will surely show."""
+    """Returns the tokens that every quote of this request contains."""
     keys = {(request.chain_id, NATIVE)}
     if isinstance(request, SwapRequest):
         keys |= {(t.chain_id, t.address) for t in (request.token_in, request.token_out)}
@@ -144,7 +144,7 @@ def tokens_of_request(request: Request) -> Keys:
 
 
 def tokens_of_quote(quote: Quote, chain_id: int) -> Keys:
-    """The tokens of a quote's legs, fees and gas."""
+    """Returns the tokens of a quote's legs, fees and gas."""
     tokens = [leg.token for leg in (*quote.inputs, *quote.outputs)] + [fee.token for fee in quote.fees]
     return {(token.chain_id, token.address) for token in tokens} | {(chain_id, NATIVE)}
 

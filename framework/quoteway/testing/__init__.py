@@ -1,1 +1,1 @@
-"""For tests of Quoteway and of its plugins: a pytest plugin (loaded by itself) and small honest providers."""
+"""Test support for Quoteway and its plugins: a pytest plugin (loaded automatically) and fake providers."""

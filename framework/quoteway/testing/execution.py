@@ -1,4 +1,4 @@
-"""Actions sent to the devnet for real, and what they did to balances."""
+"""Sends actions to the devnet and measures the balance changes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ if TYPE_CHECKING:
 
 
 class LocalChains(Protocol):
-    """The running chains of ``quoteway-devnet``: what its ``Devnet`` gives to tests."""
+    """The interface of the running chains of ``quoteway-devnet`` (its ``Devnet``)."""
 
     chains: Mapping[str, Any]
 
     def rpc(self, slug: str) -> AbstractContextManager[Any]:
-        """JSON-RPC of one chain: ``rpc(method, *params)`` and ``rpc.batch(requests)``."""
+        """Returns a JSON-RPC client of one chain: ``rpc(method, *params)`` and ``rpc.batch(requests)``."""
 
     def snapshot(self) -> Any:
-        """The state of the chains, for ``revert``."""
+        """Takes a snapshot of the chains for ``revert``."""
 
     def revert(self, snapshot: Any) -> None:
-        """Puts the chains back to a snapshot."""
+        """Restores the chains to a snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a sent action did. ``deltas`` are balance changes in base units, the gas of native coin left
-    out."""
+    """The result of a sent action. ``deltas`` are balance changes in base units, without gas costs."""
 
     deltas: Mapping[tuple[Address, Address], int]
     """(account, token) -> change."""
@@ -45,11 +44,10 @@ class Executed:
 
 
 async def execute(devnet: LocalChains, action: Action) -> Executed:
-    """Sends every transaction of an action from its sender, in order, and measures each leg's account and
-    token.
+    """Sends every transaction of an action from its sender, in order, and measures the balance of each leg.
 
-    The sender is impersonated, so any account will do that has the native coin for gas. Sent to the node
-    itself: no gateway is told, as none is when a wallet sends.
+    Impersonates the sender, so any account with native coin for gas works. Sends to the node directly, as a
+    wallet does, without the gateway.
     """
     return await asyncio.to_thread(_execute, devnet, action)
 
@@ -79,7 +77,7 @@ def _execute(devnet: LocalChains, action: Action) -> Executed:
             }
             identity = rpc("eth_sendTransaction", transaction)
             receipt = None
-            while receipt is None:  # anvil answers before it has mined
+            while receipt is None:  # anvil responds before the transaction is mined
                 receipt = rpc("eth_getTransactionReceipt", identity)
             receipts.append(receipt)
         rpc("anvil_stopImpersonatingAccount", action.sender)

@@ -1,12 +1,12 @@
 """pytest fixtures for plugin authors, found by pytest through the ``pytest11`` entry point.
 
 ``devnet``        the two local chains of ``quoteway-devnet`` on free ports, one pair per test process
-``fresh_devnet``  the same, put back after the test to the state it had before
+``fresh_devnet``  the same, restored after the test
 ``make_gateway``  an async factory of started in-process gateways, stopped after the test
                   (pytest-asyncio with ``asyncio_mode = "auto"``)
 ``slow_node``     an async factory of proxies that answer for a node after a delay
 
-Nothing is imported before a fixture is asked for: pytest loads this module at every start.
+Imports are inside the fixtures, because pytest loads this module at every start.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     SlowNode = Callable[[str, float], Awaitable[str]]
 
 
-# The suites' assertions show their values, as those of test modules do.
+# Rewrite the suites' assertions, so that failures show values as in test modules.
 pytest.register_assert_rewrite("quoteway.testing.conformance")
 
 
@@ -39,7 +39,7 @@ def devnet() -> Iterator[LocalChains]:
 
 @pytest.fixture
 def fresh_devnet(devnet: LocalChains) -> Iterator[LocalChains]:
-    """The devnet in its state at the test's start, to which it is put back afterwards."""
+    """The devnet, restored after the test to its state at the start."""
     snapshot = devnet.snapshot()
     yield devnet
     devnet.revert(snapshot)
@@ -47,12 +47,12 @@ def fresh_devnet(devnet: LocalChains) -> Iterator[LocalChains]:
 
 @pytest.fixture
 async def make_gateway() -> AsyncIterator[MakeGateway]:
-    """``await make_gateway({"name": plugin}, **sections)`` gives a started gateway.
+    """``await make_gateway({"name": plugin}, **sections)`` returns a started gateway.
 
     ``plugins`` are modules or objects with hooks, by name. ``sections`` are members of
-    ``quoteway.config.model.Config`` (``quotes=QuotesConfig(...)``), or ``config`` a whole one;
-    ``discover=True`` adds the installed plugins. Unless ``config`` or ``quotes`` says otherwise, a
-    competition lasts up to 30 s: a test does not fail because the machine is busy.
+    ``quoteway.config.model.Config`` (``quotes=QuotesConfig(...)``), or ``config`` is a complete one.
+    ``discover=True`` adds the installed plugins. Unless ``config`` or ``quotes`` is given, the competition
+    timeout is 30 s, so that tests pass on a busy machine.
     """
     async with contextlib.AsyncExitStack() as stack:
 
@@ -77,8 +77,8 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
 
 @pytest.fixture
 async def slow_node() -> AsyncIterator[SlowNode]:
-    """``await slow_node(url, delay_s)`` gives the URL of a proxy on 127.0.0.1 that passes requests on to the
-    node at ``url`` after ``delay_s`` seconds."""
+    """``await slow_node(url, delay_s)`` returns the URL of a local proxy that forwards requests to the node
+    at ``url`` after ``delay_s`` seconds."""
     from quoteway.testing.slow_node import slow_node as run
 
     async with contextlib.AsyncExitStack() as stack:

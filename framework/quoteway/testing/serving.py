@@ -1,4 +1,4 @@
-"""A gateway served over a real socket, and a client of it."""
+"""Serves a gateway over a real socket and provides a client."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Answer:
     def refused(
         self, status: int, code: str, reason: str | None = None, member: str | None = None
     ) -> Mapping[str, Any]:
-        """Returns the error. Fails unless status, code and reason are these and it names ``member``."""
+        """Returns the error. Fails unless it has this status, code and reason, and names ``member``."""
         assert self.status == status, self.body
         error: Mapping[str, Any] = self.body["error"]
         assert error["code"] == code, error
@@ -53,7 +53,7 @@ class Served:
             return Answer(response.status, await response.json(), response.headers)
 
     async def check(self, operation: str, answer: Answer) -> None:
-        """Fails unless an answer is what ``/v2/openapi.json`` says of that operation, with no member beside.
+        """Fails unless an answer matches the schema of ``/v2/openapi.json`` without additional members.
 
         Needs jsonschema (``quoteway[dev]``).
         """
@@ -61,7 +61,9 @@ class Served:
         document = (await self.get("/v2/openapi.json")).body
         for schema in document["components"]["schemas"].values():
             if "properties" in schema:
-                schema["additionalProperties"] = False  # open for clients, closed for us
+                schema["additionalProperties"] = (
+                    False  # the published schema allows more members; tests do not
+                )
         operations = {
             each["operationId"]: each for methods in document["paths"].values() for each in methods.values()
         }
@@ -75,7 +77,7 @@ class Served:
 async def served(plugins: Mapping[str, Any], config: Config | None = None) -> AsyncIterator[Served]:
     """Serves a gateway with these plugins on a free port of 127.0.0.1 during the block.
 
-    Without ``config``, limits are so generous that no test meets them.
+    Without ``config``, rate limits are too high for tests to reach.
     """
     from aiohttp import web
 

@@ -1,4 +1,4 @@
-"""A node that is far away: a loopback proxy that forwards JSON-RPC after a delay."""
+"""A loopback proxy that forwards JSON-RPC after a delay, to simulate a slow node."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from aiohttp import web
 
 @contextlib.asynccontextmanager
 async def slow_node(url: str, delay_s: float) -> AsyncIterator[str]:
-    """Gives the URL of a proxy that passes each request on to the node at ``url`` after ``delay_s`` seconds.
+    """Yields the URL of a proxy that forwards each request to the node at ``url`` after ``delay_s`` seconds.
 
-    Requests do not wait for each other, as with real network latency.
+    Requests are delayed concurrently, as with real network latency.
     """
     async with aiohttp.ClientSession() as session:
 

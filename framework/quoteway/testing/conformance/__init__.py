@@ -1,7 +1,7 @@
-"""What every provider must do, as test classes to subclass: see the how-to "Test a provider".
+"""Conformance suites: test classes for providers to subclass. See the how-to "Test a provider".
 
-Each suite runs the provider inside a real gateway on the devnet. A subclass gives its ``provider_id`` and
-the fixtures named in the docstring of its suite; pytest finds the rest (``asyncio_mode = "auto"``).
+Each suite runs the provider inside a real gateway on the devnet. A subclass defines its ``provider_id``
+and the fixtures named in the docstring of its suite. pytest collects the tests (``asyncio_mode = "auto"``).
 """
 
 from quoteway.testing.conformance.catalogs import CatalogConformance

@@ -1,8 +1,7 @@
-"""What every provider of transfers must do, and what the core must never let one do: classes to subclass.
+"""The suite for bridge providers and cross-chain swap providers.
 
-The suite runs the provider in a real gateway on the devnet, and then lies in its place: each honest build is
-changed in one respect and given to the guard, which must name the lie. pytest finds the tests in a subclass
-(``asyncio_mode = "auto"``).
+The suite runs the provider in a real gateway on the devnet. It also falsifies each valid build and quote in
+one respect; the guard must reject it. pytest collects the tests of a subclass (``asyncio_mode = "auto"``).
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
 
 THIEF = checksum("0x" + "7e" * 20)
-"""Where every stolen coin goes. Nobody's account, and no contract."""
+"""The attacker's account in falsified quotes and builds. It is not a contract."""
 
 _OTHER_CHAIN = 999_999_937
 
 
 @dataclass(frozen=True)
 class Honest:
-    """A quote as it was sealed, its build, and what the guard is told of the chain that is paid out on."""
+    """A valid sealed quote, its build, and the guard's data about the destination chain."""
 
     provider: Any
     sealed: SealedQuote
@@ -71,12 +70,15 @@ class Honest:
 
 
 class BridgeConformance:
-    """Fixtures a subclass gives: ``gateway``, started, with the provider in it; ``cases``, transfers to quote
-    (``SwapRequest``, recipient and sender two accounts, the sender holds what it pays); ``no_route``, one
-    that the provider has no route for, or None to leave that out.
+    """Fixtures that a subclass defines:
 
-    ``provider_id`` names the provider, ``capability`` whether it is asked for transfers or, as a swap
-    provider with ``cross_chain``, for swaps to another chain.
+    - ``gateway``: a started gateway with the provider.
+    - ``cases``: the transfers to quote (``SwapRequest``). Sender and recipient differ; the sender holds the
+      input.
+    - ``no_route``: a request without a route, or None to skip that test.
+
+    ``provider_id`` is the provider's id. ``capability`` is ``BRIDGE``, or ``SWAP`` for a swap provider with
+    ``cross_chain``.
     """
 
     provider_id: ClassVar[str]
@@ -101,7 +103,7 @@ class BridgeConformance:
         return found
 
     async def honest(self, gateway: Gateway, provider: Any, request: SwapRequest) -> Honest:
-        """The provider's own quote of a request, and what it builds for it."""
+        """Returns the provider's quote for a request and its build."""
         assert request.sender != request.recipient, "a case pays another account than the sender's"
         answer = await gateway.quoting.quote(self.capability, request, provider=self.provider_id)
         sealed = gateway.quote_tokens.open(self.capability, answer.sealed.token)
@@ -186,7 +188,7 @@ class BridgeConformance:
         if not isinstance(provider, BridgeProvider):
             record_property("not_applicable", "a swap provider tracks nothing")
             return
-        with contextlib.suppress(UpstreamError):  # its upstream does not answer
+        with contextlib.suppress(UpstreamError):  # the upstream does not answer
             found = await provider.track(min(provider.networks), "0x" + "de" * 32)
             assert found is None or found.status == "unknown", "or not seen yet"
 
@@ -231,7 +233,7 @@ class BridgeConformance:
 
 
 def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
-    """The build changed in one respect each, valid calldata throughout, with the lie's name."""
+    """Yields falsified builds with a name, each changed in one respect."""
     build, got = honest.build, honest.got
     (paid,) = build.inputs
     minimum = got.amount_min or 0
@@ -245,7 +247,7 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
         if arrival.refund is not None:
             yield "calldata that refunds another account", _with_argument(build, arrival, THIEF)
             request = honest.sealed.request
-            if isinstance(request, SwapRequest) and request.refund_to is not None:  # the quote promised it
+            if isinstance(request, SwapRequest) and request.refund_to is not None:  # it is in the quote
                 silent = replace(build, arrivals=(replace(arrival, refund=None),), terms=None)
                 yield "a refund promised and not shown", silent
     tracking = build.terms
@@ -255,7 +257,7 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
     for name, told, instead in words:
         lie = _with_words(build, told, instead)
         if lie is None and name.endswith("another token") and got.token.is_native:
-            continue  # the coin may be a flag, or nothing at all
+            continue  # the native coin may be a flag or absent in the calldata
         assert lie is not None, f"no word of its calldata to change: {name}"
         yield name, lie
     yield "a minimum lowered openly", replace(build, outputs=(replace(got, amount_min=minimum - 1),))
@@ -294,7 +296,7 @@ def lies(honest: Honest) -> Iterator[tuple[str, Build]]:
 
 
 def _promising(terms: TransferTerms | None, chain_id: int) -> TransferTerms:
-    """The terms with a refund that is promised to another account."""
+    """Returns the terms with a refund to the attacker's account."""
     return replace(terms or TransferTerms(), refund=RefundTerms(chain_id, NATIVE, THIEF))
 
 
@@ -306,7 +308,7 @@ def _forms(honest: Honest) -> set[int]:
 
 
 def _with_argument(build: Build, arrival: Arrival, account: Address) -> Build:
-    """The build with another account where its calldata names who is refunded, described anew."""
+    """Returns the build with another refund account in its calldata and decoded call."""
     step, path = build.steps[arrival.step], arrival.refund or ()
     call = step.decoded
     values = [_plain(argument.value) for argument in call.args]
@@ -325,7 +327,7 @@ def _plain(value: Any) -> Any:
 
 
 def _with_words(build: Build, told: set[int], instead: int) -> Build | None:
-    """The build with some words of its calldata replaced wherever they stand, described anew."""
+    """Returns the build with every occurrence of some calldata words replaced, and decoded again."""
     steps, found = [], False
     for step in build.steps:
         data = bytearray(step.data)

@@ -29,7 +29,7 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 class CatalogConformance(ProviderConformance):
     """Fixtures: ``gateway``, and ``unlisted``: (chain id, address) of an ERC-20 token that it does not list,
-    or None to leave that check out."""
+    or None to skip that test."""
 
     capability: ClassVar[Capability] = Capability.TOKENS
 

@@ -1,4 +1,4 @@
-"""Checks of catalog entries, positions and series: what a client takes for granted of them."""
+"""Checks catalog entries, positions and series."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VAULT_ID = re.compile(r"([1-9][0-9]*):(0x[0-9a-fA-F]{40})")
 
 
 def check_token(token: Token) -> None:
-    """EIP-55 address, possible decimals, text without control characters."""
+    """Checks the EIP-55 address, the decimals, and texts without control characters."""
     assert token.address == checksum(token.address), f"{token.address} is not in EIP-55 form"
     assert 0 <= token.decimals <= 255, f"{token.decimals} decimals"
     for text in (token.symbol, token.name):
@@ -99,7 +99,7 @@ def check_series(series: Series, resource_id: str, metric: str) -> None:
 
 
 def made_up_id(chain_id: int) -> str:
-    """A resource that does not exist."""
+    """Returns the id of a resource that does not exist."""
     return f"{chain_id}:{checksum('0x' + 'de' * 20)}"
 
 

@@ -1,4 +1,4 @@
-"""Quote and action, checked to the unit: what swap, pool and vault providers have in common."""
+"""The common tests of swap, pool and vault providers: quotes and actions, exact in base units."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 class MovementConformance(ProviderConformance):
     """Quotes, builds, and executes every case on the devnet.
 
-    Fixtures a subclass gives: ``gateway``; ``cases``, the requests to quote (their senders hold what they
-    pay, and each can be quoted at the start); ``unknown``, a request that is not this provider's.
-    ``exact`` False is for what changes by the second (interest): outcomes are then held to the minimum only.
+    Fixtures that a subclass defines: ``gateway``; ``cases``, the requests to quote (the senders hold the
+    inputs); ``unknown``, a request that the provider does not serve. ``exact = False`` is for values that
+    change with time (interest): then outcomes are compared with the minimum only.
     """
 
     exact: ClassVar[bool] = True
@@ -49,7 +49,7 @@ class MovementConformance(ProviderConformance):
         pytest.fail(f"{type(self).__name__} gives no fixture `unknown`")
 
     async def sealed(self, gateway: Gateway, request: Request) -> tuple[Quote, SealedQuote]:
-        """The gateway's quote with this provider, and what its token holds."""
+        """Returns the provider's quote from the gateway, and the content of its token."""
         answer = await gateway.quoting.quote(self.capability, request, provider=self.provider_id)
         return answer.quote, gateway.quote_tokens.open(self.capability, answer.sealed.token)
 
@@ -72,7 +72,7 @@ class MovementConformance(ProviderConformance):
     async def test_what_is_not_its_own_is_none_or_refused(
         self, gateway: Gateway, provider: Any, unknown: Any
     ) -> None:
-        with contextlib.suppress(InvalidRequest, NotFound):  # each has a reason that the caller can read
+        with contextlib.suppress(InvalidRequest, NotFound):  # these errors are allowed too
             assert await provider.quote(unknown) is None
 
     async def test_the_event_loop_is_never_kept(
@@ -84,7 +84,7 @@ class MovementConformance(ProviderConformance):
                 quote = await provider.quote(request)
                 assert quote is not None
 
-            await work()  # what is read once and kept is not counted
+            await work()  # fills caches before the measurement
             kept_s = await longest_block(work)
             assert kept_s < MAX_BLOCK_S, f"{kept_s * 1000:.0f} ms on the event loop for {request}"
 
@@ -115,7 +115,7 @@ class MovementConformance(ProviderConformance):
     async def test_builds_are_what_they_say(
         self, gateway: Gateway, provider: Any, cases: Sequence[Any]
     ) -> None:
-        """Chain, targets with code, calldata that decodes and encodes back, declared spenders."""
+        """Checks the chain, targets with code, the calldata round trip and declared spenders."""
         for request in cases:
             chain = gateway.runtime.chains[request.chain_id]
             quote, sealed = await self.sealed(gateway, request)
@@ -135,7 +135,7 @@ class MovementConformance(ProviderConformance):
     async def test_actions_pay_what_their_quotes_say(
         self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[Any]
     ) -> None:
-        """Each case is quoted, simulated and sent, in order; allowances are exact and used up."""
+        """Quotes, simulates and sends each case; allowances must be exact and fully used."""
         for request in cases:
             quote, sealed = await self.sealed(gateway, request)
             action = await gateway.building.action(sealed)

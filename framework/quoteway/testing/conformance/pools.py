@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PoolConformance(MovementConformance):
-    """Fixtures: ``gateway``, ``cases`` (``PoolRequest``), ``unknown`` (of a pool that is none)."""
+    """Fixtures: ``gateway``, ``cases`` (``PoolRequest``), ``unknown`` (no such pool)."""
 
     capability: ClassVar[Capability] = Capability.POOL
     metrics: ClassVar[Sequence[str]] = ("tvl", "volume", "fees", "apr")

@@ -1,4 +1,4 @@
-"""What is asked of every provider, whatever it provides."""
+"""The common tests of all providers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from quoteway.evm.chain import RpcChain
 
 MAX_BLOCK_S = 0.05
-"""How long a provider may keep the event loop from everybody else's requests."""
+"""The maximum time that a provider may block the event loop, in seconds."""
 
 STRANGER = "0x0000000000000000000057ac6e00000057Ac6e00"
-"""An account that holds nothing, and no contract."""
+"""An account without balances and without code."""
 
 _CANCEL_S = 10.0
 _MEMORY_S = 0.2
@@ -29,11 +29,11 @@ _ROUNDS = 25
 
 
 class ProviderConformance:
-    """Identity, cancellation, and silence about secrets.
+    """Tests identity, cancellation and that no secret is leaked.
 
-    A subclass gives ``provider_id`` and the fixture ``gateway``: a started gateway on the devnet with the
-    plugin under test in it. ``secrets`` lists texts that must never show (keys the test configures); the
-    networks' endpoints always count as such.
+    A subclass defines ``provider_id`` and the fixture ``gateway``: a started gateway on the devnet with the
+    plugin under test. ``secrets`` lists texts that must not appear in logs or errors (configured keys). The
+    networks' endpoints are always included.
     """
 
     capability: ClassVar[Capability]
@@ -46,7 +46,7 @@ class ProviderConformance:
 
     @pytest.fixture
     def provider(self, gateway: Gateway) -> Any:
-        """The provider under test, as the gateway has it."""
+        """The provider under test, from the gateway's registry."""
         found = gateway.registry.get(self.capability, self.provider_id)
         if found is None:
             refused = [(p.name, p.reason, p.detail) for p in gateway.registry.plugins if p.reason]
@@ -75,9 +75,9 @@ class ProviderConformance:
 
 
 async def longest_block(work: Callable[[], Awaitable[object]]) -> float:
-    """The longest time in seconds that the event loop was kept while ``work`` ran.
+    """Returns the longest time in seconds that ``work`` blocked the event loop.
 
-    Up to 25 rounds are run, and the best counts: a busy machine is not taken for a blocking provider.
+    Runs up to 25 rounds and returns the lowest value, so that a busy machine does not cause a failure.
     """
     best = await _longest_block(work)
     for _ in range(_ROUNDS - 1):
@@ -108,7 +108,7 @@ async def _longest_block(work: Callable[[], Awaitable[object]]) -> float:
 
 
 async def assert_cancellable(gateway: Gateway, work: Callable[[], Awaitable[object]]) -> None:
-    """Cancels ``work`` while its chain reads hang: it must end, not swallow the cancellation."""
+    """Cancels ``work`` while its chain reads hang: it must not swallow the cancellation."""
 
     async def hang(method: str, params: Sequence[Any], timeout_s: float) -> Any:
         await asyncio.sleep(3600)
@@ -129,7 +129,7 @@ async def assert_silent(
     caplog: pytest.LogCaptureFixture,
     work: Callable[[], Awaitable[object]],
 ) -> None:
-    """Runs ``work`` with nodes that fail: only errors of the closed set come out, no secret in any text."""
+    """Runs ``work`` with failing nodes: only ``GatewayError`` may be raised, without secrets in any text."""
     endpoints = [e.url for network in gateway.runtime.networks for e in network.endpoints]
 
     async def fail(method: str, params: Sequence[Any], timeout_s: float) -> Any:
@@ -147,7 +147,7 @@ async def assert_silent(
 
 
 class _forwarding:  # noqa: N801 - reads as the context manager that it is
-    """Every chain of the gateway dispatches through ``forward`` inside; heads are read anew."""
+    """Sends the JSON-RPC calls of all chains through ``forward`` and drops known heads."""
 
     def __init__(self, gateway: Gateway, forward: Any) -> None:
         self._chains: list[RpcChain] = list(gateway.runtime.chains.values())

@@ -9,6 +9,6 @@ from quoteway.testing.conformance.movement import MovementConformance
 
 
 class SwapConformance(MovementConformance):
-    """Fixtures: ``gateway``, ``cases`` (``SwapRequest``), ``unknown`` (a pair that it has no route for)."""
+    """Fixtures: ``gateway``, ``cases`` (``SwapRequest``), ``unknown`` (a pair without a route)."""
 
     capability: ClassVar[Capability] = Capability.SWAP

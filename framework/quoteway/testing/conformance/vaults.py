@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VaultConformance(MovementConformance):
-    """Fixtures: ``gateway``, ``cases`` (``VaultRequest``), ``unknown`` (a vault that is none)."""
+    """Fixtures: ``gateway``, ``cases`` (``VaultRequest``), ``unknown`` (no such vault)."""
 
     capability: ClassVar[Capability] = Capability.VAULT
     metrics: ClassVar[Sequence[str]] = ("tvl", "apy")
@@ -39,7 +39,7 @@ class VaultConformance(MovementConformance):
             assert isinstance(found, Vault)
             assert (found.id, found.asset, found.share) == (listed.id, listed.asset, listed.share)
         for chain_id in provider.networks:
-            with contextlib.suppress(NotFound):  # which may say why it is no vault
+            with contextlib.suppress(NotFound):  # allowed: the message may give the reason
                 assert await provider.vault(made_up_id(chain_id)) is None
 
     async def test_the_catalog_does_not_keep_the_event_loop(self, provider: VaultProvider) -> None:

@@ -1,9 +1,11 @@
-"""Small honest providers, one per capability, for tests of the core, of plugins and of clients.
+"""Small fake providers, one per capability, for tests of the core, plugins and clients.
 
-Offline: ``MemoryRpc`` is a chain without contracts, ``FixedRateSwap`` and the catalogs answer from what they
-were given. On a real chain: ``HttpRpc`` forwards to the network's endpoints, ``RouterSwap`` swaps through a
-Uniswap v2 router, and the ``Wrap`` classes wrap the native coin. ``FakePlugin`` makes a plugin of
-any of them::
+Offline: ``MemoryRpc`` is a chain without contracts. ``FixedRateSwap`` and the catalogs use given data.
+
+On a real chain: ``HttpRpc`` forwards to the network's endpoints. ``RouterSwap`` swaps through a Uniswap v2
+router. The ``Wrap`` classes wrap the native coin.
+
+``FakePlugin`` makes a plugin of any of them::
 
     plugin = FakePlugin(networks=[network], providers=[MemoryRpc({1}), FixedRateSwap])
     gateway = await make_gateway({"fake": plugin})

@@ -1,4 +1,4 @@
-"""Chains: one in memory, and the networks' own endpoints."""
+"""RPC upstreams: an in-memory chain, and the configured endpoints of networks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from quoteway import Context, Network, RpcError, RpcUpstream, UpstreamError
 
 
 class MemoryRpc(RpcUpstream):
-    """A chain of one block without contracts: its head and id are known, everything else is not offered.
+    """A chain of one block without contracts: it answers head and chain id only.
 
-    ``answers`` adds results by method, or functions of the parameters. ``calls`` lists what was asked.
+    ``answers`` adds results, or functions of the parameters, by method. ``calls`` lists the calls.
     """
 
     title = "A chain in memory"

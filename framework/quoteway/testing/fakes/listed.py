@@ -1,4 +1,4 @@
-"""Providers that answer from what they were given, and a relay."""
+"""Providers that answer from given data, and a relay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from quoteway.testing.fakes.swaps import FAKE_TARGET, step_of, swap_quote
 
 
 class ListedTokens(TokenCatalog):
-    """The tokens it was given."""
+    """Lists given tokens."""
 
     title = "Listed tokens"
 
@@ -66,7 +66,7 @@ class ListedTokens(TokenCatalog):
 
 
 class ListedPrices(PriceSource):
-    """The prices it was given, in US dollars by token address, on every network it was given."""
+    """Returns given prices, in US dollars by token address, on every given network."""
 
     title = "Listed prices"
 
@@ -102,7 +102,7 @@ class NodeRelay(Relay):
 
 
 class ListedPools(PoolProvider):
-    """The pools it was given; read only."""
+    """Lists given pools; quotes nothing."""
 
     title = "Listed pools"
 
@@ -122,7 +122,7 @@ class ListedPools(PoolProvider):
 
 
 class ListedVaults(VaultProvider):
-    """The ERC-4626 vaults it was given; takes deposits one share for one unit of the asset."""
+    """Lists given ERC-4626 vaults; quotes deposits at one share per unit of the asset."""
 
     title = "Listed vaults"
     actions = ("deposit",)
@@ -170,7 +170,7 @@ class ListedVaults(VaultProvider):
 
 
 class ListedRoutes(BridgeProvider):
-    """A bridge of the native coin, one for one, over given routes. Its transactions lead nowhere."""
+    """Bridges the native coin 1:1 over given routes. Its transactions call no real contract."""
 
     title = "Listed routes"
     SEND = function("send(uint256 toChainId, address recipient, address token, uint256 amountMin)")

@@ -1,4 +1,4 @@
-"""Swaps: at a fixed rate, and through a Uniswap v2 router."""
+"""Swap providers: at a fixed rate, and through a Uniswap v2 router."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from quoteway import (
 from quoteway.evm.abi import Function, function
 
 FAKE_TARGET = "0x0000000000000000000000000000000000070701"
-"""The contract that offline fakes say they call. Nothing is there on any chain."""
+"""The target of offline fakes' transactions. It has no code on any chain."""
 
 
 def swap_quote(request: SwapRequest, amount_out: int, block: Any, **more: Any) -> Quote:
-    """An honest quote of ``amount_out`` base units for a swap request, its minimum as the slippage says."""
+    """Returns a valid quote of ``amount_out`` base units, with the minimum from the request's slippage."""
     minimum = amount_out * (10_000 - request.slippage_bps) // 10_000
     return Quote(
         inputs=(Leg(request.token_in, request.amount_in, request.sender),),
@@ -40,7 +40,7 @@ def swap_quote(request: SwapRequest, amount_out: int, block: Any, **more: Any) -
 def step_of(
     call: Function, args: Sequence[Any], *, to: Address, chain_id: int, value: int = 0, intent: str = ""
 ) -> Step:
-    """A provider's step that calls ``call`` with ``args``, described as the guard wants it."""
+    """Returns a step that calls ``call`` with ``args``, decoded as the guard requires."""
     return Step(
         kind="call",
         to=to,
@@ -56,7 +56,7 @@ def step_of(
 class FixedRateSwap(SwapProvider):
     """Swaps anything at ``numerator / denominator`` base units out per base unit in.
 
-    Its transactions lead nowhere.
+    Its transactions call no real contract.
     """
 
     SWAP = function(
@@ -147,14 +147,14 @@ class RouterSwap(SwapProvider):
                 self.router, self.AMOUNTS_OUT.encode([request.amount_in, path]), block=block
             )
         except RpcError:
-            return None  # there is no such pool, or it is too small
+            return None  # no such pool, or too little liquidity
         ((_, amount_out),) = self.AMOUNTS_OUT.decode_output(output)
         spends = (Spend(path[0], request.amount_in, self.router),)
         return swap_quote(request, amount_out, block, spends=spends, plan={"path": path})
 
     async def build(self, sealed: SealedQuote) -> Build:
         (sold,), (got,) = sealed.inputs, sealed.outputs
-        # From the quote, not from the clock: the same token gives the same bytes.
+        # From the quote, not the clock, so that the same token gives the same bytes.
         deadline = sealed.created_at + self._context.config.quotes.action_deadline_s
         args = [sold.amount, got.amount_min, sealed.plan["path"], got.account, deadline]
         step = step_of(self.SWAP, args, to=self.router, chain_id=sold.token.chain_id, intent="Swap")

@@ -1,4 +1,4 @@
-"""One provider per capability over WETH9: it wraps the native coin, and that on real chains."""
+"""One provider per capability that wraps the native coin through WETH9, for real chains."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ UPDATED_AT = 1_700_000_000
 
 
 class Wrapping:
-    """Quotes and builds a WETH9 ``deposit``: one wei in, one wei out, on every capability alike."""
+    """Quotes and builds a WETH9 ``deposit``: one wei in, one wei out."""
 
     DEPOSIT = function("deposit()")
 
@@ -68,7 +68,7 @@ class Wrapping:
         to_chain: int | None = None,
         terms: TransferTerms | None = None,
     ) -> Quote:
-        """A quote for wrapping ``amount`` wei, paid out on ``to_chain``."""
+        """Returns a quote for wrapping ``amount`` wei, paid out on ``to_chain``."""
         chain = self.context.chain(request.chain_id)
         coin = Token(request.chain_id, NATIVE, 18, "ETH", "Ether")
         share = Token(to_chain or request.chain_id, self.weth, 18, "WETH", "Wrapped Ether")
@@ -98,7 +98,7 @@ class Wrapping:
 
 
 class WrapSwaps(Wrapping, SwapProvider):
-    """Swaps the coin for its wrapped token."""
+    """Swaps the native coin for its wrapped token."""
 
     id, title = "fake-swaps", "Fake swaps"
 
@@ -110,7 +110,7 @@ class WrapSwaps(Wrapping, SwapProvider):
 
 
 class WrapBridge(Wrapping, BridgeProvider):
-    """Sends the coin through a ``SpokePool`` of Across: no lesser call says what arrives on another chain."""
+    """Sends the native coin through an Across ``SpokePool``, whose calldata states the output."""
 
     id, title = "fake-bridge", "Fake bridge"
     SEND = function(
@@ -167,7 +167,7 @@ class WrapBridge(Wrapping, BridgeProvider):
 
 
 class WrapPools(Wrapping, PoolProvider):
-    """Seven pools of the coin and its wrapped token, the first of them at the wrapped token's address."""
+    """Lists seven pools of the native coin and WETH9, the first at the address of WETH9."""
 
     id, title = "fake-pools", "Fake pools"
     actions = ("add",)
@@ -208,7 +208,7 @@ class WrapPools(Wrapping, PoolProvider):
 
 
 class WrapVaults(Wrapping, VaultProvider):
-    """One vault whose share is the wrapped token."""
+    """Lists one vault whose share is the wrapped token."""
 
     id, title = "fake-vaults", "Fake vaults"
     actions = ("deposit",)
@@ -248,7 +248,7 @@ class WrapVaults(Wrapping, VaultProvider):
 
 
 class WrapTokens(TokenCatalog):
-    """The coin and its wrapped token."""
+    """Lists the native coin and its wrapped token."""
 
     id, title = "fake-tokens", "Fake tokens"
 
