@@ -47,10 +47,10 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 	@$(BIN)/quoteway demo
 
 test: prepare  ## every test that needs pip and npm alone
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not services" tests plugins
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" tests plugins
 
 test-all: prepare  ## every test; needs redis-server, nginx, chromium and openssl too, and a skip is a failure
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --no-skips tests plugins
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips tests plugins
 
 test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
 	@$(BIN)/python tests/wheels.py

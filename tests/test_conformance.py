@@ -11,8 +11,6 @@ from quoteway.networks import Endpoint, Network
 from quoteway.testing.conformance import CatalogConformance, SwapConformance
 from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedTokens, RouterSwap, step_of
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 
 

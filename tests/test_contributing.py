@@ -120,7 +120,6 @@ async def api(fresh_devnet):
         yield api
 
 
-@pytest.mark.xdist_group("devnet")
 async def test_a_real_quote_and_its_action_go_through_what_the_tables_name(api, fresh_devnet):
     chain = fresh_devnet.chains["devnet"]
     called = {"quote": set(), "action": set()}
@@ -254,7 +253,6 @@ NETWORKS = """
 """Serves one network, whose node does not answer, and prints what ``GET /v2/networks`` gives."""
 
 
-@pytest.mark.xdist_group("devnet")
 def test_add_a_member_to_an_answer(copy):
     copy.follow("Add a member to an answer")
     document = json.loads((copy.folder / "docs/reference/openapi.json").read_text())

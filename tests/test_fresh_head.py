@@ -27,8 +27,6 @@ from crossings import CHAIN_IDS, PLUGINS, read_lists, section  # noqa: E402
 from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 from quoteway_devnet.relayer import Relayer  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 USER = ACCOUNTS[0].address
 OTHER = ACCOUNTS[1].address
 NODE_LATENCY_S = 0.05

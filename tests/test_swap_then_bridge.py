@@ -11,8 +11,6 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
 from crossings import RECIPIENT, SENDER, cross_at_random  # noqa: E402
 from quoteway_across.spoke_pool import DEPOSIT  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 async def test_random_crossings_are_to_the_wei(harness):
     """``python tests/crossings.py`` runs hundreds."""

@@ -14,8 +14,6 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
 from crossings import RECIPIENT, SENDER, THIEF  # noqa: E402
 from quoteway_across.spoke_pool import DEPOSIT  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 async def test_a_swap_that_pays_nothing_is_not_covered_by_what_the_wallet_holds(harness, monkeypatch):
     """The sender holds the token between the parts already: a swap that pays somebody else shows all the

@@ -17,8 +17,6 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
 from crossings import PLUGINS, RECIPIENT, SENDER, THIEF, Harness, read_lists, section  # noqa: E402
 from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 def batch_code(calls):
     """EVM code that makes the calls in order, and reverts with the first that fails."""

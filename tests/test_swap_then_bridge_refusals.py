@@ -16,8 +16,6 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
 
 from crossings import PLUGINS, SENDER, Harness, section  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 async def test_an_operator_may_leave_it_out(make_harness):
     harness = await make_harness(providers={"swap+bridge": ProviderConfig(enabled=False)})

@@ -29,8 +29,6 @@ from quoteway.evm.abi import function, opaque_call
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 USER = ACCOUNTS[3].address
 FRIEND = "0x3333333333333333333333333333333333333333"
 THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"

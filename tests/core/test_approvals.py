@@ -9,9 +9,6 @@ from quoteway.engine.wallet import WalletReader
 from quoteway.evm import erc20, permit2
 from quoteway.models import NATIVE, Spend
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
-
 DEADLINE_S = 1200
 
 

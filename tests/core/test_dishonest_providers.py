@@ -11,8 +11,6 @@ from quoteway.guard.findings import UnsafeAnswer
 from quoteway.models import Capability
 from quoteway.testing.fakes import RouterSwap, step_of
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 class Evil(RouterSwap):
     def rebuild(self, sealed, build, args):

@@ -8,8 +8,6 @@ from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.models import Capability
 from quoteway.testing.fakes import RouterSwap
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 @pytest.mark.parametrize(
     ("sold", "got", "amount"),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.services, pytest.mark.xdist_group("nginx")]
+pytestmark = pytest.mark.services
 
 NGINX = """
 daemon off;

@@ -15,8 +15,6 @@ from quoteway_devnet.manifest import chain_manifests
 for plugin in ("rpc", "tokenlist", "uniswap", "erc4626", "managedvault", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about all of our plugins together")
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 OWNER, BOT = ACCOUNTS[0], ACCOUNTS[1]
 
 

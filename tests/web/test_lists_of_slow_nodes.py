@@ -20,8 +20,6 @@ quoteway_across = pytest.importorskip("quoteway_across", reason="needs the quote
 devnet_networks = pytest.importorskip("quoteway_devnet.networks").devnet_networks
 Relayer = pytest.importorskip("quoteway_devnet.relayer").Relayer
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 LISTS = {
     "/v2/pools": "uniswap",
     "/v2/vaults": "erc4626",

@@ -9,8 +9,6 @@ from quoteway.evm.balance_scan import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Token
 from quoteway.web.resources.portfolio import fair_shares
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 # Four bytes of calldata (decimals) give 6; more (balanceOf) gives the last two bytes of its own address.
 STUB = "0x36600414601457" + "61ffff301660005260206000f3" + "5b600660005260206000f3"
 REVERTS = "0x60006000fd"

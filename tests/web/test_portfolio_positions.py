@@ -8,8 +8,6 @@ from portfolio_gateway import WALLET, address
 from quoteway.models import Block, Leg, Pool, PoolPosition, Vault, VaultPosition
 from quoteway.testing.fakes import ListedPools, ListedVaults
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 def position(token, resource, number=1, amount=10**6):
     block = Block(1, "0x" + "11" * 32, 1_700_000_000)

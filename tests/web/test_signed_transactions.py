@@ -12,8 +12,6 @@ from quoteway.testing.fakes import NodeRelay
 from quoteway.web.resources.signed_transaction import decode_signed
 from signing_client import FRIEND, OTHER, SIGNER, TYPES
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 @pytest.mark.parametrize("kind", TYPES)
 async def test_a_true_signed_transaction_is_validated_and_then_there_is_no_relay(

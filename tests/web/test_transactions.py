@@ -7,8 +7,6 @@ from quoteway.evm import erc20
 from quoteway.models import NATIVE, SignatureRequest
 from signing_client import FRIEND, OTHER, SIGNER, TYPES, SigningClient
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 @pytest.mark.parametrize("kind", TYPES)
 async def test_what_was_built_matches_and_pays_as_quoted(signing_client, contract, kind):

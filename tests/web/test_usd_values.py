@@ -7,8 +7,6 @@ from quoteway.models import NATIVE, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPrices, ListedTokens, RouterSwap
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 
 

@@ -5,8 +5,6 @@ from quoteway import Capability
 from quoteway.testing.conformance.bridges import BridgeConformance
 from transfers import KEEPER
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 class TestAcrossBridge(BridgeConformance):
     provider_id = "across"

@@ -12,8 +12,6 @@ from aiohttp import web
 from quoteway import Reason, UpstreamError
 from quoteway_devnet.anvil import free_port
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 CASES = json.loads((Path(__file__).parent / "fee_answers.json").read_text())
 COMPETITION_S = 3.0
 

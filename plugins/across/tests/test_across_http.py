@@ -8,8 +8,6 @@ from quoteway.server.serve import make_runner
 from quoteway.web.app import make_app
 from transfers import KEEPER, RECIPIENT, SENDER
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 CODES = {422: "validation_error", 502: "upstream_error", 503: "provider_unavailable"}
 NO_TOKEN = "0x000000000000000000000000000000000000dEaD"
 

@@ -11,8 +11,6 @@ from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.relayer import Relayer
 from transfers import KEEPER, RECIPIENT, SENDER
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 async def mine(harness, slug, blocks=1, seconds=None):
     if seconds is not None:

@@ -12,8 +12,6 @@ from quoteway_devnet.bridge import RELAYER
 from quoteway_devnet.rpc import RpcError
 from transfers import KEEPER, RECIPIENT, SENDER, execute_random_transfers
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 async def test_random_transfers_arrive_to_the_wei(harness):
     """``python transfers.py`` runs hundreds."""

@@ -13,8 +13,6 @@ from quoteway.testing.conformance.bridges import BridgeConformance
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 USER = ACCOUNTS[4].address
 FRIEND = "0x3333333333333333333333333333333333333333"
 

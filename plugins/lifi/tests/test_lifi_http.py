@@ -20,8 +20,6 @@ from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway.web.app import make_app
 from quoteway_devnet.accounts import ACCOUNTS
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 KEY = "canary-0d41b7"
 USER = ACCOUNTS[4].address
 FRIEND = "0x3333333333333333333333333333333333333333"

@@ -7,8 +7,6 @@ from quoteway.testing.fakes import FakePlugin, HttpRpc
 
 networks = pytest.importorskip("quoteway_devnet.networks", reason="needs the quoteway-devnet distribution")
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 
 class TestTokenList(CatalogConformance):
     provider_id = "tokenlist"

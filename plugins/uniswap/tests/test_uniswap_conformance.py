@@ -8,8 +8,6 @@ from quoteway.testing.conformance import PoolConformance, SwapConformance
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 
-pytestmark = pytest.mark.xdist_group("devnet")
-
 WALLET = ACCOUNTS[2].address
 
 
