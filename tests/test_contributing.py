@@ -253,6 +253,7 @@ NETWORKS = """
 """Serves one network, whose node does not answer, and prints what ``GET /v2/networks`` gives."""
 
 
+@pytest.mark.slow
 def test_add_a_member_to_an_answer(copy):
     copy.follow("Add a member to an answer")
     document = json.loads((copy.folder / "docs/reference/openapi.json").read_text())
@@ -263,12 +264,14 @@ def test_add_a_member_to_an_answer(copy):
     assert row["headPollSeconds"] == 3.0
 
 
+@pytest.mark.slow
 def test_add_a_network(copy):
     copy.follow("Add a network")
     (row,) = json.loads(copy.python(NETWORKS % "scroll"))
     assert (row["network"], row["chainId"], row["name"]) == ("scroll", 534352, "Scroll")
 
 
+@pytest.mark.slow
 def test_add_a_setting(copy):
     copy.follow("Add a setting")
     page = (copy.folder / "docs/reference/settings.md").read_text()

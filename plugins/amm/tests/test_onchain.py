@@ -271,6 +271,7 @@ def test_v2_router_quotes(devnet, chain):
             assert before.exact_in(zero_for_one, amount) == (gone, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "compare"), [("uniswap-v3", compare_quotes_v3), ("uniswap-v4", compare_quotes_v4)]
 )

@@ -107,6 +107,7 @@ def check_hops(path, token_in, token_out):
 
 
 @pytest.mark.parametrize("forward", [True, False], ids=["exact_in", "exact_out"])
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(pool_sets(), amounts, gas_prices, st.integers(1, 3), st.permutations(TOKENS))
 def test_the_search_equals_trying_every_path(forward, pools, amount, gas_price, hops, tokens):

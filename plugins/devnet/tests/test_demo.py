@@ -101,6 +101,7 @@ def test_the_operation_scenarios_print_their_properties(done):
         assert provider in text["portfolio"]
 
 
+@pytest.mark.slow
 def test_against_a_running_gateway_with_rate_limits(fresh):
     port = fresh.ports["devnet-l2"] + 1  # where the gateway looks for it
     with Relayer.running(fresh, port), gateway_over(fresh, QUOTEWAY_LIMITS__QUOTES="6/second") as url:

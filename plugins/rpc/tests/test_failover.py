@@ -134,7 +134,7 @@ def dispatcher(http):
         network = Network("ethereum", 1, "Ethereum", endpoints=tuple(endpoints))
         runtime = Runtime(Config())
         runtime.networks, runtime.session = Networks([network]), http
-        loaded = RpcSettings().load({"attempt_timeout_s": 0.3, "max_response_bytes": MAX_BYTES, **settings})
+        loaded = RpcSettings().load({"attempt_timeout_s": 2.0, "max_response_bytes": MAX_BYTES, **settings})
         context = Context("rpc", loaded, logging.getLogger("quoteway.plugin.rpc"), runtime)
         made = Dispatcher(context, **({"clock": clock} if clock else {}))
         made.ask = lambda method="eth_gasPrice", params=(), timeout_s=5.0: made.forward(

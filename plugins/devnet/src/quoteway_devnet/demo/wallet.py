@@ -88,7 +88,9 @@ class Wallet:
                 f"The action is for chain {transaction['chainId']}, not {node.chain_id}; nothing was signed, "
                 "please report it."
             )
-        base_fee = int(node.call("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+        latest = int(node.call("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
+        # The next block's base fee can be far higher where the chain was reverted to an earlier block.
+        base_fee = max(latest, int(node.call("eth_gasPrice"), 16))
         limit = gas_limit or node.call("eth_estimateGas", {"from": self.address, **_callable(transaction)})
         signed = Signer.sign_transaction(
             {
