@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,8 @@ from quoteway_devnet.anvil import free_port
 
 KEY = "4f1c9a07e2d85b36c0a7914ed3f8625b"
 CONFIG = """
-[plugins]
-load = []
-[quotes]
-keys = [{id = "a", secret = {env = "KEY"}}]
+plugins.load = []
+quotes.keys = [{id = "a", secret = {env = "KEY"}}]
 """
 
 
@@ -51,10 +50,14 @@ def get(url, **headers):
         return error.code, error.read().decode()
 
 
+# The tests may run where SIGHUP is ignored, as under nohup, and a child inherits that.
+HEED_SIGHUP = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+
+
 class Served:
     """A ``quoteway serve`` process whose log is read from a file."""
 
-    def __init__(self, folder, *arguments, before=None, **more):
+    def __init__(self, folder, *arguments, before=HEED_SIGHUP, **more):
         self.log = Path(folder) / "serve.log"
         self.started = time.monotonic()
         with self.log.open("wb") as stream:
@@ -103,8 +106,7 @@ def test_it_listens_early_says_so_and_stops_when_told(serve):
     served = serve()
     url = served.url()
     assert get(f"{url}/healthz") == (200, '{"status":"ok"}')
-    block = served.lines(r"Quoteway is serving on (\S+)")
-    assert block == [url]
+    assert served.lines(r"Quoteway is serving on (\S+)") == [url]
     assert served.lines(rf"curl -s {url}/v2/providers")
     assert get(f"{url}/readyz")[0] == 200
     assert served.stop() == 0
@@ -307,7 +309,7 @@ def test_a_wrong_configuration_is_one_sentence(tmp_path):
 
 def test_the_server_path_stays_light(tmp_path):
     """What serving imports: nothing that signs, nothing heavy."""
-    (tmp_path / "quoteway.toml").write_text(CONFIG.replace("load = []", ""))
+    (tmp_path / "quoteway.toml").write_text(CONFIG.replace("plugins.load = []", ""))
     script = """
 import asyncio, sys
 from quoteway.config.loading import load_config
