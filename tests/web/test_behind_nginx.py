@@ -88,7 +88,7 @@ class Deployment:
             self.gateway = subprocess.Popen(
                 [sys.executable, "-m", "quoteway", "serve", "--port", "0"],
                 cwd=folder,
-                env={**os.environ, "KEY": "k" * 20 + "0123456789abcdefghij"},
+                env={**os.environ, "KEY": "4f1c9a07e2d85b36c0a7914ed3f8625b"},
                 stderr=sink,
             )
         try:
