@@ -14,13 +14,12 @@ from typing import cast
 
 from cachetools import LRUCache
 
-from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals
 from quoteway.engine.parts import handover_warnings, joined_legs, needs_of
-from quoteway.engine.quote_tokens import Sealer, same_request
-from quoteway.engine.quoting import Quoter, Quoting
+from quoteway.engine.quote_tokens import same_request
+from quoteway.engine.quoting import EngineServices, Quoter, Quoting
 from quoteway.engine.transaction_ids import action_id, commitment_of
-from quoteway.engine.wallet import Wallet, WalletReader, grants_of
+from quoteway.engine.wallet import Wallet, grants_of
 from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
@@ -30,9 +29,6 @@ from quoteway.guard.amounts import parties
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.outcome import check_run, watched
-from quoteway.host.registry import Registry
-from quoteway.host.runtime import Runtime
-from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import (
     Action,
     ActionPart,
@@ -72,22 +68,8 @@ class Part:
 class Building:
     """Builds the actions of one gateway."""
 
-    def __init__(
-        self,
-        config: QuotesConfig,
-        runtime: Runtime,
-        registry: Registry,
-        tokens: TokenDirectory,
-        wallets: WalletReader,
-        sealer: Sealer,
-        quoting: Quoting,
-    ) -> None:
-        self._config = config
-        self._runtime = runtime
-        self._registry = registry
-        self._tokens = tokens
-        self._wallets = wallets
-        self._sealer = sealer
+    def __init__(self, services: EngineServices, quoting: Quoting) -> None:
+        self._services = services
         self._quoting = quoting
         self._code_hashes: LRUCache[tuple[int, Address], bytes] = LRUCache(4096)
 
@@ -119,13 +101,13 @@ class Building:
         bytes. Raises ``ProviderUnavailable``, ``UpstreamError`` (``price_moved``, ``unsafe_answer``,
         ``provider_error``, ``provider_timeout``).
         """
-        chain = self._runtime.chain(sealed.request.chain_id)
+        chain = self._services.runtime.chain(sealed.request.chain_id)
         parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
         sender, _ = parties(sealed.request)
         needs = needs_of([part.build for part in parts], sender)
         grants = grants_of(spend for part in parts for spend in part.build.spends)
-        wallet = await self._wallets.read(chain, block, sender, needs, grants)
+        wallet = await self._services.wallets.read(chain, block, sender, needs, grants)
         created_at = max(block.timestamp, sealed.created_at)
         await self._approve(chain, wallet, parts, created_at)
         run = await _simulate(chain, block, sender, parts, wallet, needs)
@@ -136,29 +118,29 @@ class Building:
 
     async def _part(self, quote: SealedQuote) -> Part:
         """Returns the checked build of a quote's provider."""
-        provider = self._registry.get(quote.capability, quote.provider)
+        provider = self._services.registry.get(quote.capability, quote.provider)
         if provider is None:
             raise ProviderUnavailable(
                 "The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED
             )
         request = quote.request
         paid_on = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
-        network = self._runtime.networks.by_chain_id(paid_on)
+        network = self._services.runtime.networks.by_chain_id(paid_on)
 
         async def build(candidate: Provider) -> Build:
             answer = await cast(Quoter, candidate).build(quote)
-            head = self._runtime.chain(request.chain_id).known_head
+            head = self._services.runtime.chain(request.chain_id).known_head
             check_build(
                 candidate,
                 quote,
                 answer,
-                now=self._runtime.now(),
+                now=self._services.runtime.now(),
                 chain_now=0 if head is None else head.timestamp,
                 wrapped_native_out=network.wrapped_native if network else None,
             )
             return answer
 
-        (outcome,) = await self._registry.calls.ask_all([provider], build, verb="build")
+        (outcome,) = await self._services.registry.calls.ask_all([provider], build, verb="build")
         if outcome.value is None:
             raise outcome.error or UpstreamError(
                 "The quote's provider could not build its transactions.",
@@ -180,11 +162,11 @@ class Building:
     async def _approve(self, chain: RpcChain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
         """Sets the approvals that each part still needs."""
         for part in parts:
-            deadline = part.build.deadline or created_at + self._config.action_deadline_s
+            deadline = part.build.deadline or created_at + self._services.config.action_deadline_s
             tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
             if not isinstance(part.quote.request, SwapRequest):
                 # The provider supplied these tokens: show the signer amounts with the directory's decimals.
-                tokens |= await self._tokens.find_each(chain.network.chain_id, tokens)
+                tokens |= await self._services.tokens.find_each(chain.network.chain_id, tokens)
             part.approvals = await approvals.approval_steps(
                 chain, wallet, part.build.spends, tokens, deadline
             )
@@ -218,7 +200,9 @@ class Building:
                 ActionStep.of(
                     step,
                     index=index,
-                    tx_id=self._sealer.seal_transaction(commit(step, index, part=mine), issued_at=created_at),
+                    tx_id=self._services.sealer.seal_transaction(
+                        commit(step, index, part=mine), issued_at=created_at
+                    ),
                     target_label=_target_label(part, step),
                     code_hash=self._code_hash(step),
                     gas_limit=run.gas_limits[index],

@@ -14,7 +14,7 @@ from quoteway.config.model import Config
 from quoteway.engine.building import Building
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
-from quoteway.engine.quoting import Quoting
+from quoteway.engine.quoting import EngineServices, Quoting
 from quoteway.engine.wallet import WalletReader
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import RpcChain
@@ -60,9 +60,11 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.quote_tokens = _sealer(config, clock)
-        parts = self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
-        self.quoting = Quoting(config.quotes, *parts)
-        self.building = Building(config.quotes, *parts, self.quoting)
+        services = EngineServices(
+            config.quotes, self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
+        )
+        self.quoting = Quoting(services)
+        self.building = Building(services, self.quoting)
         self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
         self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)

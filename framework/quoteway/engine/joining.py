@@ -17,7 +17,7 @@ from typing import TypeAlias
 from quoteway.config.model import Config
 from quoteway.engine.parts import handover_warnings, joined_legs
 from quoteway.engine.ranking import best, rank
-from quoteway.errors import GatewayError, UpstreamError
+from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.guard.plans import plain_plan
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.provider_calls import Outcome
@@ -125,8 +125,11 @@ class SwapThenBridge(SwapProvider):
         return max(quotes, key=rank, default=None)
 
     async def build(self, sealed: SealedQuote) -> Build:
-        """Is never called: the provider of each part builds it."""
-        raise NotImplementedError
+        """Raises ``ProviderUnavailable``: the provider of each part builds it, and a quote without parts is
+        none of this provider's."""
+        raise ProviderUnavailable(
+            "The quote has no parts to build: request a new quote.", reason=Reason.CAPABILITY_DISABLED
+        )
 
     async def _intermediates(self, request: SwapRequest) -> list[Address]:
         """Returns the intermediate tokens: those that a bridge converts to the output token.

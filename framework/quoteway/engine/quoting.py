@@ -67,24 +67,23 @@ class QuoteAnswer:
     attempts: tuple[Attempt, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class EngineServices:
+    """What quotes and actions of one gateway share."""
+
+    config: QuotesConfig
+    runtime: Runtime
+    registry: Registry
+    tokens: TokenDirectory
+    wallets: WalletReader
+    sealer: Sealer
+
+
 class Quoting:
     """Makes the quotes of one gateway."""
 
-    def __init__(
-        self,
-        config: QuotesConfig,
-        runtime: Runtime,
-        registry: Registry,
-        tokens: TokenDirectory,
-        wallets: WalletReader,
-        sealer: Sealer,
-    ) -> None:
-        self._config = config
-        self._runtime = runtime
-        self._registry = registry
-        self._tokens = tokens
-        self._wallets = wallets
-        self._sealer = sealer
+    def __init__(self, services: EngineServices) -> None:
+        self._services = services
 
     @on_arrival
     async def quote(
@@ -105,14 +104,14 @@ class Quoting:
         candidates = self.candidates(
             capability, request.chain_id, to_chain_id, provider=provider, atomic_batch=atomic_batch
         )
-        chain = self._runtime.chain(request.chain_id)
+        chain = self._services.runtime.chain(request.chain_id)
         outcomes, _ = await asyncio.gather(
-            self.ask(candidates, request, self._config.competition_timeout_s),
+            self.ask(candidates, request, self._services.config.competition_timeout_s),
             self._read_wallet_ahead(chain, request, candidates),
         )
         winner, quote = best(outcomes)
         wallet = await self._wallet(chain, request, quote)
-        sealed = self._sealer.seal(self._consent(capability, winner.id, request, quote))
+        sealed = self._services.sealer.seal(self._consent(capability, winner.id, request, quote))
         needed = approvals.outlook(quote.spends, wallet)
         needs = {leg.token.address: leg.amount for leg in quote.inputs}
         issues = (*quote.issues, *approvals.shortfalls(needs, needed, wallet))
@@ -130,7 +129,7 @@ class Quoting:
         """Returns the providers to ask for a quote. Raises ``ProviderUnavailable`` when there is none."""
         found = [
             candidate
-            for candidate in self._registry.enabled(capability)
+            for candidate in self._services.registry.enabled(capability)
             if provider in (None, candidate.id)
             and serves(candidate, chain_id, to_chain_id)
             and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
@@ -150,17 +149,17 @@ class Quoting:
         async def ask(candidate: Provider) -> Quote | None:
             quote = await cast(Quoter, candidate).quote(request)
             # The parts of a built-in provider's quote were checked when their own providers quoted them.
-            if quote is not None and not self._registry.is_builtin(candidate):
+            if quote is not None and not self._services.registry.is_builtin(candidate):
                 check_quote(candidate, request, quote)
                 if not isinstance(request, SwapRequest):
                     legs = (*quote.inputs, *quote.outputs)
-                    known = await self._tokens.find_each(
+                    known = await self._services.tokens.find_each(
                         request.chain_id, (leg.token.address for leg in legs)
                     )
                     check_units(candidate, legs, known)
             return quote
 
-        return await self._registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
+        return await self._services.registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
 
     async def _read_wallet_ahead(
         self, chain: RpcChain, request: Request, candidates: Sequence[Provider]
@@ -180,8 +179,8 @@ class Quoting:
             grants += [(token, s, None) for s in spenders if s not in pullers]
             grants += [(token, permit2.ADDRESS, puller) for puller in pullers]
         try:
-            async with asyncio.timeout(self._config.competition_timeout_s):
-                await self._wallets.read(chain, await chain.head(), request.sender, [token], grants)
+            async with asyncio.timeout(self._services.config.competition_timeout_s):
+                await self._services.wallets.read(chain, await chain.head(), request.sender, [token], grants)
         except (GatewayError, TimeoutError):
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
@@ -190,15 +189,19 @@ class Quoting:
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
         sender, _ = parties(request)
         try:
-            async with asyncio.timeout(self._config.competition_timeout_s):
-                return await self._wallets.read(chain, quote.block, sender, tokens, grants_of(quote.spends))
+            async with asyncio.timeout(self._services.config.competition_timeout_s):
+                return await self._services.wallets.read(
+                    chain, quote.block, sender, tokens, grants_of(quote.spends)
+                )
         except (GatewayError, TimeoutError):
             return None
 
     def _consent(self, capability: Capability, provider: str, request: Request, quote: Quote) -> SealedQuote:
         """Returns the content of the quote token, including the quotes of its parts."""
-        now = self._runtime.now()
-        until = now + min(self._config.lifetime_s, quote.lifetime_s or self._config.lifetime_s)
+        now = self._services.runtime.now()
+        until = now + min(
+            self._services.config.lifetime_s, quote.lifetime_s or self._services.config.lifetime_s
+        )
 
         def consent(part: QuotePart) -> SealedQuote:
             quote, request = part.quote, part.request
