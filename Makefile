@@ -8,7 +8,7 @@ PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 # The Solidity compiler and its libraries, beside each plugin's own contracts.
 COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(wildcard plugins/*/contracts/package-lock.json))
 
-.PHONY: help prepare run demo test test-all test-wheels check bench docs clean
+.PHONY: help prepare run demo test test-all test-isolated test-wheels check bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -52,9 +52,11 @@ test: prepare  ## every test that needs pip and npm alone
 test-all: prepare  ## every test; needs redis-server, nginx, chromium and openssl too, and a skip is a failure
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips tests plugins
 
+test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's beside the core alone (tox)
+	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner
+
 test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
 	@$(BIN)/python tests/wheels.py
-
 
 check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -1,6 +1,8 @@
 """What the distributions declare of each other."""
 
 import pathlib
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -37,3 +39,21 @@ def test_every_plugin_needs_the_core():
     for folder in (folder for folder in PROJECTS if folder not in (ROOT.name, "amm")):
         names = {Requirement(text).name for text in PROJECTS[folder]["dependencies"]}
         assert "quoteway" in names, folder
+
+
+def test_no_plugin_of_this_repository_brings_signing_code_into_the_server():
+    """Every installed plugin is loaded and asked for its providers; nothing is started."""
+    program = (
+        "import sys\n"
+        "from quoteway.config.model import Config\n"
+        "from quoteway.engine.gateway import Gateway\n"
+        "import quoteway.web.app\n"
+        "gateway = Gateway(Config())\n"
+        "gateway.load()\n"
+        "bad = {'eth_account', 'eth_keys', 'eth_keyfile', 'web3'} & set(sys.modules)\n"
+        "print(sorted(e.name for e in gateway.registry.plugins if e.reason is None), sorted(bad))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("[]"), done.stdout
+    assert "'devnet'" in done.stdout

@@ -169,23 +169,6 @@ def run(code):
     )
 
 
-def test_no_plugin_of_this_repository_brings_signing_code_into_the_server():
-    """Every installed plugin is loaded and asked for its providers; nothing is started."""
-    done = run(
-        "import sys\n"
-        "from quoteway.config.model import Config\n"
-        "from quoteway.engine.gateway import Gateway\n"
-        "import quoteway.web.app\n"
-        "gateway = Gateway(Config())\n"
-        "gateway.load()\n"
-        "bad = {'eth_account', 'eth_keys', 'eth_keyfile', 'web3'} & set(sys.modules)\n"
-        "print(sorted(e.name for e in gateway.registry.plugins if e.reason is None), sorted(bad))\n"
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip().endswith("[]"), done.stdout
-    assert "'devnet'" in done.stdout
-
-
 def test_pytest_starts_without_the_heavy_parts():
     done = run(
         "import sys, quoteway.testing.pytest_plugin\n"
