@@ -23,7 +23,7 @@ class Pools(PoolProvider):
         self.open = {7: asyncio.Event(), 8: asyncio.Event()}
         self.error = None
         self.updated_at = 1_700_000_000
-        self.reading = self.most_reading = self.cancelled = 0
+        self.reading = self.most_reading = self.cancelled = self.read = 0
 
     async def pools(self, chain_id):
         self.reading += 1
@@ -37,6 +37,7 @@ class Pools(PoolProvider):
             self.reading -= 1
         if self.error is not None:
             raise self.error
+        self.read += 1
         token = Token(chain_id, WETH, 18, "WETH")
         slug = "seven" if chain_id == 7 else "eight"
         return [
@@ -61,7 +62,9 @@ async def test_the_first_request_finds_the_list_read_at_start(serve_app):
     provider = Pools()
     provider.open[7].set(), provider.open[8].set()
     api = await serve(serve_app, provider)
-    await asyncio.sleep(0.05)
+    async with asyncio.timeout(30):
+        while provider.read < 2:
+            await asyncio.sleep(0)
     provider.open[7].clear(), provider.open[8].clear()  # from here on nothing is read any more
     answer = await api.get("/v2/pools")
     assert (answer.status, ids(answer)) == (200, [f"7:{WETH}", f"8:{WETH}"])
