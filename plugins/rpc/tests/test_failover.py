@@ -251,6 +251,17 @@ async def test_the_deadline_holds_over_all_upstreams(dispatcher):
         assert len(three.calls) == 0
 
 
+async def test_the_last_upstream_has_all_the_time_that_is_left(dispatcher):
+    async def slow(node, request, writer):
+        await asyncio.sleep(0.5)
+        ok(writer, request, "0x2a")
+
+    async with FakeNode(hang) as first, FakeNode(slow) as second:
+        for nodes in [(second,), (first, second)]:
+            rpc = dispatcher(*nodes, attempt_timeout_s=0.1)
+            assert await rpc.ask(timeout_s=10.0) == "0x2a"
+
+
 async def test_an_upstream_comes_back_after_its_cool_down(dispatcher):
     now = [0.0]
     async with FakeNode(raw("oops", "500 Internal Server Error")) as first, FakeNode() as second:

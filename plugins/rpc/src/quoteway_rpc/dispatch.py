@@ -57,15 +57,16 @@ class Dispatcher(RpcUpstream):
             )
         ends_at = self._clock() + min(timeout_s, self._total_timeout_s)
         outcomes: list[Unusable] = []
-        for upstream in self._in_order(upstreams):
+        *others, last = self._in_order(upstreams)
+        for upstream in (*others, last):
             left_s = ends_at - self._clock()
             if left_s <= 0:
                 break
+            # After the last upstream nobody else could use the rest of the time.
+            limit_s = left_s if upstream is last else min(left_s, self._attempt_timeout_s)
             upstream.probing(self._clock(), self._cooldown_s)
             try:
-                result = await upstream.ask(
-                    self._context.http, method, params, timeout_s=min(left_s, self._attempt_timeout_s)
-                )
+                result = await upstream.ask(self._context.http, method, params, timeout_s=limit_s)
             except RpcError:
                 upstream.succeeded()
                 raise
