@@ -212,11 +212,14 @@ async def cross_at_random(harness, count, seed):
 
 async def run_crossings(count, seed):
     """On chains of its own; the report."""
-    from quoteway.config.model import Config
+    from quoteway.config.model import Config, QuotesConfig
     from quoteway.engine.gateway import Gateway
 
     async with Devnet.start() as devnet, Relayer.start(devnet) as relayer:
-        config = Config(plugin_sections={"devnet": section(devnet, relayer.port)})
+        config = Config(
+            quotes=QuotesConfig(competition_timeout_s=30.0),
+            plugin_sections={"devnet": section(devnet, relayer.port)},
+        )
         async with Gateway(config, plugins=PLUGINS, discover=False).running() as gateway:
             await read_lists(gateway)
             return await cross_at_random(Harness(devnet, gateway), count, seed)

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from quoteway import NATIVE, Capability, SwapRequest, Token
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, ServerConfig
+from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
 from quoteway.evm import erc20, permit2
 from quoteway.networks import Endpoint
 from quoteway.testing.serving import served
@@ -151,6 +151,7 @@ async def client_of(devnet, latency_s, relayer_port=1):
         config = Config(
             server=replace(ServerConfig(), port=0),
             limits=LimitsConfig(enabled=False),
+            quotes=QuotesConfig(competition_timeout_s=30.0),
             networks={"devnet": NetworkConfig(rpc=(Endpoint(url),))},
             plugin_sections={"devnet": section(devnet, relayer_port)},
         )

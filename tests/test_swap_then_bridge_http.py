@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from eth_account import Account
 from quoteway import Capability
-from quoteway.config.model import Config, LimitsConfig
+from quoteway.config.model import Config, LimitsConfig, QuotesConfig
 from quoteway.testing.serving import served
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
@@ -103,7 +103,11 @@ def send_as_one(harness, calls):
 async def api(fresh_devnet, relayer):
     """The gateway on a socket."""
     limits = LimitsConfig(enabled=False)
-    config = Config(limits=limits, plugin_sections={"devnet": section(fresh_devnet, relayer.port)})
+    config = Config(
+        limits=limits,
+        quotes=QuotesConfig(competition_timeout_s=30.0),
+        plugin_sections={"devnet": section(fresh_devnet, relayer.port)},
+    )
     async with served(PLUGINS, config) as api:
         await read_lists(api.gateway)
         yield api

@@ -188,14 +188,14 @@ async def run_transfers(count, seed):
     import quoteway_across
     import quoteway_devnet.plugin
     import quoteway_rpc
-    from quoteway.config.model import Config
+    from quoteway.config.model import Config, QuotesConfig
     from quoteway.engine.gateway import Gateway
 
     plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "across": quoteway_across}
     async with Devnet.start() as devnet, Relayer.start(devnet) as relayer:
         section = {"enabled": True, "start": False, "relayer_port": relayer.port}
         section |= {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
-        config = Config(plugin_sections={"devnet": section})
+        config = Config(quotes=QuotesConfig(competition_timeout_s=30.0), plugin_sections={"devnet": section})
         async with Gateway(config, plugins=plugins, discover=False).running() as gateway:
             return await execute_random_transfers(TransferHarness(devnet, gateway), count, seed)
 

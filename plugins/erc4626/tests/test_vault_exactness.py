@@ -1,7 +1,7 @@
 """A few random vault operations; ``python vault_exactness.py`` runs hundreds."""
 
 from quoteway import Capability, VaultRequest
-from quoteway.config.model import Config
+from quoteway.config.model import Config, QuotesConfig
 from quoteway.engine.gateway import Gateway
 from vault_exactness import USERS, execute_random_operations, plugins
 
@@ -20,7 +20,9 @@ async def test_the_minimum_of_an_output_is_at_least_one_unit(fresh_devnet):
     """One unit minus slippage rounds to 0, which would be no minimum."""
     row = next(vault for vault in fresh_devnet.chains["devnet"].vaults if vault.id == "bold-usdc")
     usdc = fresh_devnet.chains["devnet"].token("USDC").address
-    gateway = Gateway(Config(), plugins=plugins(fresh_devnet), discover=False)
+    gateway = Gateway(
+        Config(quotes=QuotesConfig(competition_timeout_s=30.0)), plugins=plugins(fresh_devnet), discover=False
+    )
     async with gateway.running():
         for amount in (2, 3):
             request = VaultRequest(

@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from quoteway import Capability, GatewayError, VaultRequest
-from quoteway.config.model import Config
+from quoteway.config.model import Config, QuotesConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
@@ -77,7 +77,9 @@ async def execute_random_operations(n: int, seed: int, devnet: Devnet | None = N
     assets = dict.fromkeys(vaults, usdc) | {"weth": weth}
     report = Report()
     started_at = time.perf_counter()
-    gateway = Gateway(Config(), plugins=plugins(devnet), discover=False)
+    gateway = Gateway(
+        Config(quotes=QuotesConfig(competition_timeout_s=30.0)), plugins=plugins(devnet), discover=False
+    )
     async with gateway.running():
         while len(report.done) + len(report.reverted) < n:
             if len(report.done) % YIELD_EVERY == 0:
