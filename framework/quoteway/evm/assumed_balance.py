@@ -9,14 +9,14 @@ from quoteway.errors import RpcError
 from quoteway.evm import erc20
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import layouts
-from quoteway.evm.chain import RpcChain
+from quoteway.evm.chain import Chain
 from quoteway.models import Address, Block
 
 _MAX_CANDIDATES = 16
 
 
 async def assume_balance(
-    chain: RpcChain, token: Address, account: Address, amount: int, block: Block
+    chain: Chain, token: Address, account: Address, amount: int, block: Block
 ) -> dict[Address, dict[str, Any]] | None:
     """A state override that gives ``account`` at least ``amount`` of ``token``; None when none was found.
 
@@ -45,7 +45,7 @@ async def assume_balance(
 
 
 async def _candidates(
-    chain: RpcChain, token: Address, account: Address, block: Block
+    chain: Chain, token: Address, account: Address, block: Block
 ) -> list[tuple[Address, str]]:
     call = {"from": account, "to": token, "data": "0x" + erc20.BALANCE_OF.encode([account]).hex()}
     try:
@@ -60,7 +60,7 @@ async def _candidates(
 
 
 async def _balance(
-    chain: RpcChain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
+    chain: Chain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
 ) -> int | None:
     try:
         data = erc20.BALANCE_OF.encode([account])

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from quoteway.context import Chain
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import opcodes as op
 from quoteway.evm.address import address_bytes
+from quoteway.evm.chain import Chain
 from quoteway.evm.opcodes import push, push_address
 from quoteway.models import Address, Block
 

@@ -17,33 +17,15 @@ from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import (
-    Address,
-    At,
-    Block,
-    Call,
-    CallFailed,
-    Log,
-    NativeBalance,
-    Overrides,
-    Read,
-    SimulatedCall,
-    SimulatedResult,
-    SimulationUnsupported,
-)
+from quoteway.models import Address, At, Block, Overrides, Read
+from quoteway.models import Call as Call
+from quoteway.models import CallFailed as CallFailed
+from quoteway.models import Log as Log
+from quoteway.models import NativeBalance as NativeBalance
+from quoteway.models import SimulatedCall as SimulatedCall
+from quoteway.models import SimulatedResult as SimulatedResult
+from quoteway.models import SimulationUnsupported as SimulationUnsupported
 from quoteway.networks import Network
-
-__all__ = [
-    "Call",
-    "CallFailed",
-    "Log",
-    "NativeBalance",
-    "Overrides",
-    "RpcChain",
-    "SimulatedCall",
-    "SimulatedResult",
-    "SimulationUnsupported",
-]
 
 Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 """``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
@@ -58,13 +40,13 @@ _MOST = 253_402_300_800
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
-class RpcChain:
-    """One chain, read through ``forward``.
+class Chain:
+    """Reads one chain through the RPC upstreams: pinned to a block, batched, shared by concurrent callers.
 
-    ``requests`` counts the JSON-RPC requests sent. Results may be shared between callers: do not change
-    them. Every method raises ``UpstreamError`` when no node gave a usable answer in time and ``RpcError``
-    when a node answered with an error. Before anything is answered, the nodes' ``eth_chainId`` is
-    compared once with ``network.chain_id``.
+    Do not change results: other callers may have the same object. Every method raises ``UpstreamError`` when
+    no node gave a usable answer in time, and ``RpcError`` when a node answered with an error. Before anything
+    is answered, the nodes' ``eth_chainId`` is compared once with ``network.chain_id``. ``requests`` counts
+    the JSON-RPC requests sent.
     """
 
     def __init__(
@@ -111,11 +93,11 @@ class RpcChain:
         timeout_s: float | None = None,
         shared: bool = True,
     ) -> Any:
-        """The ``result`` of a JSON-RPC read.
+        """Returns the ``result`` of a JSON-RPC read.
 
-        Identical concurrent reads share one request, which may have begun before this call; without
-        ``shared`` the node is asked anew. Reads at ``latest`` are shared within one quote or action only:
-        what another request asked before may be older than this request's own transaction.
+        Identical concurrent reads share one request, which may have begun before this call. With
+        ``shared=False`` a new request is sent. Reads at ``latest`` are shared within one quote or action
+        only: what another request asked before may be older than this request's own transaction.
         """
         if self._verified:
             return await self._send(method, params, timeout_s, shared)
@@ -162,17 +144,20 @@ class RpcChain:
     # --- blocks ---------------------------------------------------------------------------------------------
 
     async def head(self, *, fresh: bool = False) -> Block:
-        """The newest block: inside a quote or an action read after the request arrived, else from memory
-        while the chain is in use. ``fresh`` always reads it."""
+        """Returns the newest block; with ``fresh``, by a new read.
+
+        Inside a quote or an action, the block was read after the request arrived. Elsewhere it comes from
+        memory while the head is polled.
+        """
         return await self._head.get(fresh=fresh)
 
     @property
     def known_head(self) -> Block | None:
-        """The newest block read so far; sends no request and starts no polling."""
+        """Returns the newest block read so far. Sends no request and does not start polling the head."""
         return self._head.known
 
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
-        """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+        """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
         tag = hex(at) if isinstance(at, int) else at
         header = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
         if not isinstance(header, Mapping):
@@ -207,7 +192,7 @@ class RpcChain:
         gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
-        """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
+        """Returns a contract call's output at ``block`` (None: the head). A revert raises ``RpcError``."""
         sent = {"to": to, "data": _hex(data), "from": sender, "value": hex(value) if value else None}
         return await self._eth_call(sent, block, gas, overrides)
 
@@ -219,15 +204,18 @@ class RpcChain:
         gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
-        """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
+        """Runs ``creation_code`` in an ``eth_call`` and returns its output.
+
+        The output has at most 24,576 bytes and must not start with 0xef.
+        """
         return await self._eth_call({"data": _hex(creation_code)}, block, gas, overrides)
 
     async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
-        """The outputs of many reads at one block (None: the head), in their order.
+        """Returns the outputs of many reads at one block, in their order, in one round trip.
 
-        ``latest`` leaves the block to the node: facts that never change need not wait for the head. One round
-        trip, of several concurrent requests when one is too small. A read that fails gives a ``CallFailed``
-        and does not affect the others.
+        ``block`` None is the head; ``latest`` is the newest block of the node: facts that never change need
+        not wait for the head. Several concurrent requests are sent when one is too small. A read that fails
+        gives a ``CallFailed`` and does not affect the others.
         """
         if block is None:
             block = await self.head()
@@ -243,7 +231,7 @@ class RpcChain:
             raise _unreadable() from error
 
     async def code(self, address: Address, *, block: Block | None = None) -> bytes:
-        """The code at an address; empty for an account without."""
+        """Returns the code at an address; empty for an account without code."""
         return _bytes(await self.pinned("eth_getCode", [address], block))
 
     async def _eth_call(
@@ -256,7 +244,10 @@ class RpcChain:
         )
 
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
-        """A request at a block, by its hash (EIP-1898), or by its number to nodes that refuse a hash."""
+        """Returns the ``result`` of a request at ``block`` (None: the head).
+
+        The block is given by hash (EIP-1898), or by number to nodes that do not support hashes.
+        """
         if block == "latest":
             return await self.request(method, [*params, "latest", *more])
         if block is None:
@@ -281,11 +272,11 @@ class RpcChain:
     async def simulate(
         self, calls: Sequence[SimulatedCall], *, block: Block, overrides: Overrides | None = None
     ) -> list[SimulatedResult]:
-        """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+        """Simulates transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
 
-        Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
-        ``SimulationUnsupported`` when the node does not have the method. When it had the method within the
-        last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
+        Transfers of the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
+        Raises ``SimulationUnsupported`` when the node does not have the method. When it had the method within
+        the last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
         """
         if self._clock() < self._simulation_missing_until:
             raise SimulationUnsupported

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from quoteway.context import Chain
 from quoteway.evm import erc20
 from quoteway.evm.balance_scan import TOKENS_PER_CALL, TokenBalance, scan_balances
+from quoteway.evm.chain import Chain
 from quoteway.models import Address, Block, Token
 
 NAMED_PER_CALL = 64

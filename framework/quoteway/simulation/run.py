@@ -18,7 +18,7 @@ from quoteway.evm.abi import event_topic
 from quoteway.evm.address import checksum
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
-from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
+from quoteway.evm.chain import Chain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
 from quoteway.models import (
     NATIVE,
@@ -76,7 +76,7 @@ class Run:
 
 
 async def simulate(
-    chain: RpcChain,
+    chain: Chain,
     block: Block,
     sender: Address,
     segments: Sequence[Segment],
@@ -237,7 +237,7 @@ def _values(reads: Mapping[_Key, Read], result: SimulatedResult) -> dict[_Key, i
 
 
 async def _assume(
-    chain: RpcChain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
+    chain: Chain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
 ) -> tuple[dict[Address, dict[str, Any]], tuple[str, ...]] | None:
     """The overrides and their names; None when a balance cannot be assumed."""
     overrides: dict[Address, dict[str, Any]] = {}
