@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from cachetools import LRUCache
 
 from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
-from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, At, Block, Overrides, Read
@@ -26,6 +27,9 @@ from quoteway.models import SimulatedCall as SimulatedCall
 from quoteway.models import SimulatedResult as SimulatedResult
 from quoteway.models import SimulationUnsupported as SimulationUnsupported
 from quoteway.networks import Network
+
+if TYPE_CHECKING:
+    from quoteway.evm.assumed_balance import BalanceSlot
 
 Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 """``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
@@ -40,6 +44,7 @@ _MOST = 253_402_300_800
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
+@dataclass(eq=False, repr=False)
 class Chain:
     """Reads one chain through the RPC upstreams: pinned to a block, batched, shared by concurrent callers.
 
@@ -49,34 +54,24 @@ class Chain:
     the JSON-RPC requests sent.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        forward: Forward,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        timeout_s: float = 10.0,
-        idle_s: float = 60.0,
-    ) -> None:
-        self.network = network
-        self.requests = 0
-        self.balance_slots: LRUCache[Address, BalanceSlot] = LRUCache(maxsize=4096)
-        self._forward = forward
-        self._clock = clock
-        self._timeout_s = timeout_s
-        self._flights = SingleFlight()
-        self._head = HeadTracker(
-            network.slug,
-            self._read_head,
-            poll_s=network.head_poll_s,
-            idle_s=idle_s,
-            stale_s=max(5.0, 3 * network.head_poll_s),
-            clock=clock,
-        )
-        self._verified = False
-        self._hash_refused = False
-        self._simulation_missing_until = float("-inf")
-        self._simulation_known_until = float("-inf")
+    network: Network
+    forward: Forward
+    clock: Callable[[], float] = time.monotonic
+    _: KW_ONLY
+    timeout_s: float = 10.0
+    idle_s: float = 60.0
+    requests: int = field(default=0, init=False)
+    balance_slots: LRUCache[Address, BalanceSlot] = field(
+        default_factory=functools.partial(LRUCache, 4096), init=False
+    )
+    _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
+    _verified: bool = field(default=False, init=False)
+    _hash_refused: bool = field(default=False, init=False)
+    _simulation_missing_until: float = field(default=float("-inf"), init=False)
+    _simulation_known_until: float = field(default=float("-inf"), init=False)
+
+    def __post_init__(self) -> None:
+        self._head = HeadTracker(self.network, self._read_head, idle_s=self.idle_s, clock=self.clock)
 
     async def close(self) -> None:
         """Ends the polling and every read under way."""
@@ -113,13 +108,13 @@ class Chain:
     async def _send(
         self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool = True
     ) -> Any:
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
         among: object = arrival() if "latest" in params else None
         key = (method, json.dumps(params, separators=(",", ":")), among if shared else object())
 
         async def forward() -> Any:
             self.requests += 1
-            return await self._forward(method, params, limit_s)
+            return await self.forward(method, params, limit_s)
 
         try:
             # The upstream keeps the deadline itself; this one holds even when it does not.
@@ -278,7 +273,7 @@ class Chain:
         Raises ``SimulationUnsupported`` when the node does not have the method. When it had the method within
         the last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
         """
-        if self._clock() < self._simulation_missing_until:
+        if self.clock() < self._simulation_missing_until:
             raise SimulationUnsupported
         payload = {
             "blockStateCalls": [
@@ -292,13 +287,13 @@ class Chain:
         except RpcError as error:
             if error.rpc_code not in _METHOD_MISSING:
                 raise
-            if self._clock() < self._simulation_known_until:
+            if self.clock() < self._simulation_known_until:
                 raise UpstreamError(
                     f"{self.network.name} does not run transactions at the moment.",
                     reason=Reason.RPC_ERROR,
                     retryable=True,
                 ) from error
-            self._simulation_missing_until = self._clock() + _RETRY_SIMULATION_S
+            self._simulation_missing_until = self.clock() + _RETRY_SIMULATION_S
             raise SimulationUnsupported from error
         try:
             results = [_simulated(result) for result in answer[0]["calls"]]
@@ -306,7 +301,7 @@ class Chain:
             raise _unreadable() from error
         if len(results) != len(calls):
             raise _unreadable()
-        self._simulation_known_until = self._clock() + _RETRY_SIMULATION_S
+        self._simulation_known_until = self.clock() + _RETRY_SIMULATION_S
         return results
 
 

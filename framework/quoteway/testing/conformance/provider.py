@@ -156,9 +156,9 @@ class _forwarding:  # noqa: N801 - reads as the context manager that it is
 
     def __enter__(self) -> None:
         for chain in self._chains:
-            self._honest.append(chain._forward)
-            chain._forward = self._forward
+            self._honest.append(chain.forward)
+            chain.forward = self._forward
 
     def __exit__(self, *_: object) -> None:
         for chain, honest in zip(self._chains, self._honest, strict=True):
-            chain._forward = honest
+            chain.forward = honest
