@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field
 from dataclasses import fields as members_of
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from marshmallow import RAISE, Schema, ValidationError, fields, pre_load, validate
 
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
-from quoteway.secrets import Secret, Unresolved, measured_bits
+from quoteway.secrets import Secret, measured_bits, revealed
 
 _Section = TypeVar("_Section")
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
@@ -60,6 +60,8 @@ class Listing(fields.List[Any]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
+        if not isinstance(value, list):
+            raise self.make_error("invalid")
         return tuple(super()._deserialize(value, attr, data, **kwargs))
 
 
@@ -132,22 +134,13 @@ class StoreField(fields.Field[Any]):
     """The URL of a store, or a reference to a URL with a password."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Secret | str:
-        if isinstance(value, Secret):
-            self._check(value.reveal())
-            return value
-        if isinstance(value, Unresolved):
-            raise ValidationError(value.reason)
-        if not isinstance(value, str):
+        url = revealed(value)
+        schemes = ("memory", "valkey", "valkeys", "redis", "rediss")
+        if not isinstance(url, str) or _url(url).scheme not in schemes:
             raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
-        self._check(value)
-        if _url(value).password:
+        if isinstance(value, str) and _url(value).password:
             raise ValidationError('this URL holds a password: give it as {env = "NAME"} or {file = "path"}')
-        return value
-
-    @staticmethod
-    def _check(url: str) -> None:
-        if _url(url).scheme not in ("memory", "valkey", "valkeys", "redis", "rediss"):
-            raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
+        return cast(Secret | str, value)
 
 
 def strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
@@ -163,24 +156,20 @@ def strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
     return check
 
 
-class LoadField(fields.Field[Any]):
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str | tuple[str, ...]:
-        if value == "all":
-            return "all"
-        if isinstance(value, str):
-            value = [part.strip() for part in value.split(",") if part.strip()]
-        if isinstance(value, list) and all(isinstance(name, str) and name for name in value):
-            return tuple(value)
-        raise ValidationError('expected "all" or a list of plugin names such as ["rpc", "uniswap"]')
+class LoadField(Listing):
+    default_error_messages = {
+        "invalid": 'expected "all" or a list of plugin names such as ["rpc", "uniswap"]'
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return "all" if value == "all" else super()._deserialize(value, attr, data, **kwargs)
 
 
 class HeaderField(fields.Field[str]):
     """A header's value: text, or a reference."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        if isinstance(value, Unresolved):
-            raise ValidationError(value.reason)
-        text = value.reveal() if isinstance(value, Secret) else value
+        text = revealed(value)
         if not isinstance(text, str) or not text.isprintable():
             raise ValidationError("expected one line of text or a reference to a secret")
         return text

@@ -17,7 +17,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields as members_of
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,16 +26,7 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError
 
 from quoteway.config.fields import load_section
-from quoteway.config.model import (
-    AuthConfig,
-    Config,
-    LimitsConfig,
-    NetworkConfig,
-    PluginsConfig,
-    ProviderConfig,
-    QuotesConfig,
-    ServerConfig,
-)
+from quoteway.config.model import Config, NetworkConfig, ProviderConfig
 from quoteway.errors import ConfigError
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
@@ -51,12 +42,10 @@ _MISSING_KEY = (
 )
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-SECTIONS: Mapping[str, type[Any]] = {
-    "server": ServerConfig,
-    "limits": LimitsConfig,
-    "quotes": QuotesConfig,
-    "plugins": PluginsConfig,
-    "auth": AuthConfig,
+SECTIONS: Mapping[str, Any] = {
+    member.name: member.default_factory
+    for member in members_of(Config)
+    if is_dataclass(member.default_factory)
 }
 _NAMED_SECTIONS: Mapping[str, type[Any]] = {"providers": ProviderConfig, "networks": NetworkConfig}
 

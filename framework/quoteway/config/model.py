@@ -135,7 +135,9 @@ class QuotesConfig:
 class PluginsConfig:
     """Which plugins run. ``load`` is applied before anything is imported, since an import runs code."""
 
-    load: Literal["all"] | tuple[str, ...] = setting(LoadField(), '`"all"` or names of plugins.', "all")
+    load: Literal["all"] | tuple[str, ...] = setting(
+        LoadField(text(min_chars=1)), '`"all"` or names of plugins.', "all"
+    )
     startup_timeout_s: float = setting(
         seconds(0.05, 600),
         "Time that plugins have to start; 300 in the embedded default, whose first start downloads.",
