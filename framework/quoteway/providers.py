@@ -72,7 +72,22 @@ class Provider(ABC):
         return None
 
 
-class SwapProvider(Provider):
+class TransactionProvider(Provider):
+    """Base of the providers whose quotes become transactions."""
+
+    async def build(self, sealed: SealedQuote) -> Build:
+        """Returns the transactions of a quote of this provider.
+
+        The same quote at the same block gives the same bytes. Raises ``ProviderUnavailable`` for a quote that
+        another version of the provider made and this one cannot build.
+        """
+        raise ProviderUnavailable(
+            f"Provider {self.id} builds no transactions: request a new quote.",
+            reason=Reason.CAPABILITY_DISABLED,
+        )
+
+
+class SwapProvider(TransactionProvider):
     """Quotes and builds swaps.
 
     ``cross_chain`` means that it also serves requests between different networks. ``joins_providers`` means
@@ -98,7 +113,7 @@ class SwapProvider(Provider):
         """
 
 
-class BridgeProvider(Provider):
+class BridgeProvider(TransactionProvider):
     """Moves tokens between chains."""
 
     capability = Capability.BRIDGE
@@ -120,7 +135,7 @@ class BridgeProvider(Provider):
         return None
 
 
-class PoolProvider(Provider):
+class PoolProvider(TransactionProvider):
     """Lists pools; adds and removes liquidity."""
 
     capability = Capability.POOL
@@ -138,10 +153,6 @@ class PoolProvider(Provider):
         """Returns a quote of an add, remove or collect, or None for a pool of another provider."""
         return None
 
-    async def build(self, sealed: SealedQuote) -> Build:
-        """Returns the transactions of a quote of this provider."""
-        raise _builds_nothing(self)
-
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """Returns ``tvl``, ``volume``, ``fees`` or ``apr`` of a pool, or None when the provider lacks it."""
         return None
@@ -151,7 +162,7 @@ class PoolProvider(Provider):
         return ()
 
 
-class VaultProvider(Provider):
+class VaultProvider(TransactionProvider):
     """Lists vaults; deposits and withdraws. May also deploy, manage and rebalance vaults."""
 
     capability = Capability.VAULT
@@ -173,10 +184,6 @@ class VaultProvider(Provider):
         shares must have a minimum of at least one base unit.
         """
         return None
-
-    async def build(self, sealed: SealedQuote) -> Build:
-        """Returns the transactions of a quote of this provider."""
-        raise _builds_nothing(self)
 
     async def series(self, vault_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """Returns ``tvl`` or ``apy`` of a vault, or None when the provider lacks it."""
@@ -262,11 +269,3 @@ class Relay(Provider):
     @abstractmethod
     async def submit(self, chain_id: int, signed_payload: bytes) -> str:
         """Broadcasts a transaction and returns its hash. Raises ``UpstreamError`` when it is not accepted."""
-
-
-def _builds_nothing(provider: Provider) -> ProviderUnavailable:
-    """Returns the error for a quote that another version of the provider made and this one cannot build."""
-    return ProviderUnavailable(
-        f"Provider {provider.id} builds no transactions: request a new quote.",
-        reason=Reason.CAPABILITY_DISABLED,
-    )

@@ -233,40 +233,28 @@ def redacted(config: Config) -> dict[str, Any]:
     shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
     for name in (*SECTIONS, *_NAMED_SECTIONS):
         shown[name] = _show(getattr(config, name))
-    shown["plugin"] = {name: _show_raw(section) for name, section in config.plugin_sections.items()}
+    shown["plugin"] = _show(config.plugin_sections)
     return shown
 
 
-def _show(value: Any) -> Any:
-    if isinstance(value, Secret):
-        return REDACTED
-    if isinstance(value, Endpoint):
-        return _show_url(value.url) + (f" ({value.name})" if value.name else "")
-    if isinstance(value, Mapping):
-        return {str(key): _show(member) for key, member in value.items()}
-    if isinstance(value, tuple | list):
-        return [_show(member) for member in value]
-    if hasattr(value, "__dataclass_fields__"):
-        return {member.name: _show(getattr(value, member.name)) for member in members_of(value)}
-    return value
-
-
-def _show_raw(value: Any, key: str = "") -> Any:
-    """A plugin's section, which no schema has checked: what may be a secret is hidden."""
-    if isinstance(value, Mapping):
-        return {str(name): _show_raw(member, str(name)) for name, member in value.items()}
-    if isinstance(value, tuple | list):
-        return [_show_raw(member, key) for member in value]
+def _show(value: Any, key: str = "") -> Any:
+    """``key`` is the name in a free table, which no schema has checked: what may be a secret is hidden."""
     if isinstance(value, Secret):
         return REDACTED
     if isinstance(value, Unresolved):
         return f"(missing: {value.reason})"
-    if isinstance(value, str) and re.search(
-        r"key|secret|token$|password|auth|credential", key, re.IGNORECASE
-    ):
-        return REDACTED
-    if isinstance(value, str) and "://" in value:
-        return _show_url(value)
+    if isinstance(value, Endpoint):
+        return _show_url(value.url) + (f" ({value.name})" if value.name else "")
+    if isinstance(value, Mapping):
+        return {str(name): _show(member, str(name)) for name, member in value.items()}
+    if isinstance(value, tuple | list):
+        return [_show(member, key) for member in value]
+    if is_dataclass(value):
+        return {member.name: _show(getattr(value, member.name)) for member in members_of(value)}
+    if key and isinstance(value, str):
+        if re.search(r"key|secret|token$|password|auth|credential", key, re.IGNORECASE):
+            return REDACTED
+        return _show_url(value) if "://" in value else value
     return value
 
 

@@ -183,27 +183,21 @@ class Chain:
         *,
         block: Block | None = None,
         sender: Address | None = None,
-        value: int = 0,
-        gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
         """Returns a contract call's output at ``block`` (None: the head). A revert raises ``RpcError``."""
-        sent = {"to": to, "data": _hex(data), "from": sender, "value": hex(value) if value else None}
-        return await self._eth_call(sent, block, gas, overrides)
+        sent = {"to": to, "data": _hex(data)} | ({} if sender is None else {"from": sender})
+        return _bytes(await self.pinned("eth_call", [sent], block, *([overrides] if overrides else ())))
 
     async def deployless(
-        self,
-        creation_code: bytes,
-        *,
-        block: At | None = None,
-        gas: int | None = None,
-        overrides: Overrides | None = None,
+        self, creation_code: bytes, *, block: At | None = None, gas: int | None = None
     ) -> bytes:
         """Runs ``creation_code`` in an ``eth_call`` and returns its output.
 
         The output has at most 24,576 bytes and must not start with 0xef.
         """
-        return await self._eth_call({"data": _hex(creation_code)}, block, gas, overrides)
+        sent = {"data": _hex(creation_code)} | ({} if gas is None else {"gas": hex(gas)})
+        return _bytes(await self.pinned("eth_call", [sent], block))
 
     async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
         """Returns the outputs of many reads at one block, in their order, in one round trip.
@@ -228,15 +222,6 @@ class Chain:
     async def code(self, address: Address, *, block: Block | None = None) -> bytes:
         """Returns the code at an address; empty for an account without code."""
         return _bytes(await self.pinned("eth_getCode", [address], block))
-
-    async def _eth_call(
-        self, sent: dict[str, str | None], block: At | None, gas: int | None, overrides: Overrides | None
-    ) -> bytes:
-        sent["gas"] = None if gas is None else hex(gas)
-        transaction = {name: value for name, value in sent.items() if value is not None}
-        return _bytes(
-            await self.pinned("eth_call", [transaction], block, *([overrides] if overrides else ()))
-        )
 
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
         """Returns the ``result`` of a request at ``block`` (None: the head).
