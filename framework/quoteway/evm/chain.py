@@ -81,12 +81,7 @@ class Chain:
     # --- requests -------------------------------------------------------------------------------------------
 
     async def request(
-        self,
-        method: str,
-        params: Sequence[Any] = (),
-        *,
-        timeout_s: float | None = None,
-        shared: bool = True,
+        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None, shared: bool = True
     ) -> Any:
         """Returns the ``result`` of a JSON-RPC read.
 
