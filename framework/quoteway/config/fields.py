@@ -10,48 +10,55 @@ from dataclasses import fields as members_of
 from typing import Any, TypeVar, cast, get_args
 from urllib.parse import SplitResult, urlsplit
 
-from marshmallow import RAISE, Schema, ValidationError, fields, pre_load, validate
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, validates_schema
 
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import Secret, measured_bits, revealed
 
 _Section = TypeVar("_Section")
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
 
 
-def setting(kind: fields.Field[Any], about: str, default: Any = MISSING) -> Any:
-    """Declares a member of a section: its field, its line of the settings page, its default."""
+def setting(kind: fields.Field[Any], about: str = "", default: Any = MISSING, *, shown: bool = True) -> Any:
+    """Declares a member of a section: its field, its line of the settings page, its default.
+
+    ``shown``: whether it is in the section's ``repr``.
+    """
     kind.required = default is MISSING
     metadata = {"field": kind, "about": about}
     if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata=metadata)
-    return field(default=default, metadata=metadata)
+        return field(default_factory=default.copy, metadata=metadata, repr=shown)
+    return field(default=default, metadata=metadata, repr=shown)
+
+
+def table(section: type[Any]) -> Any:
+    """Declares a section of the configuration; without it, its defaults hold."""
+    return setting(Table(section), default=section())
 
 
 def load_section(section: type[_Section], table: Any) -> _Section:
     """Makes a section of a table. Raises ``ValidationError``."""
     declared: Any = section
-    members = {member.name: member.metadata["field"] for member in members_of(declared)}
+    members = {member.name: member.metadata["field"] for member in members_of(declared) if member.metadata}
     return section(**Section.from_dict(members, name=section.__name__)().load(table))
 
 
 class Section(Schema):
     """A table whose unknown keys are refused; the message names the nearest valid key."""
 
-    class Meta:
-        unknown = RAISE
+    error_messages = {"type": "expected a table"}
 
-    @pre_load
-    def refuse_unknown(self, data: Any, **kwargs: Any) -> Any:
-        if isinstance(data, Mapping):
-            known = sorted(member.data_key or name for name, member in self.fields.items())
-            unknown = {
-                key: [f"unknown key.{suggestion(str(key), known)}"] for key in data if key not in known
-            }
-            if unknown:
-                raise ValidationError(unknown)
-        return data
+    class Meta:
+        unknown = EXCLUDE
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def refuse_unknown(self, loaded: Any, table: Any, **kwargs: Any) -> None:
+        known = sorted(member.data_key or name for name, member in self.fields.items())
+        unknown = [key for key in table if key not in known] if isinstance(table, Mapping) else []
+        if unknown:
+            raise ValidationError({key: [f"unknown key.{suggestion(str(key), known)}"] for key in unknown})
 
 
 class Listing(fields.List[Any]):
@@ -70,10 +77,16 @@ class Table(fields.Field[Any]):
 
     def __init__(self, section: type[Any]) -> None:
         super().__init__()
-        self._section = section
+        self.section = section
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        return load_section(self._section, value)
+        return load_section(self.section, value)
+
+
+class Tables(fields.Dict):
+    """Tables by their names."""
+
+    default_error_messages = {"invalid": "expected tables, each with a name"}
 
 
 def integer(low: int, high: int, *, allow_none: bool = False) -> fields.Integer:
@@ -103,6 +116,11 @@ def choice(literal: Any) -> fields.String:
 def rate(value: str) -> None:
     if not _RATE.fullmatch(value):
         raise ValidationError('expected a rate such as "60/minute" (per second, minute or hour)')
+
+
+def slug(value: str) -> None:
+    if not _SLUG.fullmatch(value):
+        raise ValidationError("no network name: lowercase letters, digits and single dashes")
 
 
 def proxy(value: str) -> None:

@@ -25,10 +25,9 @@ from urllib.parse import urlsplit
 
 from marshmallow import ValidationError
 
-from quoteway.config.fields import load_section
-from quoteway.config.model import Config, NetworkConfig, ProviderConfig
+from quoteway.config.fields import Table, load_section
+from quoteway.config.model import Config
 from quoteway.errors import ConfigError
-from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
@@ -40,14 +39,12 @@ _MISSING_KEY = (
     'Then add `keys = [{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]` to [quotes] of quoteway.toml, '
     'or set QUOTEWAY_QUOTES__KEYS=\'[{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]\''
 )
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-SECTIONS: Mapping[str, Any] = {
-    member.name: member.default_factory
+SECTIONS: Mapping[str, type[Any]] = {
+    member.name: kind.section
     for member in members_of(Config)
-    if is_dataclass(member.default_factory)
+    if isinstance(kind := member.metadata.get("field"), Table)
 }
-_NAMED_SECTIONS: Mapping[str, type[Any]] = {"providers": ProviderConfig, "networks": NetworkConfig}
 
 
 def load_config(
@@ -67,28 +64,11 @@ def load_config(
     if server and isinstance(tree.setdefault("server", {}), dict):
         tree["server"].update(server)
     tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
-    mistakes: list[str] = []
-    loaded: dict[str, Any] = {}
-    known = sorted([*SECTIONS, *_NAMED_SECTIONS, "plugin"])
-    mistakes += [f"[{name}] is no section.{suggestion(name, known)}" for name in tree if name not in known]
-    for name, section in SECTIONS.items():
-        loaded[name] = _section(name, tree.get(name, {}), section, mistakes)
-    for name, section in _NAMED_SECTIONS.items():
-        loaded[name] = {
-            entry: _section(f"{name}.{entry}", table, section, mistakes)
-            for entry, table in _tables(name, tree.get(name, {}), mistakes).items()
-        }
-    plugin_sections = _tables("plugin", tree.get("plugin", {}), mistakes)
-    mistakes += [
-        f"[networks.{slug}] is no network name: lowercase letters, digits and single dashes"
-        for slug in loaded["networks"]
-        if not _SLUG.fullmatch(slug)
-    ]
-    if mistakes:
-        raise ConfigError(f"{path or 'environment'}: " + "; ".join(mistakes))
-    config = Config(
-        **loaded, plugin_sections=plugin_sections, embedded=False, path=path, worker=_worker_index(environ)
-    )
+    try:
+        config = load_section(Config, tree)
+    except ValidationError as error:
+        raise ConfigError(f"{path or 'environment'}: " + "; ".join(_sentences("", error.messages))) from None
+    config = replace(config, embedded=False, path=path, worker=_worker_index(environ))
     if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
         raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
     sign = _sign_of_deployment(config)
@@ -140,7 +120,7 @@ def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
         if "__" not in variable:
             continue
         keys = variable.removeprefix("QUOTEWAY_").lower().split("__")
-        if keys[0] in _NAMED_SECTIONS and len(keys) > 1:
+        if keys[0] in ("networks", "providers") and len(keys) > 1:
             keys[1] = keys[1].replace("_", "-")  # slugs and ids have dashes, which variable names cannot
         table = tree
         for key in keys[:-1]:
@@ -157,31 +137,12 @@ def _parse(text: str) -> Any:
         return text
 
 
-def _tables(name: str, tree: Any, mistakes: list[str]) -> dict[str, Any]:
-    if not isinstance(tree, Mapping):
-        mistakes.append(f"[{name}] must hold tables such as [{name}.<name>]")
-        return {}
-    for entry, table in tree.items():
-        if not isinstance(table, Mapping):
-            mistakes.append(f"{name}.{entry} must be a table: [{name}.{entry}]")
-    return {entry: table for entry, table in tree.items() if isinstance(table, Mapping)}
-
-
-def _section(name: str, table: Any, section: type[Any], mistakes: list[str]) -> Any:
-    if not isinstance(table, Mapping):
-        mistakes.append(f"{name} must be a table: [{name}]")
-        return section()
-    try:
-        return load_section(section, table)
-    except ValidationError as error:
-        mistakes.extend(_sentences(name, error.messages))
-        return section()
-
-
 def _sentences(path: str, messages: Any) -> Iterable[str]:
     if isinstance(messages, Mapping):
         for key, value in messages.items():
-            yield from _sentences(path if key == "_schema" else f"{path}.{key}", value)
+            # marshmallow's names for the table itself, and for the name and the value of an entry of a Dict
+            below = path if key in ("_schema", "key", "value") else f"{path}.{key}".removeprefix(".")
+            yield from _sentences(below, value)
     else:
         for message in messages:
             yield f"{path}: {str(message).rstrip('.') if '?' not in str(message) else message}"
@@ -230,11 +191,12 @@ def source_of(config: Config) -> str:
 
 def redacted(config: Config) -> dict[str, Any]:
     """The configuration as plain data, without secrets, header values and paths of RPC URLs."""
-    shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
-    for name in (*SECTIONS, *_NAMED_SECTIONS):
-        shown[name] = _show(getattr(config, name))
-    shown["plugin"] = _show(config.plugin_sections)
-    return shown
+    sections = {
+        member.metadata["field"].data_key or member.name: _show(getattr(config, member.name))
+        for member in members_of(config)
+        if member.metadata
+    }
+    return {"path": source_of(config), "embedded": config.embedded, **sections}
 
 
 def _show(value: Any, key: str = "") -> Any:
