@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from quoteway.config.model import Config
+from quoteway.context import Runtime
 from quoteway.engine.parts import handover_warnings, joined_legs
 from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
@@ -23,7 +24,6 @@ from quoteway.host.lists import ListKind, Lists
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.refresh import RefreshPolicy
 from quoteway.host.registry import Registry
-from quoteway.host.runtime import Runtime
 from quoteway.host.states import networks_of
 from quoteway.models import (
     NATIVE,

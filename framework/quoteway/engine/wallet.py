@@ -8,8 +8,8 @@ from typing import Literal
 
 from cachetools import LRUCache
 
-from quoteway.context import Chain
 from quoteway.evm import erc20, permit2
+from quoteway.evm.chain import Chain
 from quoteway.models import NATIVE, Address, Block, Call, NativeBalance, Spend
 
 _Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]

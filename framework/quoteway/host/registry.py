@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from quoteway.config.model import Config
+from quoteway.context import Runtime
 from quoteway.host.plugins import Plugins, core_version
 from quoteway.host.provider_calls import ProviderCalls
-from quoteway.host.runtime import Runtime
 from quoteway.host.states import (
     CORE,
     PLUGIN_ERRORS,

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from quoteway.context import PriceReader, Runtime
 from quoteway.guard.model_types import flaw
 from quoteway.host.refresh import Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
-from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Capability, Price
 from quoteway.providers import PriceSource, Provider
 
@@ -40,7 +40,7 @@ class _Answer:
     block_hash: str
 
 
-class PriceBook:
+class PriceBook(PriceReader):
     """The prices of one gateway.
 
     Each token is read once per block, in the background. Callers get the known prices at once and wait only
