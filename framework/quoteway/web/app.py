@@ -18,7 +18,6 @@ from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.plugin_routes import PATH, plugin_routes
 from quoteway.web.resources import (
-    bridges,
     listings,
     pools,
     portfolio,
@@ -42,7 +41,7 @@ class OpenApiDocument(ResponseSchema):
 
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
-    resources = (listings, tokens, swaps, bridges, pools, vaults, transactions, portfolio, rpc)
+    resources = (listings, tokens, swaps, pools, vaults, transactions, portfolio, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 
@@ -58,9 +57,9 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[MIDDLEWARE] = middleware
     app[METRICS] = metrics
     gateway.registry.plugins.listeners.append(metrics.called)
-    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, bridges.ROUTES)
+    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, swaps.ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
-    for operation in (*operations(), OPENAPI):
+    for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)
         middleware.operations[handler] = operation
         app.router.add_route(operation.method, operation.path, handler)
@@ -85,20 +84,10 @@ def openapi_document() -> bytes:
     return orjson.dumps(document(operations(), version=core_version()), option=orjson.OPT_INDENT_2)
 
 
-async def show_openapi(call: Call) -> web.Response:
+@Operation("GET", "/v2/openapi.json", "This document", OpenApiDocument, needs_ready=False)
+async def get_open_api(call: Call) -> web.Response:
+    """The document; not described by itself."""
     return keep(call.request, call.gateway.registry.revision, openapi_document())
-
-
-OPENAPI = Operation(
-    "GET",
-    "/v2/openapi.json",
-    "getOpenApi",
-    "This document",
-    show_openapi,
-    OpenApiDocument,
-    needs_ready=False,
-)
-"""Not described by the document itself."""
 
 
 async def _run_gateway(app: web.Application) -> AsyncIterator[None]:

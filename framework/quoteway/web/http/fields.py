@@ -94,7 +94,7 @@ class Choice(Member[str]):
         return value
 
 
-class Amount(Member[int]):
+class Amount(Member[int | None]):
     """Base units as a decimal string. ``minimum`` 1 refuses "0"."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Amount(Member[int]):
         super().__init__(description, schema=schema, **kwargs)
         self.minimum = minimum
 
-    def parse(self, value: Any) -> int:
+    def parse(self, value: Any) -> int | None:
         # the pattern, not int(): that takes full-width digits, underscores and spaces
         if not isinstance(value, str) or not _AMOUNT.fullmatch(value):
             raise refuse(
@@ -120,18 +120,14 @@ class Amount(Member[int]):
         return amount
 
 
-MAX = -1
-"""What ``AmountOrMax`` loads for ``"max"``."""
-
-
 class AmountOrMax(Amount):
-    """An amount, or ``"max"`` for all there is (withdraw and remove)."""
+    """An amount, or ``"max"`` for all there is (withdraw and remove), which is loaded as None."""
 
     def __init__(self, description: str, **kwargs: Any) -> None:
         super().__init__(description, pattern=r"^(max|0|[1-9][0-9]{0,77})$", **kwargs)
 
-    def parse(self, value: Any) -> int:
-        return MAX if value == "max" else super().parse(value)
+    def parse(self, value: Any) -> int | None:
+        return None if value == "max" else super().parse(value)
 
 
 class AddressField(Member[str]):

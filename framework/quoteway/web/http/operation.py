@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import orjson
 from aiohttp import web
 
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
 from quoteway.evm.head import request_arrival
+from quoteway.guard.findings import check_form
 from quoteway.host.states import networks_of
 from quoteway.models import Capability
+from quoteway.providers import Provider
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.schema import RequestSchema, invalid
-from quoteway.web.wire.view import ResponseSchema
+from quoteway.web.wire.view import ResponseSchema, camel_case
 
 if TYPE_CHECKING:
-    from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
+    from quoteway.host.provider_calls import Outcome
     from quoteway.networks import Networks
 
+T = TypeVar("T")
 Group = Literal["quotes", "catalog", "rpc"]
 
 NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
@@ -47,10 +50,24 @@ class Call:
         """Raises ``ProviderUnavailable`` when no enabled provider serves these chains."""
         enabled = self.gateway.registry.enabled(capability)
         if not any(set(chain_ids) <= networks_of(provider) for provider in enabled):
-            raise ProviderUnavailable(
-                f"No enabled provider serves {capability.value} on the network(s) asked for.",
-                reason=Reason.CAPABILITY_DISABLED,
-            )
+            raise disabled(f"No enabled provider serves {capability.value} on the network(s) asked for.")
+
+    async def ask(
+        self, providers: Sequence[Provider], kind: Any, ask: Callable[[Any], Awaitable[T]], *, verb: str
+    ) -> list[Outcome[Provider, T]]:
+        """Asks providers at once. An answer that is not of the type ``kind`` counts as a failure."""
+
+        async def checked(provider: Provider) -> T:
+            answer = await ask(provider)
+            check_form(provider, answer, kind)
+            return answer
+
+        return await self.gateway.registry.calls.ask_all(providers, checked, verb=verb)
+
+
+def disabled(message: str) -> ProviderUnavailable:
+    """The 503 of what no enabled provider serves."""
+    return ProviderUnavailable(message, reason=Reason.CAPABILITY_DISABLED)
 
 
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]
@@ -60,7 +77,12 @@ Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]
 class Operation:
     """A route as data; OpenAPI, routing, validation, limits and metrics are all made from it.
 
-    ``name`` is its operationId, ``group`` the rate limit it counts against, ``status`` that of success.
+    It decorates its handler, which gives it its ``name``, the operationId:
+
+        @Operation("GET", "/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
+        async def list_tokens(call: Call) -> web.Response: ...
+
+    ``group`` is the rate limit it counts against, ``status`` that of success.
     ``failures`` are the statuses it has besides those of every operation and of wrong members. A query is
     checked only where the operation has a schema for it: unknown query members are then refused like unknown
     body members.
@@ -68,11 +90,11 @@ class Operation:
 
     method: Literal["GET", "POST"]
     path: str
-    name: str
     summary: str
-    handler: Handler = field(repr=False)
     response: type[ResponseSchema]
     _: KW_ONLY
+    name: str = ""
+    handler: Handler | None = field(default=None, repr=False)
     description: str = ""
     tag: str = ""
     group: Group = "catalog"
@@ -90,20 +112,23 @@ class Operation:
         refused = [422] if self.path_schema or self.query or self.body else []
         return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
 
+    def __call__(self, handler: Handler) -> Operation:
+        return replace(self, handler=handler, name=camel_case(handler.__name__))
+
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
 
         def networks() -> Networks:
             return gateway.runtime.networks
 
-        config: Config = gateway.config
         path = self.path_schema(networks) if self.path_schema else None
         query = self.query(networks) if self.query else None
         body = self.body(networks) if self.body else None
-        server = config.server
+        server = gateway.config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
         status, handler, needs_ready = self.status, self.handler, self.needs_ready
         quotes = self.group == "quotes"
+        assert handler is not None
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if needs_ready:
@@ -138,7 +163,7 @@ def _single(request: web.Request) -> Mapping[str, str]:
     members = dict(query)
     if len(members) != len(query):
         twice = sorted({name for name in members if len(query.getall(name)) > 1})
-        raise invalid([FieldError(name[:64], Reason.CONFLICT, "is given more than once") for name in twice])
+        raise invalid(*(FieldError(name[:64], Reason.CONFLICT, "is given more than once") for name in twice))
     return members
 
 
@@ -156,5 +181,5 @@ def _load(*parts: tuple[RequestSchema | None, Mapping[str, Any]]) -> list[Mappin
             refused.extend(error.fields)
             loaded.append({})
     if refused:
-        raise invalid(refused)
+        raise invalid(*refused)
     return loaded

@@ -4,7 +4,7 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from marshmallow import RAISE, ValidationError, fields, pre_load
@@ -79,18 +79,17 @@ class RequestSchema(WireSchema):
 
     def refusal(self, error: ValidationError) -> InvalidRequest:
         """The 422 of a validation error."""
-        found = list(_field_errors(error.messages, [m.data_key or name for name, m in self.fields.items()]))
-        return invalid(found)
+        names = [member.data_key or name for name, member in self.fields.items()]
+        return invalid(*_field_errors(error.messages, names))
 
 
-def invalid(found: Sequence[FieldError]) -> InvalidRequest:
+def invalid(first: FieldError, *others: FieldError) -> InvalidRequest:
     """The 422 that names these members."""
-    first, *others = found
     message = first.sentence
     if others:
         names = ", ".join(dict.fromkeys(field.path for field in others))
         message += f" Also refused: {names}."
-    return InvalidRequest(message, reason=first.reason, fields=found)
+    return InvalidRequest(message, reason=first.reason, fields=(first, *others))
 
 
 def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:

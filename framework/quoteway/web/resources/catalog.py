@@ -10,8 +10,7 @@ from typing import Any, Protocol, TypeVar
 import orjson
 from aiohttp import web
 
-from quoteway.errors import FieldError, Reason, UpstreamError
-from quoteway.guard.findings import check_form
+from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError
 from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.states import networks_of
@@ -26,7 +25,6 @@ from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.pages import Page
 
 T = TypeVar("T")
-P = TypeVar("P", bound=Provider)
 Row = Mapping[str, Any]
 
 
@@ -108,13 +106,6 @@ async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: 
     return await call.gateway.lists.get(kind, scope, providers)
 
 
-async def rows_of(provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]) -> Sequence[T]:
-    """The rows that a provider lists. Raises ``UnsafeAnswer`` for one that is not well formed."""
-    rows = tuple(await ask(provider) or ())
-    check_form(provider, rows, tuple[kind, ...])  # type: ignore[valid-type]
-    return rows
-
-
 async def list_of_network(
     call: Call,
     kind: ListKind[D],
@@ -127,12 +118,11 @@ async def list_of_network(
     id the first provider's is taken.
     """
     network: Network | None = call.query.get("network")
-    chain_ids = [network.chain_id] if network else []
+    chain_ids = (network.chain_id,) if network else ()
     call.require(kind.capability, *chain_ids)
-    scope = (network.chain_id,) if network else None
 
     async def collect() -> Listing:
-        merged = await merge(call, kind, scope, *chain_ids)
+        merged = await merge(call, kind, chain_ids or None, *chain_ids)
         first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
         updated_at = max((item.updated_at for item in chosen), default=merged.read_at)
@@ -150,6 +140,18 @@ def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str
     ]
 
 
+def require_all(outcomes: Sequence[Outcome[Provider, Any]], unknown: str) -> None:
+    """Raises ``UpstreamError`` with the text ``unknown`` when a provider failed or was late."""
+    failed = failed_sources(outcomes)
+    if failed:
+        raise UpstreamError(unknown, reason=failed[0][1], retryable=True)
+
+
+def failure(outcome: Outcome[Provider, Any]) -> GatewayError:
+    """The error of a provider that gave no answer."""
+    return outcome.error or UpstreamError("The provider failed.", reason=outcome.reason, retryable=True)
+
+
 def _sorted(listing: Listing, sort: str | None) -> list[Row]:
     """Rows by key, then by the member to sort by. Rows without it come last in both directions."""
     rows = sorted(listing.rows, key=listing.key)
@@ -164,9 +166,7 @@ def _sorted(listing: Listing, sort: str | None) -> list[Row]:
 def _page(
     rows: Sequence[Row], key: Callable[[Row], str], limit: int, cursor: str | None
 ) -> tuple[Sequence[Row], str | None]:
-    start = 0
-    if cursor is not None:
-        start = _after(rows, key, cursor)
+    start = 0 if cursor is None else _after(rows, key, cursor)
     page = rows[start : start + limit]
     if start + limit >= len(rows):
         return page, None
@@ -182,12 +182,9 @@ def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
             raise ValueError
     except (ValueError, TypeError):
         raise invalid(
-            [FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")]
+            FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")
         ) from None
-    for index, row in enumerate(rows):
-        if key(row) == last:
-            return index + 1
-    return position
+    return next((index + 1 for index, row in enumerate(rows) if key(row) == last), position)
 
 
 def sort_choices(*members: str) -> tuple[str, ...]:
@@ -201,23 +198,12 @@ def names_token(text: str, token: Token) -> bool:
     return lowered in (token.address.lower(), (token.symbol or "").lower())
 
 
-def mentions(text: str, *members: str) -> bool:
-    """Whether any member contains the text, in any case."""
-    lowered = text.lower()
+def matches(item: object, query: Mapping[str, Any], *members: str) -> bool:
+    """Whether the item has what the query asks of these members."""
+    return all(query.get(member, getattr(item, member)) == getattr(item, member) for member in members)
+
+
+def mentions(query: Mapping[str, Any], *members: str) -> bool:
+    """Whether any member contains the text that the query asks for, in any case."""
+    lowered = query.get("query", "").lower()
     return any(lowered in member.lower() for member in members)
-
-
-async def one_source(
-    call: Call, provider: P, kind: type[T], ask: Callable[[P], Awaitable[Sequence[T]]]
-) -> Sequence[T]:
-    """One provider's rows. Raises its ``GatewayError``, or ``UpstreamError`` when it failed or was late."""
-    (outcome,) = await call.gateway.registry.calls.ask_all(
-        [provider],
-        lambda provider: rows_of(provider, kind, ask),
-        verb="list",
-    )
-    if outcome.value is not None:
-        return outcome.value
-    if outcome.error is not None:
-        raise outcome.error
-    raise UpstreamError("The provider failed.", reason=outcome.reason, retryable=True)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
-from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import NotFound, Reason
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability
-from quoteway.providers import Provider
 from quoteway.web.http.fields import Member
-from quoteway.web.http.operation import Call
-from quoteway.web.http.schema import refuse
+from quoteway.web.http.operation import Call, disabled
+from quoteway.web.http.schema import RequestSchema, refuse
+from quoteway.web.resources.catalog import require_all
 
 _ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40}|0x[0-9a-fA-F]{64})")
 
@@ -33,8 +33,9 @@ class VaultIdField(Member[ResourceId]):
     hint = "must be {chainId}:{address}"
     allows_32_bytes = False
 
-    def __init__(self, description: str) -> None:
-        super().__init__(description, schema={"type": "string", "pattern": self.pattern}, required=True)
+    def __init__(self, description: str, **kwargs: Any) -> None:
+        schema = {"type": "string", "pattern": self.pattern}
+        super().__init__(description, schema=schema, required=True, **kwargs)
 
     def parse(self, value: Any) -> ResourceId:
         match = _ID.fullmatch(value) if isinstance(value, str) else None
@@ -56,35 +57,33 @@ class PoolIdField(VaultIdField):
     allows_32_bytes = True
 
 
-async def owner_of(
-    call: Call,
-    capability: Capability,
-    resource: ResourceId,
-    look_up: Callable[[Provider], Awaitable[Any]],
-) -> Provider:
-    """The first enabled provider that lists the pool or vault, else the first that knows it.
+class PoolPath(RequestSchema):
+    resource = PoolIdField("{chainId}:{address}, or {chainId}:{32-byte id} on v4", data_key="poolId")
+
+
+class VaultPath(RequestSchema):
+    resource = VaultIdField("{chainId}:{vaultAddress}", data_key="vaultId")
+
+
+async def owner_of(call: Call, capability: Capability) -> tuple[ResourceId, Any]:
+    """The id in the path, and the first enabled provider that lists the pool or vault, else the first that
+    knows it.
 
     Raises ``ProviderUnavailable`` when the capability is off, ``UpstreamError`` when no provider knows it and
     one failed, and ``NotFound`` otherwise: a provider's own where one says why.
     """
     registry, noun = call.gateway.registry, capability.value
+    resource: ResourceId = call.path["resource"]
     if not registry.enabled(capability):
-        raise ProviderUnavailable(f"No enabled provider serves {noun}s.", reason=Reason.CAPABILITY_DISABLED)
+        raise disabled(f"No enabled provider serves {noun}s.")
+    # the method has the name of the capability: PoolProvider.pool, VaultProvider.vault
     outcomes = await registry.calls.ask_all(
-        registry.enabled(capability, resource.chain_id),
-        look_up,
-        verb=noun,
+        registry.enabled(capability, resource.chain_id), methodcaller(noun, resource.id), verb=noun
     )
     known = [outcome for outcome in outcomes if outcome.value is not None]
     if known:
-        return next((o for o in known if getattr(o.value, "listed", True)), known[0]).provider
+        return resource, next((o for o in known if getattr(o.value, "listed", True)), known[0]).provider
     refused = next((o.error for o in outcomes if isinstance(o.error, NotFound)), None)
-    outcomes = [outcome for outcome in outcomes if not isinstance(outcome.error, NotFound)]
-    failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
-    if failed is not None:
-        raise UpstreamError(
-            f"Whether this {noun} exists could not be read.", reason=failed.reason, retryable=True
-        )
-    if refused is not None:
-        raise refused
-    raise NotFound(f"This {noun} is unknown to every enabled provider.")
+    failed = [outcome for outcome in outcomes if not isinstance(outcome.error, NotFound)]
+    require_all(failed, f"Whether this {noun} exists could not be read.")
+    raise refused or NotFound(f"This {noun} is unknown to every enabled provider.")

@@ -22,6 +22,15 @@ HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
 
 
+@Operation(
+    "GET",
+    "/v2/providers",
+    "Providers, and why one is not enabled",
+    ProviderPage,
+    tag="deployment",
+    query=catalog.PageQuery,
+    needs_ready=False,
+)
 async def list_providers(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
         registry = call.gateway.registry
@@ -130,6 +139,14 @@ async def _healthy(provider: Provider) -> bool | None:
     return healthy if type(healthy) is bool else None
 
 
+@Operation(
+    "GET",
+    "/v2/networks",
+    "Networks of this deployment",
+    NetworkPage,
+    tag="deployment",
+    query=catalog.PageQuery,
+)
 async def list_networks(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
         registry = call.gateway.registry
@@ -148,26 +165,4 @@ class _ServedNetwork:
     capabilities: Sequence[str]
 
 
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/providers",
-        "listProviders",
-        "Providers, and why one is not enabled",
-        list_providers,
-        ProviderPage,
-        tag="deployment",
-        query=catalog.PageQuery,
-        needs_ready=False,
-    ),
-    Operation(
-        "GET",
-        "/v2/networks",
-        "listNetworks",
-        "Networks of this deployment",
-        list_networks,
-        NetworkPage,
-        tag="deployment",
-        query=catalog.PageQuery,
-    ),
-)
+OPERATIONS = (list_providers, list_networks)

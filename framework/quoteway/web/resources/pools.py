@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 from marshmallow import validates_schema
@@ -13,52 +13,39 @@ from quoteway.host.lists import ListKind
 from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
-from quoteway.web.http.fields import (
-    MAX,
-    AddressField,
-    AmountOrMax,
-    Choice,
-    NetworkField,
-    QueryNumber,
-    SlippageField,
-    StrictBoolean,
-    StrictInteger,
-    Text,
-)
+from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema, refuse_all
-from quoteway.web.resources import catalog, quote_action
-from quoteway.web.resources.ids import PoolIdField, ResourceId, owner_of
+from quoteway.web.resources import catalog
+from quoteway.web.resources.ids import PoolPath, owner_of
+from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.pools import PoolEntry, PoolPage, PoolQuote, PositionEntry, PositionPage
-from quoteway.web.wire.view import Wire
 
 ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272
 """Uniswap v3 TickMath.MAX_TICK; v4 has the same."""
 
 
-class PoolPath(RequestSchema):
-    pool_id = PoolIdField("{chainId}:{address}, or {chainId}:{32-byte id} on v4")
-
-
 class PoolBody(RequestSchema):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = Choice("What to do with liquidity", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
-    address = AddressField("Who signs, pays and holds the position", required=True)
-    amount = AmountOrMax("Base units of asset; max takes everything out", minimum=1)
-    asset = AddressField("The token that amount counts: one of the pool, or its shares", native=True)
-    slippage_bps = SlippageField("How far the amounts may move against the caller, in basis points")
-    recipient = AddressField("Who is paid, or owns the new position; address when left out")
-    tick_lower = StrictInteger("Where a v3 or v4 position begins", -TICK_LIMIT, TICK_LIMIT)
-    tick_upper = StrictInteger("Where a v3 or v4 position ends", -TICK_LIMIT, TICK_LIMIT)
-    position_id = Text(
+    action = fields.Choice(
+        "What to do with liquidity", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True
+    )
+    address = fields.AddressField("Who signs, pays and holds the position", required=True)
+    amount = fields.AmountOrMax("Base units of asset; max takes everything out", minimum=1)
+    asset = fields.AddressField("The token that amount counts: one of the pool, or its shares", native=True)
+    slippage_bps = fields.SlippageField("How far the amounts may move against the caller, in basis points")
+    recipient = fields.AddressField("Who is paid, or owns the new position; address when left out")
+    tick_lower = fields.StrictInteger("Where a v3 or v4 position begins", -TICK_LIMIT, TICK_LIMIT)
+    tick_upper = fields.StrictInteger("Where a v3 or v4 position ends", -TICK_LIMIT, TICK_LIMIT)
+    position_id = fields.Text(
         "The position to add to, remove from or collect", max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}"
     )
-    use_native = StrictBoolean(
+    use_native = fields.StrictBoolean(
         "Pay and be paid in the native coin where the pool holds its wrapped form", load_default=False
     )
 
@@ -69,7 +56,7 @@ class PoolBody(RequestSchema):
             for name in ("amount", "asset"):
                 if original.get(name, "") == "":
                     refused[name] = Refusal(Reason.MISSING, f"is required for {data['action']}")
-        if data.get("action") == "add" and data.get("amount") == MAX:
+        if data.get("action") == "add" and data.get("amount", 0) is None:
             refused["amount"] = Refusal(Reason.INVALID_FORMAT, '"max" is for remove only')
         lower, upper = data.get("tick_lower"), data.get("tick_upper")
         if lower is not None and upper is not None and lower >= upper:
@@ -81,28 +68,29 @@ class PoolBody(RequestSchema):
 class PoolActionBody(PoolBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = Text("A quote whose minimums the action keeps", max_length=4_096)
+    quote_id = fields.Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
 class PoolsQuery(catalog.PageQuery):
-    network = NetworkField("Pools of this network")
-    protocol = Text("Pools of this protocol", max_length=64)
-    token = Text("Pools of this token, by symbol or address", max_length=64)
-    query = Text("Text in the id, the protocol or the symbols", max_length=100)
-    min_tvl_usd = QueryNumber("Pools worth at least this, in US dollars")
-    sort = Choice(
+    network = fields.NetworkField("Pools of this network")
+    protocol = fields.Text("Pools of this protocol", max_length=64)
+    token = fields.Text("Pools of this token, by symbol or address", max_length=64)
+    query = fields.Text("Text in the id, the protocol or the symbols", max_length=100)
+    min_tvl_usd = fields.QueryNumber("Pools worth at least this, in US dollars")
+    sort = fields.Choice(
         "The member to sort by; - before it for descending",
         catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd"),
     )
 
 
 class PositionsQuery(catalog.PageQuery):
-    wallet = AddressField("Whose positions", required=True)
+    wallet = fields.AddressField("Whose positions", required=True)
 
 
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
 
 
+@Operation("GET", "/v2/pools", "Pools", PoolPage, query=PoolsQuery)
 async def list_pools(call: Call) -> web.Response:
     async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
         tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
@@ -113,29 +101,25 @@ async def list_pools(call: Call) -> web.Response:
 
 
 def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
-    if "protocol" in query and pool.protocol != query["protocol"]:
-        return False
     if "min_tvl_usd" in query and (pool.tvl_usd is None or pool.tvl_usd < query["min_tvl_usd"]):
         return False
     if "token" in query and not any(catalog.names_token(query["token"], token) for token in pool.tokens):
         return False
-    if "query" not in query:
-        return True
     symbols = "/".join(token.symbol or "" for token in pool.tokens)
-    return catalog.mentions(query["query"], pool.id, pool.protocol, symbols)
+    return catalog.matches(pool, query, "protocol") and catalog.mentions(
+        query, pool.id, pool.protocol, symbols
+    )
 
 
 async def _read_request(call: Call) -> tuple[PoolRequest, str]:
-    pool: ResourceId = call.path["pool_id"]
-    provider = await _provider(call, pool)
+    pool, provider = await owner_of(call, Capability.POOL)
     body = call.body
-    amount = body.get("amount")
     request = PoolRequest(
         pool_id=pool.id,
         chain_id=pool.chain_id,
         action=body["action"],
         asset=body.get("asset", NATIVE),
-        amount=None if amount == MAX else amount,
+        amount=body.get("amount"),
         sender=body["address"],
         recipient=body.get("recipient", body["address"]),
         slippage_bps=body["slippage_bps"],
@@ -147,67 +131,39 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     return request, provider.id
 
 
-async def _provider(call: Call, pool: ResourceId) -> PoolProvider:
-    owner = await owner_of(call, Capability.POOL, pool, lambda p: cast(PoolProvider, p).pool(pool.id))
-    return cast(PoolProvider, owner)
+@Operation(
+    "GET",
+    "/v2/pools/{poolId}/positions",
+    "A wallet's positions in a pool",
+    PositionPage,
+    path_schema=PoolPath,
+    query=PositionsQuery,
+    failures=(404, 502),
+)
+async def list_pool_positions(call: Call) -> web.Response:
+    pool, provider = await owner_of(call, Capability.POOL)
 
-
-async def list_positions(call: Call) -> web.Response:
-    pool: ResourceId = call.path["pool_id"]
-    provider = await _provider(call, pool)
+    async def ask(source: PoolProvider) -> Sequence[PoolPosition]:
+        return tuple(await source.positions(call.query["wallet"], pool.id) or ())
 
     async def collect() -> catalog.Listing:
-        found: list[PoolPosition] = list(
-            await catalog.one_source(
-                call, provider, PoolPosition, lambda p: p.positions(call.query["wallet"], pool.id)
-            )
-        )
-        valuation = await call.gateway.valuation(tokens_of_positions(found))
-        rows = PositionEntry.render_all(map(valuation.position, found), call.networks)
+        (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
+        if outcome.value is None:
+            raise catalog.failure(outcome)
+        valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))
+        rows = PositionEntry.render_all(map(valuation.position, outcome.value), call.networks)
         return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
 
     return await catalog.answer(call, collect, cached=False)
 
 
-async def _show_series(metric: str, call: Call) -> Wire:
-    return await series_of(call, Capability.POOL, call.path["pool_id"], metric, _provider)
-
+_POOL = Quotable(Capability.POOL, "Pool", "/v2/pools/{poolId}", _read_request, PoolPath)
+_SERIES = {"tvl": "TVL", "volume": "Volume", "fees": "Fees", "apr": "APR"}
 
 OPERATIONS = (
-    Operation("GET", "/v2/pools", "listPools", "Pools", list_pools, PoolPage, query=PoolsQuery),
-    quote_action.quote_operation(
-        "/v2/pools/{poolId}/quote",
-        "createPoolQuote",
-        "Quote adding, removing or collecting",
-        quote_action.quote_of(Capability.POOL, _read_request),
-        PoolQuote,
-        path_schema=PoolPath,
-        body=PoolBody,
-    ),
-    quote_action.action_operation(
-        "/v2/pools/{poolId}/action",
-        "createPoolAction",
-        "Unsigned transactions for a liquidity operation",
-        quote_action.action_of(Capability.POOL, _read_request),
-        Action,
-        path_schema=PoolPath,
-        body=PoolActionBody,
-    ),
-    *series_operations(
-        Capability.POOL,
-        {"tvl": "TVL", "volume": "Volume", "fees": "Fees", "apr": "APR"},
-        _show_series,
-        PoolPath,
-    ),
-    Operation(
-        "GET",
-        "/v2/pools/{poolId}/positions",
-        "listPoolPositions",
-        "A wallet's positions in a pool",
-        list_positions,
-        PositionPage,
-        path_schema=PoolPath,
-        query=PositionsQuery,
-        failures=(404, 502),
-    ),
+    list_pools,
+    _POOL.quote("Quote adding, removing or collecting", PoolQuote, PoolBody),
+    _POOL.action("Unsigned transactions for a liquidity operation", Action, PoolActionBody),
+    *series_operations(Capability.POOL, _SERIES, series_of, PoolPath),
+    list_pool_positions,
 )

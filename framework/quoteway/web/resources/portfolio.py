@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from aiohttp import web
 
-from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
@@ -20,7 +20,7 @@ from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, Operation, disabled
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.wire.portfolio import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
@@ -75,16 +75,31 @@ class PositionsQuery(catalog.PageQuery):
 # --- balances ---------------------------------------------------------------------------------------------
 
 
-async def list_balances(call: Call) -> dict[str, Any]:
+@Operation(
+    "GET",
+    "/v2/portfolio/balances",
+    "A wallet's balances",
+    Balances,
+    query=BalancesQuery,
+    description=(
+        "All balances of a network are of one block, named in `asOf`. With `tokens`, each of them is "
+        "shown, zero or not; without, those listed by this deployment that the wallet holds. A token "
+        "that cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, `out_of_gas`), "
+        "and so is a network that cannot, with `token` null; `token_limit` there tells that the "
+        "network's list is longer than what one request reads. `totalUsd` adds up the values known."
+    ),
+    failures=(502,),
+)
+async def get_portfolio_balances(call: Call) -> dict[str, Any]:
     wallet: Address = call.query["wallet"]
     only: Network | None = call.query.get("network")
     networks = [only] if only is not None else list(call.networks)
     if not networks:
-        raise ProviderUnavailable("This deployment serves no network.", reason=Reason.CAPABILITY_DISABLED)
+        raise disabled("This deployment serves no network.")
     asked: tuple[Address, ...] | None = call.query.get("tokens")
     if asked is not None and len(asked) * len(networks) > MAX_TOKENS:
         text = f"are more than {MAX_TOKENS} over {len(networks)} networks: name one network or fewer tokens"
-        raise invalid([FieldError("tokens", Reason.OUT_OF_RANGE, text)])
+        raise invalid(FieldError("tokens", Reason.OUT_OF_RANGE, text))
     chain_ids = [network.chain_id for network in networks]
     known = (call.gateway.tokens.listed(chain_id, asked or ()) for chain_id in chain_ids)
     facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
@@ -226,15 +241,25 @@ def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[_Miss
 # --- positions --------------------------------------------------------------------------------------------
 
 
-async def list_positions(call: Call) -> web.Response:
+@Operation(
+    "GET",
+    "/v2/portfolio/positions",
+    "A wallet's positions in pools and vaults",
+    Positions,
+    query=PositionsQuery,
+    description=(
+        "Merged from every pool and vault provider under one deadline. A provider that fails or is late "
+        "is named in `partial`. `valueUsd` is principal and uncollected fees, null unless all is priced."
+    ),
+    failures=(502,),
+)
+async def get_portfolio_positions(call: Call) -> web.Response:
     wallet: Address = call.query["wallet"]
     network: Network | None = call.query.get("network")
     registry = call.gateway.registry
     every = [*registry.enabled(Capability.POOL), *registry.enabled(Capability.VAULT)]
     if not every:
-        raise ProviderUnavailable(
-            "No enabled provider has positions.", reason=Reason.CAPABILITY_DISABLED, retryable=False
-        )
+        raise disabled("No enabled provider has positions.")
     sources = [p for p in every if network is None or network.chain_id in networks_of(p)]
 
     async def ask(source: Provider) -> Sequence[PoolPosition | VaultPosition]:
@@ -273,36 +298,4 @@ async def list_positions(call: Call) -> web.Response:
     return await catalog.answer(call, collect, cached=False)
 
 
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/v2/portfolio/balances",
-        "getPortfolioBalances",
-        "A wallet's balances",
-        list_balances,
-        Balances,
-        query=BalancesQuery,
-        description=(
-            "All balances of a network are of one block, named in `asOf`. With `tokens`, each of them is "
-            "shown, zero or not; without, those listed by this deployment that the wallet holds. A token "
-            "that cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, `out_of_gas`), "
-            "and so is a network that cannot, with `token` null; `token_limit` there tells that the "
-            "network's list is longer than what one request reads. `totalUsd` adds up the values known."
-        ),
-        failures=(502,),
-    ),
-    Operation(
-        "GET",
-        "/v2/portfolio/positions",
-        "getPortfolioPositions",
-        "A wallet's positions in pools and vaults",
-        list_positions,
-        Positions,
-        query=PositionsQuery,
-        description=(
-            "Merged from every pool and vault provider under one deadline. A provider that fails or is late "
-            "is named in `partial`. `valueUsd` is principal and uncollected fees, null unless all is priced."
-        ),
-        failures=(502,),
-    ),
-)
+OPERATIONS = (get_portfolio_balances, get_portfolio_positions)

@@ -10,13 +10,13 @@ from typing import Any
 
 from aiohttp import web
 
-from quoteway.errors import ProviderUnavailable, Reason, RpcError
+from quoteway.errors import Reason, RpcError
 from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.fields import Choice, Member, Text
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, Operation, disabled
 from quoteway.web.http.schema import RequestSchema, refuse
 from quoteway.web.wire.rpc import RpcAnswer
 from quoteway.web.wire.view import ABSENT
@@ -85,7 +85,17 @@ class NodeError:
     data: Any
 
 
-async def forward(call: Call) -> dict[str, Any]:
+@Operation(
+    "POST",
+    "/v2/rpc/{chainId}",
+    "One read-only JSON-RPC 2.0 call",
+    RpcAnswer,
+    group="rpc",
+    path_schema=RpcPath,
+    body=RpcBody,
+    failures=(502,),
+)
+async def call_rpc(call: Call) -> dict[str, Any]:
     body, chain_id = call.body, call.path["chain_id"]
     method = body["method"]
     network = call.networks.by_chain_id(chain_id) or Network(
@@ -94,9 +104,7 @@ async def forward(call: Call) -> dict[str, Any]:
     params = check(network, method, body["params"])
     chain = call.gateway.runtime.chains.get(chain_id)
     if chain is None or not call.gateway.registry.enabled(Capability.RPC, chain_id):
-        raise ProviderUnavailable(
-            f"No RPC upstream is enabled for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
-        )
+        raise disabled(f"No RPC upstream is enabled for chain {chain_id}.")
     answer = partial(RpcAnswer.of, call.networks, id=body["id"])
     local = answered_locally(network, method, params)
     if local is not None:
@@ -104,12 +112,9 @@ async def forward(call: Call) -> dict[str, Any]:
     try:
         return answer(result=await chain.request(method, params))
     except RpcError as error:
-        return answer(error=_node_error(error, call.request.app[REDACTOR]))
-
-
-def _node_error(error: RpcError, redact: Redactor) -> NodeError:
-    data = ABSENT if error.data is None else _scrubbed(error.data, redact)
-    return NodeError(error.rpc_code, _scrubbed(error.rpc_message, redact), data)
+        redact = call.request.app[REDACTOR]
+        data = ABSENT if error.data is None else _scrubbed(error.data, redact)
+        return answer(error=NodeError(error.rpc_code, _scrubbed(error.rpc_message, redact), data))
 
 
 def _scrubbed(value: Any, redact: Redactor) -> Any:
@@ -123,17 +128,4 @@ def _scrubbed(value: Any, redact: Redactor) -> Any:
     return value
 
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/v2/rpc/{chainId}",
-        "callRpc",
-        "One read-only JSON-RPC 2.0 call",
-        forward,
-        RpcAnswer,
-        group="rpc",
-        path_schema=RpcPath,
-        body=RpcBody,
-        failures=(502,),
-    ),
-)
+OPERATIONS = (call_rpc,)

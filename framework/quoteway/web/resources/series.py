@@ -4,35 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any
 
 from marshmallow import validates_schema
 
-from quoteway.errors import FieldError, ProviderUnavailable, Reason, UpstreamError
-from quoteway.guard.findings import check_form
+from quoteway.errors import FieldError, Reason
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
 from quoteway.web.http.fields import Choice, QueryInteger
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, Operation, disabled
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
-from quoteway.web.resources.ids import ResourceId
+from quoteway.web.resources.catalog import failure
+from quoteway.web.resources.ids import ResourceId, owner_of
 from quoteway.web.wire.series import Series as SeriesView
 from quoteway.web.wire.view import Wire
 
 MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 DEFAULT_SPAN_S = 30 * 86_400
-
-Owner = Callable[[Call, ResourceId], Awaitable[Provider]]
-
-
-class HasSeries(Protocol):
-    """A pool, vault or metrics provider."""
-
-    async def series(
-        self, resource_id: str, metric: str, start: int, end: int, interval: str
-    ) -> Series | None: ...
 
 
 class SeriesQuery(RequestSchema):
@@ -50,76 +40,61 @@ class SeriesQuery(RequestSchema):
 def series_operations(
     capability: Capability,
     metrics: Mapping[str, str],
-    show: Callable[[str, Call], Awaitable[Wire]],
+    show: Callable[[Capability, str, Call], Awaitable[Wire]],
     path_schema: type[RequestSchema],
 ) -> Iterator[Operation]:
-    """The routes of these metrics, with their titles, of a pool or vault."""
+    """The routes of these metrics, with their titles, of a pool or vault; ``show`` is ``series_of``."""
     noun = capability.value
     for metric, title in metrics.items():
         yield Operation(
             "GET",
             f"/v2/{noun}s/{{{noun}Id}}/{metric}",
-            f"get{noun.capitalize()}{metric.capitalize()}",
             f"{title} of a {noun} over time",
-            partial(show, metric),
             SeriesView,
+            name=f"get{noun.capitalize()}{metric.capitalize()}",
+            handler=partial(show, capability, metric),
             path_schema=path_schema,
             query=SeriesQuery,
             failures=(404, 502),
         )
 
 
-async def series_of(
-    call: Call, capability: Capability, resource: ResourceId, metric: str, owner: Owner
-) -> Wire:
+async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
     """The rendered series. Raises ``ProviderUnavailable`` when no provider has it."""
     start, end, interval = _span(call)
-    registry = call.gateway.registry
+    resource: ResourceId = call.path["resource"]
+    registry, noun = call.gateway.registry, capability.value
     if not registry.enabled(capability) and not registry.enabled(Capability.METRICS):
-        raise ProviderUnavailable(
-            f"No enabled provider serves {capability.value} metrics.", reason=Reason.CAPABILITY_DISABLED
+        raise disabled(f"No enabled provider serves {noun} metrics.")
+
+    async def ask(sources: Sequence[Provider]) -> list[Outcome[Provider, Series | None]]:
+        return await call.ask(
+            sources,
+            Series | None,
+            lambda source: source.series(resource.id, metric, start, end, interval),
+            verb="series",
         )
-
-    async def series_from(source: Provider) -> Series | None:
-        found = await cast(HasSeries, source).series(resource.id, metric, start, end, interval)
-        check_form(source, found, Series | None)
-        return found
-
-    async def ask(providers: Sequence[Provider]) -> list[Outcome[Provider, Series]]:
-        return await registry.calls.ask_all(providers, series_from, verb="series")
 
     outcomes = await ask(registry.enabled(Capability.METRICS, resource.chain_id))
     if not any(outcome.value for outcome in outcomes):
-        outcomes += await ask([await owner(call, resource)])
+        _, owner = await owner_of(call, capability)
+        outcomes += await ask([owner])
     for outcome in outcomes:
         if outcome.value is not None:
             return SeriesView.render(outcome.value, call.networks)
     last = outcomes[-1]
-    if last.error is not None:
-        raise last.error
-    if last.kind != "no_route":
-        raise UpstreamError("The provider failed.", reason=last.reason, retryable=True)
-    raise ProviderUnavailable(
-        f"No enabled provider has {metric} of this {capability.value}.", reason=Reason.CAPABILITY_DISABLED
-    )
+    if last.error is None and last.kind == "no_route":
+        raise disabled(f"No enabled provider has {metric} of this {noun}.")
+    raise failure(last)
 
 
 def _span(call: Call) -> tuple[int, int, str]:
-    query = call.query
-    now = int(call.gateway.runtime.clock())
-    interval = query["interval"]
-    end = query.get("to", now)
+    query, now = call.query, int(call.gateway.runtime.clock())
+    interval, end = query["interval"], query.get("to", now)
     start = query.get("from_", max(0, end - DEFAULT_SPAN_S))
     if start >= end:
-        raise invalid([FieldError("from", Reason.CONFLICT, "must be before to, which is now by default")])
+        raise invalid(FieldError("from", Reason.CONFLICT, "must be before to, which is now by default"))
     if (end - start) // INTERVALS_S[interval] > MAX_POINTS:
-        raise invalid(
-            [
-                FieldError(
-                    "interval",
-                    Reason.OUT_OF_RANGE,
-                    f"gives more than {MAX_POINTS} points: ask for a longer interval",
-                )
-            ]
-        )
+        text = f"gives more than {MAX_POINTS} points: ask for a longer interval"
+        raise invalid(FieldError("interval", Reason.OUT_OF_RANGE, text))
     return start, end, interval

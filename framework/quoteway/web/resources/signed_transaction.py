@@ -183,4 +183,4 @@ def _bytes(member: Any) -> bytes:
 
 
 def _refused(text: str) -> InvalidRequest:
-    return invalid([FieldError(_MEMBER, Reason.INVALID_FORMAT, text)])
+    return invalid(FieldError(_MEMBER, Reason.INVALID_FORMAT, text))

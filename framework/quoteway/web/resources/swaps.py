@@ -1,4 +1,4 @@
-"""Swaps: quote, the quote read back, and the action."""
+"""Swaps, and transfers to another network (bridges): requests, routes, quotes and actions."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from aiohttp import web
 from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
-from quoteway.models import Address, Capability, SwapRequest, Token
+from quoteway.host.lists import ListKind
+from quoteway.models import BridgeRoute, Capability, SwapRequest
 from quoteway.networks import Network
-from quoteway.web.http.fields import (
-    AddressField,
-    Amount,
-    Choice,
-    NetworkField,
-    SlippageField,
-    StrictBoolean,
-    Text,
-)
+from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import Refusal, RequestSchema, invalid, refuse, refuse_all
-from quoteway.web.resources import quote_action
+from quoteway.web.resources import catalog
+from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.quotes import SwapQuote
+from quoteway.web.wire.bridges import BridgeAction, BridgeQuote, BridgeRouteEntry, RoutePage
+from quoteway.web.wire.quotes import ShownQuote, SwapQuote
 from quoteway.web.wire.view import Wire
 
 APPROVAL_MODES = ("transactions", "permit2-signature")
@@ -33,19 +29,19 @@ APPROVAL_MODES = ("transactions", "permit2-signature")
 class Transfer(RequestSchema):
     """What a swap and a bridge transfer have in common."""
 
-    address = AddressField("Who signs, and pays what is sold", required=True)
-    amount = Amount("What is sold, in base units of fromToken", minimum=1, required=True)
-    from_chain = NetworkField("The network of fromToken")
-    from_token = AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
-    slippage_bps = SlippageField("How far below the quoted amount the minimum may be, in basis points")
-    to_address = AddressField("Who is paid; address when left out")
-    to_chain = NetworkField("The network of toToken")
-    to_token = AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
-    refund_address = AddressField(
+    address = fields.AddressField("Who signs, and pays what is sold", required=True)
+    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
+    from_chain = fields.NetworkField("The network of fromToken")
+    from_token = fields.AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
+    slippage_bps = fields.SlippageField("How far below the quoted amount the minimum may be, in basis points")
+    to_address = fields.AddressField("Who is paid; address when left out")
+    to_chain = fields.NetworkField("The network of toToken")
+    to_token = fields.AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
+    refund_address = fields.AddressField(
         "Who is paid back on the first network when a transfer does not arrive; address when left out"
     )
-    provider = Text("Ask this provider alone", max_length=64)
-    approval_mode = Choice(
+    provider = fields.Text("Ask this provider alone", max_length=64)
+    approval_mode = fields.Choice(
         "Whether a Permit2 allowance comes as a transaction or as typed data to sign",
         APPROVAL_MODES,
         load_default="transactions",
@@ -57,8 +53,8 @@ class SwapQuoteBody(Transfer):
     it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
 
-    network = NetworkField("Both ends, where they are one network")
-    atomic_batch = StrictBoolean(
+    network = fields.NetworkField("Both ends, where they are one network")
+    atomic_batch = fields.StrictBoolean(
         "Whether the wallet sends several calls as one (EIP-5792); false: no quote in parts is given",
         load_default=True,
     )
@@ -91,36 +87,55 @@ class SwapQuoteBody(Transfer):
             raise refuse(Reason.CONFLICT, "must be another token than fromToken", "toToken")
 
 
+class BridgeQuoteBody(Transfer):
+    from_chain = fields.NetworkField("The network of fromToken", required=True)
+    to_chain = fields.NetworkField("The network of toToken, another one", required=True)
+
+    @validates_schema
+    def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+        if data["from_chain"] == data["to_chain"]:
+            raise refuse(Reason.CONFLICT, "must be another network than fromChain", "toChain")
+
+
+class RoutesQuery(catalog.PageQuery):
+    from_chain = fields.NetworkField("Routes that begin here")
+    to_chain = fields.NetworkField("Routes that end here")
+
+
+ROUTES = ListKind(
+    Capability.BRIDGE,
+    BridgeRoute,
+    lambda provider, from_chain_id, to_chain_id: provider.routes(from_chain_id, to_chain_id),
+    everything=(None, None),
+)
+
+
 def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
     """The network the tokens leave and the one they arrive on."""
     origin = data.get("from_chain") or data.get("network")
     return origin, data.get("to_chain") or data.get("network") or origin
 
 
-async def transfer_request(call: Call, origin: Network, target: Network) -> SwapRequest:
-    """The request with its tokens' facts. Raises ``InvalidRequest`` naming every address that is no token."""
+async def transfer_request(call: Call, origin: Network, target: Network) -> tuple[SwapRequest, str | None]:
+    """The request with its tokens' facts, and the provider to ask. Raises ``InvalidRequest`` naming every
+    address that is no token."""
     body = call.body
     sold, bought, _ = await asyncio.gather(
         call.gateway.tokens.find(origin.chain_id, body["from_token"]),
         call.gateway.tokens.find(target.chain_id, body["to_token"]),
         call.gateway.look_ahead(origin.chain_id),
     )
-    refused = [
-        FieldError(member, Reason.UNSUPPORTED_TOKEN, f"is no ERC-20 token on {network.slug}")
-        for member, token, network in (("fromToken", sold, origin), ("toToken", bought, target))
-        if token is None
-    ]
-    if refused or sold is None or bought is None:
-        raise invalid(refused)
-    return _request(body, origin, target, sold, bought)
-
-
-def _request(
-    body: Mapping[str, Any], origin: Network, target: Network, sold: Token, bought: Token
-) -> SwapRequest:
-    sender: Address = body["address"]
-    refund_to = body.get("refund_address")
-    return SwapRequest(
+    if sold is None or bought is None:
+        sides = (("fromToken", sold, origin), ("toToken", bought, target))
+        raise invalid(
+            *(
+                FieldError(member, Reason.UNSUPPORTED_TOKEN, f"is no ERC-20 token on {network.slug}")
+                for member, token, network in sides
+                if token is None
+            )
+        )
+    sender, refund_to = body["address"], body.get("refund_address")
+    request = SwapRequest(
         chain_id=origin.chain_id,
         to_chain_id=target.chain_id,
         token_in=sold,
@@ -132,51 +147,68 @@ def _request(
         permit2_signature=body["approval_mode"] == "permit2-signature",
         refund_to=None if refund_to == sender else refund_to,
     )
+    return request, body.get("provider")
 
 
-async def create_quote(call: Call) -> Wire:
+async def _read_swap(call: Call) -> tuple[SwapRequest, str | None]:
     origin, target = ends(call.body)
     assert origin is not None
     assert target is not None
-    atomic_batch: bool = call.body["atomic_batch"]
     call.gateway.quoting.candidates(
-        Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=atomic_batch
+        Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=call.body["atomic_batch"]
     )
-    request = await transfer_request(call, origin, target)
-    return await quote_action.quote(
-        call, Capability.SWAP, request, provider=call.body.get("provider"), atomic_batch=atomic_batch
-    )
+    return await transfer_request(call, origin, target)
 
 
-async def show_quote(call: Call) -> Wire:
-    return quote_action.shown_quote(call, Capability.SWAP, call.path["quoteId"])
+async def _read_transfer(call: Call) -> tuple[SwapRequest, str | None]:
+    origin, target = call.body["from_chain"], call.body["to_chain"]
+    call.require(Capability.BRIDGE, origin.chain_id, target.chain_id)
+    return await transfer_request(call, origin, target)
 
+
+@Operation(
+    "GET",
+    "/v2/swaps/quote/{quoteId}",
+    "Read a quote back from its token",
+    SwapQuote,
+    group="quotes",
+    failures=(404,),
+)
+async def get_swap_quote(call: Call) -> Wire:
+    gateway = call.gateway
+    sealed = gateway.quote_tokens.open(Capability.SWAP, call.path["quoteId"], allow_expired=True)
+    return SwapQuote.render(ShownQuote(sealed, int(gateway.runtime.clock())), call.networks)
+
+
+@Operation("GET", "/v2/bridges/routes", "Routes between two networks", RoutePage, query=RoutesQuery)
+async def list_bridge_routes(call: Call) -> web.Response:
+    origin: Network | None = call.query.get("from_chain")
+    target: Network | None = call.query.get("to_chain")
+    chain_ids = [network.chain_id for network in (origin, target) if network is not None]
+    call.require(Capability.BRIDGE, *chain_ids)
+
+    async def collect() -> catalog.Listing:
+        ends = origin.chain_id if origin else None, target.chain_id if target else None
+        merged = await catalog.merge(call, ROUTES, ends, *chain_ids)
+        rows = BridgeRouteEntry.render_all(merged.rows, call.networks)
+        return catalog.Listing(rows, key=_route_key, updated_at=merged.read_at, missing=merged.partial)
+
+    return await catalog.answer(call, collect)
+
+
+def _route_key(row: Mapping[str, Any]) -> str:
+    tokens = row["fromToken"]["address"], row["toToken"]["address"]
+    return "|".join((row["fromChain"], row["toChain"], *tokens, row["bridge"]))
+
+
+_SWAPS = Quotable(Capability.SWAP, "Swap", "/v2/swaps", _read_swap)
+_BRIDGES = Quotable(Capability.BRIDGE, "Bridge", "/v2/bridges", _read_transfer)
 
 OPERATIONS = (
-    quote_action.quote_operation(
-        "/v2/swaps/quote",
-        "createSwapQuote",
-        "Quote a swap",
-        create_quote,
-        SwapQuote,
-        body=SwapQuoteBody,
-        failures=(502,),
-    ),
-    Operation(
-        "GET",
-        "/v2/swaps/quote/{quoteId}",
-        "getSwapQuote",
-        "Read a quote back from its token",
-        show_quote,
-        SwapQuote,
-        group="quotes",
-        failures=(404,),
-    ),
-    quote_action.action_operation(
-        "/v2/swaps/{quoteId}/action",
-        "createSwapAction",
-        "Unsigned transactions for a quote",
-        quote_action.action_of_quote(Capability.SWAP),
-        Action,
-    ),
+    _SWAPS.quote("Quote a swap", SwapQuote, SwapQuoteBody, failures=(502,)),
+    get_swap_quote,
+    _SWAPS.action("Unsigned transactions for a quote", Action),
+    list_bridge_routes,
+    _BRIDGES.quote("Quote a transfer to another network", BridgeQuote, BridgeQuoteBody, failures=(502,)),
+    _BRIDGES.action("Unsigned transactions for a bridge quote", BridgeAction),
 )

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 
-from quoteway.errors import NotFound, Reason, UpstreamError
+from quoteway.errors import NotFound, Reason
 from quoteway.evm.address import parse_address
-from quoteway.guard.findings import check_form
 from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
-from quoteway.providers import Provider, TokenCatalog
 from quoteway.web.http.fields import Choice, NetworkField, Text
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.resources import catalog
 from quoteway.web.wire.tokens import Profile, TokenEntry, TokenPage
+from quoteway.web.wire.view import Wire
 
 _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
@@ -35,6 +34,7 @@ class TokensQuery(catalog.PageQuery):
 TOKENS = ListKind(Capability.TOKENS, TokenProfile, lambda catalog, chain_id: catalog.tokens(chain_id))
 
 
+@Operation("GET", "/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
 async def list_tokens(call: Call) -> web.Response:
     async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
         # The list has thousands of tokens: it shows the prices in memory and looks none up.
@@ -46,34 +46,28 @@ async def list_tokens(call: Call) -> web.Response:
 
 
 def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
-    if "query" not in query:
-        return True
-    addresses = [token.address for token in profile.contracts]
-    return catalog.mentions(query["query"], profile.id, profile.symbol, profile.name, *addresses)
+    addresses = (token.address for token in profile.contracts)
+    return catalog.mentions(query, profile.id, profile.symbol, profile.name, *addresses)
 
 
-async def show_token(call: Call) -> dict[str, Any]:
+@Operation(
+    "GET", "/v2/tokens/{id}", "One token, by its id or {chainId}:{address}", Profile, failures=(404, 502)
+)
+async def get_token(call: Call) -> Wire:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])
-    registry = call.gateway.registry
-
-    async def ask(source: Provider) -> TokenProfile | None:
-        profile = await cast(TokenCatalog, source).profile(token_id)
-        check_form(source, profile, TokenProfile | None)
-        return profile
-
-    outcomes = await registry.calls.ask_all(registry.enabled(Capability.TOKENS), ask, verb="profile")
-    for outcome in outcomes:
-        if outcome.value is not None:
-            profile = outcome.value
-            valuation = await call.gateway.valuation((t.chain_id, t.address) for t in profile.contracts)
-            return Profile.render(valuation.profile(profile), call.networks)
-    failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
-    if failed is not None:
-        raise UpstreamError(
-            "Whether this token exists could not be read.", reason=failed.reason, retryable=True
-        )
-    raise NotFound("This token is unknown.")
+    outcomes = await call.ask(
+        call.gateway.registry.enabled(Capability.TOKENS),
+        TokenProfile | None,
+        lambda source: source.profile(token_id),
+        verb="profile",
+    )
+    profile: TokenProfile | None = next((o.value for o in outcomes if o.value is not None), None)
+    if profile is None:
+        catalog.require_all(outcomes, "Whether this token exists could not be read.")
+        raise NotFound("This token is unknown.")
+    valuation = await call.gateway.valuation((t.chain_id, t.address) for t in profile.contracts)
+    return Profile.render(valuation.profile(profile), call.networks)
 
 
 def _canonical(token_id: str) -> str:
@@ -89,15 +83,4 @@ def _canonical(token_id: str) -> str:
         raise NotFound(f"This token is unknown: {error}.", reason=Reason.INVALID_FORMAT) from None
 
 
-OPERATIONS = (
-    Operation("GET", "/v2/tokens", "listTokens", "Tokens", list_tokens, TokenPage, query=TokensQuery),
-    Operation(
-        "GET",
-        "/v2/tokens/{id}",
-        "getToken",
-        "One token, by its id or {chainId}:{address}",
-        show_token,
-        Profile,
-        failures=(404, 502),
-    ),
-)
+OPERATIONS = (list_tokens, get_token)

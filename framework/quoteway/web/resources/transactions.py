@@ -12,12 +12,12 @@ from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
-from quoteway.guard.findings import check_form
 from quoteway.models import Capability, TransferState
-from quoteway.providers import BridgeProvider, Provider, Relay
+from quoteway.providers import Relay
 from quoteway.web.http.fields import HexField
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, Operation, disabled
 from quoteway.web.http.schema import RequestSchema
+from quoteway.web.resources import catalog
 from quoteway.web.resources.signed_transaction import (
     Difference,
     SignedTransaction,
@@ -35,7 +35,16 @@ class HashBody(RequestSchema):
     hash = HexField("The hash of the broadcast transaction", 32, 32, required=True)
 
 
-async def submit(call: Call) -> dict[str, Any]:
+@Operation(
+    "POST",
+    "/v2/transactions/{txId}/submit",
+    "Broadcast a signed transaction, where a relay is enabled",
+    Submitted,
+    group="quotes",
+    body=SubmitBody,
+    failures=(404, 502),
+)
+async def submit_transaction(call: Call) -> dict[str, Any]:
     """Compares the transaction with the one that was built, with or without a relay, and broadcasts it."""
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
@@ -77,7 +86,7 @@ async def submit(call: Call) -> dict[str, Any]:
 def _chain(call: Call, chain_id: int) -> Chain:
     chain = call.gateway.runtime.chains.get(chain_id)
     if chain is None:
-        raise ProviderUnavailable("No RPC upstream serves this chain.", reason=Reason.CAPABILITY_DISABLED)
+        raise disabled("No RPC upstream serves this chain.")
     return chain
 
 
@@ -94,7 +103,16 @@ class _Report:
     settled: Settlement | None = None
 
 
-async def submit_hash(call: Call) -> dict[str, Any]:
+@Operation(
+    "POST",
+    "/v2/transactions/{txId}/submit-hash",
+    "Compare a broadcast transaction with the one that was built",
+    HashReport,
+    group="quotes",
+    body=HashBody,
+    failures=(404, 502),
+)
+async def submit_transaction_hash(call: Call) -> dict[str, Any]:
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
     chain = _chain(call, commitment.chain_id)
@@ -156,67 +174,36 @@ def _differences(
     return sent.differences(commitment)
 
 
-async def track(call: Call) -> dict[str, Any]:
+@Operation(
+    "GET",
+    "/v2/transactions/{txId}",
+    "Where a bridge transfer is",
+    Tracked,
+    query=HashBody,
+    failures=(404, 502),
+)
+async def track_transaction(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    registry = call.gateway.registry
-    bridges = registry.enabled(Capability.BRIDGE, commitment.chain_id)
+    bridges = call.gateway.registry.enabled(Capability.BRIDGE, commitment.chain_id)
     if not bridges:
-        raise ProviderUnavailable("No enabled provider tracks transfers.", reason=Reason.CAPABILITY_DISABLED)
+        raise disabled("No enabled provider tracks transfers.")
     tx_hash = "0x" + call.query["hash"].hex()
-
-    async def ask(bridge: Provider) -> TransferState | None:
-        found = await cast(BridgeProvider, bridge).track(commitment.chain_id, tx_hash)
-        if found is not None:
-            check_form(bridge, found, TransferState)
-        return found
-
-    outcomes = await registry.calls.ask_all(bridges, ask, verb="track")
-    answers = [outcome.value for outcome in outcomes if outcome.value is not None]
+    outcomes = await call.ask(
+        bridges,
+        TransferState | None,
+        lambda bridge: bridge.track(commitment.chain_id, tx_hash),
+        verb="track",
+    )
+    answers: list[TransferState] = [o.value for o in outcomes if o.value is not None]
     known = [answer for answer in answers if answer.status != "unknown"]
-    if known:
-        return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=known[0])
-    failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
-    if failed is not None:
-        raise UpstreamError("The transfer could not be looked up.", reason=failed.reason, retryable=True)
-    if answers:
-        # No node has the transaction yet, so the first bridge's answer stands for all.
-        return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=answers[0])
-    raise NotFound("No enabled bridge knows this transaction.")
+    if not known:
+        catalog.require_all(outcomes, "The transfer could not be looked up.")
+    if not answers:
+        raise NotFound("No enabled bridge knows this transaction.")
+    # Where no node has the transaction yet, the first bridge's answer stands for all.
+    return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=(known or answers)[0])
 
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/v2/transactions/{txId}/submit",
-        "submitTransaction",
-        "Broadcast a signed transaction, where a relay is enabled",
-        submit,
-        Submitted,
-        group="quotes",
-        body=SubmitBody,
-        failures=(404, 502),
-    ),
-    Operation(
-        "POST",
-        "/v2/transactions/{txId}/submit-hash",
-        "submitTransactionHash",
-        "Compare a broadcast transaction with the one that was built",
-        submit_hash,
-        HashReport,
-        group="quotes",
-        body=HashBody,
-        failures=(404, 502),
-    ),
-    Operation(
-        "GET",
-        "/v2/transactions/{txId}",
-        "trackTransaction",
-        "Where a bridge transfer is",
-        track,
-        Tracked,
-        query=HashBody,
-        failures=(404, 502),
-    ),
-)
+OPERATIONS = (submit_transaction, submit_transaction_hash, track_transaction)

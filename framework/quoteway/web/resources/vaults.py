@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from aiohttp import web
 from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
-from quoteway.guard.model_types import flaw
 from quoteway.host.lists import ListKind
 from quoteway.models import (
     MANAGE_ACTIONS,
@@ -22,19 +21,12 @@ from quoteway.models import (
 )
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
-from quoteway.web.http.fields import (
-    MAX,
-    AddressField,
-    AmountOrMax,
-    Choice,
-    NetworkField,
-    SlippageField,
-    Text,
-)
+from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
-from quoteway.web.resources import catalog, quote_action
-from quoteway.web.resources.ids import ResourceId, VaultIdField, owner_of
+from quoteway.web.resources import catalog
+from quoteway.web.resources.ids import VaultPath, owner_of
+from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.vaults import (
@@ -50,32 +42,28 @@ from quoteway.web.wire.view import Wire
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 
 
-class VaultPath(RequestSchema):
-    vault_id = VaultIdField("{chainId}:{vaultAddress}")
-
-
 class VaultBody(RequestSchema):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = Choice("What to do", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
-    address = AddressField("Who signs, and pays", required=True)
-    amount = AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
-    asset = AddressField(
+    action = fields.Choice("What to do", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    address = fields.AddressField("Who signs, and pays", required=True)
+    amount = fields.AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
+    asset = fields.AddressField(
         "The token that amount counts: the underlying, or the share", native=True, required=True
     )
-    slippage_bps = SlippageField("How far the side that is not given may move, in basis points")
-    recipient = AddressField("Who is paid; address when left out")
+    slippage_bps = fields.SlippageField("How far the side that is not given may move, in basis points")
+    recipient = fields.AddressField("Who is paid; address when left out")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
-        if data["amount"] == MAX and data["action"] not in ("withdraw", "redeem"):
+        if data["amount"] is None and data["action"] not in ("withdraw", "redeem"):
             raise refuse(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only', "amount")
 
 
 class VaultActionBody(VaultBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = Text("A quote whose minimums the action keeps", max_length=4_096)
+    quote_id = fields.Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
 class ManageBody(RequestSchema):
@@ -85,12 +73,14 @@ class ManageBody(RequestSchema):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = Choice("What to manage", tuple(MANAGE_ACTIONS), reason=Reason.UNSUPPORTED_ACTION, required=True)
-    address = AddressField("Who signs; must have the role", required=True)
-    amount = AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
-    asset = AddressField("The underlying", native=True)
-    bot = AddressField("Whom setBot names; the zero address: nobody", zero=True)
-    strategy = Text("What addStrategy and removeStrategy name", max_length=64)
+    action = fields.Choice(
+        "What to manage", tuple(MANAGE_ACTIONS), reason=Reason.UNSUPPORTED_ACTION, required=True
+    )
+    address = fields.AddressField("Who signs; must have the role", required=True)
+    amount = fields.AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
+    asset = fields.AddressField("The underlying", native=True)
+    bot = fields.AddressField("Whom setBot names; the zero address: nobody", zero=True)
+    strategy = fields.Text("What addStrategy and removeStrategy name", max_length=64)
 
     @validates_schema
     def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -107,33 +97,33 @@ class RebalanceBody(RequestSchema):
     may cost of the vault's total assets.
     """
 
-    address = AddressField("Who signs; must have the role", required=True)
-    amount = AmountOrMax(
+    address = fields.AddressField("Who signs; must have the role", required=True)
+    amount = fields.AmountOrMax(
         "How much to move, in base units of the underlying; all that can be when left out", minimum=1
     )
-    strategy = Text("Where to; the first strategy when left out", max_length=64)
-    slippage_bps = SlippageField("What the move may cost, in basis points")
+    strategy = fields.Text("Where to; the first strategy when left out", max_length=64)
+    slippage_bps = fields.SlippageField("What the move may cost, in basis points")
 
 
 class DeployBody(RequestSchema):
-    asset = AddressField("The underlying", required=True)
-    bot = AddressField("Who may rebalance; the zero address: nobody", zero=True)
-    network = NetworkField("Where to", required=True)
-    owner = AddressField("Who signs, and owns the vault", required=True)
-    strategy = Text("One of the provider's strategies", max_length=64, required=True)
+    asset = fields.AddressField("The underlying", required=True)
+    bot = fields.AddressField("Who may rebalance; the zero address: nobody", zero=True)
+    network = fields.NetworkField("Where to", required=True)
+    owner = fields.AddressField("Who signs, and owns the vault", required=True)
+    strategy = fields.Text("One of the provider's strategies", max_length=64, required=True)
 
 
 class DeployActionBody(DeployBody):
-    quote_id = Text("A quote whose terms the action keeps", max_length=4_096)
+    quote_id = fields.Text("A quote whose terms the action keeps", max_length=4_096)
 
 
 class VaultsQuery(catalog.PageQuery):
-    network = NetworkField("Vaults of this network")
-    protocol = Text("Vaults of this protocol", max_length=64)
-    asset = Text("Vaults of this underlying, by symbol or address", max_length=64)
-    strategy = Text("Vaults of this strategy", max_length=64)
-    query = Text("Text in the id, the name or the protocol", max_length=100)
-    sort = Choice(
+    network = fields.NetworkField("Vaults of this network")
+    protocol = fields.Text("Vaults of this protocol", max_length=64)
+    asset = fields.Text("Vaults of this underlying, by symbol or address", max_length=64)
+    strategy = fields.Text("Vaults of this strategy", max_length=64)
+    query = fields.Text("Text in the id, the name or the protocol", max_length=100)
+    sort = fields.Choice(
         "The member to sort by; - before it for descending",
         catalog.sort_choices("tvlUsd", "apy", "riskScore"),
     )
@@ -144,6 +134,7 @@ VAULTS = ListKind(
 )
 
 
+@Operation("GET", "/v2/vaults", "Vaults", VaultPage, query=VaultsQuery)
 async def list_vaults(call: Call) -> web.Response:
     async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
         tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
@@ -154,25 +145,22 @@ async def list_vaults(call: Call) -> web.Response:
 
 
 def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
-    if "protocol" in query and vault.protocol != query["protocol"]:
-        return False
-    if "strategy" in query and vault.strategy != query["strategy"]:
-        return False
     if "asset" in query and not catalog.names_token(query["asset"], vault.asset):
         return False
-    return "query" not in query or catalog.mentions(query["query"], vault.id, vault.name, vault.protocol)
+    if not catalog.matches(vault, query, "protocol", "strategy"):
+        return False
+    return catalog.mentions(query, vault.id, vault.name, vault.protocol)
 
 
 async def _read_request(call: Call) -> tuple[VaultRequest, str]:
-    vault: ResourceId = call.path["vault_id"]
-    provider = await _provider(call, vault)
+    vault, provider = await owner_of(call, Capability.VAULT)
     body = call.body
     request = VaultRequest(
         vault_id=vault.id,
         chain_id=vault.chain_id,
         action=body["action"],
         asset=body["asset"],
-        amount=_amount(call),
+        amount=body["amount"],
         sender=body["address"],
         recipient=body.get("recipient", body["address"]),
         slippage_bps=body["slippage_bps"],
@@ -185,7 +173,7 @@ async def _read_manage_request(call: Call) -> tuple[ManageRequest, str]:
     if request.action not in provider.manage_actions:
         allowed = ", ".join(provider.manage_actions) or "none"
         message = f"{request.action} is not supported by this vault. Supported: {allowed}."
-        raise invalid([FieldError("action", Reason.UNSUPPORTED_ACTION, message)])
+        raise invalid(FieldError("action", Reason.UNSUPPORTED_ACTION, message))
     return request, provider.id
 
 
@@ -195,8 +183,7 @@ async def _read_rebalance_request(call: Call) -> tuple[ManageRequest, str]:
 
 
 async def _management(call: Call, action: str) -> tuple[ManageRequest, VaultProvider]:
-    vault: ResourceId = call.path["vault_id"]
-    provider = await _provider(call, vault)
+    vault, provider = await owner_of(call, Capability.VAULT)
     body = call.body
     request = ManageRequest(
         vault_id=vault.id,
@@ -204,23 +191,12 @@ async def _management(call: Call, action: str) -> tuple[ManageRequest, VaultProv
         action=action,
         sender=body["address"],
         asset=body.get("asset"),
-        amount=_amount(call),
+        amount=body.get("amount"),
         slippage_bps=body.get("slippage_bps", 0),
         strategy=body.get("strategy"),
         bot=body.get("bot"),
     )
     return request, provider
-
-
-def _amount(call: Call) -> int | None:
-    """The amount; None for ``"max"`` or when not given."""
-    amount: int | None = call.body.get("amount")
-    return None if amount == MAX else amount
-
-
-async def _provider(call: Call, vault: ResourceId) -> VaultProvider:
-    owner = await owner_of(call, Capability.VAULT, vault, lambda p: cast(VaultProvider, p).vault(vault.id))
-    return cast(VaultProvider, owner)
 
 
 async def _read_deploy_request(call: Call) -> tuple[DeployRequest, None]:
@@ -238,79 +214,42 @@ async def _read_deploy_request(call: Call) -> tuple[DeployRequest, None]:
     return request, None
 
 
-async def _show_series(metric: str, call: Call) -> Wire:
-    wire = await series_of(call, Capability.VAULT, call.path["vault_id"], metric, _provider)
+async def _show_series(capability: Capability, metric: str, call: Call) -> Wire:
+    wire = await series_of(capability, metric, call)
     components = wire.get("components")
     if metric == "tvl" and components is not None and components.get("usd", 0) is None:
-        components["usd"] = await _tvl_usd(call, call.path["vault_id"])
+        components["usd"] = await _tvl_usd(call)
     return wire
 
 
-async def _tvl_usd(call: Call, vault_id: ResourceId) -> float | None:
+async def _tvl_usd(call: Call) -> float | None:
     """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
-    (outcome,) = await call.gateway.registry.calls.ask_all(
-        [await _provider(call, vault_id)], lambda provider: provider.vault(vault_id.id), verb="vault"
+    resource, provider = await owner_of(call, Capability.VAULT)
+    (outcome,) = await call.ask(
+        [provider], Vault | None, lambda provider: provider.vault(resource.id), verb="vault"
     )
-    vault = outcome.value
-    if flaw(vault, Vault) is not None or vault is None:
+    vault: Vault | None = outcome.value
+    if vault is None:
         return None
     valuation = await call.gateway.valuation({(vault.chain_id, vault.asset.address)})
     return valuation.vault(vault).tvl_usd
 
 
+_PATH = "/v2/vaults/{vaultId}"
+_DEPLOY = Quotable(Capability.VAULT, "VaultDeploy", "/v2/vaults/deploy", _read_deploy_request)
+_VAULT = Quotable(Capability.VAULT, "Vault", _PATH, _read_request, VaultPath)
+_MANAGE = Quotable(Capability.VAULT, "VaultManage", f"{_PATH}/manage", _read_manage_request, VaultPath)
+_REBALANCE = Quotable(
+    Capability.VAULT, "VaultRebalance", f"{_PATH}/rebalance", _read_rebalance_request, VaultPath
+)
+
 OPERATIONS = (
-    Operation("GET", "/v2/vaults", "listVaults", "Vaults", list_vaults, VaultPage, query=VaultsQuery),
-    quote_action.quote_operation(
-        "/v2/vaults/deploy/quote",
-        "createVaultDeployQuote",
-        "Quote deploying a managed vault",
-        quote_action.quote_of(Capability.VAULT, _read_deploy_request),
-        DeployQuote,
-        body=DeployBody,
-    ),
-    quote_action.action_operation(
-        "/v2/vaults/deploy/action",
-        "createVaultDeployAction",
-        "Unsigned transactions that deploy a managed vault",
-        quote_action.action_of(Capability.VAULT, _read_deploy_request),
-        DeployAction,
-        body=DeployActionBody,
-    ),
-    quote_action.quote_operation(
-        "/v2/vaults/{vaultId}/quote",
-        "createVaultQuote",
-        "Quote a deposit or withdrawal",
-        quote_action.quote_of(Capability.VAULT, _read_request),
-        VaultQuote,
-        path_schema=VaultPath,
-        body=VaultBody,
-    ),
-    quote_action.action_operation(
-        "/v2/vaults/{vaultId}/action",
-        "createVaultAction",
-        "Unsigned transactions for a deposit or withdrawal",
-        quote_action.action_of(Capability.VAULT, _read_request),
-        Action,
-        path_schema=VaultPath,
-        body=VaultActionBody,
-    ),
-    quote_action.action_operation(
-        "/v2/vaults/{vaultId}/manage/action",
-        "createVaultManageAction",
-        "Unsigned transactions for a management action",
-        quote_action.action_of(Capability.VAULT, _read_manage_request),
-        ManageAction,
-        path_schema=VaultPath,
-        body=ManageBody,
-    ),
-    quote_action.action_operation(
-        "/v2/vaults/{vaultId}/rebalance/action",
-        "createVaultRebalanceAction",
-        "Unsigned transactions that rebalance a managed vault",
-        quote_action.action_of(Capability.VAULT, _read_rebalance_request),
-        ManageAction,
-        path_schema=VaultPath,
-        body=RebalanceBody,
-    ),
+    list_vaults,
+    _DEPLOY.quote("Quote deploying a managed vault", DeployQuote, DeployBody),
+    _DEPLOY.action("Unsigned transactions that deploy a managed vault", DeployAction, DeployActionBody),
+    _VAULT.quote("Quote a deposit or withdrawal", VaultQuote, VaultBody),
+    _VAULT.action("Unsigned transactions for a deposit or withdrawal", Action, VaultActionBody),
+    _MANAGE.action("Unsigned transactions for a management action", ManageAction, ManageBody),
+    _REBALANCE.action("Unsigned transactions that rebalance a managed vault", ManageAction, RebalanceBody),
     *series_operations(Capability.VAULT, {"tvl": "TVL", "apy": "APY"}, _show_series, VaultPath),
 )
