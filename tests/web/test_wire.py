@@ -23,24 +23,7 @@ from quoteway.host.states import NotEnabled, State
 from quoteway.networks import Network, Networks
 from quoteway.web import wire
 from quoteway.web.resources import listings, transactions
-from quoteway.web.wire import (
-    actions,
-    bridges,
-    deployment,
-    errors,
-    pages,
-    pools,
-    portfolio,
-    quotes,
-    requests,
-    rpc,
-    series,
-    terms,
-    tokens,
-    vaults,
-    view,
-)
-from quoteway.web.wire import transactions as wire_transactions
+from quoteway.web.wire import actions, errors, portfolio, quotes, rows, terms, view
 from quoteway.web.wire.view import ABSENT, View
 
 NETWORKS = Networks([Network("ethereum", 1, "Ethereum", explorer_url="https://explorer.example/")])
@@ -192,55 +175,53 @@ class Followed:
 TERMS = {view: instances(model) for model, view in terms.VIEWS.items()}
 
 NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
-    tokens.TokenEntry: instances(models.TokenProfile),
-    tokens.Profile: instances(models.TokenProfile),
-    pools.PoolEntry: instances(models.Pool),
-    pools.PositionEntry: instances(models.PoolPosition),
+    rows.TokenEntry: instances(models.TokenProfile),
+    rows.Profile: instances(models.TokenProfile),
+    rows.PoolEntry: instances(models.Pool),
+    rows.PositionEntry: instances(models.PoolPosition),
     portfolio.PortfolioPosition: instances(portfolio.HeldPosition),
     portfolio.VaultPositionEntry: instances(models.VaultPosition),
     portfolio.Balance: instances(portfolio.ValuedHolding),
-    vaults.VaultEntry: instances(models.Vault),
-    bridges.BridgeRouteEntry: instances(models.BridgeRoute),
-    series.Series: instances(models.Series),
+    rows.VaultEntry: instances(models.Vault),
+    rows.BridgeRouteEntry: instances(models.BridgeRoute),
+    rows.Series: instances(models.Series),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: instances(quotes.ShownQuote),
     actions.Action: instances(models.Action),
     errors.Error: FAILED,
-    deployment.NetworkRow: st.builds(
+    rows.NetworkRow: st.builds(
         listings._ServedNetwork, st.just(next(iter(NETWORKS))), st.lists(TEXTS, max_size=2)
     ),
-    deployment.ProviderRow: PROVIDERS,
-    wire_transactions.HashReport: instances(transactions._Report),
-    requests.SwapEcho: instances(models.SwapRequest),
-    requests.PoolEcho: instances(models.PoolRequest),
-    requests.VaultEcho: instances(models.VaultRequest),
-    requests.ManageEcho: instances(models.ManageRequest),
-    requests.DeployEcho: instances(models.DeployRequest),
-    wire_transactions.Tracked: st.builds(
-        Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)
-    ),
+    rows.ProviderRow: PROVIDERS,
+    actions.HashReport: instances(transactions._Report),
+    terms.SwapEcho: instances(models.SwapRequest),
+    terms.PoolEcho: instances(models.PoolRequest),
+    terms.VaultEcho: instances(models.VaultRequest),
+    terms.ManageEcho: instances(models.ManageRequest),
+    terms.DeployEcho: instances(models.DeployRequest),
+    actions.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
     **TERMS,
 }
 
 SAME_RENDERING = {
-    pools.PoolQuote,
-    vaults.VaultQuote,
-    vaults.DeployQuote,
-    bridges.BridgeQuote,
-    vaults.ManageAction,
-    vaults.DeployAction,
-    bridges.BridgeAction,
+    quotes.PoolQuote,
+    quotes.VaultQuote,
+    quotes.DeployQuote,
+    quotes.BridgeQuote,
+    quotes.ManageAction,
+    quotes.DeployAction,
+    quotes.BridgeAction,
     portfolio.Whereabouts,
 }
 """Quotes and actions with the members of their terms, and parts of other nouns."""
 
 GIVEN_BY_MEMBER = {
-    wire_transactions.Submitted,
+    actions.Submitted,
     portfolio.Balances,
     portfolio.AsOf,
     portfolio.Partial,
-    rpc.RpcAnswer,
-    rpc.RpcErrorObject,
+    errors.RpcAnswer,
+    errors.RpcErrorObject,
 }
 """Made by ``View.of``; the tests of their operations check them."""
 
@@ -273,8 +254,8 @@ def nested_in(noun: type[View]) -> set[type[View]]:
 
 def test_every_noun_is_tried():
     tried = set().union(*map(nested_in, NOUNS))
-    others = {noun for noun in every_view() if not issubclass(noun, pages.Page)} - tried
-    others.discard(pages.FailedSource)
+    others = {noun for noun in every_view() if not issubclass(noun, rows.Page)} - tried
+    others.discard(rows.FailedSource)
     assert others - SAME_RENDERING - GIVEN_BY_MEMBER == set()
 
 
@@ -316,8 +297,8 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
-    bases = {quotes.Quote, pages.Page, portfolio.Whereabouts, portfolio.VaultPositionEntry}
-    bases |= {*TERMS, *requests.ECHOES.values()}
+    bases = {quotes.Quote, rows.Page, portfolio.Whereabouts, portfolio.VaultPositionEntry}
+    bases |= {*TERMS, *terms.ECHOES.values()}
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 
@@ -327,8 +308,8 @@ def test_every_noun_is_documented_under_its_own_name(schemas):
 class Parts(View):
     count = view.required(fields.Integer, "length")
     word = view.nullable(fields.String, lambda model: model.word)
-    note = view.member(fields.String(), lambda model: ABSENT if model.word is None else model.word)
-    more = view.from_extra(fields.String())
+    note = view.optional(fields.String, lambda model: ABSENT if model.word is None else model.word)
+    more = view.optional(fields.String, view.in_extra)
 
 
 @dataclasses.dataclass
@@ -343,10 +324,10 @@ def test_members_come_from_attributes_and_functions_and_absent_ones_are_left_out
 
 
 def test_members_given_by_name_are_all_of_them_that_are_required():
-    given_all = rpc.RpcAnswer.of(NETWORKS, id=1, result=None)
+    given_all = errors.RpcAnswer.of(NETWORKS, id=1, result=None)
     assert given_all == {"jsonrpc": "2.0", "id": 1, "result": None}
     with pytest.raises(AttributeError):
-        rpc.RpcAnswer.of(NETWORKS, result=None)
+        errors.RpcAnswer.of(NETWORKS, result=None)
 
 
 def test_terms_never_replace_members_that_were_checked():

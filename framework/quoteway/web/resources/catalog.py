@@ -22,7 +22,7 @@ from quoteway.web.http.envelope import json_response
 from quoteway.web.http.fields import QueryInteger, Text
 from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
-from quoteway.web.wire.pages import Page
+from quoteway.web.wire.rows import Page
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

@@ -16,7 +16,7 @@ from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.resources import catalog
-from quoteway.web.wire.deployment import NetworkPage, NetworkRow, ProviderPage, ProviderRow
+from quoteway.web.wire.rows import NetworkPage, NetworkRow, ProviderPage, ProviderRow
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""

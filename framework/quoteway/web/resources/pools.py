@@ -21,7 +21,8 @@ from quoteway.web.resources.ids import PoolPath, owner_of
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.pools import PoolEntry, PoolPage, PoolQuote, PositionEntry, PositionPage
+from quoteway.web.wire.quotes import PoolQuote
+from quoteway.web.wire.rows import PoolEntry, PoolPage, PositionEntry, PositionPage
 
 ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272

@@ -10,7 +10,7 @@ from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.quotes import Measured, Quote, ShownQuote, SwapQuote
+from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
 from quoteway.web.wire.view import Wire
 
 ReadRequest = Callable[[Call], Awaitable[tuple[Request, str | None]]]
@@ -44,7 +44,9 @@ class Quotable:
                 self.capability, request, provider=provider, atomic_batch=call.body.get("atomic_batch", True)
             )
             valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
-            measured = Measured(
+            shown = ShownQuote(
+                answer.sealed,
+                int(gateway.runtime.clock()),
                 valuation.quote(answer.quote, gateway.tokens.coin(request.chain_id)),
                 answer.approvals,
                 answer.issues,
@@ -52,9 +54,7 @@ class Quotable:
                 deadline=answer.sealed.created_at + gateway.config.quotes.action_deadline_s,
             )
             view = SwapQuote if self.capability is Capability.SWAP else Quote
-            return view.render(
-                ShownQuote(answer.sealed, int(gateway.runtime.clock()), measured), call.networks
-            )
+            return view.render(shown, call.networks)
 
         return Operation(
             "POST",

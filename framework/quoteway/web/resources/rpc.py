@@ -18,7 +18,7 @@ from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.fields import Choice, Member, Text
 from quoteway.web.http.operation import Call, Operation, disabled
 from quoteway.web.http.schema import RequestSchema, refuse
-from quoteway.web.wire.rpc import RpcAnswer
+from quoteway.web.wire.errors import RpcAnswer
 from quoteway.web.wire.view import ABSENT
 
 REDACTOR: web.AppKey[Redactor] = web.AppKey("redactor", Redactor)

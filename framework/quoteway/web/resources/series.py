@@ -17,7 +17,7 @@ from quoteway.web.http.operation import Call, Operation, disabled
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.catalog import failure
 from quoteway.web.resources.ids import ResourceId, owner_of
-from quoteway.web.wire.series import Series as SeriesView
+from quoteway.web.wire.rows import Series as SeriesView
 from quoteway.web.wire.view import Wire
 
 MAX_POINTS = 1_000

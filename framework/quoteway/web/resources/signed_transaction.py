@@ -14,7 +14,7 @@ from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
 from quoteway.networks import Networks
 from quoteway.web.http.schema import invalid
-from quoteway.web.wire.transactions import Difference as DifferenceView
+from quoteway.web.wire.actions import Difference as DifferenceView
 
 _MEMBER = "signedPayload"
 

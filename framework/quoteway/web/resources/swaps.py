@@ -19,8 +19,8 @@ from quoteway.web.http.schema import Refusal, RequestSchema, invalid, refuse, re
 from quoteway.web.resources import catalog
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.bridges import BridgeAction, BridgeQuote, BridgeRouteEntry, RoutePage
-from quoteway.web.wire.quotes import ShownQuote, SwapQuote
+from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, SwapQuote
+from quoteway.web.wire.rows import BridgeRouteEntry, RoutePage
 from quoteway.web.wire.view import Wire
 
 APPROVAL_MODES = ("transactions", "permit2-signature")

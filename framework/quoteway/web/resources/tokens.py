@@ -16,7 +16,7 @@ from quoteway.pricing.valuation import Valuation
 from quoteway.web.http.fields import Choice, NetworkField, Text
 from quoteway.web.http.operation import Call, Operation
 from quoteway.web.resources import catalog
-from quoteway.web.wire.tokens import Profile, TokenEntry, TokenPage
+from quoteway.web.wire.rows import Profile, TokenEntry, TokenPage
 from quoteway.web.wire.view import Wire
 
 _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")

@@ -24,7 +24,7 @@ from quoteway.web.resources.signed_transaction import (
     decode_signed,
     recover_sender,
 )
-from quoteway.web.wire.transactions import HashReport, Submitted, Tracked
+from quoteway.web.wire.actions import HashReport, Submitted, Tracked
 
 
 class SubmitBody(RequestSchema):

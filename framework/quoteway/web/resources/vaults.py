@@ -29,14 +29,8 @@ from quoteway.web.resources.ids import VaultPath, owner_of
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.vaults import (
-    DeployAction,
-    DeployQuote,
-    ManageAction,
-    VaultEntry,
-    VaultPage,
-    VaultQuote,
-)
+from quoteway.web.wire.quotes import DeployAction, DeployQuote, ManageAction, VaultQuote
+from quoteway.web.wire.rows import VaultEntry, VaultPage
 from quoteway.web.wire.view import Wire
 
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")

@@ -1,27 +1,18 @@
-"""Actions: transactions, the steps beside them, signatures, and the run."""
+"""Actions, and what became of their transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, get_args
 
 from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
+from quoteway.web.wire import text
 from quoteway.web.wire.amounts import Approval, BlockRef, Issue, Leg, Notice, QuotePart
 from quoteway.web.wire.terms import terms_wire
-from quoteway.web.wire.text import (
-    AddressText,
-    AmountText,
-    CodeText,
-    DeltaText,
-    HexText,
-    IntegerText,
-    NetworkText,
-    QuantityText,
-    TimeText,
-)
 from quoteway.web.wire.view import (
     ABSENT,
     NetworkField,
@@ -29,43 +20,37 @@ from quoteway.web.wire.view import (
     Wire,
     constant,
     itself,
-    list_of,
-    list_or_null,
-    member,
-    named,
-    nested,
-    nested_or_null,
     nullable,
+    optional,
     required,
-    strings,
 )
 
 
 class AssetChange(View):
-    account = required(AddressText)
-    token = required(AddressText)
-    delta = required(DeltaText)
+    account = required(text.AddressText)
+    token = required(text.AddressText)
+    delta = required(text.DeltaText)
 
 
 class AllowanceChange(View):
-    owner = required(AddressText)
-    token = required(AddressText)
-    spender = required(AddressText)
-    before = required(AmountText)
-    after = required(AmountText)
+    owner = required(text.AddressText)
+    token = required(text.AddressText)
+    spender = required(text.AddressText)
+    before = required(text.AmountText)
+    after = required(text.AmountText)
 
 
 class Simulation(View):
     status = required(fields.String, enum=["success", "reverted", "skipped"])
-    block = nested_or_null(BlockRef)
-    gas_used = nullable(IntegerText, lambda run: sum(run.gas_used) if run.gas_used else None)
-    gas_used_by_transaction = member(fields.List(IntegerText(), required=True), "gas_used")
-    asset_changes = list_of(AssetChange)
-    allowance_changes = list_of(AllowanceChange)
+    block = nullable(BlockRef)
+    gas_used = nullable(text.IntegerText, lambda run: sum(run.gas_used) if run.gas_used else None)
+    gas_used_by_transaction = required([text.IntegerText], "gas_used")
+    asset_changes = required([AssetChange])
+    allowance_changes = required([AllowanceChange])
     revert_reason = nullable(fields.String)
     reverted_step = nullable(fields.Integer)
     skip_reason = nullable(fields.String)
-    assumptions = strings()
+    assumptions = required([fields.String])
 
 
 class Transaction(View):
@@ -73,9 +58,9 @@ class Transaction(View):
     members).
     """
 
-    to = required(AddressText)
-    data = required(HexText)
-    value = required(QuantityText)
+    to = required(text.AddressText)
+    data = required(text.HexText)
+    value = required(text.QuantityText)
     chain_id = required(fields.Integer)
 
 
@@ -88,7 +73,7 @@ class ArgumentValue(fields.Raw, NetworkField):
         if isinstance(value, int):
             return str(value)
         if isinstance(value, bytes):
-            return "0x" + value.hex()
+            return text.HexText.convert(value)
         if isinstance(value, models.Argument):
             return Argument.render(value, networks)
         if isinstance(value, Mapping):
@@ -104,9 +89,9 @@ class Argument(View):
 
 class Decoded(View):
     signature = required(fields.String)
-    args = list_of(Argument)
-    inner = member(fields.List(fields.Nested(lambda: Decoded())), lambda call: call.inner or ABSENT)
-    opaque = member(fields.Boolean(), lambda call: call.opaque or ABSENT)
+    args = required([Argument])
+    inner = optional([lambda: Decoded()], lambda call: call.inner or ABSENT)
+    opaque = optional(fields.Boolean, lambda call: call.opaque or ABSENT)
 
 
 class Target(View):
@@ -125,11 +110,11 @@ class Step(View):
     tx_id = required(fields.String)
     kind = required(fields.String)
     description = required(fields.String)
-    gas_limit = nullable(QuantityText)
-    decoded = nested(Decoded)
-    approval = nested_or_null(Approval)
-    target = nested(Target, itself)
-    clear_signing = nested(ClearSigning, itself)
+    gas_limit = nullable(text.QuantityText)
+    decoded = required(Decoded)
+    approval = nullable(Approval)
+    target = required(Target, itself)
+    clear_signing = required(ClearSigning, itself)
 
 
 class AppliesTo(View):
@@ -141,54 +126,119 @@ class AppliesTo(View):
 class Signature(View):
     kind = required(fields.String)
     typed_data = required(fields.Dict)
-    applies_to = nested(AppliesTo, itself)
+    applies_to = required(AppliesTo, itself)
 
 
 class SendCall(View):
-    to = required(AddressText)
-    data = required(HexText)
-    value = required(QuantityText)
+    to = required(text.AddressText)
+    data = required(text.HexText)
+    value = required(text.QuantityText)
 
 
 class WalletSendCalls(View):
     """The ``wallet_sendCalls`` parameter of EIP-5792, version 2.0.0."""
 
     version = required(fields.String, constant("2.0.0"))
-    from_ = named("from", required(fields.String, "sender"))
-    chain_id = required(QuantityText)
+    from_ = required(fields.String, "sender")
+    chain_id = required(text.QuantityText)
     atomic_required = required(fields.Boolean, constant(True))
-    calls = list_of(SendCall, "steps")
+    calls = required([SendCall], "steps")
 
 
 class ActionPart(QuotePart):
-    steps = member(
-        fields.List(fields.Integer(), required=True, metadata={"description": "Indices in steps"}), "indices"
-    )
+    steps = required([fields.Integer], "indices", description="Indices in steps")
 
 
 class Action(View):
     action_id = required(fields.String)
     quote_id = nullable(fields.String, "quote_token")
-    kind = required(CodeText, "capability")
+    kind = required(text.CodeText, "capability")
     provider = required(fields.String)
-    network = required(NetworkText, "chain_id")
+    network = required(text.NetworkText, "chain_id")
     chain_id = required(fields.Integer)
-    from_ = named("from", required(AddressText, "sender"))
-    created_at = required(TimeText)
-    expires_at = required(TimeText)
+    from_ = required(text.AddressText, "sender")
+    created_at = required(text.TimeText)
+    expires_at = required(text.TimeText)
     deadline = nullable(fields.Integer)
-    transactions = list_of(Transaction, "steps")
-    steps = list_of(Step)
-    signatures = list_of(Signature)
+    transactions = required([Transaction], "steps")
+    steps = required([Step])
+    signatures = required([Signature])
     # None with signatures: a wallet would send the calls as they are, without the signatures in the calldata.
-    wallet_send_calls = nested_or_null(WalletSendCalls, lambda action: None if action.signatures else action)
-    inputs = list_of(Leg)
-    outputs = list_of(Leg)
-    parts = list_or_null(ActionPart, lambda action: action.parts if len(action.parts) > 1 else None)
-    simulation = nested(Simulation)
-    issues = list_of(Issue)
-    warnings = list_of(Notice)
+    wallet_send_calls = nullable(WalletSendCalls, lambda action: None if action.signatures else action)
+    inputs = required([Leg])
+    outputs = required([Leg])
+    parts = nullable([ActionPart], lambda action: action.parts if len(action.parts) > 1 else None)
+    simulation = required(Simulation)
+    issues = required([Issue])
+    warnings = required([Notice])
 
     @classmethod
     def render(cls, model: models.Action, networks: Networks) -> Wire:
         return super().render(model, networks) | terms_wire(model.terms, networks)
+
+
+class Submitted(View):
+    tx_id = required(fields.String)
+    hash = required(fields.String)
+    broadcast = required(fields.Boolean)
+    verified = required(fields.Boolean)
+
+
+class Difference(View):
+    member = required(fields.String)
+    expected = nullable(fields.String)
+    actual = nullable(fields.String)
+
+
+class Realized(View):
+    asset_changes = required([AssetChange], "changes")
+    native_known = required(
+        fields.Boolean, description="Whether movements of the native coin are in assetChanges; gas never is"
+    )
+    gas_used = required(text.IntegerText)
+    vs_quote_bps = nullable(
+        fields.Integer, description="Outcome against the quoted output; 0 is as quoted, below 0 is less"
+    )
+
+
+def _settled(path: str) -> Callable[[Any], Any]:
+    read = attrgetter(path)
+    return lambda report: None if report.settled is None else read(report.settled)
+
+
+class HashReport(View):
+    tx_id = required(fields.String)
+    hash = required(fields.String)
+    chain_id = required(fields.Integer)
+    match = required(fields.String, enum=["match", "mismatch", "not_found"])
+    differences = required([Difference])
+    status = required(fields.String, enum=["pending", "confirmed", "reverted", "unknown"])
+    block_number = nullable(fields.Integer, _settled("block_number"))
+    confirmations = nullable(fields.Integer, _settled("confirmations"))
+    realized = nullable(Realized, "settled")
+
+
+class TrackedRefund(View):
+    chain_id = required(fields.Integer)
+    token = required(text.AddressText)
+    address = required(text.AddressText)
+    amount = required(text.AmountText)
+
+
+class Tracked(View):
+    tx_id = required(fields.String)
+    hash = required(fields.String)
+    status = required(
+        fields.String,
+        "state.status",
+        enum=list(get_args(models.TransferStatus)),
+        description="unknown never means failed: the nodes do not know the transaction now",
+    )
+    origin_chain_id = nullable(fields.Integer, "state.origin_chain_id")
+    destination_chain_id = nullable(fields.Integer, "state.destination_chain_id")
+    deposit_id = nullable(fields.String, "state.deposit_id")
+    fill_deadline = nullable(fields.Integer, "state.fill_deadline")
+    fill_hash = nullable(fields.String, "state.fill_hash")
+    refund_hash = nullable(fields.String, "state.refund_hash")
+    refund = nullable(TrackedRefund, "state.refund")
+    reason = nullable(fields.String, "state.reason", description="what action_required is about")

@@ -1,12 +1,23 @@
-"""What quotes and actions are made of: legs, fees, gas, approvals, issues, routes and the block."""
+"""What answers are made of: tokens, legs, fees, gas, approvals, issues, routes and the block."""
 
 from __future__ import annotations
 
 from marshmallow import fields
 
-from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText
-from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import View, list_of, nested, nullable, required
+from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText, LinkText, NetworkText
+from quoteway.web.wire.view import View, nullable, required
+
+
+class TokenRef(View):
+    address = required(AddressText)
+    chain_id = required(fields.Integer)
+    network = required(NetworkText, "chain_id")
+    symbol = nullable(fields.String)
+    name = nullable(fields.String)
+    decimals = required(fields.Integer)
+    is_native = required(fields.Boolean)
+    logo_uri = nullable(LinkText)
+    price_usd = nullable(fields.Float)
 
 
 class BlockRef(View):
@@ -16,7 +27,7 @@ class BlockRef(View):
 
 
 class Leg(View):
-    token = nested(TokenRef)
+    token = required(TokenRef)
     amount = required(AmountText)
     amount_min = nullable(AmountText)
     amount_max = nullable(AmountText)
@@ -27,7 +38,7 @@ class Leg(View):
 class Fee(View):
     name = required(fields.String)
     kind = required(fields.String, enum=["protocol", "integrator", "bridge", "lp", "gas"])
-    token = nested(TokenRef)
+    token = required(TokenRef)
     amount = required(AmountText)
     amount_usd = nullable(fields.Float)
     bps = nullable(fields.Float)
@@ -77,7 +88,7 @@ class Hop(View):
 
 class RoutePath(View):
     bps = required(fields.Integer)
-    hops = list_of(Hop)
+    hops = required([Hop])
 
 
 class QuotePart(View):
@@ -85,5 +96,5 @@ class QuotePart(View):
 
     kind = required(CodeText, "capability", enum=["swap", "bridge"])
     provider = required(fields.String)
-    inputs = list_of(Leg)
-    outputs = list_of(Leg)
+    inputs = required([Leg])
+    outputs = required([Leg])

@@ -1,4 +1,4 @@
-"""The one error envelope: ``{"error": {code, message, requestId, details?}}``."""
+"""The envelope of errors, ``{"error": {code, message, requestId, details?}}``, and the answer of JSON-RPC."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from quoteway.web.wire.view import (
     ABSENT,
     View,
     Wire,
-    from_extra,
+    constant,
+    in_extra,
     itself,
-    member,
-    named,
-    nested,
     nullable,
+    optional,
     required,
 )
 
@@ -59,15 +58,13 @@ class ErrorDetails(View):
     """``limit`` comes with ``amount_too_high``, ``requiredRole`` with ``role_required``, ``revertReason``
     with a simulation that reverted: the contract's own words, cut and made printable."""
 
-    reason = member(CodeText(), lambda error: ABSENT if error.reason is None else Reason(error.reason))
-    limit = from_extra(AmountText())
-    required_role = from_extra(fields.Nested(RequiredRole))
-    revert_reason = from_extra(fields.String(allow_none=True))
-    fields_ = named(
-        "fields", member(fields.List(fields.Nested(ErrorField)), lambda error: error.fields or ABSENT)
-    )
-    attempts = member(fields.List(fields.Nested(Attempt)), lambda error: error.attempts or ABSENT)
-    retryable = member(fields.Boolean(), _retryable)
+    reason = optional(CodeText, lambda error: ABSENT if error.reason is None else Reason(error.reason))
+    limit = optional(AmountText, in_extra)
+    required_role = optional(RequiredRole, in_extra)
+    revert_reason = optional(fields.String, in_extra, allow_none=True)
+    fields_ = optional([ErrorField], lambda error: error.fields or ABSENT)
+    attempts = optional([Attempt], lambda error: error.attempts or ABSENT)
+    retryable = optional(fields.Boolean, _retryable)
 
     @classmethod
     def render(cls, model: GatewayError, networks: Networks) -> Wire:
@@ -84,13 +81,26 @@ class ErrorMembers(View):
     code = required(fields.String, "error.code")
     message = required(fields.String, "error.message")
     request_id = required(fields.String)
-    details = member(fields.Nested(ErrorDetails), _details)
+    details = optional(ErrorDetails, _details)
 
 
 class Error(View):
-    error = nested(ErrorMembers, itself)
+    error = required(ErrorMembers, itself)
 
 
 def error_wire(error: GatewayError, request_id: str) -> Wire:
     """The envelope of an error."""
     return Error.render(FailedRequest(error, request_id), Networks())
+
+
+class RpcErrorObject(View):
+    code = required(fields.Integer)
+    message = required(fields.String)
+    data = optional(fields.Raw, allow_none=True)
+
+
+class RpcAnswer(View):
+    jsonrpc = required(fields.String, constant("2.0"))
+    id = required(fields.Raw)
+    result = optional(fields.Raw, allow_none=True)
+    error = optional(RpcErrorObject)

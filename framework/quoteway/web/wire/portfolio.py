@@ -9,23 +9,11 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.evm.units import format_units
 from quoteway.networks import Networks
-from quoteway.web.wire.amounts import BlockRef, Leg
-from quoteway.web.wire.pages import Page
-from quoteway.web.wire.pools import PositionEntry
+from quoteway.web.wire.amounts import BlockRef, Leg, TokenRef
+from quoteway.web.wire.rows import Page, PositionEntry
 from quoteway.web.wire.terms import Range
 from quoteway.web.wire.text import AddressText, AmountText, NetworkText
-from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import (
-    View,
-    Wire,
-    constant,
-    list_of,
-    named,
-    nested,
-    nested_or_null,
-    nullable,
-    required,
-)
+from quoteway.web.wire.view import View, Wire, constant, nullable, required
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +48,7 @@ class HeldPosition:
 class Balance(View):
     network = required(NetworkText, "token.chain_id")
     chain_id = required(fields.Integer, "token.chain_id")
-    token = nested(TokenRef)
+    token = required(TokenRef)
     amount = required(AmountText)
     amount_formatted = required(fields.String, lambda held: format_units(held.amount, held.token.decimals))
     value_usd = nullable(fields.Float)
@@ -81,10 +69,10 @@ class Partial(View):
 
 class Balances(View):
     wallet = required(AddressText)
-    data = list_of(Balance)
+    data = required([Balance])
     total_usd = nullable(fields.Float, description="The sum of the values that are known")
-    as_of = list_of(AsOf)
-    missing = named("partial", list_of(Partial))
+    as_of = required([AsOf])
+    partial_ = required([Partial], "missing")
 
 
 class Whereabouts(View):
@@ -103,12 +91,12 @@ class VaultPositionEntry(View):
     kind = required(fields.String, constant("fungible"))
     liquidity = required(AmountText, "shares")
     share = nullable(fields.Float)
-    amounts = list_of(Leg)
-    uncollected_fees = list_of(Leg, constant(()))
-    range = nested_or_null(Range, constant(None))
+    amounts = required([Leg])
+    uncollected_fees = required([Leg], constant(()))
+    range = nullable(Range, constant(None))
     in_range = nullable(fields.Boolean, constant(None))
     value_usd = nullable(fields.Float)
-    as_of_block = nested(BlockRef, "block")
+    as_of_block = required(BlockRef, "block")
 
 
 class PortfolioPosition(Whereabouts, PositionEntry):
@@ -121,4 +109,4 @@ class PortfolioPosition(Whereabouts, PositionEntry):
 
 
 class Positions(Page):
-    data = list_of(PortfolioPosition)
+    data = required([PortfolioPosition])

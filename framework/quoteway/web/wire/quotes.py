@@ -1,89 +1,61 @@
-"""Quotes: fresh, or read from their token."""
+"""Quotes, fresh or read from their token, and the quotes and actions with terms of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from operator import attrgetter
 from typing import Any
 
 from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire.actions import Simulation
-from quoteway.web.wire.amounts import (
-    Approval,
-    BlockRef,
-    Fee,
-    Gas,
-    Issue,
-    Leg,
-    Notice,
-    QuotePart,
-    RoutePath,
-)
+from quoteway.web.wire import amounts, terms
+from quoteway.web.wire.actions import Action, Simulation
 from quoteway.web.wire.errors import Attempt
-from quoteway.web.wire.requests import RequestEcho
-from quoteway.web.wire.terms import terms_wire
 from quoteway.web.wire.text import AmountText, CodeText, NetworkText, TimeText
-from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import (
-    View,
-    Wire,
-    constant,
-    itself,
-    list_of,
-    list_or_null,
-    nested,
-    nested_or_null,
-    nullable,
-    required,
-)
+from quoteway.web.wire.view import View, Wire, constant, itself, nullable, required
 
 _PRICE = Context(prec=18)
 _HIGH_SLIPPAGE_BPS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """The members of a fresh quote that its token does not hold."""
+class ShownQuote:
+    """A quote as it is answered at ``now``. The members of ``quote`` and below are not in a quote's token:
+    None for one read back from it.
+    """
 
-    quote: models.Quote
-    approvals: Sequence[models.Approval]
-    issues: Sequence[models.Issue]
-    attempts: Sequence[models.Attempt]
-    deadline: int
+    sealed: models.SealedQuote
+    now: int
+    quote: models.Quote | None = None
+    approvals: Sequence[models.Approval] | None = None
+    issues: Sequence[models.Issue] | None = None
+    attempts: Sequence[models.Attempt] | None = None
+    deadline: int | None = None
 
     @property
-    def warnings(self) -> Sequence[models.Notice]:
+    def inputs(self) -> tuple[models.Leg, ...]:
+        return (self.quote or self.sealed).inputs
+
+    @property
+    def outputs(self) -> tuple[models.Leg, ...]:
+        return (self.quote or self.sealed).outputs
+
+    @property
+    def warnings(self) -> Sequence[models.Notice] | None:
+        if self.quote is None:
+            return None
         if self.quote.slippage_bps <= _HIGH_SLIPPAGE_BPS:
             return self.quote.warnings
         notice = models.Notice("high_slippage", "The allowed slippage is above 3 %.")
         return [*self.quote.warnings, notice]
 
 
-@dataclass(frozen=True, slots=True)
-class ShownQuote:
-    """A quote as it is answered at ``now``. ``measured`` is None for a quote read back from its token."""
-
-    sealed: models.SealedQuote
-    now: int
-    measured: Measured | None = None
-
-    @property
-    def inputs(self) -> tuple[models.Leg, ...]:
-        return self.sealed.inputs if self.measured is None else self.measured.quote.inputs
-
-    @property
-    def outputs(self) -> tuple[models.Leg, ...]:
-        return self.sealed.outputs if self.measured is None else self.measured.quote.outputs
-
-
-def _measured(path: str) -> Callable[[ShownQuote], Any]:
-    read = attrgetter(path)
-    return lambda shown: None if shown.measured is None else read(shown.measured)
+def _fresh(member: str) -> Callable[[ShownQuote], Any]:
+    """A member that only a fresh quote has."""
+    return lambda shown: None if shown.quote is None else getattr(shown.quote, member)
 
 
 def _execution_price(shown: ShownQuote) -> str | None:
@@ -98,7 +70,7 @@ def _execution_price(shown: ShownQuote) -> str | None:
 
 
 class Route(View):
-    paths = list_of(RoutePath, itself)
+    paths = required([amounts.RoutePath], itself)
 
 
 class Quote(View):
@@ -121,31 +93,31 @@ class Quote(View):
     expires_in = required(
         fields.Integer, lambda shown: max(0, shown.sealed.expires_at - shown.now), description="Seconds"
     )
-    request = required(RequestEcho, "sealed.request", description="The request as it was understood")
-    inputs = list_of(Leg)
-    outputs = list_of(Leg)
+    request = required(terms.RequestEcho, "sealed.request", description="The request as it was understood")
+    inputs = required([amounts.Leg])
+    outputs = required([amounts.Leg])
     slippage_bps = required(fields.Integer, "sealed.slippage_bps")
-    deadline = nullable(fields.Integer, _measured("deadline"), description="Unix seconds")
-    price_impact_bps = nullable(fields.Integer, _measured("quote.price_impact_bps"))
-    fees = list_or_null(Fee, _measured("quote.fees"))
-    gas = nested_or_null(Gas, _measured("quote.gas"))
-    approvals = list_or_null(Approval, _measured("approvals"))
-    issues = list_or_null(Issue, _measured("issues"))
-    route = nested_or_null(Route, _measured("quote.route"))
-    block = nested(BlockRef, "sealed.block")
-    simulation = nested_or_null(Simulation, constant(None))
-    warnings = list_or_null(Notice, _measured("warnings"))
-    attempts = list_or_null(Attempt, _measured("attempts"))
+    deadline = nullable(fields.Integer, description="Unix seconds")
+    price_impact_bps = nullable(fields.Integer, _fresh("price_impact_bps"))
+    fees = nullable([amounts.Fee], _fresh("fees"))
+    gas = nullable(amounts.Gas, _fresh("gas"))
+    approvals = nullable([amounts.Approval])
+    issues = nullable([amounts.Issue])
+    route = nullable(Route, _fresh("route"))
+    block = required(amounts.BlockRef, "sealed.block")
+    simulation = nullable(Simulation, constant(None))
+    warnings = nullable([amounts.Notice])
+    attempts = nullable([Attempt])
 
     @classmethod
     def render(cls, model: ShownQuote, networks: Networks) -> Wire:
-        terms = None if model.measured is None else model.measured.quote.terms
-        return super().render(model, networks) | terms_wire(terms, networks)
+        of_kind = None if model.quote is None else model.quote.terms
+        return super().render(model, networks) | terms.terms_wire(of_kind, networks)
 
 
 class SwapQuote(Quote):
-    from_token = nested(TokenRef, lambda shown: shown.inputs[0].token)
-    to_token = nested(TokenRef, lambda shown: shown.outputs[0].token)
+    from_token = required(amounts.TokenRef, lambda shown: shown.inputs[0].token)
+    to_token = required(amounts.TokenRef, lambda shown: shown.outputs[0].token)
     from_amount = required(AmountText, lambda shown: shown.inputs[0].amount)
     to_amount = required(AmountText, lambda shown: shown.outputs[0].amount)
     to_amount_min = nullable(AmountText, lambda shown: shown.outputs[0].amount_min)
@@ -154,4 +126,32 @@ class SwapQuote(Quote):
     execution_price = nullable(
         fields.String, _execution_price, description="Whole output coins per whole input coin"
     )
-    parts = list_or_null(QuotePart, lambda shown: shown.sealed.parts or None)
+    parts = nullable([amounts.QuotePart], lambda shown: shown.sealed.parts or None)
+
+
+class PoolQuote(terms.PoolTerms, Quote):
+    pass
+
+
+class VaultQuote(terms.VaultTerms, Quote):
+    pass
+
+
+class ManageAction(terms.ManagementTerms, Action):
+    pass
+
+
+class DeployQuote(terms.DeploymentTerms, Quote):
+    pass
+
+
+class DeployAction(terms.DeploymentTerms, Action):
+    pass
+
+
+class BridgeQuote(terms.TransferTerms, Quote):
+    pass
+
+
+class BridgeAction(terms.TransferTracking, Action):
+    pass

@@ -1,4 +1,4 @@
-"""What quotes and actions show beyond amounts, for each capability."""
+"""What quotes and actions show beyond amounts: their requests as they were understood, and terms."""
 
 from __future__ import annotations
 
@@ -9,10 +9,88 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire.amounts import Leg
-from quoteway.web.wire.text import AddressText, IntegerText
-from quoteway.web.wire.tokens import TokenRef
-from quoteway.web.wire.view import View, Wire, itself, member, named, nested, nullable, required
+from quoteway.web.wire.amounts import Leg, TokenRef
+from quoteway.web.wire.text import AddressText, AmountText, IntegerText, NetworkText
+from quoteway.web.wire.view import NetworkField, View, Wire, constant, itself, nullable, optional, required
+
+
+class SwapEcho(View):
+    from_chain = required(NetworkText, "chain_id")
+    to_chain = required(NetworkText, "to_chain_id")
+    from_token = required(AddressText, "token_in.address")
+    to_token = required(AddressText, "token_out.address")
+    amount = required(AmountText, "amount_in")
+    address = required(AddressText, "sender")
+    to_address = required(AddressText, "recipient")
+    refund_address = nullable(
+        AddressText, lambda request: request.refund_account if request.is_cross_chain else None
+    )
+    slippage_bps = required(fields.Integer)
+    approval_mode = required(
+        fields.String,
+        lambda request: "permit2-signature" if request.permit2_signature else "transactions",
+    )
+
+
+class PoolEcho(View):
+    pool_id = required(fields.String)
+    action = required(fields.String)
+    asset = required(AddressText)
+    amount = required(fields.String, lambda request: "max" if request.amount is None else str(request.amount))
+    address = required(AddressText, "sender")
+    recipient = required(AddressText)
+    slippage_bps = required(fields.Integer)
+    tick_lower = nullable(fields.Integer)
+    tick_upper = nullable(fields.Integer)
+    position_id = nullable(fields.String)
+    use_native = required(fields.Boolean)
+
+
+class VaultEcho(View):
+    vault_id = required(fields.String)
+    action = required(fields.String)
+    asset = nullable(AddressText)
+    amount = nullable(AmountText)
+    address = required(AddressText, "sender")
+    recipient = required(AddressText)
+    slippage_bps = required(fields.Integer)
+    strategy = nullable(fields.String, constant(None))
+    bot = nullable(AddressText, constant(None))
+
+
+class ManageEcho(View):
+    vault_id = required(fields.String)
+    action = required(fields.String)
+    asset = nullable(AddressText)
+    amount = nullable(AmountText)
+    address = required(AddressText, "sender")
+    slippage_bps = required(fields.Integer)
+    strategy = nullable(fields.String)
+    bot = nullable(AddressText)
+
+
+class DeployEcho(View):
+    network = required(NetworkText, "chain_id")
+    asset = required(AddressText)
+    owner = required(AddressText)
+    strategy = required(fields.String)
+    bot = nullable(AddressText)
+
+
+ECHOES: Mapping[type, type[View]] = {
+    models.SwapRequest: SwapEcho,
+    models.PoolRequest: PoolEcho,
+    models.VaultRequest: VaultEcho,
+    models.ManageRequest: ManageEcho,
+    models.DeployRequest: DeployEcho,
+}
+
+
+class RequestEcho(fields.Dict, NetworkField):
+    """A request by its kind."""
+
+    def convert(self, value: models.Request, networks: Networks) -> Wire:
+        return ECHOES[type(value)].render(value, networks)
 
 
 class Range(View):
@@ -22,25 +100,25 @@ class Range(View):
 
 class PoolState(View):
     kind = required(fields.String)
-    fee_bps = member(fields.Float(allow_none=True))
-    reserves = member(fields.List(IntegerText(), allow_none=True))
-    sqrt_price_x96 = named("sqrtPriceX96", member(IntegerText(allow_none=True)))
-    tick = member(fields.Integer(allow_none=True))
-    liquidity = member(IntegerText(allow_none=True))
+    fee_bps = optional(fields.Float, allow_none=True)
+    reserves = optional([IntegerText], allow_none=True)
+    sqrt_price_x96 = optional(IntegerText, allow_none=True)
+    tick = optional(fields.Integer, allow_none=True)
+    liquidity = optional(IntegerText, allow_none=True)
 
 
 class PoolTerms(View):
-    pool_state = member(fields.Nested(PoolState, allow_none=True))
-    dependent = member(fields.Nested(Leg, allow_none=True))
-    liquidity_delta = member(IntegerText(allow_none=True))
-    range = member(fields.Nested(Range, allow_none=True), "tick_range")
-    share_of_pool = member(fields.Float(allow_none=True))
+    pool_state = optional(PoolState, allow_none=True)
+    dependent = optional(Leg, allow_none=True)
+    liquidity_delta = optional(IntegerText, allow_none=True)
+    range = optional(Range, "tick_range", allow_none=True)
+    share_of_pool = optional(fields.Float, allow_none=True)
 
 
 class QuotedVault(View):
     id = required(fields.String, "vault_id")
-    asset = nested(TokenRef)
-    share = nested(TokenRef)
+    asset = required(TokenRef)
+    share = required(TokenRef)
     share_price = nullable(fields.String, description="Whole assets per whole share")
 
 
@@ -50,10 +128,10 @@ class QuotedVaultFees(View):
 
 
 class VaultTerms(View):
-    vault = member(fields.Nested(QuotedVault), itself)
-    limit = member(IntegerText(allow_none=True))
-    lock_seconds = member(fields.Integer(allow_none=True))
-    fees_bps = member(fields.Nested(QuotedVaultFees), itself)
+    vault = optional(QuotedVault, itself)
+    limit = optional(IntegerText, allow_none=True)
+    lock_seconds = optional(fields.Integer, allow_none=True)
+    fees_bps = optional(QuotedVaultFees, itself)
 
 
 class Refund(View):
@@ -64,9 +142,9 @@ class Refund(View):
 
 
 class TransferTerms(View):
-    estimated_seconds = member(fields.Integer(allow_none=True))
-    fill_deadline = member(fields.Integer(allow_none=True))
-    refund = member(fields.Nested(Refund, allow_none=True))
+    estimated_seconds = optional(fields.Integer, allow_none=True)
+    fill_deadline = optional(fields.Integer, allow_none=True)
+    refund = optional(Refund, allow_none=True)
 
 
 class Tracking(View):
@@ -78,7 +156,7 @@ class Tracking(View):
 
 
 class TransferTracking(View):
-    tracking = member(fields.Nested(Tracking), itself)
+    tracking = optional(Tracking, itself)
 
 
 class DeploymentParams(View):
@@ -89,11 +167,11 @@ class DeploymentParams(View):
 
 
 class DeploymentTerms(View):
-    factory = member(fields.String())
-    predicted_address = member(fields.String())
-    salt = member(fields.String())
-    init_code_hash = member(fields.String())
-    params = member(fields.Nested(DeploymentParams), itself)
+    factory = optional(fields.String)
+    predicted_address = optional(fields.String)
+    salt = optional(fields.String)
+    init_code_hash = optional(fields.String)
+    params = optional(DeploymentParams, itself)
 
 
 class RequiredRole(View):
@@ -105,7 +183,7 @@ class RequiredRole(View):
 
 
 class ManagementTerms(View):
-    required_role = member(fields.Nested(RequiredRole, allow_none=True))
+    required_role = optional(RequiredRole, allow_none=True)
 
 
 VIEWS: Mapping[type, type[View]] = {

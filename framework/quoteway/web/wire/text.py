@@ -117,8 +117,3 @@ class CodeText(fields.String, ConvertedField):
     @staticmethod
     def convert(value: Enum) -> str:
         return str(value.value)
-
-
-def is_link(text: str) -> bool:
-    """Whether a page may load this address or lead to it; False for what a browser would run."""
-    return _LINK.match(text) is not None

@@ -5,7 +5,7 @@ wire object of a model: for each member it reads the attribute of the same name,
 declaration, and converts the value by the type of the field (``quoteway.web.wire.text``). None stays null.
 
     class Leg(View):
-        token = nested(TokenRef)
+        token = required(TokenRef)
         amount = required(AmountText)
         account = required(AddressText)
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import SimpleNamespace
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from marshmallow import EXCLUDE, Schema, fields
 
@@ -30,11 +30,13 @@ function of the model."""
 Field = fields.Field[Any]
 Renderer = Callable[[Any, Networks], Wire]
 
+Kind: TypeAlias = "type[Field] | type[View] | Callable[[], View] | list[Kind]"
+"""What a member is: a value of a field's type, an object, or in brackets an array of those."""
+
 ABSENT: Final = object()
 """The value of a member that is left out; only for members that are not required."""
 
 _SOURCE = "source"
-_IN_EXTRA = "in_extra"
 
 
 def camel_case(name: str) -> str:
@@ -84,49 +86,19 @@ class View(ResponseSchema):
 # --- declarations -----------------------------------------------------------------------------------------
 
 
-def required(field: type[Field], source: Source = None, **metadata: Any) -> Field:
+def required(kind: Kind, source: Source = None, **metadata: Any) -> Field:
     """A member that is always present and never null."""
-    return field(required=True, metadata=_sourced(source, metadata))
+    return _field(kind, required=True, metadata=_sourced(source, metadata))
 
 
-def nullable(field: type[Field], source: Source = None, **metadata: Any) -> Field:
+def nullable(kind: Kind, source: Source = None, **metadata: Any) -> Field:
     """A member that is always present and null when unknown."""
-    return field(required=True, allow_none=True, metadata=_sourced(source, metadata))
+    return _field(kind, required=True, allow_none=True, metadata=_sourced(source, metadata))
 
 
-def nested(view: type[View], source: Source = None) -> Field:
-    """An object that is always present."""
-    return fields.Nested(view, required=True, metadata=_sourced(source))
-
-
-def nested_or_null(view: type[View], source: Source = None) -> Field:
-    return fields.Nested(view, required=True, allow_none=True, metadata=_sourced(source))
-
-
-def list_of(view: type[View], source: Source = None) -> Field:
-    """An array that is always present."""
-    return fields.List(fields.Nested(view), required=True, metadata=_sourced(source))
-
-
-def list_or_null(view: type[View], source: Source = None) -> Field:
-    return fields.List(fields.Nested(view), required=True, allow_none=True, metadata=_sourced(source))
-
-
-def strings(source: Source = None) -> Field:
-    """An array of strings."""
-    return fields.List(fields.String(), required=True, metadata=_sourced(source))
-
-
-def member(field: Field, source: Source = None) -> Field:
-    """A member declared by its field. One that is not required is left out when its value is ``ABSENT``."""
-    field.metadata = {**field.metadata, **_sourced(source)}
-    return field
-
-
-def named(name: str, field: Field) -> Field:
-    """The member under a name that Python reserves, or that marshmallow's own attributes have."""
-    field.data_key = name
-    return field
+def optional(kind: Kind, source: Source = None, *, allow_none: bool = False) -> Field:
+    """A member that is left out when its value is ``ABSENT``."""
+    return _field(kind, allow_none=allow_none, metadata=_sourced(source, {}))
 
 
 def itself(model: Any) -> Any:
@@ -134,19 +106,27 @@ def itself(model: Any) -> Any:
     return model
 
 
+def in_extra(model: Any) -> Any:
+    """The source of a member that ``GatewayError.extra`` has in wire form: documented, not rendered."""
+    return ABSENT
+
+
 def constant(value: Any) -> Callable[[Any], Any]:
     """The source of a member that is the same for every model."""
     return lambda model: value
 
 
-def from_extra(field: Field) -> Field:
-    """A member that ``GatewayError.extra`` has in wire form; documented here and not rendered."""
-    field.metadata = {**field.metadata, _IN_EXTRA: True}
-    return field
+def _field(kind: Kind, **options: Any) -> Field:
+    if isinstance(kind, list):
+        (item,) = kind
+        return fields.List(_field(item), **options)
+    if isinstance(kind, type) and issubclass(kind, fields.Field):
+        return kind(**options)
+    return fields.Nested(cast("type[View]", kind), **options)
 
 
-def _sourced(source: Source, metadata: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {**(metadata or {}), **({} if source is None else {_SOURCE: source})}
+def _sourced(source: Source, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {**metadata, **({} if source is None else {_SOURCE: source})}
 
 
 class ConvertedField(Field):
@@ -201,7 +181,7 @@ def _members(view: type[View]) -> list[tuple[str, str, Field]]:
     return [
         (field.data_key or camel_case(name), name, field)
         for name, field in view._declared_fields.items()
-        if not field.metadata.get(_IN_EXTRA)
+        if field.metadata.get(_SOURCE) is not in_extra
     ]
 
 
