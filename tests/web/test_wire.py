@@ -159,7 +159,7 @@ PROVIDERS = st.builds(
     plugin=instances(Plugin),
     reason=st.none() | st.sampled_from(NotEnabled),
     chain_ids=st.lists(CHAIN_IDS),
-    spenders=st.lists(instances(listings._Spender)),
+    spenders=st.lists(st.tuples(CHAIN_IDS, ADDRESSES)),
 )
 
 

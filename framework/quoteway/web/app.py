@@ -15,18 +15,9 @@ from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
 from quoteway.web.http.health import health_routes, metrics_handler
 from quoteway.web.http.metrics import METRICS, Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, Operation, get
 from quoteway.web.http.plugin_routes import PATH, plugin_routes
-from quoteway.web.resources import (
-    listings,
-    pools,
-    portfolio,
-    rpc,
-    swaps,
-    tokens,
-    transactions,
-    vaults,
-)
+from quoteway.web.resources import listings, pools, portfolio, rpc, swaps, tokens, transactions, vaults
 from quoteway.web.wire.view import ResponseSchema
 
 if TYPE_CHECKING:
@@ -84,7 +75,7 @@ def openapi_document() -> bytes:
     return orjson.dumps(document(operations(), version=core_version()), option=orjson.OPT_INDENT_2)
 
 
-@Operation("GET", "/v2/openapi.json", "This document", OpenApiDocument, needs_ready=False)
+@get("/v2/openapi.json", "This document", OpenApiDocument, needs_ready=False)
 async def get_open_api(call: Call) -> web.Response:
     """The document; not described by itself."""
     return keep(call.request, call.gateway.registry.revision, openapi_document())

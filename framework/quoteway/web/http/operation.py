@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import orjson
@@ -79,7 +80,7 @@ class Operation:
 
     It decorates its handler, which gives it its ``name``, the operationId:
 
-        @Operation("GET", "/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
+        @get("/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
         async def list_tokens(call: Call) -> web.Response: ...
 
     ``group`` is the rate limit it counts against, ``status`` that of success.
@@ -149,6 +150,9 @@ class Operation:
             return json_response(orjson.dumps(answer), status=status, headers=NO_STORE)
 
         return handle
+
+
+get, post = partial(Operation, "GET"), partial(Operation, "POST")
 
 
 def require_ready(gateway: Gateway) -> None:

@@ -14,7 +14,7 @@ from quoteway.host.states import NotEnabled, PluginEntry, ProviderEntry, network
 from quoteway.models import Address, Capability
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.wire.rows import NetworkPage, NetworkRow, ProviderPage, ProviderRow
 
@@ -22,8 +22,7 @@ HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
 
 
-@Operation(
-    "GET",
+@get(
     "/v2/providers",
     "Providers, and why one is not enabled",
     ProviderPage,
@@ -51,17 +50,12 @@ async def list_providers(call: Call) -> web.Response:
 
 
 @dataclass(frozen=True, slots=True)
-class _Actions:
-    """What the pools and vaults of a provider take."""
-
-    pool: Sequence[str] = ()
-    vault: Sequence[str] = ()
-    manage: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Row:
-    """A provider, or a plugin without one: then only its name and the reason are known."""
+    """A provider, or a plugin without one: then only its name and the reason are known.
+
+    ``actions`` are those of its pools, of its vaults, and of their management; ``spenders`` pairs of chain id
+    and address.
+    """
 
     id: str
     name: str
@@ -69,17 +63,11 @@ class _Row:
     reason: NotEnabled | None
     capabilities: Sequence[str] = ()
     chain_ids: Sequence[int] = ()
-    actions: _Actions = _Actions()
+    actions: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ())
     enabled: bool = False
     healthy: bool | None = None
-    spenders: Sequence[_Spender] = ()
+    spenders: Sequence[tuple[int, Address]] = ()
     docs: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Spender:
-    chain_id: int
-    address: Address
 
 
 async def _provider_row(entries: Sequence[ProviderEntry]) -> _Row:
@@ -93,10 +81,10 @@ async def _provider_row(entries: Sequence[ProviderEntry]) -> _Row:
         reason=None if enabled else reason,
         capabilities=sorted({entry.provider.capability.value for entry in entries}),
         chain_ids=sorted({chain_id for entry in entries for chain_id in networks_of(entry.provider)}),
-        actions=_Actions(
-            pool=_actions(entries, PoolProvider, "actions"),
-            vault=_actions(entries, VaultProvider, "actions"),
-            manage=_actions(entries, VaultProvider, "manage_actions"),
+        actions=(
+            _actions(entries, PoolProvider, "actions"),
+            _actions(entries, VaultProvider, "actions"),
+            _actions(entries, VaultProvider, "manage_actions"),
         ),
         enabled=enabled,
         healthy=await _healthy(first) if enabled else None,
@@ -121,13 +109,13 @@ def _text(provider: Provider, member: str) -> str | None:
     return None
 
 
-def _spenders(entries: Sequence[ProviderEntry]) -> list[_Spender]:
-    found: dict[_Spender, None] = {}
+def _spenders(entries: Sequence[ProviderEntry]) -> list[tuple[int, Address]]:
+    found: dict[tuple[int, Address], None] = {}
     for entry in entries:
         for chain_id in sorted(networks_of(entry.provider)):
             with contextlib.suppress(Exception):  # a provider's bug must not hide the others
                 for address in filter(is_address, entry.provider.spenders(chain_id)):
-                    found[_Spender(chain_id, address)] = None
+                    found[chain_id, address] = None
     return list(found)
 
 
@@ -139,14 +127,7 @@ async def _healthy(provider: Provider) -> bool | None:
     return healthy if type(healthy) is bool else None
 
 
-@Operation(
-    "GET",
-    "/v2/networks",
-    "Networks of this deployment",
-    NetworkPage,
-    tag="deployment",
-    query=catalog.PageQuery,
-)
+@get("/v2/networks", "Networks of this deployment", NetworkPage, tag="deployment", query=catalog.PageQuery)
 async def list_networks(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
         registry = call.gateway.registry

@@ -14,7 +14,7 @@ from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
 from quoteway.web.http import fields
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Refusal, RequestSchema, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import PoolPath, owner_of
@@ -91,7 +91,7 @@ class PositionsQuery(catalog.PageQuery):
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
 
 
-@Operation("GET", "/v2/pools", "Pools", PoolPage, query=PoolsQuery)
+@get("/v2/pools", "Pools", PoolPage, query=PoolsQuery)
 async def list_pools(call: Call) -> web.Response:
     async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
         tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
@@ -132,8 +132,7 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     return request, provider.id
 
 
-@Operation(
-    "GET",
+@get(
     "/v2/pools/{poolId}/positions",
     "A wallet's positions in a pool",
     PositionPage,

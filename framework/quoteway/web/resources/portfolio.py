@@ -20,7 +20,7 @@ from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
-from quoteway.web.http.operation import Call, Operation, disabled
+from quoteway.web.http.operation import Call, disabled, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.wire.portfolio import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
@@ -75,8 +75,7 @@ class PositionsQuery(catalog.PageQuery):
 # --- balances ---------------------------------------------------------------------------------------------
 
 
-@Operation(
-    "GET",
+@get(
     "/v2/portfolio/balances",
     "A wallet's balances",
     Balances,
@@ -241,8 +240,7 @@ def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[_Miss
 # --- positions --------------------------------------------------------------------------------------------
 
 
-@Operation(
-    "GET",
+@get(
     "/v2/portfolio/positions",
     "A wallet's positions in pools and vaults",
     Positions,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from quoteway.models import Capability, Request
 from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, Operation, post
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
@@ -56,8 +56,7 @@ class Quotable:
             view = SwapQuote if self.capability is Capability.SWAP else Quote
             return view.render(shown, call.networks)
 
-        return Operation(
-            "POST",
+        return post(
             f"{self.path}/quote",
             summary,
             response,
@@ -90,8 +89,7 @@ class Quotable:
                 action = await gateway.building.direct(capability, request, provider=provider, pin=pin)
             return Action.render(action, call.networks)
 
-        return Operation(
-            "POST",
+        return post(
             f"{self.path}/{'action' if body else '{quoteId}/action'}",
             summary,
             response,

@@ -16,7 +16,7 @@ from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.fields import Choice, Member, Text
-from quoteway.web.http.operation import Call, Operation, disabled
+from quoteway.web.http.operation import Call, disabled, post
 from quoteway.web.http.schema import RequestSchema, refuse
 from quoteway.web.wire.errors import RpcAnswer
 from quoteway.web.wire.view import ABSENT
@@ -85,8 +85,7 @@ class NodeError:
     data: Any
 
 
-@Operation(
-    "POST",
+@post(
     "/v2/rpc/{chainId}",
     "One read-only JSON-RPC 2.0 call",
     RpcAnswer,

@@ -13,7 +13,7 @@ from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import Provider
 from quoteway.web.http.fields import Choice, QueryInteger
-from quoteway.web.http.operation import Call, Operation, disabled
+from quoteway.web.http.operation import Call, Operation, disabled, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.catalog import failure
 from quoteway.web.resources.ids import ResourceId, owner_of
@@ -46,8 +46,7 @@ def series_operations(
     """The routes of these metrics, with their titles, of a pool or vault; ``show`` is ``series_of``."""
     noun = capability.value
     for metric, title in metrics.items():
-        yield Operation(
-            "GET",
+        yield get(
             f"/v2/{noun}s/{{{noun}Id}}/{metric}",
             f"{title} of a {noun} over time",
             SeriesView,

@@ -14,7 +14,7 @@ from quoteway.host.lists import ListKind
 from quoteway.models import BridgeRoute, Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http import fields
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Refusal, RequestSchema, invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.quote_action import Quotable
@@ -166,8 +166,7 @@ async def _read_transfer(call: Call) -> tuple[SwapRequest, str | None]:
     return await transfer_request(call, origin, target)
 
 
-@Operation(
-    "GET",
+@get(
     "/v2/swaps/quote/{quoteId}",
     "Read a quote back from its token",
     SwapQuote,
@@ -180,7 +179,7 @@ async def get_swap_quote(call: Call) -> Wire:
     return SwapQuote.render(ShownQuote(sealed, int(gateway.runtime.clock())), call.networks)
 
 
-@Operation("GET", "/v2/bridges/routes", "Routes between two networks", RoutePage, query=RoutesQuery)
+@get("/v2/bridges/routes", "Routes between two networks", RoutePage, query=RoutesQuery)
 async def list_bridge_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")

@@ -14,7 +14,7 @@ from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
 from quoteway.web.http.fields import Choice, NetworkField, Text
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.wire.rows import Profile, TokenEntry, TokenPage
 from quoteway.web.wire.view import Wire
@@ -34,7 +34,7 @@ class TokensQuery(catalog.PageQuery):
 TOKENS = ListKind(Capability.TOKENS, TokenProfile, lambda catalog, chain_id: catalog.tokens(chain_id))
 
 
-@Operation("GET", "/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
+@get("/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
 async def list_tokens(call: Call) -> web.Response:
     async def render(profiles: Sequence[TokenProfile]) -> list[dict[str, Any]]:
         # The list has thousands of tokens: it shows the prices in memory and looks none up.
@@ -50,9 +50,7 @@ def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
     return catalog.mentions(query, profile.id, profile.symbol, profile.name, *addresses)
 
 
-@Operation(
-    "GET", "/v2/tokens/{id}", "One token, by its id or {chainId}:{address}", Profile, failures=(404, 502)
-)
+@get("/v2/tokens/{id}", "One token, by its id or {chainId}:{address}", Profile, failures=(404, 502))
 async def get_token(call: Call) -> Wire:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])

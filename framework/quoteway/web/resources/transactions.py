@@ -15,7 +15,7 @@ from quoteway.evm.chain import Chain
 from quoteway.models import Capability, TransferState
 from quoteway.providers import Relay
 from quoteway.web.http.fields import HexField
-from quoteway.web.http.operation import Call, Operation, disabled
+from quoteway.web.http.operation import Call, disabled, get, post
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.resources import catalog
 from quoteway.web.resources.signed_transaction import (
@@ -35,8 +35,7 @@ class HashBody(RequestSchema):
     hash = HexField("The hash of the broadcast transaction", 32, 32, required=True)
 
 
-@Operation(
-    "POST",
+@post(
     "/v2/transactions/{txId}/submit",
     "Broadcast a signed transaction, where a relay is enabled",
     Submitted,
@@ -66,9 +65,7 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
             retryable=False,
         )
     (outcome,) = await registry.calls.ask_all(
-        relays[:1],
-        lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw),
-        verb="submit",
+        relays[:1], lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw), verb="submit"
     )
     tx_hash = "0x" + keccak256(raw).hex()
     if outcome.error is not None:
@@ -103,8 +100,7 @@ class _Report:
     settled: Settlement | None = None
 
 
-@Operation(
-    "POST",
+@post(
     "/v2/transactions/{txId}/submit-hash",
     "Compare a broadcast transaction with the one that was built",
     HashReport,
@@ -174,14 +170,7 @@ def _differences(
     return sent.differences(commitment)
 
 
-@Operation(
-    "GET",
-    "/v2/transactions/{txId}",
-    "Where a bridge transfer is",
-    Tracked,
-    query=HashBody,
-    failures=(404, 502),
-)
+@get("/v2/transactions/{txId}", "Where a bridge transfer is", Tracked, query=HashBody, failures=(404, 502))
 async def track_transaction(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]
@@ -191,10 +180,7 @@ async def track_transaction(call: Call) -> dict[str, Any]:
         raise disabled("No enabled provider tracks transfers.")
     tx_hash = "0x" + call.query["hash"].hex()
     outcomes = await call.ask(
-        bridges,
-        TransferState | None,
-        lambda bridge: bridge.track(commitment.chain_id, tx_hash),
-        verb="track",
+        bridges, TransferState | None, lambda bridge: bridge.track(commitment.chain_id, tx_hash), verb="track"
     )
     answers: list[TransferState] = [o.value for o in outcomes if o.value is not None]
     known = [answer for answer in answers if answer.status != "unknown"]

@@ -22,7 +22,7 @@ from quoteway.models import (
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
-from quoteway.web.http.operation import Call, Operation
+from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import VaultPath, owner_of
@@ -128,7 +128,7 @@ VAULTS = ListKind(
 )
 
 
-@Operation("GET", "/v2/vaults", "Vaults", VaultPage, query=VaultsQuery)
+@get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery)
 async def list_vaults(call: Call) -> web.Response:
     async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
         tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}

@@ -202,14 +202,14 @@ class RoutePage(Page):
 
 
 class ProviderActions(View):
-    pool = required([fields.String])
-    vault = required([fields.String])
-    manage = required([fields.String])
+    pool = required([fields.String], 0)
+    vault = required([fields.String], 1)
+    manage = required([fields.String], 2)
 
 
 class Spender(View):
-    chain_id = required(fields.Integer)
-    address = required(text.AddressText)
+    chain_id = required(fields.Integer, 0)
+    address = required(text.AddressText, 1)
 
 
 class ProviderRow(View):

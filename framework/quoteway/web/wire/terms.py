@@ -27,8 +27,7 @@ class SwapEcho(View):
     )
     slippage_bps = required(fields.Integer)
     approval_mode = required(
-        fields.String,
-        lambda request: "permit2-signature" if request.permit2_signature else "transactions",
+        fields.String, lambda request: "permit2-signature" if request.permit2_signature else "transactions"
     )
 
 
