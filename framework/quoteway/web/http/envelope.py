@@ -7,12 +7,9 @@ from typing import ClassVar
 
 import orjson
 from aiohttp import web
-from multidict import CIMultiDict
 
 from quoteway.errors import GatewayError, MalformedRequest, NotFound, Reason, UpstreamError
 from quoteway.web.wire.errors import error_wire
-
-JSON = "application/json"
 
 
 class PathMissing(NotFound):
@@ -51,23 +48,14 @@ CLOSING = (BodyTimeout, BodyTooLarge)
 """After these errors the rest of the body may still arrive, so the connection is closed."""
 
 
-def json_response(
-    body: bytes, *, status: int = 200, headers: Mapping[str, str] | None = None
-) -> web.Response:
+def json_response(body: bytes, status: int, headers: Mapping[str, str]) -> web.Response:
     """An answer whose body is already JSON."""
-    every: CIMultiDict[str] = CIMultiDict(headers or {})
-    every["Content-Type"] = JSON
-    return web.Response(body=body, status=status, headers=every)
-
-
-def error_body(error: GatewayError, request_id: str) -> bytes:
-    """The envelope of an error."""
-    return orjson.dumps(error_wire(error, request_id))
+    return web.Response(body=body, status=status, headers={**headers, "Content-Type": "application/json"})
 
 
 def error_response(error: GatewayError, request_id: str) -> web.Response:
     """The answer to an error, with the headers it carries."""
-    response = json_response(error_body(error, request_id), status=error.status, headers=error.headers)
+    response = json_response(orjson.dumps(error_wire(error, request_id)), error.status, error.headers)
     response.headers["Cache-Control"] = "no-store"
     if isinstance(error, CLOSING):
         response.force_close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from marshmallow import fields
 
@@ -13,11 +13,6 @@ from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.models import MAX_UINT256, NATIVE
 from quoteway.networks import Network
 from quoteway.web.http.schema import RequestSchema, refuse
-
-AMOUNT_PATTERN = r"^(0|[1-9][0-9]{0,77})$"
-POSITIVE_PATTERN = r"^[1-9][0-9]{0,77}$"
-ADDRESS_PATTERN = r"^0x[0-9a-fA-F]{40}$"
-NETWORK_PATTERN = r"^(?:[a-z0-9]+(?:-[a-z0-9]+)*|[1-9][0-9]{0,19}|eip155:[1-9][0-9]{0,19})$"
 
 _AMOUNT = re.compile(r"(0|[1-9][0-9]{0,77})")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
@@ -28,8 +23,10 @@ T = TypeVar("T")
 class Member(fields.Field[T]):
     """A member of a request. ``description`` and ``schema`` are what the OpenAPI document says of it."""
 
-    def __init__(self, description: str, *, schema: Mapping[str, Any], **kwargs: Any) -> None:
-        super().__init__(metadata={**schema, "description": description}, **kwargs)
+    schema: Mapping[str, Any]
+
+    def __init__(self, description: str, *, schema: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(metadata={**(schema or self.schema), "description": description}, **kwargs)
 
     def parse(self, value: Any) -> T:
         """The value that the handler gets. Raises what ``refuse`` makes."""
@@ -82,9 +79,8 @@ class Choice(Member[str]):
         reason: Reason = Reason.INVALID_FORMAT,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            description, schema={"type": "string", "maxLength": 100, "enum": list(choices)}, **kwargs
-        )
+        schema = {"type": "string", "maxLength": 100, "enum": list(choices)}
+        super().__init__(description, schema=schema, **kwargs)
         self.choices = choices
         self.reason = reason
 
@@ -97,11 +93,11 @@ class Choice(Member[str]):
 class Amount(Member[int | None]):
     """Base units as a decimal string. ``minimum`` 1 refuses "0"."""
 
-    def __init__(
-        self, description: str, *, minimum: int = 0, pattern: str | None = None, **kwargs: Any
-    ) -> None:
-        pattern = pattern or (AMOUNT_PATTERN if minimum == 0 else POSITIVE_PATTERN)
-        schema = {"type": "string", "pattern": pattern, "example": "1000000"}
+    patterns = (r"^(0|[1-9][0-9]{0,77})$", r"^[1-9][0-9]{0,77}$")
+    """By ``minimum``."""
+
+    def __init__(self, description: str, *, minimum: int = 0, **kwargs: Any) -> None:
+        schema = {"type": "string", "pattern": self.patterns[minimum], "example": "1000000"}
         super().__init__(description, schema=schema, **kwargs)
         self.minimum = minimum
 
@@ -123,8 +119,7 @@ class Amount(Member[int | None]):
 class AmountOrMax(Amount):
     """An amount, or ``"max"`` for all there is (withdraw and remove), which is loaded as None."""
 
-    def __init__(self, description: str, **kwargs: Any) -> None:
-        super().__init__(description, pattern=r"^(max|0|[1-9][0-9]{0,77})$", **kwargs)
+    patterns = (r"^(max|0|[1-9][0-9]{0,77})$",) * 2
 
     def parse(self, value: Any) -> int | None:
         return None if value == "max" else super().parse(value)
@@ -138,7 +133,7 @@ class AddressField(Member[str]):
     """
 
     def __init__(self, description: str, *, native: bool = False, zero: bool = False, **kwargs: Any) -> None:
-        pattern = r"^(native|0x[0-9a-fA-F]{40})$" if native else ADDRESS_PATTERN
+        pattern = r"^(native|0x[0-9a-fA-F]{40})$" if native else r"^0x[0-9a-fA-F]{40}$"
         super().__init__(description, schema={"type": "string", "pattern": pattern}, **kwargs)
         self.native = native
         self.zero = zero
@@ -160,18 +155,19 @@ class AddressField(Member[str]):
 class NetworkField(Member[Network]):
     """A network by slug, decimal chain id or ``eip155:N``."""
 
-    def __init__(self, description: str, **kwargs: Any) -> None:
-        schema = {"type": "string", "pattern": NETWORK_PATTERN, "example": "ethereum"}
-        super().__init__(description, schema=schema, **kwargs)
+    schema = {
+        "type": "string",
+        "pattern": r"^(?:[a-z0-9]+(?:-[a-z0-9]+)*|[1-9][0-9]{0,19}|eip155:[1-9][0-9]{0,19})$",
+        "example": "ethereum",
+    }
 
     def parse(self, value: Any) -> Network:
         if not isinstance(value, str) or len(value) > 64:
             raise refuse(Reason.INVALID_FORMAT, "must be a network's name, chain id as a string, or eip155:N")
-        root = self.root
-        assert isinstance(root, RequestSchema)
-        network = root.networks.find(value)
+        networks = cast(RequestSchema, self.root).networks()
+        network = networks.find(value)
         if network is None:
-            hint = root.networks.suggestion(value)
+            hint = networks.suggestion(value)
             raise refuse(Reason.UNSUPPORTED_NETWORK, f"names no network of this deployment.{hint}")
         return network
 
@@ -215,8 +211,7 @@ class SlippageField(StrictInteger):
 class StrictBoolean(Member[bool]):
     """A JSON ``true`` or ``false``."""
 
-    def __init__(self, description: str, **kwargs: Any) -> None:
-        super().__init__(description, schema={"type": "boolean"}, **kwargs)
+    schema = {"type": "boolean"}
 
     def parse(self, value: Any) -> bool:
         if not isinstance(value, bool):
@@ -234,8 +229,7 @@ class QueryBoolean(StrictBoolean):
 class QueryNumber(Member[float]):
     """A plain non-negative decimal number in a query string."""
 
-    def __init__(self, description: str, **kwargs: Any) -> None:
-        super().__init__(description, schema={"type": "number"}, **kwargs)
+    schema = {"type": "number"}
 
     def parse(self, value: Any) -> float:
         if not isinstance(value, str) or not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", value, re.ASCII):

@@ -25,7 +25,7 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
     """
 
     async def healthz(request: web.Request) -> web.StreamResponse:
-        return json_response(b'{"status":"ok"}', headers=NO_STORE)
+        return json_response(b'{"status":"ok"}', 200, NO_STORE)
 
     async def readyz(request: web.Request) -> web.StreamResponse:
         reasons, silent = gateway.readiness(), []
@@ -43,7 +43,7 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
                 retryable=True,
             )
         body = {"status": "ready", **({"notAnswering": silent} if silent else {})}
-        return json_response(orjson.dumps(body), headers=NO_STORE)
+        return json_response(orjson.dumps(body), 200, NO_STORE)
 
     return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from limits import parse
-from limits.aio.storage import MemoryStorage, Storage
+from limits.aio.storage import Storage
 
 from quoteway.config.model import LimitsConfig
 from quoteway.errors import ConfigError, RateLimited
@@ -35,38 +35,30 @@ STORE_PAUSE_S = 5.0
 """How long a store that failed is not asked, so that requests do not wait for it."""
 
 
-class Counters(MemoryStorage):
-    """Counters of this process.
+class Counters:
+    """Counters of this process. Nothing awaits inside, so no lock is needed.
 
-    The parent's ``incr`` starts a task that walks every key at every hit, so its cost grows with the number
-    of callers; here expired keys go in one sweep a minute. Nothing awaits inside, so no lock is needed.
-    Times are by ``time.monotonic``: a clock set back would keep every window open for as long.
+    ``limits.aio.storage.MemoryStorage`` walks every key at every hit, so its cost grows with the number of
+    callers; here expired keys go in one sweep a minute. Times are by ``time.monotonic``: a clock set back
+    would keep every window open for as long.
     """
 
     SWEEP_S = 60.0
-    _next_sweep = 0.0
 
-    async def incr(self, key: str, expiry: float, amount: int = 1) -> int:
-        return self.count(key, expiry, time.monotonic(), amount)[0]
+    def __init__(self) -> None:
+        self.windows: dict[str, tuple[int, float]] = {}
+        self._next_sweep = 0.0
 
-    async def get_expiry(self, key: str) -> float:
-        return self.expirations.get(key, time.monotonic())
-
-    def count(self, key: str, expiry: float, now: float, amount: int = 1) -> tuple[int, float]:
+    def count(self, key: str, expiry: float, now: float) -> tuple[int, float]:
         """Counts; returns the count and when its window ends."""
         if now >= self._next_sweep:
-            self._sweep(now)
-        if self.expirations.get(key, 0.0) <= now:
-            self.expirations[key] = now + expiry
-            self.storage[key] = 0
-        self.storage[key] += amount
-        return self.storage[key], self.expirations[key]
-
-    def _sweep(self, now: float) -> None:
-        self._next_sweep = now + self.SWEEP_S
-        for key in [key for key, expires in self.expirations.items() if expires <= now]:
-            del self.expirations[key]
-            del self.storage[key]
+            self._next_sweep = now + self.SWEEP_S
+            self.windows = {kept: window for kept, window in self.windows.items() if window[1] > now}
+        count, ends = self.windows.get(key, (0, 0.0))
+        if ends <= now:
+            count, ends = 0, now + expiry
+        self.windows[key] = count + 1, ends
+        return count + 1, ends
 
 
 class Limiter:
@@ -82,25 +74,20 @@ class Limiter:
         }
         self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
         self._storage = storage or open_store(config.store)
-        self._counters = self._storage if type(self._storage) is Counters else None
-        self._paused_until = 0.0
-
-    @property
-    def in_process(self) -> bool:
+        self.in_process = isinstance(self._storage, Counters)
         """Whether the counters are in this process, so that ``take_now`` can be used."""
-        return self._counters is not None
+        self._paused_until = 0.0
 
     def take_now(self, group: str, caller: str) -> str:
         """``take`` on this process's counters, without a coroutine: one slows cached answers."""
-        assert self._counters is not None
+        assert isinstance(self._storage, Counters)
         now = time.monotonic()
-        window_s = self._bounds[group][1]
-        count, resets_at = self._counters.count(f"quoteway/{group}/{caller}", window_s, now)
+        count, resets_at = self._storage.count(f"quoteway/{group}/{caller}", self._bounds[group][1], now)
         return self._verdict(group, count, resets_at, now)
 
     async def take(self, group: str, caller: str) -> str:
         """Counts one request; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
-        if self.in_process:
+        if isinstance(self._storage, Counters):
             return self.take_now(group, caller)
         allowed, window_s = self._bounds[group]
         uncounted = f'"{group}";r={allowed};t={window_s}'
@@ -139,7 +126,7 @@ class Limiter:
             )
 
 
-def open_store(store: Secret | str) -> Storage:
+def open_store(store: Secret | str) -> Storage | Counters:
     """The counters' store, not connected yet. Raises ``ConfigError`` when its client is not installed."""
     url = store.reveal() if isinstance(store, Secret) else store
     if url.startswith("memory"):

@@ -101,15 +101,14 @@ class Middleware:
                     if caller is None:
                         raise await self._unauthorized(request)
                     limiter = self._limiter
-                    if limiter is not None:
-                        if limiter.in_process:
-                            state = limiter.take_now(group, caller)
-                        else:
-                            state = await limiter.take(group, caller)
-                if not isinstance(source, Rendered):
-                    response = await self._answer(request, source)
-                else:
+                    if limiter is not None and limiter.in_process:
+                        state = limiter.take_now(group, caller)
+                    elif limiter is not None:
+                        state = await limiter.take(group, caller)
+                if isinstance(source, Rendered):
                     response = respond(request, source)
+                else:
+                    response = await self._answer(request, source)
         except GatewayError as error:
             response = error_response(error, request_id)
         except web.HTTPException as error:
@@ -118,9 +117,8 @@ class Middleware:
             raise
         except Exception:
             # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
-            log.exception(
-                "unexpected error", extra={"request_id": request_id, "route": _route(request, operation)}
-            )
+            route = operation.path if operation is not None else _route(request)
+            log.exception("unexpected error", extra={"request_id": request_id, "route": route})
             response = error_response(
                 ProviderUnavailable("The service failed to answer this request."), request_id
             )
@@ -137,10 +135,22 @@ class Middleware:
             self._allow_origin(request, response)
         duration_s = time.monotonic() - started
         status = response.status
-        route = operation.path if operation is not None else _route(request, operation)
+        # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
+        route = operation.path if operation is not None else _route(request)
         self._metrics.answered(route, request.method, status, duration_s)
         if status >= 400 or self._log_all:
-            self._log(request, operation, status, duration_s, request_id, trace)
+            log.log(
+                logging.WARNING if status >= 500 else logging.INFO,
+                "request",
+                extra={
+                    "route": route,
+                    "method": request.method if request.method.isalpha() else "OTHER",
+                    "status": status,
+                    "duration_ms": round(duration_s * 1_000, 2),
+                    "request_id": request_id,
+                    **({"trace": trace[3:35]} if trace else {}),
+                },
+            )
         return response
 
     async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
@@ -189,36 +199,12 @@ class Middleware:
             )
             out["Access-Control-Max-Age"] = "600"
 
-    def _log(
-        self,
-        request: web.Request,
-        operation: Operation | None,
-        status: int,
-        duration_s: float,
-        request_id: str,
-        trace: str | None,
-    ) -> None:
-        # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
-        log.log(
-            logging.WARNING if status >= 500 else logging.INFO,
-            "request",
-            extra={
-                "route": _route(request, operation),
-                "method": request.method if request.method.isalpha() else "OTHER",
-                "status": status,
-                "duration_ms": round(duration_s * 1_000, 2),
-                "request_id": request_id,
-                **({"trace": trace[3:35]} if trace else {}),
-            },
-        )
-
 
 MIDDLEWARE: web.AppKey[Middleware] = web.AppKey("middleware", Middleware)
 
 
-def _route(request: web.Request, operation: Operation | None) -> str:
-    if operation is not None:
-        return operation.path
+def _route(request: web.Request) -> str:
+    """The template of a route that is no operation."""
     resource = request.match_info.route.resource
     return resource.canonical if resource is not None else "unmatched"
 
@@ -230,6 +216,4 @@ def new_request_id() -> str:
 
 def request_id_of(given: str | None) -> str:
     """The caller's own id when it is short and plain, else a new one."""
-    if given is not None and _SAFE_REQUEST_ID.fullmatch(given):
-        return given
-    return new_request_id()
+    return given if given is not None and _SAFE_REQUEST_ID.fullmatch(given) else new_request_id()

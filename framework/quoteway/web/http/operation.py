@@ -119,12 +119,10 @@ class Operation:
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
 
-        def networks() -> Networks:
-            return gateway.runtime.networks
-
-        path = self.path_schema(networks) if self.path_schema else None
-        query = self.query(networks) if self.query else None
-        body = self.body(networks) if self.body else None
+        path, query, body = (
+            schema(lambda: gateway.runtime.networks) if schema else None
+            for schema in (self.path_schema, self.query, self.body)
+        )
         server = gateway.config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
         status, handler, needs_ready = self.status, self.handler, self.needs_ready
@@ -147,7 +145,7 @@ class Operation:
                 answer = await handler(Call(gateway, request, *loaded))
             if isinstance(answer, web.Response):
                 return answer
-            return json_response(orjson.dumps(answer), status=status, headers=NO_STORE)
+            return json_response(orjson.dumps(answer), status, NO_STORE)
 
         return handle
 
@@ -176,14 +174,10 @@ def _load(*parts: tuple[RequestSchema | None, Mapping[str, Any]]) -> list[Mappin
     loaded: list[Mapping[str, Any]] = []
     refused: list[FieldError] = []
     for schema, raw in parts:
-        if schema is None:
-            loaded.append(raw)
-            continue
         try:
-            loaded.append(schema.accept(raw))
+            loaded.append(raw if schema is None else schema.accept(raw))
         except InvalidRequest as error:
             refused.extend(error.fields)
-            loaded.append({})
     if refused:
         raise invalid(*refused)
     return loaded

@@ -58,11 +58,7 @@ class RequestSchema(WireSchema):
 
     def __init__(self, networks: Callable[[], Networks]) -> None:
         super().__init__()
-        self._networks = networks
-
-    @property
-    def networks(self) -> Networks:
-        return self._networks()
+        self.networks = networks
 
     @pre_load
     def drop_empty(self, data: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:

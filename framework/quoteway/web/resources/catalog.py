@@ -75,12 +75,12 @@ async def answer(
 
     if not cached:
         body, _ = await render()
-        return json_response(body, headers=NO_STORE)
+        return json_response(body, 200, NO_STORE)
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
     # Requests for a page that is being made share its result.
     body, complete = await flights.run((revision, call.request.raw_path), render)
-    return keep(call.request, revision, body) if complete else json_response(body, headers=NO_STORE)
+    return keep(call.request, revision, body) if complete else json_response(body, 200, NO_STORE)
 
 
 def _rendered(call: Call, listing: Listing) -> bytes:

@@ -29,13 +29,9 @@ class ResourceId:
 class VaultIdField(Member[ResourceId]):
     """``{chainId}:{vaultAddress}``, any case in."""
 
-    pattern = r"^[1-9][0-9]{0,15}:0x[0-9a-fA-F]{40}$"
+    schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}:0x[0-9a-fA-F]{40}$"}
     hint = "must be {chainId}:{address}"
     allows_32_bytes = False
-
-    def __init__(self, description: str, **kwargs: Any) -> None:
-        schema = {"type": "string", "pattern": self.pattern}
-        super().__init__(description, schema=schema, required=True, **kwargs)
 
     def parse(self, value: Any) -> ResourceId:
         match = _ID.fullmatch(value) if isinstance(value, str) else None
@@ -52,17 +48,19 @@ class VaultIdField(Member[ResourceId]):
 class PoolIdField(VaultIdField):
     """``{chainId}:{poolAddress}``, or ``{chainId}:{bytes32}`` for v4."""
 
-    pattern = r"^[1-9][0-9]{0,15}:0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"
+    schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}:0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"}
     hint = "must be {chainId}:{address}, or {chainId}:{32-byte id} for v4"
     allows_32_bytes = True
 
 
 class PoolPath(RequestSchema):
-    resource = PoolIdField("{chainId}:{address}, or {chainId}:{32-byte id} on v4", data_key="poolId")
+    resource = PoolIdField(
+        "{chainId}:{address}, or {chainId}:{32-byte id} on v4", data_key="poolId", required=True
+    )
 
 
 class VaultPath(RequestSchema):
-    resource = VaultIdField("{chainId}:{vaultAddress}", data_key="vaultId")
+    resource = VaultIdField("{chainId}:{vaultAddress}", data_key="vaultId", required=True)
 
 
 async def owner_of(call: Call, capability: Capability) -> tuple[ResourceId, Any]:

@@ -28,9 +28,7 @@ _CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
 class ChainIdField(Member[int]):
-    def __init__(self, description: str) -> None:
-        schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}
-        super().__init__(description, schema=schema, required=True)
+    schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}
 
     def parse(self, value: Any) -> int:
         if not _CHAIN_ID.fullmatch(value):
@@ -41,8 +39,7 @@ class ChainIdField(Member[int]):
 class IdField(Member[int | str]):
     """A JSON-RPC id: an integer as the contract says, or a short string as the standard allows."""
 
-    def __init__(self, description: str) -> None:
-        super().__init__(description, schema={"type": "integer", "example": 1}, required=True)
+    schema = {"type": "integer", "example": 1}
 
     def parse(self, value: Any) -> int | str:
         if type(value) is int and abs(value) <= 2**53:
@@ -53,9 +50,7 @@ class IdField(Member[int | str]):
 
 
 class ParamsField(Member[list[Any]]):
-    def __init__(self, description: str) -> None:
-        schema = {"type": "array", "maxItems": MAX_PARAMS, "items": {}}
-        super().__init__(description, schema=schema, load_default=list)
+    schema = {"type": "array", "maxItems": MAX_PARAMS, "items": {}}
 
     def parse(self, value: Any) -> list[Any]:
         if not isinstance(value, list):
@@ -66,14 +61,14 @@ class ParamsField(Member[list[Any]]):
 
 
 class RpcPath(RequestSchema):
-    chain_id = ChainIdField("The numeric chain id")
+    chain_id = ChainIdField("The numeric chain id", required=True)
 
 
 class RpcBody(RequestSchema):
     jsonrpc = Choice("The version, 2.0", ("2.0",), required=True)
-    id = IdField("The caller's own, given back")
+    id = IdField("The caller's own, given back", required=True)
     method = Text("A read-only method of the list", max_length=64, required=True)
-    params = ParamsField("As the method takes them")
+    params = ParamsField("As the method takes them", load_default=list)
 
 
 @dataclass(frozen=True, slots=True)
