@@ -126,10 +126,9 @@ def test_every_signed_transaction_is_read_as_it_was_signed(kind, value, data, ch
     read = decode_signed(raw)
     assert (read.chain_id, read.value, read.data) == (chain_id, value, data)
     assert read.to == (OTHER.address if has_target else None)
-    assert (read.signature.r, read.signature.s) == (signed.r, signed.s)
-    recovered = Account._recover_hash(
-        read.signature.signed_hash, vrs=(27 + read.signature.y_parity, signed.r, signed.s)
-    )
+    signed_hash, v = read.signature[:32], int.from_bytes(read.signature[32:64])
+    assert read.signature[64:] == signed.r.to_bytes(32) + signed.s.to_bytes(32)
+    recovered = Account._recover_hash(signed_hash, vrs=(v, signed.r, signed.s))
     assert recovered == SIGNER.address
     # The signature of the other half of the curve is one that no chain takes (EIP-2).
     order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141

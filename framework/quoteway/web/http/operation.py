@@ -118,19 +118,17 @@ class Operation:
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
-
         path, query, body = (
             schema(lambda: gateway.runtime.networks) if schema else None
             for schema in (self.path_schema, self.query, self.body)
         )
         server = gateway.config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
-        status, handler, needs_ready = self.status, self.handler, self.needs_ready
-        quotes = self.group == "quotes"
+        handler = self.handler
         assert handler is not None
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            if needs_ready:
+            if self.needs_ready:
                 require_ready(gateway)
             raw: Mapping[str, Any] = {}
             if body is not None:
@@ -141,11 +139,11 @@ class Operation:
                 (body, raw),
             )
             # The request has arrived in full only here: all chain reads that follow are at a head read later.
-            with request_arrival() if quotes else contextlib.nullcontext():
+            with request_arrival() if self.group == "quotes" else contextlib.nullcontext():
                 answer = await handler(Call(gateway, request, *loaded))
             if isinstance(answer, web.Response):
                 return answer
-            return json_response(orjson.dumps(answer), status, NO_STORE)
+            return json_response(orjson.dumps(answer), self.status, NO_STORE)
 
         return handle
 

@@ -64,23 +64,23 @@ class Listing:
     missing: Sequence[tuple[str, Reason]] = ()
 
 
-async def answer(
-    call: Call, collect: Callable[[], Awaitable[Listing]], *, cached: bool = True
-) -> web.Response:
-    """The page that a request asks for. It is cached unless ``cached`` is False or rows are missing."""
+async def answer(call: Call, collect: Callable[[], Awaitable[Listing]]) -> web.Response:
+    """The page that a request asks for. It is cached unless rows are missing."""
 
     async def render() -> tuple[bytes, bool]:
         listing = await collect()
         return _rendered(call, listing), not listing.missing
 
-    if not cached:
-        body, _ = await render()
-        return json_response(body, 200, NO_STORE)
     revision = call.gateway.registry.revision
-    flights = call.request.app[CACHE].flights
     # Requests for a page that is being made share its result.
-    body, complete = await flights.run((revision, call.request.raw_path), render)
+    key = revision, call.request.raw_path
+    body, complete = await call.request.app[CACHE].flights.run(key, render)
     return keep(call.request, revision, body) if complete else json_response(body, 200, NO_STORE)
+
+
+def fresh(call: Call, listing: Listing) -> web.Response:
+    """The page that a request asks for, not cached."""
+    return json_response(_rendered(call, listing), 200, NO_STORE)
 
 
 def _rendered(call: Call, listing: Listing) -> bytes:

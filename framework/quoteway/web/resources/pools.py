@@ -146,15 +146,12 @@ async def list_pool_positions(call: Call) -> web.Response:
     async def ask(source: PoolProvider) -> Sequence[PoolPosition]:
         return tuple(await source.positions(call.query["wallet"], pool.id) or ())
 
-    async def collect() -> catalog.Listing:
-        (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
-        if outcome.value is None:
-            raise catalog.failure(outcome)
-        valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))
-        rows = PositionEntry.render_all(map(valuation.position, outcome.value), call.networks)
-        return catalog.Listing(rows, key=lambda row: str(row["positionId"]))
-
-    return await catalog.answer(call, collect, cached=False)
+    (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
+    if outcome.value is None:
+        raise catalog.failure(outcome)
+    valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))
+    rows = PositionEntry.render_all(map(valuation.position, outcome.value), call.networks)
+    return catalog.fresh(call, catalog.Listing(rows, key=lambda row: str(row["positionId"])))
 
 
 _POOL = Quotable(Capability.POOL, "Pool", "/v2/pools/{poolId}", _read_request, PoolPath)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
 from quoteway.host.states import networks_of
-from quoteway.models import NATIVE, Address, Capability, PoolPosition, Token, VaultPosition
+from quoteway.models import NATIVE, Address, Capability, PoolPosition, VaultPosition
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
@@ -89,7 +89,7 @@ class PositionsQuery(catalog.PageQuery):
     ),
     failures=(502,),
 )
-async def get_portfolio_balances(call: Call) -> dict[str, Any]:
+async def get_portfolio_balances(call: Call) -> Wire:
     wallet: Address = call.query["wallet"]
     only: Network | None = call.query.get("network")
     networks = [only] if only is not None else list(call.networks)
@@ -102,12 +102,20 @@ async def get_portfolio_balances(call: Call) -> dict[str, Any]:
     chain_ids = [network.chain_id for network in networks]
     known = (call.gateway.tokens.listed(chain_id, asked or ()) for chain_id in chain_ids)
     facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
-    shares = fair_shares(
-        {chain_id: len(facts[chain_id]) if asked is None else len(asked) for chain_id in facts}
-    )
+    sizes = {chain_id: len(facts[chain_id] if asked is None else asked) for chain_id in chain_ids}
+    shares = fair_shares(sizes)
+    tokens = {
+        chain_id: [token for token in (facts[chain_id] if asked is None else asked) if token != NATIVE]
+        for chain_id in chain_ids
+    }
     reads = {
         network.chain_id: asyncio.create_task(
-            _of_network(call, network, wallet, asked, facts[network.chain_id], shares[network.chain_id]),
+            read_holdings(
+                call.gateway.runtime.chains[network.chain_id],
+                wallet,
+                tokens[network.chain_id][: shares[network.chain_id]],
+                facts[network.chain_id],
+            ),
             name=f"portfolio:{network.slug}",
         )
         for network in networks
@@ -117,21 +125,25 @@ async def get_portfolio_balances(call: Call) -> dict[str, Any]:
     finally:
         for task in reads.values():
             task.cancel()
-    held: dict[int, _OfNetwork] = {}
+    held: dict[int, Holdings] = {}
     missing: list[_Missing] = []
     for chain_id, task in reads.items():
-        outcome = _failure(task, late=task in late)
-        if outcome is not None:
-            missing.append(_Missing(chain_id, None, outcome.value))
-        else:
-            held[chain_id] = task.result()
+        failure = _failure(task, late=task in late)
+        if failure is not None:
+            missing.append(_Missing(chain_id, None, failure.value))
+            continue
+        held[chain_id] = task.result()
+        for token in held[chain_id].found:
+            call.gateway.tokens.remember(token)
     if not held:
         raise UpstreamError(
             "The balances could not be read on any of the networks.",
             reason=Reason(missing[0].reason),
             retryable=True,
         )
-    return await _rendered(call, wallet, held, missing, explicit=asked)
+    too_long = {chain_id for chain_id in held if len(tokens[chain_id]) > shares[chain_id]}
+    missing += _unreadable(held, too_long, explicit=asked is not None)
+    return await _rendered(call, held, missing, explicit=asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,31 +155,6 @@ class _Missing:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _OfNetwork:
-    """One network's balances, and whether its list was too long."""
-
-    holdings: Holdings
-    over_limit: bool
-
-
-async def _of_network(
-    call: Call,
-    network: Network,
-    wallet: Address,
-    asked: Sequence[Address] | None,
-    facts: Mapping[Address, Token],
-    share: int,
-) -> _OfNetwork:
-    gateway = call.gateway
-    chain = gateway.runtime.chains[network.chain_id]
-    tokens = [token for token in (facts if asked is None else asked) if token != NATIVE]
-    holdings = await read_holdings(chain, wallet, tokens[:share], facts)
-    for token in holdings.found:
-        gateway.tokens.remember(token)
-    return _OfNetwork(holdings, len(tokens) > share)
-
-
 def fair_shares(sizes: Mapping[int, int]) -> dict[int, int]:
     """How many tokens of each network are read: all where the list is short, the rest in equal parts."""
     shares, left = {}, MAX_TOKENS
@@ -177,7 +164,7 @@ def fair_shares(sizes: Mapping[int, int]) -> dict[int, int]:
     return shares
 
 
-def _failure(task: asyncio.Task[_OfNetwork], *, late: bool) -> Reason | None:
+def _failure(task: asyncio.Task[Holdings], *, late: bool) -> Reason | None:
     """Why a network has no balances to show; None when it has."""
     if late:
         return Reason.PROVIDER_TIMEOUT
@@ -192,29 +179,28 @@ def _failure(task: asyncio.Task[_OfNetwork], *, late: bool) -> Reason | None:
 
 async def _rendered(
     call: Call,
-    wallet: Address,
-    held: Mapping[int, _OfNetwork],
-    missing: list[_Missing],
+    held: Mapping[int, Holdings],
+    missing: Sequence[_Missing],
     *,
     explicit: Sequence[Address] | None,
-) -> dict[str, Any]:
+) -> Wire:
     with_native = call.query["include_native"] or (explicit is not None and NATIVE in explicit)
     shown: list[Holding] = []
-    for chain_id, found in held.items():
+    for chain_id, holdings in held.items():
         if with_native:
-            shown.append(Holding(call.gateway.tokens.coin(chain_id), found.holdings.native))
-        shown += [row for row in found.holdings.tokens if explicit is not None or row.amount]
+            shown.append(Holding(call.gateway.tokens.coin(chain_id), holdings.native))
+        shown += [row for row in holdings.tokens if explicit is not None or row.amount]
     valuable = {(row.token.chain_id, row.token.address) for row in shown if row.amount}
     valuation = await call.gateway.valuation(valuable, wait_s=VALUES_WAIT_S)
     rows = [_valued(row, valuation) for row in shown]
     values = [row.value_usd for row in rows if row.value_usd is not None]
     return Balances.of(
         call.networks,
-        wallet=wallet,
+        wallet=call.query["wallet"],
         data=rows,
         total_usd=sum(values) if values else None,
-        as_of=[(chain_id, found.holdings.block.number) for chain_id, found in held.items()],
-        missing=[*missing, *_unreadable(held, explicit=explicit is not None)],
+        as_of=[(chain_id, holdings.block.number) for chain_id, holdings in held.items()],
+        missing=missing,
     )
 
 
@@ -223,18 +209,18 @@ def _valued(held: Holding, valuation: Valuation) -> ValuedHolding:
     return ValuedHolding(token, held.amount, valuation.usd(token, held.amount))
 
 
-def _unreadable(held: Mapping[int, _OfNetwork], *, explicit: bool) -> list[_Missing]:
+def _unreadable(
+    held: Mapping[int, Holdings], too_long: Container[int], *, explicit: bool
+) -> Iterator[_Missing]:
     """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
     elsewhere: it is named only when it is a token nowhere."""
-    tokens = {row.token.address for found in held.values() for row in found.holdings.tokens}
-    rows = []
-    for chain_id, found in held.items():
-        for address, reason in found.holdings.unreadable:
+    tokens = {row.token.address for holdings in held.values() for row in holdings.tokens}
+    for chain_id, holdings in held.items():
+        for address, reason in holdings.unreadable:
             if not (explicit and reason == NO_TOKEN and address in tokens):
-                rows.append(_Missing(chain_id, address, reason))
-        if found.over_limit:
-            rows.append(_Missing(chain_id, None, TOKEN_LIMIT))
-    return rows
+                yield _Missing(chain_id, address, reason)
+        if chain_id in too_long:
+            yield _Missing(chain_id, None, TOKEN_LIMIT)
 
 
 # --- positions --------------------------------------------------------------------------------------------
@@ -282,18 +268,15 @@ async def get_portfolio_positions(call: Call) -> web.Response:
         row = PortfolioPosition.render(HeldPosition(source.id, valuation.position(position)), call.networks)
         # Two sources may know one vault or pool: what a wallet has there is not counted twice.
         once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
-    rows = list(once.values())
-    if network is not None:
-        rows = [row for row in rows if row["chainId"] == network.chain_id]
-
-    async def collect() -> catalog.Listing:
-        return catalog.Listing(
+    rows = [row for row in once.values() if network is None or row["chainId"] == network.chain_id]
+    return catalog.fresh(
+        call,
+        catalog.Listing(
             rows,
             key=lambda row: f"{row['provider']}/{row['positionId']}",
             missing=catalog.failed_sources(outcomes),
-        )
-
-    return await catalog.answer(call, collect, cached=False)
+        ),
+    )
 
 
 OPERATIONS = (get_portfolio_balances, get_portfolio_positions)

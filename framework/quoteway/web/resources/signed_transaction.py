@@ -18,23 +18,12 @@ from quoteway.web.wire.actions import Difference as DifferenceView
 
 _MEMBER = "signedPayload"
 
-# Where chainId, to, value and data stand, and how many members there are: EIP-2930 (1) and EIP-1559 (2).
-_TYPED = {1: (0, 4, 5, 6, 11), 2: (0, 5, 6, 7, 12)}
-_LEGACY = (3, 4, 5, 9)
+# Where to, value and data stand, and how many members there are: legacy (0), EIP-2930 (1) and EIP-1559 (2).
+_LAYOUTS = {0: (3, 4, 5, 9), 1: (4, 5, 6, 11), 2: (5, 6, 7, 12)}
 
 _ECRECOVER = "0x0000000000000000000000000000000000000001"
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 """Half the order of secp256k1: a transaction's ``s`` is not above it (EIP-2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """An ECDSA signature and the hash that it signs."""
-
-    signed_hash: bytes
-    y_parity: int
-    r: int
-    s: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +37,17 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SignedTransaction:
-    """The members of a signed or broadcast transaction that are compared. ``sender`` None: not recovered."""
+    """The members of a signed or broadcast transaction that are compared. ``sender`` None: not recovered.
+
+    ``signature`` is what ``ecrecover`` takes: the hash that was signed, v (27 or 28), r and s, 32 bytes each.
+    """
 
     chain_id: int
     to: str | None
     value: int
     data: bytes
     sender: str | None = None
-    signature: Signature | None = None
+    signature: bytes = b""
 
     def differences(self, commitment: TransactionCommitment) -> list[Difference]:
         """Every member that differs from what was committed to."""
@@ -93,44 +85,37 @@ def decode_signed(raw: bytes) -> SignedTransaction:
     from rlp.exceptions import RLPException
 
     try:
-        return _typed(raw) if raw[0] in _TYPED else _legacy(raw)
+        return _decoded(raw)
     except (ValueError, IndexError, TypeError, AttributeError, RecursionError, RLPException):
         raise _refused("is not a signed transaction of type 0 (EIP-155), 1 or 2") from None
 
 
-def _typed(raw: bytes) -> SignedTransaction:
-    chain, to, value, data, count = _TYPED[raw[0]]
+def _decoded(raw: bytes) -> SignedTransaction:
     import rlp
 
-    members = _members(raw[1:], count)
-    *unsigned, y_parity, r, s = members
-    signed_hash = keccak256(raw[:1] + rlp.encode(unsigned))
-    signature = _signature(signed_hash, _integer(y_parity), r, s)
-    return SignedTransaction(
-        _integer(members[chain]),
-        _target(members[to]),
-        _integer(members[value]),
-        _bytes(members[data]),
-        signature=signature,
-    )
-
-
-def _legacy(raw: bytes) -> SignedTransaction:
-    to, value, data, count = _LEGACY
-    import rlp
-
-    members = _members(raw, count)
+    kind = raw[0] if raw[0] in (1, 2) else 0
+    to, value, data, count = _LAYOUTS[kind]
+    members = rlp.decode(raw[1:] if kind else raw)
+    if not isinstance(members, list) or len(members) != count:
+        raise ValueError("wrong number of members")
     *unsigned, v, r, s = members
-    chain_id, y_parity = divmod(_integer(v) - 35, 2)
-    if chain_id < 0:
-        raise ValueError("without a chain id it can be sent on every chain")
-    signed_hash = keccak256(rlp.encode([*unsigned, chain_id, b"", b""]))
+    if kind:
+        chain_id, y_parity = _integer(members[0]), _integer(v)
+        signed = raw[:1] + rlp.encode(unsigned)
+    else:
+        chain_id, y_parity = divmod(_integer(v) - 35, 2)
+        if chain_id < 0:
+            raise ValueError("without a chain id it can be sent on every chain")
+        signed = rlp.encode([*unsigned, chain_id, b"", b""])
+    if y_parity not in (0, 1) or _integer(s) > _HALF_ORDER:
+        raise ValueError("not a signature that a chain accepts")
+    words = (27 + y_parity, _integer(r), _integer(s))
     return SignedTransaction(
         chain_id,
         _target(members[to]),
         _integer(members[value]),
         _bytes(members[data]),
-        signature=_signature(signed_hash, y_parity, r, s),
+        signature=keccak256(signed) + b"".join(word.to_bytes(32) for word in words),
     )
 
 
@@ -139,30 +124,10 @@ async def recover_sender(chain: Chain, transaction: SignedTransaction) -> str:
 
     Raises ``InvalidRequest`` when the signature has no signer, and ``UpstreamError`` when no node answers.
     """
-    signature = transaction.signature
-    assert signature is not None
-    words = (27 + signature.y_parity, signature.r, signature.s)
-    data = signature.signed_hash + b"".join(word.to_bytes(32) for word in words)
-    output = await chain.call(_ECRECOVER, data)
+    output = await chain.call(_ECRECOVER, transaction.signature)
     if len(output) != 32:
         raise _refused("has a signature from which no signer can be recovered")
     return checksum("0x" + output[12:].hex())
-
-
-def _members(raw: bytes, count: int) -> list[Any]:
-    import rlp
-
-    members = rlp.decode(raw)
-    if not isinstance(members, list) or len(members) != count:
-        raise ValueError("wrong number of members")
-    return members
-
-
-def _signature(signed_hash: bytes, y_parity: int, r: Any, s: Any) -> Signature:
-    signature = Signature(signed_hash, y_parity, _integer(r), _integer(s))
-    if y_parity not in (0, 1) or signature.s > _HALF_ORDER:
-        raise ValueError("not a signature that a chain accepts")
-    return signature
 
 
 def _target(member: Any) -> str | None:
