@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from aiohttp import web
@@ -15,13 +16,15 @@ from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
 from quoteway.web.http.health import health_routes, metrics_handler
 from quoteway.web.http.metrics import METRICS, Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
-from quoteway.web.http.operation import Call, Operation, get
-from quoteway.web.http.plugin_routes import PATH, plugin_routes
+from quoteway.web.http.operation import Call, Operation, get, require_ready
+from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import listings, pools, portfolio, rpc, swaps, tokens, transactions, vaults
 from quoteway.web.wire.view import ResponseSchema
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
+
+log = logging.getLogger("quoteway.web")
 
 GATEWAY: web.AppKey[Gateway] = web.AppKey("gateway")
 
@@ -56,7 +59,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
         app.router.add_route(operation.method, operation.path, handler)
         if operation.method == "GET":
             app.router.add_route("HEAD", operation.path, handler)
-    app.router.add_route("*", PATH, plugin_routes(gateway))
+    app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
     app.add_routes(health_routes(gateway))
     if gateway.config.server.metrics_port is None:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))
@@ -65,6 +68,42 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     if run_gateway:
         app.cleanup_ctx.append(_run_gateway)
     return app
+
+
+def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """The handler of the routes of plugins, mounted below ``/x/<plugin>/`` only: none can shadow ``/v2``. It has
+    routers of its own, since aiohttp takes no routes after plugins are loaded.
+    """
+    routers: dict[str, web.UrlDispatcher] = {}
+    asked = False
+
+    async def dispatch(request: web.Request) -> web.StreamResponse:
+        nonlocal asked
+        require_ready(gateway)
+        if not asked:
+            asked = True
+            for entry, routes in gateway.registry.plugins.ask("quoteway_routes"):
+                routers[entry.name] = _router(entry.name, routes)
+        router = routers.get(request.match_info["plugin"])
+        if router is None:
+            raise web.HTTPNotFound
+        found = await router.resolve(request)
+        found.add_app(request.app)
+        replace_match(request, found)
+        return await found.handler(request)
+
+    return dispatch
+
+
+def _router(plugin: str, routes: Iterable[Any]) -> web.UrlDispatcher:
+    """A plugin's routes below its own prefix. A route that cannot be added is logged."""
+    router = web.UrlDispatcher()
+    for route in routes:
+        try:
+            router.add_route(route.method, f"/x/{plugin}{route.path}", route.handler)
+        except Exception:  # isolation border: whatever a plugin hands over
+            log.exception("a route of plugin %r cannot be mounted", plugin)
+    return router
 
 
 @functools.cache

@@ -79,14 +79,9 @@ def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
 
 def respond(request: web.Request, rendered: Rendered) -> web.Response:
     """The kept bytes, or 304 when the caller has them."""
-    asked = request.headers.get("If-None-Match")
     headers = CIMultiDict(rendered.headers)
-    if asked is not None and _matches(asked, rendered.headers["ETag"]):
+    # RFC 9110, 13.1.2: weak comparison, a list, or ``*``
+    if any(tag.value in ("*", rendered.headers["ETag"].strip('"')) for tag in request.if_none_match or ()):
         del headers["Content-Type"]
         return web.Response(status=304, headers=headers)
     return web.Response(body=rendered.body, headers=headers)
-
-
-def _matches(asked: str, etag: str) -> bool:
-    """RFC 9110, 13.1.2: weak comparison, a list, or ``*``."""
-    return asked.strip() == "*" or etag in {tag.strip().removeprefix("W/") for tag in asked.split(",")}

@@ -40,13 +40,7 @@ class Text(Member[str]):
     """Printable text of limited length."""
 
     def __init__(
-        self,
-        description: str,
-        *,
-        max_length: int = 100,
-        pattern: str | None = None,
-        hint: str = "",
-        **kwargs: Any,
+        self, description: str, *, max_length: int = 100, pattern: str = "", hint: str = "", **kwargs: Any
     ) -> None:
         schema: dict[str, Any] = {"type": "string", "maxLength": max_length}
         if pattern:

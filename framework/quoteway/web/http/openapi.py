@@ -68,11 +68,11 @@ def _operation(operation: Operation) -> dict[str, Any]:
     if operation.description:
         described["description"] = operation.description
     if operation.query is not None:
-        described["parameters"] += [{"in": "query", "schema": _request(operation.query)}]
+        described["parameters"] += [{"in": "query", "schema": operation.query(Networks)}]
     if operation.body is not None:
         described["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": _request(operation.body)}},
+            "content": {"application/json": {"schema": operation.body(Networks)}},
         }
     return described
 
@@ -86,7 +86,7 @@ _IDS = {
 
 def _path_parameters(operation: Operation) -> list[Any]:
     if operation.path_schema is not None:
-        return [{"in": "path", "schema": _request(operation.path_schema)}]
+        return [{"in": "path", "schema": operation.path_schema(Networks)}]
     names = [part[1:-1] for part in operation.path.split("/") if part.startswith("{")]
     return [
         {
@@ -105,10 +105,6 @@ def _error(status: int | None) -> dict[str, Any]:
         "description": _ERRORS[status] if status is not None else "Any other error, in the same envelope",
         "content": {"application/json": {"schema": "Error"}},
     }
-
-
-def _request(schema: type[RequestSchema]) -> RequestSchema:
-    return schema(Networks)
 
 
 def _schema_name(schema: Any) -> str:

@@ -5,6 +5,7 @@ open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from marshmallow import RAISE, ValidationError, fields, pre_load
@@ -16,34 +17,18 @@ from quoteway.networks import Networks
 from quoteway.web.wire.view import WireSchema
 
 _MISSING = fields.Field.default_error_messages["required"]
-_PREDICATES = {
-    fields.Field.default_error_messages["null"]: "must not be null",
-    fields.List.default_error_messages["invalid"]: "must be an array",
-    fields.Nested.default_error_messages["type"]: "must be an object",
-}
-"""Our wording of marshmallow's messages."""
-
-
-class Refusal(str):
-    """A message with the reason that programs branch on."""
-
-    reason: Reason
-
-    def __new__(cls, reason: Reason, message: str) -> Refusal:
-        refusal = super().__new__(cls, message)
-        refusal.reason = reason
-        return refusal
+_NULL = fields.Field.default_error_messages["null"]
 
 
 def refuse(reason: Reason, message: str, member: str = SCHEMA) -> ValidationError:
     """The exception that a field raises to refuse its value, and a schema to refuse one of its members."""
-    refusal = Refusal(reason, message)
-    return ValidationError([refusal]) if member == SCHEMA else refuse_all({member: refusal})
+    return refuse_all({member: (reason, message)})
 
 
-def refuse_all(refused: Mapping[str, Refusal]) -> ValidationError:
+def refuse_all(refused: Mapping[str, tuple[Reason, str]]) -> ValidationError:
     """The exception that a schema raises to refuse several members."""
-    return ValidationError({member: [refusal] for member, refusal in refused.items()})
+    errors = {member: [FieldError("", *refusal)] for member, refusal in refused.items()}
+    return ValidationError(errors.get(SCHEMA) or errors)
 
 
 class RequestSchema(WireSchema):
@@ -66,17 +51,13 @@ class RequestSchema(WireSchema):
         return {name: value for name, value in data.items() if value != "" or name not in known}
 
     def accept(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The loaded members. Raises ``InvalidRequest`` that lists every refused one."""
+        """The loaded members. Raises ``InvalidRequest`` (422) that lists every refused one."""
         try:
             loaded: dict[str, Any] = self.load(data)
         except ValidationError as error:
-            raise self.refusal(error) from None
+            names = [member.data_key or name for name, member in self.fields.items()]
+            raise invalid(*_field_errors(error.messages_dict, names)) from None
         return loaded
-
-    def refusal(self, error: ValidationError) -> InvalidRequest:
-        """The 422 of a validation error."""
-        names = [member.data_key or name for name, member in self.fields.items()]
-        return invalid(*_field_errors(error.messages, names))
 
 
 def invalid(first: FieldError, *others: FieldError) -> InvalidRequest:
@@ -88,35 +69,20 @@ def invalid(first: FieldError, *others: FieldError) -> InvalidRequest:
     return InvalidRequest(message, reason=first.reason, fields=(first, *others))
 
 
-def _field_errors(messages: Any, known: Iterable[str]) -> Iterator[FieldError]:
-    if not isinstance(messages, Mapping):
-        messages = {SCHEMA: messages}
-    for name, value in messages.items():
+def _field_errors(messages: Mapping[str, Any], known: Iterable[str]) -> Iterator[FieldError]:
+    for name, refusals in messages.items():
         path = "" if name == SCHEMA else _printable(str(name))
-        for message in _leaves(value):
-            if isinstance(message, Refusal):
-                yield FieldError(path, message.reason, str(message))
+        for message in refusals:
+            if isinstance(message, FieldError):
+                yield replace(message, path=path)
             elif message == "Unknown field.":
-                yield FieldError(
-                    path,
-                    Reason.UNKNOWN_MEMBER,
-                    f"is no member of this request.{suggestion(str(name), known, 'Members')}",
-                )
+                text = f"is no member of this request.{suggestion(str(name), known, 'Members')}"
+                yield FieldError(path, Reason.UNKNOWN_MEMBER, text)
             elif message == _MISSING:
                 yield FieldError(path, Reason.MISSING, "is required")
             else:
-                yield FieldError(path, Reason.INVALID_FORMAT, _PREDICATES.get(message, "has a wrong form"))
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for member in value.values():
-            yield from _leaves(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _leaves(member)
-    else:
-        yield value
+                text = "must not be null" if message == _NULL else "has a wrong form"
+                yield FieldError(path, Reason.INVALID_FORMAT, text)
 
 
 def _printable(text: str) -> str:

@@ -15,7 +15,7 @@ from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import Refusal, RequestSchema, refuse_all
+from quoteway.web.http.schema import RequestSchema, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import PoolPath, owner_of
 from quoteway.web.resources.quote_action import Quotable
@@ -52,16 +52,16 @@ class PoolBody(RequestSchema):
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_members(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
-        refused: dict[str, Refusal] = {}
+        refused: dict[str, tuple[Reason, str]] = {}
         if data.get("action") in ("add", "remove"):
             for name in ("amount", "asset"):
                 if original.get(name, "") == "":
-                    refused[name] = Refusal(Reason.MISSING, f"is required for {data['action']}")
+                    refused[name] = (Reason.MISSING, f"is required for {data['action']}")
         if data.get("action") == "add" and data.get("amount", 0) is None:
-            refused["amount"] = Refusal(Reason.INVALID_FORMAT, '"max" is for remove only')
+            refused["amount"] = (Reason.INVALID_FORMAT, '"max" is for remove only')
         lower, upper = data.get("tick_lower"), data.get("tick_upper")
         if lower is not None and upper is not None and lower >= upper:
-            refused["tickUpper"] = Refusal(Reason.CONFLICT, "must be above tickLower")
+            refused["tickUpper"] = (Reason.CONFLICT, "must be above tickLower")
         if refused:
             raise refuse_all(refused)
 

@@ -15,7 +15,7 @@ from quoteway.models import BridgeRoute, Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import Refusal, RequestSchema, invalid, refuse, refuse_all
+from quoteway.web.http.schema import RequestSchema, invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.wire.actions import Action
@@ -59,26 +59,21 @@ class SwapQuoteBody(Transfer):
         load_default=True,
     )
 
-    @validates_schema(skip_on_field_errors=False)
-    def check_chains(self, data: Mapping[str, Any], **kwargs: Any) -> None:
-        network = data.get("network")
-        ends = {"fromChain": data.get("from_chain"), "toChain": data.get("to_chain")}
-        conflict = Refusal(Reason.CONFLICT, "names another network than `network` does")
-        refused = {name: conflict for name, end in ends.items() if network and end not in (None, network)}
-        if refused:
-            raise refuse_all(refused)
-
     @validates_schema(skip_on_field_errors=False, pass_original=True)
-    def check_chain_given(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
+    def check_networks(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
+        refused: dict[str, tuple[Reason, str]] = {}
         if not original.get("network") and not original.get("fromChain"):
-            raise refuse(Reason.MISSING, "is required unless fromChain is given", "network")
-
-    @validates_schema(skip_on_field_errors=False)
-    def check_refund(self, data: Mapping[str, Any], **kwargs: Any) -> None:
+            refused["network"] = (Reason.MISSING, "is required unless fromChain is given")
+        network = data.get("network")
+        for name, end in (("fromChain", data.get("from_chain")), ("toChain", data.get("to_chain"))):
+            if network and end not in (None, network):
+                refused[name] = (Reason.CONFLICT, "names another network than `network` does")
         origin, target = ends(data)
         if origin is not None and origin == target and "refund_address" in data:
             message = "is for two networks: a swap within one network has no refund"
-            raise refuse(Reason.CONFLICT, message, "refundAddress")
+            refused["refundAddress"] = (Reason.CONFLICT, message)
+        if refused:
+            raise refuse_all(refused)
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:

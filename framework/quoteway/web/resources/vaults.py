@@ -20,7 +20,6 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.networks import Network
-from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
@@ -162,23 +161,14 @@ async def _read_request(call: Call) -> tuple[VaultRequest, str]:
     return request, provider.id
 
 
-async def _read_manage_request(call: Call) -> tuple[ManageRequest, str]:
-    request, provider = await _management(call, call.body["action"])
-    if request.action not in provider.manage_actions:
-        allowed = ", ".join(provider.manage_actions) or "none"
-        message = f"{request.action} is not supported by this vault. Supported: {allowed}."
-        raise invalid(FieldError("action", Reason.UNSUPPORTED_ACTION, message))
-    return request, provider.id
-
-
-async def _read_rebalance_request(call: Call) -> tuple[ManageRequest, str]:
-    request, provider = await _management(call, "rebalance")
-    return request, provider.id
-
-
-async def _management(call: Call, action: str) -> tuple[ManageRequest, VaultProvider]:
+async def _read_management(call: Call) -> tuple[ManageRequest, str]:
     vault, provider = await owner_of(call, Capability.VAULT)
     body = call.body
+    action = body.get("action", "rebalance")
+    if "action" in body and action not in provider.manage_actions:
+        allowed = ", ".join(provider.manage_actions) or "none"
+        message = f"{action} is not supported by this vault. Supported: {allowed}."
+        raise invalid(FieldError("action", Reason.UNSUPPORTED_ACTION, message))
     request = ManageRequest(
         vault_id=vault.id,
         chain_id=vault.chain_id,
@@ -190,7 +180,7 @@ async def _management(call: Call, action: str) -> tuple[ManageRequest, VaultProv
         strategy=body.get("strategy"),
         bot=body.get("bot"),
     )
-    return request, provider
+    return request, provider.id
 
 
 async def _read_deploy_request(call: Call) -> tuple[DeployRequest, None]:
@@ -232,10 +222,8 @@ async def _tvl_usd(call: Call) -> float | None:
 _PATH = "/v2/vaults/{vaultId}"
 _DEPLOY = Quotable(Capability.VAULT, "VaultDeploy", "/v2/vaults/deploy", _read_deploy_request)
 _VAULT = Quotable(Capability.VAULT, "Vault", _PATH, _read_request, VaultPath)
-_MANAGE = Quotable(Capability.VAULT, "VaultManage", f"{_PATH}/manage", _read_manage_request, VaultPath)
-_REBALANCE = Quotable(
-    Capability.VAULT, "VaultRebalance", f"{_PATH}/rebalance", _read_rebalance_request, VaultPath
-)
+_MANAGE = Quotable(Capability.VAULT, "VaultManage", f"{_PATH}/manage", _read_management, VaultPath)
+_REBALANCE = Quotable(Capability.VAULT, "VaultRebalance", f"{_PATH}/rebalance", _read_management, VaultPath)
 
 OPERATIONS = (
     list_vaults,

@@ -130,28 +130,28 @@ class SwapQuote(Quote):
 
 
 class PoolQuote(terms.PoolTerms, Quote):
-    pass
+    """Of adding, removing or collecting liquidity."""
 
 
 class VaultQuote(terms.VaultTerms, Quote):
-    pass
+    """Of a deposit or withdrawal."""
 
 
 class ManageAction(terms.ManagementTerms, Action):
-    pass
+    """Of managing a vault."""
 
 
 class DeployQuote(terms.DeploymentTerms, Quote):
-    pass
+    """Of deploying a vault."""
 
 
 class DeployAction(terms.DeploymentTerms, Action):
-    pass
+    """Of deploying a vault."""
 
 
 class BridgeQuote(terms.TransferTerms, Quote):
-    pass
+    """Of a transfer to another network."""
 
 
 class BridgeAction(terms.TransferTracking, Action):
-    pass
+    """Of a transfer to another network."""
