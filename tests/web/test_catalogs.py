@@ -11,7 +11,7 @@ from quoteway.host.states import NotEnabled
 from quoteway.models import NATIVE, Pool, Token
 from quoteway.networks import Networks
 from quoteway.providers import PoolProvider
-from quoteway.web.wire.amounts import TokenRef
+from quoteway.web.wire.parts import TokenRef
 
 
 async def test_pools_are_documented(fakes, contract):

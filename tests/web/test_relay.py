@@ -5,7 +5,7 @@ from eth_account import Account
 from quoteway.evm.address import keccak256
 from quoteway.hookspecs import hookimpl
 from quoteway.providers import Relay
-from quoteway.web.resources.signed_transaction import decode_signed
+from quoteway.web.resources.transactions import decode_signed
 
 # anvil's first default account
 KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"

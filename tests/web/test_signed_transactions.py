@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quoteway.errors import InvalidRequest, UpstreamError
 from quoteway.testing.fakes import NodeRelay
-from quoteway.web.resources.signed_transaction import decode_signed
+from quoteway.web.resources.transactions import decode_signed
 from signing_client import FRIEND, OTHER, SIGNER, TYPES
 
 

@@ -171,7 +171,7 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(signi
     """The commitment leaves the signature's bytes open and no others."""
     from quoteway.engine.transaction_ids import commitment_of
     from quoteway.models import ActionPart, Argument, Capability, DecodedCall, Step
-    from quoteway.web.resources.signed_transaction import SignedTransaction
+    from quoteway.web.resources.transactions import SignedTransaction
 
     gateway = (await signing_client()).api.gateway
     data = bytes(range(100)) + b"\xee" * 65 + bytes(31)

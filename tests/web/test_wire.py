@@ -23,7 +23,7 @@ from quoteway.host.states import NotEnabled, State
 from quoteway.networks import Network, Networks
 from quoteway.web import wire
 from quoteway.web.resources import listings, transactions
-from quoteway.web.wire import actions, errors, portfolio, quotes, rows, terms, view
+from quoteway.web.wire import actions, errors, parts, quotes, rows, view
 from quoteway.web.wire.view import ABSENT, View
 
 NETWORKS = Networks([Network("ethereum", 1, "Ethereum", explorer_url="https://explorer.example/")])
@@ -172,16 +172,16 @@ class Followed:
     state: models.TransferState
 
 
-TERMS = {view: instances(model) for model, view in terms.VIEWS.items()}
+TERMS = {view: instances(model) for model, view in parts.VIEWS.items()}
 
 NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.TokenEntry: instances(models.TokenProfile),
     rows.Profile: instances(models.TokenProfile),
     rows.PoolEntry: instances(models.Pool),
     rows.PositionEntry: instances(models.PoolPosition),
-    portfolio.PortfolioPosition: instances(portfolio.HeldPosition),
-    portfolio.VaultPositionEntry: instances(models.VaultPosition),
-    portfolio.Balance: instances(portfolio.ValuedHolding),
+    rows.PortfolioPosition: instances(rows.HeldPosition),
+    rows.VaultPositionEntry: instances(models.VaultPosition),
+    rows.Balance: instances(rows.ValuedHolding),
     rows.VaultEntry: instances(models.Vault),
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
@@ -194,11 +194,11 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     ),
     rows.ProviderRow: PROVIDERS,
     actions.HashReport: instances(transactions._Report),
-    terms.SwapEcho: instances(models.SwapRequest),
-    terms.PoolEcho: instances(models.PoolRequest),
-    terms.VaultEcho: instances(models.VaultRequest),
-    terms.ManageEcho: instances(models.ManageRequest),
-    terms.DeployEcho: instances(models.DeployRequest),
+    parts.SwapEcho: instances(models.SwapRequest),
+    parts.PoolEcho: instances(models.PoolRequest),
+    parts.VaultEcho: instances(models.VaultRequest),
+    parts.ManageEcho: instances(models.ManageRequest),
+    parts.DeployEcho: instances(models.DeployRequest),
     actions.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
     **TERMS,
 }
@@ -211,15 +211,15 @@ SAME_RENDERING = {
     quotes.ManageAction,
     quotes.DeployAction,
     quotes.BridgeAction,
-    portfolio.Whereabouts,
+    rows.Whereabouts,
 }
 """Quotes and actions with the members of their terms, and parts of other nouns."""
 
 GIVEN_BY_MEMBER = {
     actions.Submitted,
-    portfolio.Balances,
-    portfolio.AsOf,
-    portfolio.Partial,
+    rows.Balances,
+    rows.AsOf,
+    rows.Partial,
     errors.RpcAnswer,
     errors.RpcErrorObject,
 }
@@ -297,8 +297,8 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
-    bases = {quotes.Quote, rows.Page, portfolio.Whereabouts, portfolio.VaultPositionEntry}
-    bases |= {*TERMS, *terms.ECHOES.values()}
+    bases = {quotes.Quote, rows.Page, rows.Whereabouts, rows.VaultPositionEntry}
+    bases |= {*TERMS, *parts.ECHOES.values()}
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 
@@ -341,4 +341,4 @@ def test_terms_never_replace_members_that_were_checked():
 def test_terms_are_shown_beside_the_members_of_an_action(action, tracking):
     plain = actions.Action.render(action, NETWORKS)
     told = actions.Action.render(dataclasses.replace(action, terms=tracking), NETWORKS)
-    assert told == plain | {"tracking": terms.Tracking.render(tracking, NETWORKS)}
+    assert told == plain | {"tracking": parts.Tracking.render(tracking, NETWORKS)}

@@ -12,9 +12,9 @@ from aiohttp import web
 
 from quoteway.host.plugins import core_version
 from quoteway.telemetry.logs import Redactor
-from quoteway.web.http.cache import CACHE, OPERATIONS, CatalogCache, keep
+from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.health import health_routes, metrics_handler
-from quoteway.web.http.metrics import METRICS, Metrics
+from quoteway.web.http.metrics import Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.protocol import replace_match
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
 
 log = logging.getLogger("quoteway.web")
-
-GATEWAY: web.AppKey[Gateway] = web.AppKey("gateway")
 
 
 class OpenApiDocument(ResponseSchema):
@@ -45,11 +43,8 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     cache = CatalogCache(public=not gateway.config.auth.keys)
     middleware = Middleware(gateway.config, metrics, cache, lambda: gateway.registry.revision)
     app = web.Application(middlewares=[middleware.serve])
-    app[GATEWAY] = gateway
     app[CACHE] = cache
-    app[OPERATIONS] = middleware.operations
     app[MIDDLEWARE] = middleware
-    app[METRICS] = metrics
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, swaps.ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
@@ -64,15 +59,16 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     if gateway.config.server.metrics_port is None:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))
     else:
-        app.cleanup_ctx.append(_own_metrics_port)
+        app.cleanup_ctx.append(functools.partial(_own_metrics_port, gateway, metrics))
     if run_gateway:
-        app.cleanup_ctx.append(_run_gateway)
+        app.cleanup_ctx.append(functools.partial(_run_gateway, gateway))
     return app
 
 
 def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """The handler of the routes of plugins, mounted below ``/x/<plugin>/`` only: none can shadow ``/v2``. It has
-    routers of its own, since aiohttp takes no routes after plugins are loaded.
+    """The handler of the routes of plugins, mounted below ``/x/<plugin>/`` only: none can shadow ``/v2``.
+
+    It has routers of its own, since aiohttp takes no routes after plugins are loaded.
     """
     routers: dict[str, web.UrlDispatcher] = {}
     asked = False
@@ -117,21 +113,20 @@ def openapi_document() -> bytes:
 @get("/v2/openapi.json", "This document", OpenApiDocument, needs_ready=False)
 async def get_open_api(call: Call) -> web.Response:
     """The document; not described by itself."""
-    return keep(call.request, call.gateway.registry.revision, openapi_document())
+    return keep(call, openapi_document())
 
 
-async def _run_gateway(app: web.Application) -> AsyncIterator[None]:
-    gateway = app[GATEWAY]
+async def _run_gateway(gateway: Gateway, app: web.Application) -> AsyncIterator[None]:
     await gateway.start()
     yield
     await gateway.stop()
 
 
-async def _own_metrics_port(app: web.Application) -> AsyncIterator[None]:
+async def _own_metrics_port(gateway: Gateway, metrics: Metrics, app: web.Application) -> AsyncIterator[None]:
     """Serves ``/metrics`` on its own port, so that clients of the API need not reach it."""
-    gateway, server = app[GATEWAY], app[GATEWAY].config.server
+    server = gateway.config.server
     inner = web.Application()
-    inner.router.add_get("/metrics", metrics_handler(gateway, app[METRICS]))
+    inner.router.add_get("/metrics", metrics_handler(gateway, metrics))
     runner = web.AppRunner(inner, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, server.host, server.metrics_port, reuse_port=server.workers > 1).start()

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 from cachetools import LRUCache
@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 from quoteway.evm.single_flight import SingleFlight
 
 if TYPE_CHECKING:
-    from quoteway.web.http.operation import Operation
+    from quoteway.web.http.operation import Call, Operation
 
 ALWAYS: Mapping[str, str] = {"Server": "quoteway", "X-Content-Type-Options": "nosniff"}
 """The headers of every answer."""
@@ -29,7 +29,6 @@ class Rendered:
     """One answer, kept as bytes."""
 
     operation: Operation
-    revision: int
     expires: float
     body: bytes
     headers: CIMultiDict[str]
@@ -37,32 +36,26 @@ class Rendered:
 
 @dataclass(slots=True)
 class CatalogCache:
-    """Rendered lists by path and query.
+    """Rendered lists by the registry's revision, and path and query.
 
     ``public`` False keeps the answers out of the caches of proxies, which would give them to anybody.
     """
 
-    entries: LRUCache[str, Rendered] = field(default_factory=lambda: LRUCache(512))
+    entries: LRUCache[tuple[int, str], Rendered] = field(default_factory=lambda: LRUCache(512))
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: bool = True
 
-    def get(self, key: str, revision: int, now: float) -> Rendered | None:
-        found = self.entries.get(key)
-        if found is None or found.revision != revision or found.expires <= now:
-            return None
-        return found
+    def get(self, path: str, revision: int, now: float) -> Rendered | None:
+        found = self.entries.get((revision, path))
+        return found if found is not None and found.expires > now else None
 
 
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 
-OPERATIONS: web.AppKey[dict[Any, Operation]] = web.AppKey("operations", dict)
-"""The operation that each handler serves."""
-
-
-def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
+def keep(call: Call, body: bytes) -> web.Response:
     """Keeps a rendered answer for its path and query, and answers with it."""
-    cache = request.app[CACHE]
+    cache = call.request.app[CACHE]
     headers = CIMultiDict(
         {
             **ALWAYS,
@@ -71,10 +64,9 @@ def keep(request: web.Request, revision: int, body: bytes) -> web.Response:
             "Cache-Control": f"{'public' if cache.public else 'private'}, max-age={MAX_AGE_S}",
         }
     )
-    operation = request.app[OPERATIONS][request.match_info.handler]
-    rendered = Rendered(operation, revision, time.monotonic() + MAX_AGE_S, body, headers)
-    cache.entries[request.raw_path] = rendered
-    return respond(request, rendered)
+    rendered = Rendered(call.operation, time.monotonic() + MAX_AGE_S, body, headers)
+    cache.entries[call.gateway.registry.revision, call.request.raw_path] = rendered
+    return respond(call.request, rendered)
 
 
 def respond(request: web.Request, rendered: Rendered) -> web.Response:

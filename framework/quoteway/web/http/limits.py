@@ -7,6 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from limits import parse
@@ -155,19 +156,13 @@ class Callers:
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
         self._trusted = [ipaddress.ip_network(network) for network in trusted_proxies]
-        self._keys: dict[str, str] = {}
 
     def of(self, request: web.Request) -> str:
         """The key to count a request under. IPv6 callers count by /64, since one caller has all of it."""
         remote = request.remote or "unknown"
         if self._trusted and self._is_trusted(remote):
             remote = self._forwarded_for(request, remote)
-        key = self._keys.get(remote)
-        if key is None:
-            if len(self._keys) > 10_000:
-                self._keys.clear()
-            key = self._keys[remote] = _network_of(remote)
-        return key
+        return _network_of(remote)
 
     def _forwarded_for(self, request: web.Request, remote: str) -> str:
         # Read from the right: a client can forge everything left of the first untrusted address.
@@ -191,6 +186,7 @@ class Callers:
         return any(address in network for network in self._trusted if network.version == address.version)
 
 
+@lru_cache(10_000)
 def _network_of(remote: str) -> str:
     try:
         address = ipaddress.ip_address(remote.split("%")[0])

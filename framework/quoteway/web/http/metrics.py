@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -71,6 +70,3 @@ class Metrics:
             MultiProcessCollector(every)  # type: ignore[no-untyped-call]  # not annotated upstream
             return generate_latest(every)
         return generate_latest(self.registry)
-
-
-METRICS: web.AppKey[Metrics] = web.AppKey("metrics", Metrics)

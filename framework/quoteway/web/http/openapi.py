@@ -45,7 +45,7 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
     spec.components.schema("Error", schema=Error)
     for operation in operations:
         spec.path(path=operation.path, operations={operation.method.lower(): _operation(operation)})
-    made: dict[str, Any] = _plain(spec.to_dict())
+    made: dict[str, Any] = spec.to_dict()
     return made
 
 
@@ -112,12 +112,3 @@ def _schema_name(schema: Any) -> str:
     if isinstance(schema, Schema) or issubclass(cls, RequestSchema | ResponseSchema):
         return str(cls.__name__)
     return str(schema)
-
-
-def _plain(value: Any) -> Any:
-    """apispec keeps lazy and ordered containers; JSON wants plain ones."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(member) for key, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(member) for member in value]
-    return value

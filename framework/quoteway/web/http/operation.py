@@ -39,6 +39,7 @@ class Call:
 
     gateway: Gateway
     request: web.Request
+    operation: Operation
     path: Mapping[str, Any]
     query: Mapping[str, Any]
     body: Mapping[str, Any]
@@ -140,7 +141,7 @@ class Operation:
             )
             # The request has arrived in full only here: all chain reads that follow are at a head read later.
             with request_arrival() if self.group == "quotes" else contextlib.nullcontext():
-                answer = await handler(Call(gateway, request, *loaded))
+                answer = await handler(Call(gateway, request, self, *loaded))
             if isinstance(answer, web.Response):
                 return answer
             return json_response(orjson.dumps(answer), self.status, NO_STORE)
@@ -149,6 +150,7 @@ class Operation:
 
 
 get, post = partial(Operation, "GET"), partial(Operation, "POST")
+post_quotes = partial(post, group="quotes", failures=(404, 502))
 
 
 def require_ready(gateway: Gateway) -> None:

@@ -71,11 +71,10 @@ async def answer(call: Call, collect: Callable[[], Awaitable[Listing]]) -> web.R
         listing = await collect()
         return _rendered(call, listing), not listing.missing
 
-    revision = call.gateway.registry.revision
     # Requests for a page that is being made share its result.
-    key = revision, call.request.raw_path
+    key = call.gateway.registry.revision, call.request.raw_path
     body, complete = await call.request.app[CACHE].flights.run(key, render)
-    return keep(call.request, revision, body) if complete else json_response(body, 200, NO_STORE)
+    return keep(call, body) if complete else json_response(body, 200, NO_STORE)
 
 
 def fresh(call: Call, listing: Listing) -> web.Response:

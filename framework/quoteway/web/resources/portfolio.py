@@ -23,7 +23,7 @@ from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBo
 from quoteway.web.http.operation import Call, disabled, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
-from quoteway.web.wire.portfolio import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
+from quoteway.web.wire.rows import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
 from quoteway.web.wire.view import Wire
 
 log = logging.getLogger("quoteway.portfolio")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from quoteway.models import Capability, Request
 from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
-from quoteway.web.http.operation import Call, Operation, post
+from quoteway.web.http.operation import Call, Operation, post_quotes
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
@@ -56,13 +56,12 @@ class Quotable:
             view = SwapQuote if self.capability is Capability.SWAP else Quote
             return view.render(shown, call.networks)
 
-        return post(
+        return post_quotes(
             f"{self.path}/quote",
             summary,
             response,
             name=f"create{self.noun}Quote",
             handler=create_quote,
-            group="quotes",
             path_schema=self.path_schema,
             body=body,
             failures=failures,
@@ -89,15 +88,13 @@ class Quotable:
                 action = await gateway.building.direct(capability, request, provider=provider, pin=pin)
             return Action.render(action, call.networks)
 
-        return post(
+        return post_quotes(
             f"{self.path}/{'action' if body else '{quoteId}/action'}",
             summary,
             response,
             name=f"create{self.noun}Action",
             handler=create_action,
-            group="quotes",
             status=201,
             path_schema=self.path_schema,
             body=body,
-            failures=(404, 502),
         )

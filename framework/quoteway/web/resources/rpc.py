@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -71,15 +70,6 @@ class RpcBody(RequestSchema):
     params = ParamsField("As the method takes them", load_default=list)
 
 
-@dataclass(frozen=True, slots=True)
-class NodeError:
-    """A node's own error, scrubbed. ``data`` is ``ABSENT`` where it gave none."""
-
-    code: int
-    message: str
-    data: Any
-
-
 @post(
     "/v2/rpc/{chainId}",
     "One read-only JSON-RPC 2.0 call",
@@ -108,7 +98,7 @@ async def call_rpc(call: Call) -> dict[str, Any]:
     except RpcError as error:
         redact = call.request.app[REDACTOR]
         data = ABSENT if error.data is None else _scrubbed(error.data, redact)
-        return answer(error=NodeError(error.rpc_code, _scrubbed(error.rpc_message, redact), data))
+        return answer(error=(error.rpc_code, _scrubbed(error.rpc_message, redact), data))
 
 
 def _scrubbed(value: Any, redact: Redactor) -> Any:

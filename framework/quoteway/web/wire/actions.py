@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import attrgetter
+from collections.abc import Mapping
 from typing import Any, get_args
 
 from marshmallow import fields
@@ -11,19 +10,8 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire import text
-from quoteway.web.wire.amounts import Approval, BlockRef, Issue, Leg, Notice, QuotePart
-from quoteway.web.wire.terms import terms_wire
-from quoteway.web.wire.view import (
-    ABSENT,
-    NetworkField,
-    View,
-    Wire,
-    constant,
-    itself,
-    nullable,
-    optional,
-    required,
-)
+from quoteway.web.wire.parts import Approval, BlockRef, Issue, Leg, Notice, QuotePart, terms_wire
+from quoteway.web.wire.view import ABSENT, NetworkField, View, constant, itself, nullable, optional, required
 
 
 class AssetChange(View):
@@ -173,7 +161,7 @@ class Action(View):
     warnings = required([Notice])
 
     @classmethod
-    def render(cls, model: models.Action, networks: Networks) -> Wire:
+    def render(cls, model: models.Action, networks: Networks) -> dict[str, Any]:
         return super().render(model, networks) | terms_wire(model.terms, networks)
 
 
@@ -201,11 +189,6 @@ class Realized(View):
     )
 
 
-def _settled(path: str) -> Callable[[Any], Any]:
-    read = attrgetter(path)
-    return lambda report: None if report.settled is None else read(report.settled)
-
-
 class HashReport(View):
     tx_id = required(fields.String)
     hash = required(fields.String)
@@ -213,8 +196,8 @@ class HashReport(View):
     match = required(fields.String, enum=["match", "mismatch", "not_found"])
     differences = required([Difference])
     status = required(fields.String, enum=["pending", "confirmed", "reverted", "unknown"])
-    block_number = nullable(fields.Integer, _settled("block_number"))
-    confirmations = nullable(fields.Integer, _settled("confirmations"))
+    block_number = nullable(fields.Integer, lambda report: report.settled and report.settled.block_number)
+    confirmations = nullable(fields.Integer, lambda report: report.settled and report.settled.confirmations)
     realized = nullable(Realized, "settled")
 
 

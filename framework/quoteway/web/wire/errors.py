@@ -9,7 +9,7 @@ from marshmallow import fields
 
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.networks import Networks
-from quoteway.web.wire.terms import RequiredRole
+from quoteway.web.wire.parts import RequiredRole
 from quoteway.web.wire.text import AmountText, CodeText
 from quoteway.web.wire.view import (
     ABSENT,
@@ -94,9 +94,11 @@ def error_wire(error: GatewayError, request_id: str) -> Wire:
 
 
 class RpcErrorObject(View):
-    code = required(fields.Integer)
-    message = required(fields.String)
-    data = optional(fields.Raw, allow_none=True)
+    """A node's own error, scrubbed."""
+
+    code = required(fields.Integer, 0)
+    message = required(fields.String, 1)
+    data = optional(fields.Raw, 2, allow_none=True)
 
 
 class RpcAnswer(View):

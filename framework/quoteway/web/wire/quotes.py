@@ -11,7 +11,7 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire import amounts, terms
+from quoteway.web.wire import parts
 from quoteway.web.wire.actions import Action, Simulation
 from quoteway.web.wire.errors import Attempt
 from quoteway.web.wire.text import AmountText, CodeText, NetworkText, TimeText
@@ -70,7 +70,7 @@ def _execution_price(shown: ShownQuote) -> str | None:
 
 
 class Route(View):
-    paths = required([amounts.RoutePath], itself)
+    paths = required([parts.RoutePath], itself)
 
 
 class Quote(View):
@@ -93,31 +93,31 @@ class Quote(View):
     expires_in = required(
         fields.Integer, lambda shown: max(0, shown.sealed.expires_at - shown.now), description="Seconds"
     )
-    request = required(terms.RequestEcho, "sealed.request", description="The request as it was understood")
-    inputs = required([amounts.Leg])
-    outputs = required([amounts.Leg])
+    request = required(parts.RequestEcho, "sealed.request", description="The request as it was understood")
+    inputs = required([parts.Leg])
+    outputs = required([parts.Leg])
     slippage_bps = required(fields.Integer, "sealed.slippage_bps")
     deadline = nullable(fields.Integer, description="Unix seconds")
     price_impact_bps = nullable(fields.Integer, _fresh("price_impact_bps"))
-    fees = nullable([amounts.Fee], _fresh("fees"))
-    gas = nullable(amounts.Gas, _fresh("gas"))
-    approvals = nullable([amounts.Approval])
-    issues = nullable([amounts.Issue])
+    fees = nullable([parts.Fee], _fresh("fees"))
+    gas = nullable(parts.Gas, _fresh("gas"))
+    approvals = nullable([parts.Approval])
+    issues = nullable([parts.Issue])
     route = nullable(Route, _fresh("route"))
-    block = required(amounts.BlockRef, "sealed.block")
+    block = required(parts.BlockRef, "sealed.block")
     simulation = nullable(Simulation, constant(None))
-    warnings = nullable([amounts.Notice])
+    warnings = nullable([parts.Notice])
     attempts = nullable([Attempt])
 
     @classmethod
     def render(cls, model: ShownQuote, networks: Networks) -> Wire:
         of_kind = None if model.quote is None else model.quote.terms
-        return super().render(model, networks) | terms.terms_wire(of_kind, networks)
+        return super().render(model, networks) | parts.terms_wire(of_kind, networks)
 
 
 class SwapQuote(Quote):
-    from_token = required(amounts.TokenRef, lambda shown: shown.inputs[0].token)
-    to_token = required(amounts.TokenRef, lambda shown: shown.outputs[0].token)
+    from_token = required(parts.TokenRef, lambda shown: shown.inputs[0].token)
+    to_token = required(parts.TokenRef, lambda shown: shown.outputs[0].token)
     from_amount = required(AmountText, lambda shown: shown.inputs[0].amount)
     to_amount = required(AmountText, lambda shown: shown.outputs[0].amount)
     to_amount_min = nullable(AmountText, lambda shown: shown.outputs[0].amount_min)
@@ -126,32 +126,32 @@ class SwapQuote(Quote):
     execution_price = nullable(
         fields.String, _execution_price, description="Whole output coins per whole input coin"
     )
-    parts = nullable([amounts.QuotePart], lambda shown: shown.sealed.parts or None)
+    parts = nullable([parts.QuotePart], lambda shown: shown.sealed.parts or None)
 
 
-class PoolQuote(terms.PoolTerms, Quote):
+class PoolQuote(parts.PoolTerms, Quote):
     """Of adding, removing or collecting liquidity."""
 
 
-class VaultQuote(terms.VaultTerms, Quote):
+class VaultQuote(parts.VaultTerms, Quote):
     """Of a deposit or withdrawal."""
 
 
-class ManageAction(terms.ManagementTerms, Action):
+class ManageAction(parts.ManagementTerms, Action):
     """Of managing a vault."""
 
 
-class DeployQuote(terms.DeploymentTerms, Quote):
+class DeployQuote(parts.DeploymentTerms, Quote):
     """Of deploying a vault."""
 
 
-class DeployAction(terms.DeploymentTerms, Action):
+class DeployAction(parts.DeploymentTerms, Action):
     """Of deploying a vault."""
 
 
-class BridgeQuote(terms.TransferTerms, Quote):
+class BridgeQuote(parts.TransferTerms, Quote):
     """Of a transfer to another network."""
 
 
-class BridgeAction(terms.TransferTracking, Action):
+class BridgeAction(parts.TransferTracking, Action):
     """Of a transfer to another network."""

@@ -1,18 +1,19 @@
-"""Rows of lists, and metrics over time: tokens, pools, positions, vaults, routes, providers, networks."""
+"""Rows of lists, metrics over time, and a wallet's balances and positions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any
 
 from marshmallow import fields
 
 from quoteway import models
+from quoteway.evm.units import format_units
 from quoteway.networks import Networks
 from quoteway.web.wire import text
-from quoteway.web.wire.amounts import BlockRef, Leg, Notice, TokenRef
-from quoteway.web.wire.terms import Range
-from quoteway.web.wire.view import ABSENT, NetworkField, View, itself, nullable, optional, required
+from quoteway.web.wire.parts import BlockRef, Leg, Notice, Range, TokenRef
+from quoteway.web.wire.view import ABSENT, View, Wire, constant, itself, nullable, optional, required
 
 
 class FailedSource(View):
@@ -34,21 +35,10 @@ class Page(View):
     updated_at = required(text.TimeText)
 
 
-class ExplorerText(fields.String, NetworkField):
-    """A token as its page in the network's explorer; the native coin as the explorer itself."""
-
-    def convert(self, value: models.Token, networks: Networks) -> str | None:
-        network = networks.by_chain_id(value.chain_id)
-        if network is None or not network.explorer_url:
-            return None
-        base = network.explorer_url.rstrip("/")
-        return base if value.is_native else f"{base}/token/{value.address}"
-
-
 class Contract(View):
     address = required(text.AddressText)
     chain_id = required(fields.Integer)
-    explorer_url = nullable(ExplorerText, itself)
+    explorer_url = nullable(text.ExplorerText, itself)
     network = required(text.NetworkText, "chain_id")
     decimals = required(fields.Integer)
 
@@ -145,15 +135,11 @@ class PositionPage(Page):
     data = required([PositionEntry])
 
 
-def _fee(name: str) -> Callable[[Mapping[str, int | None]], int | None]:
-    return lambda fees_bps: fees_bps.get(name)
-
-
 class VaultFees(View):
-    performance_bps = nullable(fields.Integer, _fee("performance"))
-    management_bps = nullable(fields.Integer, _fee("management"))
-    entry_bps = nullable(fields.Integer, _fee("entry"))
-    exit_bps = nullable(fields.Integer, _fee("exit"))
+    performance_bps = nullable(fields.Integer, methodcaller("get", "performance"))
+    management_bps = nullable(fields.Integer, methodcaller("get", "management"))
+    entry_bps = nullable(fields.Integer, methodcaller("get", "entry"))
+    exit_bps = nullable(fields.Integer, methodcaller("get", "exit"))
 
 
 class VaultEntry(View):
@@ -291,3 +277,99 @@ class Series(View):
     gaps = required([[fields.Integer]])
     components = optional(text.Table, _components, allow_none=True)
     windows = optional(text.Table, _windows, allow_none=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ValuedHolding:
+    """``amount`` base units of ``token`` and what they are worth."""
+
+    token: models.Token
+    amount: int
+    value_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPosition:
+    """A position with the id of the provider that has it."""
+
+    provider: str
+    position: models.PoolPosition | models.VaultPosition
+
+    @property
+    def pool_id(self) -> str | None:
+        return self.position.pool_id if isinstance(self.position, models.PoolPosition) else None
+
+    @property
+    def vault_id(self) -> str | None:
+        return self.position.vault_id if isinstance(self.position, models.VaultPosition) else None
+
+    @property
+    def chain_id(self) -> int:
+        return int((self.pool_id or self.vault_id or "").partition(":")[0])
+
+
+class Balance(View):
+    network = required(text.NetworkText, "token.chain_id")
+    chain_id = required(fields.Integer, "token.chain_id")
+    token = required(TokenRef)
+    amount = required(text.AmountText)
+    amount_formatted = required(fields.String, lambda held: format_units(held.amount, held.token.decimals))
+    value_usd = nullable(fields.Float)
+
+
+class AsOf(View):
+    chain_id = required(fields.Integer, 0)
+    block = required(fields.Integer, 1)
+
+
+class Partial(View):
+    """What is missing from ``data``: a token; with ``token`` null, a network or the rest of its list."""
+
+    chain_id = required(fields.Integer)
+    token = nullable(text.AddressText)
+    reason = required(fields.String)
+
+
+class Balances(View):
+    wallet = required(text.AddressText)
+    data = required([Balance])
+    total_usd = nullable(fields.Float, description="The sum of the values that are known")
+    as_of = required([AsOf])
+    partial_ = required([Partial], "missing")
+
+
+class Whereabouts(View):
+    pool_id = nullable(fields.String)
+    vault_id = nullable(fields.String)
+    provider = required(fields.String)
+    network = required(text.NetworkText, "chain_id")
+    chain_id = required(fields.Integer)
+
+
+class VaultPositionEntry(View):
+    """A position in a vault with the members of one in a pool."""
+
+    position_id = required(fields.String, "vault_id")
+    owner = required(text.AddressText)
+    kind = required(fields.String, constant("fungible"))
+    liquidity = required(text.AmountText, "shares")
+    share = nullable(fields.Float)
+    amounts = required([Leg])
+    uncollected_fees = required([Leg], constant(()))
+    range = nullable(Range, constant(None))
+    in_range = nullable(fields.Boolean, constant(None))
+    value_usd = nullable(fields.Float)
+    as_of_block = required(BlockRef, "block")
+
+
+class PortfolioPosition(Whereabouts, PositionEntry):
+    """``poolId`` of a position in a vault is null, and ``vaultId`` of one in a pool."""
+
+    @classmethod
+    def render(cls, model: HeldPosition, networks: Networks) -> Wire:
+        view = PositionEntry if isinstance(model.position, models.PoolPosition) else VaultPositionEntry
+        return view.render(model.position, networks) | Whereabouts.render(model, networks)
+
+
+class Positions(Page):
+    data = required([PortfolioPosition])

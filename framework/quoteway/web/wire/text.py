@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from marshmallow import fields
 
+from quoteway.models import Token
 from quoteway.networks import Networks
 from quoteway.web.wire.view import ConvertedField, NetworkField
 
@@ -109,6 +110,17 @@ class NetworkText(fields.String, NetworkField):
     def convert(self, value: int, networks: Networks) -> str:
         network = networks.by_chain_id(value)
         return network.slug if network else f"eip155:{value}"
+
+
+class ExplorerText(fields.String, NetworkField):
+    """A token as its page in the network's explorer; the native coin as the explorer itself."""
+
+    def convert(self, value: Token, networks: Networks) -> str | None:
+        network = networks.by_chain_id(value.chain_id)
+        if network is None or not network.explorer_url:
+            return None
+        base = network.explorer_url.rstrip("/")
+        return base if value.is_native else f"{base}/token/{value.address}"
 
 
 class CodeText(fields.String, ConvertedField):
