@@ -55,7 +55,7 @@ class Call:
             raise disabled(f"No enabled provider serves {capability.value} on the network(s) asked for.")
 
     async def ask(
-        self, providers: Sequence[Provider], kind: Any, ask: Callable[[Any], Awaitable[T]], *, verb: str
+        self, providers: Sequence[Provider], kind: Any, ask: Callable[[Provider], Awaitable[T]], *, verb: str
     ) -> list[Outcome[Provider, T]]:
         """Asks providers at once. An answer that is not of the type ``kind`` counts as a failure."""
 
@@ -114,8 +114,8 @@ class Operation:
         refused = [422] if self.path_schema or self.query or self.body else []
         return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
 
-    def __call__(self, handler: Handler) -> Operation:
-        return replace(self, handler=handler, name=camel_case(handler.__name__))
+    def __call__(self, handler: Handler, name: str = "") -> Operation:
+        return replace(self, handler=handler, name=name or camel_case(handler.__name__))
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""

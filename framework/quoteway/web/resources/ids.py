@@ -10,6 +10,7 @@ from typing import Any
 from quoteway.errors import NotFound, Reason
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability
+from quoteway.providers import Provider
 from quoteway.web.http.fields import Member
 from quoteway.web.http.operation import Call, disabled
 from quoteway.web.http.schema import RequestSchema, refuse
@@ -63,7 +64,7 @@ class VaultPath(RequestSchema):
     resource = VaultIdField("{chainId}:{vaultAddress}", data_key="vaultId", required=True)
 
 
-async def owner_of(call: Call, capability: Capability) -> tuple[ResourceId, Any]:
+async def owner_of(call: Call, capability: Capability) -> tuple[ResourceId, Provider]:
     """The id in the path, and the first enabled provider that lists the pool or vault, else the first that
     knows it.
 

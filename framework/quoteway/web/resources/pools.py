@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 from marshmallow import validates_schema
@@ -12,7 +12,7 @@ from quoteway.errors import Reason
 from quoteway.host.lists import ListKind
 from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
-from quoteway.providers import PoolProvider
+from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema, refuse_all
@@ -143,8 +143,8 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
 async def list_pool_positions(call: Call) -> web.Response:
     pool, provider = await owner_of(call, Capability.POOL)
 
-    async def ask(source: PoolProvider) -> Sequence[PoolPosition]:
-        return tuple(await source.positions(call.query["wallet"], pool.id) or ())
+    async def ask(source: Provider) -> Sequence[PoolPosition]:
+        return tuple(await cast(PoolProvider, source).positions(call.query["wallet"], pool.id) or ())
 
     (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
     if outcome.value is None:

@@ -56,16 +56,9 @@ class Quotable:
             view = SwapQuote if self.capability is Capability.SWAP else Quote
             return view.render(shown, call.networks)
 
-        return post_quotes(
-            f"{self.path}/quote",
-            summary,
-            response,
-            name=f"create{self.noun}Quote",
-            handler=create_quote,
-            path_schema=self.path_schema,
-            body=body,
-            failures=failures,
-        )
+        path, path_schema = f"{self.path}/quote", self.path_schema
+        declared = post_quotes(path, summary, response, path_schema=path_schema, body=body, failures=failures)
+        return declared(create_quote, f"create{self.noun}Quote")
 
     def action(
         self, summary: str, response: type[Action], body: type[RequestSchema] | None = None
@@ -88,13 +81,6 @@ class Quotable:
                 action = await gateway.building.direct(capability, request, provider=provider, pin=pin)
             return Action.render(action, call.networks)
 
-        return post_quotes(
-            f"{self.path}/{'action' if body else '{quoteId}/action'}",
-            summary,
-            response,
-            name=f"create{self.noun}Action",
-            handler=create_action,
-            status=201,
-            path_schema=self.path_schema,
-            body=body,
-        )
+        path, path_schema = f"{self.path}/{'action' if body else '{quoteId}/action'}", self.path_schema
+        declared = post_quotes(path, summary, response, status=201, path_schema=path_schema, body=body)
+        return declared(create_action, f"create{self.noun}Action")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
-from quoteway.providers import Provider
+from quoteway.providers import MetricsProvider, PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import Choice, QueryInteger
 from quoteway.web.http.operation import Call, Operation, disabled, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
@@ -23,6 +23,8 @@ from quoteway.web.wire.view import Wire
 MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 DEFAULT_SPAN_S = 30 * 86_400
+
+HasSeries: TypeAlias = MetricsProvider | PoolProvider | VaultProvider
 
 
 class SeriesQuery(RequestSchema):
@@ -46,16 +48,11 @@ def series_operations(
     """The routes of these metrics, with their titles, of a pool or vault; ``show`` is ``series_of``."""
     noun = capability.value
     for metric, title in metrics.items():
-        yield get(
-            f"/v2/{noun}s/{{{noun}Id}}/{metric}",
-            f"{title} of a {noun} over time",
-            SeriesView,
-            name=f"get{noun.capitalize()}{metric.capitalize()}",
-            handler=partial(show, capability, metric),
-            path_schema=path_schema,
-            query=SeriesQuery,
-            failures=(404, 502),
+        path, summary = f"/v2/{noun}s/{{{noun}Id}}/{metric}", f"{title} of a {noun} over time"
+        declared = get(
+            path, summary, SeriesView, path_schema=path_schema, query=SeriesQuery, failures=(404, 502)
         )
+        yield declared(partial(show, capability, metric), f"get{noun.capitalize()}{metric.capitalize()}")
 
 
 async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
@@ -70,7 +67,7 @@ async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
         return await call.ask(
             sources,
             Series | None,
-            lambda source: source.series(resource.id, metric, start, end, interval),
+            lambda source: cast(HasSeries, source).series(resource.id, metric, start, end, interval),
             verb="series",
         )
 

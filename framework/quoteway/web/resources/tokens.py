@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -13,6 +13,7 @@ from quoteway.evm.address import parse_address
 from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
+from quoteway.providers import TokenCatalog
 from quoteway.web.http.fields import Choice, NetworkField, Text
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
@@ -57,7 +58,7 @@ async def get_token(call: Call) -> Wire:
     outcomes = await call.ask(
         call.gateway.registry.enabled(Capability.TOKENS),
         TokenProfile | None,
-        lambda source: source.profile(token_id),
+        lambda source: cast(TokenCatalog, source).profile(token_id),
         verb="profile",
     )
     profile: TokenProfile | None = next((o.value for o in outcomes if o.value is not None), None)

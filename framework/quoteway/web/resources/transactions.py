@@ -17,7 +17,7 @@ from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain
 from quoteway.models import Capability, TransferState
 from quoteway.networks import Networks
-from quoteway.providers import Relay
+from quoteway.providers import BridgeProvider, Relay
 from quoteway.web.http.fields import HexField
 from quoteway.web.http.operation import Call, disabled, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
@@ -314,7 +314,10 @@ async def track_transaction(call: Call) -> dict[str, Any]:
         raise disabled("No enabled provider tracks transfers.")
     tx_hash = "0x" + call.query["hash"].hex()
     outcomes = await call.ask(
-        bridges, TransferState | None, lambda bridge: bridge.track(commitment.chain_id, tx_hash), verb="track"
+        bridges,
+        TransferState | None,
+        lambda bridge: cast(BridgeProvider, bridge).track(commitment.chain_id, tx_hash),
+        verb="track",
     )
     answers: list[TransferState] = [o.value for o in outcomes if o.value is not None]
     known = [answer for answer in answers if answer.status != "unknown"]

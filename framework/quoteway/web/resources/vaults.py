@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 from marshmallow import validates_schema
@@ -20,6 +20,7 @@ from quoteway.models import (
     VaultRequest,
 )
 from quoteway.networks import Network
+from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
@@ -165,9 +166,9 @@ async def _read_management(call: Call) -> tuple[ManageRequest, str]:
     vault, provider = await owner_of(call, Capability.VAULT)
     body = call.body
     action = body.get("action", "rebalance")
-    if "action" in body and action not in provider.manage_actions:
-        allowed = ", ".join(provider.manage_actions) or "none"
-        message = f"{action} is not supported by this vault. Supported: {allowed}."
+    allowed = cast(VaultProvider, provider).manage_actions
+    if "action" in body and action not in allowed:
+        message = f"{action} is not supported by this vault. Supported: {', '.join(allowed) or 'none'}."
         raise invalid(FieldError("action", Reason.UNSUPPORTED_ACTION, message))
     request = ManageRequest(
         vault_id=vault.id,
@@ -210,7 +211,10 @@ async def _tvl_usd(call: Call) -> float | None:
     """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
     resource, provider = await owner_of(call, Capability.VAULT)
     (outcome,) = await call.ask(
-        [provider], Vault | None, lambda provider: provider.vault(resource.id), verb="vault"
+        [provider],
+        Vault | None,
+        lambda provider: cast(VaultProvider, provider).vault(resource.id),
+        verb="vault",
     )
     vault: Vault | None = outcome.value
     if vault is None:
