@@ -7,13 +7,10 @@ from typing import Any
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
-from marshmallow import Schema
 
 from quoteway.networks import Networks
 from quoteway.web.http.operation import Operation
-from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.errors import Error
-from quoteway.web.wire.view import ResponseSchema
 
 _ERRORS: Mapping[int, str] = {
     400: "Malformed request (`invalid_request`); also 405, 408, 413 and 415",
@@ -108,7 +105,7 @@ def _error(status: int | None) -> dict[str, Any]:
 
 
 def _schema_name(schema: Any) -> str:
-    cls = schema if isinstance(schema, type) else type(schema)
-    if isinstance(schema, Schema) or issubclass(cls, RequestSchema | ResponseSchema):
-        return str(cls.__name__)
-    return str(schema)
+    if isinstance(schema, str):
+        return schema
+    cls: type = schema if isinstance(schema, type) else type(schema)
+    return cls.__name__

@@ -143,7 +143,7 @@ async def get_portfolio_balances(call: Call) -> Wire:
         )
     too_long = {chain_id for chain_id in held if len(tokens[chain_id]) > shares[chain_id]}
     missing += _unreadable(held, too_long, explicit=asked is not None)
-    return await _rendered(call, held, missing, explicit=asked)
+    return await _rendered(call, held, missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +177,8 @@ def _failure(task: asyncio.Task[Holdings], *, late: bool) -> Reason | None:
     return Reason.RPC_ERROR
 
 
-async def _rendered(
-    call: Call,
-    held: Mapping[int, Holdings],
-    missing: Sequence[_Missing],
-    *,
-    explicit: Sequence[Address] | None,
-) -> Wire:
+async def _rendered(call: Call, held: Mapping[int, Holdings], missing: Sequence[_Missing]) -> Wire:
+    explicit: Sequence[Address] | None = call.query.get("tokens")
     with_native = call.query["include_native"] or (explicit is not None and NATIVE in explicit)
     shown: list[Holding] = []
     for chain_id, holdings in held.items():

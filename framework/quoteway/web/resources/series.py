@@ -28,7 +28,7 @@ HasSeries: TypeAlias = MetricsProvider | PoolProvider | VaultProvider
 
 
 class SeriesQuery(RequestSchema):
-    from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33, data_key="from")
+    from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33)
     to = QueryInteger("Unix seconds; now when left out", 0, 2**33)
     interval = Choice("Time between points", tuple(INTERVALS_S), load_default="1d")
 

@@ -60,6 +60,17 @@ class SignedTransaction:
     sender: str | None = None
     signature: bytes = b""
 
+    @classmethod
+    def broadcast(cls, found: Mapping[str, Any], chain_id: int) -> SignedTransaction:
+        """A transaction as a node tells of it; ``chain_id`` is for one that leaves it out."""
+        return cls(
+            chain_id=int(found["chainId"], 16) if found.get("chainId") else chain_id,
+            to=checksum(found["to"]) if found.get("to") else None,
+            value=int(found["value"], 16),
+            data=bytes.fromhex(found["input"][2:]),
+            sender=checksum(found["from"]),
+        )
+
     def differences(self, commitment: TransactionCommitment) -> list[Difference]:
         """Every member that differs from what was committed to."""
         pairs = [
@@ -255,7 +266,8 @@ async def submit_transaction_hash(call: Call) -> dict[str, Any]:
             return HashReport.render(report, call.networks)
         chain, (found, receipt) = elsewhere
     try:
-        differences = _differences(commitment, found, chain)
+        sent = SignedTransaction.broadcast(found, chain.network.chain_id)
+        differences = sent.differences(commitment)
         match: Literal["match", "mismatch"] = "mismatch" if differences else "match"
         report = replace(report, match=match, differences=differences, status="pending")
         if isinstance(receipt, Mapping):
@@ -288,20 +300,6 @@ async def _on_another_chain(
         if not isinstance(answer, BaseException) and isinstance(answer[0], Mapping):
             return chain, answer
     return None
-
-
-def _differences(
-    commitment: TransactionCommitment, found: Mapping[str, Any], chain: Chain
-) -> list[Difference]:
-    """What the broadcast transaction has otherwise than the one that was built."""
-    sent = SignedTransaction(
-        chain_id=int(found["chainId"], 16) if found.get("chainId") else chain.network.chain_id,
-        to=checksum(found["to"]) if found.get("to") else None,
-        value=int(found["value"], 16),
-        data=bytes.fromhex(found["input"][2:]),
-        sender=checksum(found["from"]),
-    )
-    return sent.differences(commitment)
 
 
 @get("/v2/transactions/{txId}", "Where a bridge transfer is", Tracked, query=HashBody, failures=(404, 502))
