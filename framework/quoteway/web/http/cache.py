@@ -24,16 +24,6 @@ MAX_AGE_S = 5
 """How long a rendered list is served again: about half a block of the usual chain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """One answer, kept as bytes."""
-
-    operation: Operation
-    expires: float
-    body: bytes
-    headers: CIMultiDict[str]
-
-
 @dataclass(slots=True)
 class CatalogCache:
     """Rendered lists by the registry's revision, and path and query.
@@ -48,6 +38,16 @@ class CatalogCache:
     def get(self, path: str, revision: int, now: float) -> Rendered | None:
         found = self.entries.get((revision, path))
         return found if found is not None and found.expires > now else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One answer, kept as bytes."""
+
+    operation: Operation
+    expires: float
+    body: bytes
+    headers: CIMultiDict[str]
 
 
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)

@@ -19,7 +19,7 @@ from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, keep
 from quoteway.web.http.envelope import json_response
-from quoteway.web.http.fields import QueryInteger, Text
+from quoteway.web.http.fields import Choice, QueryInteger, Text
 from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.rows import Page
@@ -186,9 +186,10 @@ def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
     return next((index + 1 for index, row in enumerate(rows) if key(row) == last), position)
 
 
-def sort_choices(*members: str) -> tuple[str, ...]:
-    """The values ``sort`` takes: each member, and with ``-`` before it for descending."""
-    return tuple(sign + member for member in members for sign in ("", "-"))
+def sort_field(*members: str) -> Choice:
+    """``sort`` of a query: each of these members, and with ``-`` before it for descending."""
+    choices = [sign + member for member in members for sign in ("", "-")]
+    return Choice("The member to sort by; - before it for descending", choices)
 
 
 def names_token(text: str, token: Token) -> bool:

@@ -78,10 +78,7 @@ class PoolsQuery(catalog.PageQuery):
     token = fields.Text("Pools of this token, by symbol or address", max_length=64)
     query = fields.Text("Text in the id, the protocol or the symbols", max_length=100)
     min_tvl_usd = fields.QueryNumber("Pools worth at least this, in US dollars")
-    sort = fields.Choice(
-        "The member to sort by; - before it for descending",
-        catalog.sort_choices("tvlUsd", "apr", "volume24hUsd", "fees24hUsd"),
-    )
+    sort = catalog.sort_field("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")
 
 
 class PositionsQuery(catalog.PageQuery):

@@ -14,7 +14,7 @@ from quoteway.host.lists import ListKind
 from quoteway.models import Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
 from quoteway.providers import TokenCatalog
-from quoteway.web.http.fields import Choice, NetworkField, Text
+from quoteway.web.http.fields import NetworkField, Text
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.wire.rows import Profile, TokenEntry, TokenPage
@@ -26,10 +26,7 @@ _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 class TokensQuery(catalog.PageQuery):
     network = NetworkField("Tokens of this network")
     query = Text("Text in the id, name, symbol or an address", max_length=100)
-    sort = Choice(
-        "The member to sort by; - before it for descending",
-        catalog.sort_choices("rank", "symbol", "priceUsd"),
-    )
+    sort = catalog.sort_field("rank", "symbol", "priceUsd")
 
 
 TOKENS = ListKind(Capability.TOKENS, TokenProfile, lambda catalog, chain_id: catalog.tokens(chain_id))

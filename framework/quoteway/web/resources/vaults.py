@@ -117,10 +117,7 @@ class VaultsQuery(catalog.PageQuery):
     asset = fields.Text("Vaults of this underlying, by symbol or address", max_length=64)
     strategy = fields.Text("Vaults of this strategy", max_length=64)
     query = fields.Text("Text in the id, the name or the protocol", max_length=100)
-    sort = fields.Choice(
-        "The member to sort by; - before it for descending",
-        catalog.sort_choices("tvlUsd", "apy", "riskScore"),
-    )
+    sort = catalog.sort_field("tvlUsd", "apy", "riskScore")
 
 
 VAULTS = ListKind(
