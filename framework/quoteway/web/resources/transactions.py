@@ -25,7 +25,7 @@ from quoteway.web.resources import catalog
 from quoteway.web.wire.actions import Difference as DifferenceView
 from quoteway.web.wire.actions import HashReport, Submitted, Tracked
 
-# --- a signed transaction and the one that was built ---
+# --- a signed transaction and the one that was built ------------------------------------------------------
 
 _MEMBER = "signedPayload"
 
@@ -173,7 +173,7 @@ def _refused(text: str) -> InvalidRequest:
     return invalid(FieldError(_MEMBER, Reason.INVALID_FORMAT, text))
 
 
-# --- operations ---
+# --- operations -------------------------------------------------------------------------------------------
 
 
 class SubmitBody(RequestSchema):
