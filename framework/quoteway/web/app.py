@@ -113,7 +113,7 @@ def openapi_document() -> bytes:
 @get("/v2/openapi.json", "This document", OpenApiDocument, needs_ready=False)
 async def get_open_api(call: Call) -> web.Response:
     """The document; not described by itself."""
-    return keep(call, openapi_document())
+    return keep(call, call.gateway.registry.revision, openapi_document())
 
 
 async def _run_gateway(gateway: Gateway, app: web.Application) -> AsyncIterator[None]:

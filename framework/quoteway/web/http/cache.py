@@ -53,8 +53,8 @@ class Rendered:
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 
-def keep(call: Call, body: bytes) -> web.Response:
-    """Keeps a rendered answer for its path and query, and answers with it."""
+def keep(call: Call, revision: int, body: bytes) -> web.Response:
+    """Keeps an answer for its path and query, and answers with it. ``revision`` is from before rendering."""
     cache = call.request.app[CACHE]
     headers = CIMultiDict(
         {
@@ -65,7 +65,7 @@ def keep(call: Call, body: bytes) -> web.Response:
         }
     )
     rendered = Rendered(call.operation, time.monotonic() + MAX_AGE_S, body, headers)
-    cache.entries[call.gateway.registry.revision, call.request.raw_path] = rendered
+    cache.entries[revision, call.request.raw_path] = rendered
     return respond(call.request, rendered)
 
 

@@ -71,10 +71,11 @@ async def answer(call: Call, collect: Callable[[], Awaitable[Listing]]) -> web.R
         listing = await collect()
         return _rendered(call, listing), not listing.missing
 
+    revision = call.gateway.registry.revision
+    flights = call.request.app[CACHE].flights
     # Requests for a page that is being made share its result.
-    key = call.gateway.registry.revision, call.request.raw_path
-    body, complete = await call.request.app[CACHE].flights.run(key, render)
-    return keep(call, body) if complete else json_response(body, 200, NO_STORE)
+    body, complete = await flights.run((revision, call.request.raw_path), render)
+    return keep(call, revision, body) if complete else json_response(body, 200, NO_STORE)
 
 
 def fresh(call: Call, listing: Listing) -> web.Response:
