@@ -102,12 +102,9 @@ async def get_portfolio_balances(call: Call) -> Wire:
     chain_ids = [network.chain_id for network in networks]
     known = (call.gateway.tokens.listed(chain_id, asked or ()) for chain_id in chain_ids)
     facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
-    sizes = {chain_id: len(facts[chain_id] if asked is None else asked) for chain_id in chain_ids}
-    shares = fair_shares(sizes)
-    tokens = {
-        chain_id: [token for token in (facts[chain_id] if asked is None else asked) if token != NATIVE]
-        for chain_id in chain_ids
-    }
+    wanted = {chain_id: facts[chain_id] if asked is None else asked for chain_id in chain_ids}
+    shares = fair_shares({chain_id: len(wanted[chain_id]) for chain_id in chain_ids})
+    tokens = {chain_id: [token for token in wanted[chain_id] if token != NATIVE] for chain_id in chain_ids}
     reads = {
         network.chain_id: asyncio.create_task(
             read_holdings(
