@@ -25,7 +25,6 @@ from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
-from quoteway.guard.amounts import parties
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.outcome import check_run, watched
@@ -104,7 +103,7 @@ class Building:
         chain = self._services.runtime.chain(sealed.request.chain_id)
         parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
-        sender, _ = parties(sealed.request)
+        sender = sealed.request.sender
         needs = needs_of([part.build for part in parts], sender)
         grants = grants_of(spend for part in parts for spend in part.build.spends)
         wallet = await self._services.wallets.read(chain, block, sender, needs, grants)

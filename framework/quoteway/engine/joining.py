@@ -18,7 +18,7 @@ from quoteway.config.model import Config
 from quoteway.engine.parts import handover_warnings, joined_legs
 from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
-from quoteway.guard.plans import plain_plan
+from quoteway.guard.quotes import plain_plan
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.refresh import RefreshPolicy

@@ -23,7 +23,7 @@ import jwt
 from quoteway.config.model import MIN_KEY_BYTES
 from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
-from quoteway.guard.plans import plain_plan
+from quoteway.guard.quotes import plain_plan
 from quoteway.models import (
     Block,
     Capability,

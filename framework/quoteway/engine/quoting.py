@@ -20,7 +20,7 @@ from quoteway.errors import GatewayError, ProviderUnavailable, Reason
 from quoteway.evm import permit2
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
-from quoteway.guard.amounts import check_units, is_address, parties
+from quoteway.guard.findings import check_units, is_address
 from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry
@@ -187,11 +187,10 @@ class Quoting:
     async def _wallet(self, chain: RpcChain, request: Request, quote: Quote) -> Wallet | None:
         """Returns the sender's wallet at the quote's block; None when it cannot be read in time."""
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
-        sender, _ = parties(request)
         try:
             async with asyncio.timeout(self._services.config.competition_timeout_s):
                 return await self._services.wallets.read(
-                    chain, quote.block, sender, tokens, grants_of(quote.spends)
+                    chain, quote.block, request.sender, tokens, grants_of(quote.spends)
                 )
         except (GatewayError, TimeoutError):
             return None

@@ -1,18 +1,26 @@
 """Checks the bytes of a build against the sealed quote: chain, targets, calldata decoded and re-encoded,
-spenders, minimums, recipients and refunds on another chain. ``outcome`` checks what they do when they run.
+spenders, minimums, recipients and refunds on another chain, and the signatures that they need. ``outcome``
+checks what they do when they run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from quoteway.evm import abi, permit2
-from quoteway.guard import opaque
-from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, named_by_caller, same_token
 from quoteway.guard.cross_chain import check_arrivals, check_refund
-from quoteway.guard.findings import Expect, check_form, expectation
+from quoteway.guard.findings import (
+    Expect,
+    check_form,
+    check_spends,
+    is_address,
+    is_amount,
+    most_of,
+    named_by_caller,
+    same_token,
+)
 from quoteway.guard.model_types import BUILD_TERMS, flaw
-from quoteway.guard.permits import check_signatures
 from quoteway.models import (
     APPROVAL_KINDS,
     NATIVE,
@@ -29,6 +37,7 @@ from quoteway.providers import Provider
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024
 _MAX_DEADLINE_S = 24 * 3600
+SIGNATURE_BYTES = 65
 
 CORE_ONLY: Mapping[bytes, str] = {
     abi.selector(signature): signature
@@ -80,9 +89,7 @@ def check_build(
     """
     request = sealed.request
     chain_id = request.chain_id
-
-    expect = expectation(provider)
-
+    expect = Expect(provider)
     expect(
         isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS,
         f"it must have 1 to {MAX_STEPS} transactions",
@@ -92,13 +99,14 @@ def check_build(
     targets = {**provider.contracts(chain_id), **named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
-    check_spends(provider, request, sealed.inputs, build.spends, expect)
+    check_spends(request, sealed.inputs, build.spends, expect)
     native_in = sum(most_of(leg) for leg in sealed.inputs if leg.token.is_native)
     expect(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
     _check_legs(sealed, build, expect)
-    opaque.check_calldata(sealed, build, expect)
+    if build.is_opaque:
+        _check_opaque(sealed, build, expect)
     if isinstance(request, SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
@@ -113,7 +121,7 @@ def check_build(
         build.deadline is None or now < build.deadline <= latest,
         "its deadline has passed, or is over a day away",
     )
-    check_signatures(sealed, build, latest, expect)
+    _check_signatures(sealed, build, latest, expect)
     check_form(provider, build, Build)
 
 
@@ -176,3 +184,82 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
 def _word(value: int) -> bytes:
     """The significant bytes of a number: calldata contains them whatever the width of its type."""
     return value.to_bytes(32).lstrip(b"\0")
+
+
+def _check_opaque(sealed: SealedQuote, build: Build, expect: Expect) -> None:
+    """Checks calldata that an upstream made and the core cannot decode (``DecodedCall.opaque``): one swap on
+    one chain, in one transaction with the minimum in a word of its own.
+
+    The word does not prove that the contract enforces it. Only the run shows what the calldata does, and it
+    shows one chain.
+    """
+    request = sealed.request
+    expect(isinstance(request, SwapRequest), "only a swap may have opaque calldata")
+    expect(
+        isinstance(request, SwapRequest) and not request.is_cross_chain,
+        "its calldata for another chain cannot be decoded, and no simulation shows what arrives there",
+    )
+    expect(len(build.steps) == 1, "opaque calldata must be one single transaction")
+    expect(not build.signatures, "opaque calldata must not need a signature")
+    data = build.steps[0].data
+    words = {int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32)}
+    for leg in build.outputs:
+        expect(bool(leg.amount_min), "opaque calldata needs a minimum above 0")
+        expect(leg.amount_min in words, "its opaque calldata does not hold the quoted minimum")
+
+
+def _check_signatures(sealed: SealedQuote, build: Build, latest: int, expect: Expect) -> None:
+    """Checks every signature against the quote; none may be valid beyond ``latest`` (Unix seconds)."""
+    request = sealed.request
+    if isinstance(request, SwapRequest):
+        # A batch of calls has no place for a signature, and the run accepts any signature.
+        wanted = request.permit2_signature or not build.signatures
+        expect(wanted, "it asks for a signature, but the request does not allow one")
+    for signature in build.signatures:
+        _check_place(build, signature.step, signature.offset, signature.length, expect)
+        _check_typed_data(sealed, build, signature.typed_data, latest, expect)
+
+
+def _check_place(build: Build, step: int, offset: int, length: int, expect: Expect) -> None:
+    expect(
+        0 <= step < len(build.steps) and length == SIGNATURE_BYTES, "a signature belongs to no transaction"
+    )
+    data = build.steps[step].data
+    expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
+    expect(not any(data[offset : offset + length]), "a signature's place is not empty")
+
+
+def _check_typed_data(
+    sealed: SealedQuote,
+    build: Build,
+    typed: Mapping[str, Any],
+    latest: int,
+    expect: Expect,
+) -> None:
+    """Checks that it is a PermitSingle (Permit2 ``IAllowanceTransfer``) for exactly one of the spends."""
+    try:
+        message = typed["message"]
+        details = message["details"]
+        permit = permit2.PermitSingle(
+            details["token"],
+            int(details["amount"]),
+            int(details["expiration"]),
+            int(details["nonce"]),
+            message["spender"],
+            int(message["sigDeadline"]),
+        )
+        genuine = typed == permit.typed_data(sealed.request.chain_id)
+    except (KeyError, TypeError, ValueError):
+        genuine = False
+    if not genuine:
+        expect(False, "typed data is no Permit2 PermitSingle of this chain")
+        return
+    signed = [
+        spend for spend in build.spends if spend.permit2_signed and spend.permit2_spender == permit.spender
+    ]
+    expect(bool(signed), "typed data names another spender")
+    amounts = [spend.amount for spend in signed if spend.token == permit.token]
+    expect(bool(amounts), "typed data names a token that is not sold")
+    expect(permit.amount == sum(amounts), "typed data grants another amount")
+    expect(0 <= permit.expiration <= latest, "typed data grants an allowance for over a day")
+    expect(0 <= permit.sig_deadline <= latest, "typed data is good for over a day")

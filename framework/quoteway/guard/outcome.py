@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard import opaque
-from quoteway.guard.amounts import most_of, totals
-from quoteway.guard.findings import Expect, expectation
+from quoteway.guard.findings import Expect, most_of, totals
 from quoteway.models import (
     NATIVE,
     Address,
@@ -35,9 +33,15 @@ def check_run(
 ) -> None:
     """Checks the run against the quote. Raises ``UnsafeAnswer`` or, when the run reverted or no longer meets
     the minimum, ``UpstreamError`` with reason ``price_moved``."""
-    expect = expectation(provider)
-    if opaque.is_opaque(build):
-        opaque.require_run(run, expect)
+    expect = Expect(provider)
+    if build.is_opaque:
+        # Only the run shows what it does. An assumed balance changes nothing about that, a signature does.
+        expect(run.status != "skipped", f"its calldata is opaque and its run was skipped ({run.skip_reason})")
+        for assumption in run.assumptions:
+            expect(
+                assumption == "native_balance" or assumption.startswith("balance:"),
+                f"its calldata is opaque and its run proves nothing: it assumed {assumption}",
+            )
     if run.status == "skipped":
         # A provider must not be able to prevent the run by an input that nobody asked for.
         named = _named_by_caller(sealed.request)
@@ -114,8 +118,14 @@ def check_run(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
-    if opaque.is_opaque(build):
-        opaque.check_run(build, sender, inputs, deltas, expect)
+    if build.is_opaque:
+        # It must take exactly what was quoted, and pay every minimum, also one that the upstream raised.
+        for token, amount in inputs.items():
+            taken = -deltas[sender, token]
+            expect(taken == amount, f"its run takes {taken} of {token}, not the {amount} quoted")
+        for leg in build.outputs:
+            kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
+            expect(kept, "its run pays less than the minimum it states")
 
 
 def _named_by_caller(request: Request) -> set[Address]:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, parties, same_token
-from quoteway.guard.findings import Expect, check_form, expectation
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from quoteway.errors import Reason, UpstreamError
+from quoteway.guard.findings import (
+    Expect,
+    check_form,
+    check_spends,
+    is_address,
+    is_amount,
+    most_of,
+    recipients,
+    same_token,
+)
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
-from quoteway.guard.plans import plain_plan
 from quoteway.models import PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
+
+MAX_PLAN_CHARS = 2048
 
 
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     """Checks form, accounts, tokens and amounts. Raises ``UnsafeAnswer`` with the first finding."""
-    expect = expectation(provider)
+    expect = Expect(provider)
     expect(isinstance(quote, Quote), "it is not a Quote")
     expect(quote.parts == (), "it claims to have parts of other providers")
     found = flaw(quote.terms, QUOTE_TERMS[type(request)])
@@ -20,11 +34,11 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     check_form(provider, quote, Quote)
     plain_plan(quote.plan)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "its lifetime_s must be positive")
-    sender, recipients = parties(request)
     for leg in quote.inputs:
-        expect(leg.account == sender, "it takes from another account than the sender")
+        expect(leg.account == request.sender, "it takes from another account than the sender")
         expect(leg.token.chain_id == request.chain_id, "it takes from another chain than asked")
-    expect(all(leg.account in recipients for leg in quote.outputs), "it pays another recipient than asked")
+    payees = recipients(request)
+    expect(all(leg.account in payees for leg in quote.outputs), "it pays another recipient than asked")
     for leg in (*quote.inputs, *quote.outputs):
         expect(is_amount(leg.amount), "an amount is not a whole number of base units below 2^256")
         for bound in (leg.amount_min, leg.amount_max):
@@ -36,7 +50,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         expect(is_address(leg.account), "an account is not an EIP-55 address")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
     # A client may approve ahead of the action.
-    check_spends(provider, request, quote.inputs, quote.spends, expect)
+    check_spends(request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):
         _check_liquidity(request, quote, expect)
     elif isinstance(request, VaultRequest):
@@ -104,3 +118,18 @@ def _check_shares(request: VaultRequest, quote: Quote, expect: Expect) -> None:
         expect(most_of(paid) <= request.amount, "it takes more of the asset than asked")
     else:
         expect(minimum >= request.amount, "it pays less of the asset than asked")
+
+
+def plain_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan as JSON returns it: tuples as lists, keys as text. Raises ``UpstreamError`` when it is too
+    large or not plain JSON."""
+    try:
+        text = json.dumps(plan, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise UpstreamError("The provider's plan is not plain JSON.", reason=Reason.PROVIDER_ERROR) from None
+    if len(text) > MAX_PLAN_CHARS:
+        raise UpstreamError(
+            "The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR
+        )
+    plain: Mapping[str, Any] = json.loads(text)
+    return plain

@@ -118,5 +118,9 @@ class DeployRequest:
     strategy: str
     bot: Address | None = None
 
+    @property
+    def sender(self) -> Address:
+        return self.owner
+
 
 Request: TypeAlias = SwapRequest | PoolRequest | VaultRequest | ManageRequest | DeployRequest
