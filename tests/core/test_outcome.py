@@ -17,12 +17,13 @@ from guard_cases import (
     step,
     with_delta,
 )
+from quoteway.engine.approvals import balances_needed
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import function
 from quoteway.guard.calldata import CORE_ONLY
 from quoteway.guard.findings import UnsafeAnswer
-from quoteway.guard.outcome import balances_needed, check_run, watched
+from quoteway.guard.outcome import check_run, watched
 from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     NATIVE,

@@ -9,17 +9,14 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import cast
 
 from cachetools import LRUCache
 
-from quoteway.engine import approvals
-from quoteway.engine.parts import handover_warnings, joined_legs, needs_of
-from quoteway.engine.quote_tokens import same_request
+from quoteway.engine.approvals import Wallet, approval_steps, grants_of, needs_of, shortfalls
+from quoteway.engine.joining import handover_warnings, joined_legs
+from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import EngineServices, Quoter, Quoting
-from quoteway.engine.transaction_ids import action_id, commitment_of
-from quoteway.engine.wallet import Wallet, grants_of
 from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
@@ -70,7 +67,7 @@ class Building:
     def __init__(self, services: EngineServices, quoting: Quoting) -> None:
         self._services = services
         self._quoting = quoting
-        self._code_hashes: LRUCache[tuple[int, Address], bytes] = LRUCache(4096)
+        self._code_hashes: LRUCache[tuple[int, Address], str] = LRUCache(4096)
 
     async def direct(
         self,
@@ -109,7 +106,16 @@ class Building:
         wallet = await self._services.wallets.read(chain, block, sender, needs, grants)
         created_at = max(block.timestamp, sealed.created_at)
         await self._approve(chain, wallet, parts, created_at)
-        run = await _simulate(chain, block, sender, parts, wallet, needs)
+        run = await simulate(
+            chain,
+            block,
+            sender,
+            [Segment(part.steps, part.build.previews) for part in parts],
+            watch=[pair for part in parts for pair in watched(part.quote, sender)],
+            allowances=[(token, sender, spender) for token, spender, _ in grants],
+            needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
+            signatures_assumed=any(part.build.signatures for part in parts),
+        )
         for part, ran in zip(parts, run.segments, strict=True):
             check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
         issues = _issues(parts, needs, wallet)
@@ -156,7 +162,7 @@ class Building:
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
                 raise UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
-            self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
+            self._code_hashes[chain.network.chain_id, to] = "0x" + keccak256(bytes.fromhex(code[2:])).hex()
 
     async def _approve(self, chain: RpcChain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
         """Sets the approvals that each part still needs."""
@@ -166,9 +172,7 @@ class Building:
             if not isinstance(part.quote.request, SwapRequest):
                 # The provider supplied these tokens: show the signer amounts with the directory's decimals.
                 tokens |= await self._services.tokens.find_each(chain.network.chain_id, tokens)
-            part.approvals = await approvals.approval_steps(
-                chain, wallet, part.build.spends, tokens, deadline
-            )
+            part.approvals = await approval_steps(chain, wallet, part.build.spends, tokens, deadline)
 
     def _complete(
         self,
@@ -186,9 +190,6 @@ class Building:
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
         own, signatures = _action_parts(parts), _signatures(parts)
         identity = action_id(sealed.request.chain_id, sender, steps)
-        commit = partial(
-            commitment_of, action_id=identity, sender=sender, signatures=signatures, created_at=created_at
-        )
         return Action(
             action_id=identity,
             capability=sealed.capability,
@@ -200,10 +201,10 @@ class Building:
                     step,
                     index=index,
                     tx_id=self._services.sealer.seal_transaction(
-                        commit(step, index, part=mine), issued_at=created_at
+                        commitment_of(step, index, mine, identity, sender, signatures, created_at)
                     ),
                     target_label=_target_label(part, step),
-                    code_hash=self._code_hash(step),
+                    code_hash=self._code_hashes.get((step.chain_id, step.to)),
                     gas_limit=run.gas_limits[index],
                 )
                 for part, mine in zip(parts, own, strict=True)
@@ -224,37 +225,12 @@ class Building:
             terms=builds[-1].terms,
         )
 
-    def _code_hash(self, step: Step) -> str | None:
-        """Returns keccak-256 of the target's code as 0x hex; None when the code was not read."""
-        found = self._code_hashes.get((step.chain_id, step.to))
-        return "0x" + found.hex() if found else None
-
-
-async def _simulate(
-    chain: RpcChain,
-    block: Block,
-    sender: Address,
-    parts: Sequence[Part],
-    wallet: Wallet,
-    needs: Mapping[Address, int],
-) -> Run:
-    return await simulate(
-        chain,
-        block,
-        sender,
-        [Segment(part.steps, part.build.previews) for part in parts],
-        watch=[pair for part in parts for pair in watched(part.quote, sender)],
-        allowances=[(spend.token, sender, spend.spender) for part in parts for spend in part.build.spends],
-        needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
-        signatures_assumed=any(part.build.signatures for part in parts),
-    )
-
 
 def _issues(parts: Iterable[Part], needs: Mapping[Address, int], wallet: Wallet) -> tuple[Issue, ...]:
     own = [issue for part in parts for issue in part.build.issues]
     steps = [step for part in parts for step in part.approvals if step.kind == "approval"]
     granted = [step.approval for step in steps if step.approval]
-    return (*own, *approvals.shortfalls(needs, granted, wallet))
+    return (*own, *shortfalls(needs, granted, wallet))
 
 
 def _warnings(parts: Sequence[Part]) -> tuple[Notice, ...]:

@@ -6,25 +6,24 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from quoteway.config.model import Config
+from quoteway.engine.approvals import WalletReader
 from quoteway.engine.building import Building
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import EngineServices, Quoting
-from quoteway.engine.wallet import WalletReader
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
-from quoteway.host.lifespan import Lifespan
 from quoteway.host.lists import Lists
 from quoteway.host.reachability import Reachability
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
-from quoteway.host.states import PluginEntry, State, networks_of
+from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import Address, Capability
 from quoteway.networks import Network, Networks
@@ -248,31 +247,11 @@ class Gateway:
             with contextlib.suppress(GatewayError):
                 await chain.head()
 
-    async def valuation(self, tokens: Iterable[tuple[int, Address]], *, wait_s: float = WAIT_S) -> Valuation:
+    async def valuation(
+        self, tokens: Collection[tuple[int, Address]], *, wait_s: float = WAIT_S
+    ) -> Valuation:
         """Returns the USD prices of tokens (chain id, address) that are known within ``wait_s`` seconds."""
-        by_chain = _by_chain(tokens)
-        books = await asyncio.gather(
-            *(self.prices.get(chain_id, addresses, wait_s=wait_s) for chain_id, addresses in by_chain.items())
-        )
-        return Valuation(
-            {
-                (chain_id, address): price
-                for chain_id, book in zip(by_chain, books, strict=True)
-                for address, price in book.items()
-            }
-        )
-
-    def begin_valuation(self, tokens: Iterable[tuple[int, Address]]) -> None:
-        """Starts to read prices in the background."""
-        for chain_id, addresses in _by_chain(tokens).items():
-            self.prices.begin(chain_id, addresses)
-
-
-def _by_chain(tokens: Iterable[tuple[int, Address]]) -> dict[int, list[Address]]:
-    grouped: dict[int, list[Address]] = {}
-    for chain_id, address in dict.fromkeys(tokens):
-        grouped.setdefault(chain_id, []).append(address)
-    return grouped
+        return Valuation(await self.prices.get_each(tokens, wait_s=wait_s))
 
 
 def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:

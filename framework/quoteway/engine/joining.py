@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from quoteway.config.model import Config
-from quoteway.engine.parts import handover_warnings, joined_legs
-from quoteway.engine.ranking import best, rank
+from quoteway.engine.approvals import named
+from quoteway.engine.quoting import best, rank
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
+from quoteway.evm.units import readable_units
 from quoteway.guard.quotes import plain_plan
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.provider_calls import Outcome
@@ -32,8 +33,11 @@ from quoteway.models import (
     Build,
     Capability,
     Gas,
+    Leg,
+    Notice,
     Quote,
     QuotePart,
+    Request,
     SealedQuote,
     SwapRequest,
 )
@@ -113,10 +117,8 @@ class SwapThenBridge(SwapProvider):
         if not intermediates:
             return None
 
-        async def through(intermediate: Address) -> Quote | None:
-            return await self._through(intermediate, request, ends_at)
-
-        outcomes = await asyncio.gather(*map(through, intermediates), return_exceptions=True)
+        through = (self._through(token, request, ends_at) for token in intermediates)
+        outcomes = await asyncio.gather(*through, return_exceptions=True)
         quotes = [outcome for outcome in outcomes if isinstance(outcome, Quote)]
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         bugs = [error for error in errors if not isinstance(error, GatewayError)]
@@ -221,6 +223,50 @@ def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
         terms=transfer.terms,
         parts=(first, second),
     )
+
+
+def handover_warnings(requests: Sequence[Request]) -> tuple[Notice, ...]:
+    """Returns the warnings for the signer about each transition from one part to the next."""
+    warnings: list[Notice] = []
+    for request in requests[1:]:
+        assert isinstance(request, SwapRequest)
+        name = named(request.token_in)
+        amount = readable_units(request.amount_in, request.token_in.decimals)
+        warnings += (
+            Notice(
+                "not_atomic",
+                "The swap and the transfer are separate transactions. Send all as one batch "
+                "(walletSendCalls), or in order. If the transfer fails after the swap, the "
+                f"{name} stays in the wallet.",
+            ),
+            Notice(
+                "surplus_kept",
+                f"The transfer sends exactly {amount} {name}, the minimum output of the swap. Any additional "
+                f"{name} from the swap stays in the wallet.",
+            ),
+        )
+    return tuple(warnings)
+
+
+def joined_legs(
+    parts: Iterable[tuple[Sequence[Leg], Sequence[Leg]]],
+) -> tuple[tuple[Leg, ...], tuple[Leg, ...]]:
+    """Returns the total inputs and outputs of parts, given each part's inputs and outputs in order.
+
+    An output that the next part spends is omitted. The unspent rest of it is an output, whose minimum is
+    reduced by the spent amount.
+    """
+    (inputs, outputs), *rest = parts
+    left: list[Leg] = []
+    for taken, given in rest:
+        takes = {leg.token.address: leg.amount for leg in taken}
+        for leg in outputs:
+            passed_on = takes.get(leg.token.address, 0)
+            if leg.amount > passed_on:
+                bound = max((leg.amount_min or 0) - passed_on, 0)
+                left.append(replace(leg, amount=leg.amount - passed_on, amount_min=bound))
+        outputs = given
+    return tuple(inputs), (*outputs, *left)
 
 
 def _net_output(swap: Quote, transfer: Quote, passed_on: int) -> int:

@@ -14,17 +14,19 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jwt
 
 from quoteway.config.model import MIN_KEY_BYTES
-from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
+from quoteway.evm.address import keccak256
 from quoteway.guard.quotes import plain_plan
 from quoteway.models import (
+    ActionPart,
+    Address,
     Block,
     Capability,
     DeployRequest,
@@ -33,12 +35,15 @@ from quoteway.models import (
     PoolRequest,
     Request,
     SealedQuote,
+    SignatureRequest,
+    Step,
     SwapRequest,
     Token,
     VaultRequest,
 )
 
 MAX_TOKEN_CHARS = 4096
+TRANSACTION_LIFETIME_S = 7 * 24 * 3600
 
 _ALGORITHM = "HS256"
 _QUOTE_TYPE = "qw-quote+jwt"
@@ -53,6 +58,27 @@ _REQUESTS: Mapping[str, Callable[..., Request]] = {
     "d": DeployRequest,
 }
 _REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionCommitment:
+    """The content of a ``txId``: one built step, to compare with a broadcast transaction.
+
+    ``outputs`` are the quoted outputs (token, account, amount in base units), in the last step only.
+    ``blanks`` are the (offset, length) ranges of calldata where the wallet inserts a signature. ``data_hash``
+    is computed with zeros there (``calldata_hash``).
+    """
+
+    chain_id: int
+    sender: str
+    to: str
+    value: int
+    data_hash: str
+    action_id: str
+    index: int
+    expires_at: int
+    outputs: tuple[tuple[str, str, int], ...] = ()
+    blanks: tuple[tuple[int, int], ...] = ()
 
 
 _COMMITTED = tuple(f.name for f in fields(TransactionCommitment) if f.name != "expires_at")
@@ -114,13 +140,7 @@ class Sealer:
         parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
         quote = replace(quote, plan=plain_plan(quote.plan), parts=parts)
         content = _pack(_quote_to_json(quote))
-        claims = {
-            "iss": self._issuer,
-            "aud": quote.capability.value,
-            "iat": quote.created_at,
-            "exp": quote.expires_at,
-        }
-        token = self._ring.sign({**claims, **content}, _QUOTE_TYPE)
+        token = self._sign(_QUOTE_TYPE, quote.capability.value, quote.created_at, quote.expires_at, content)
         if len(token) > MAX_TOKEN_CHARS:
             raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
         return replace(quote, token=token)
@@ -141,20 +161,15 @@ class Sealer:
             raise NotFound("The quote has expired: request a new one.", reason=Reason.QUOTE_EXPIRED)
         return quote
 
-    def seal_transaction(self, commitment: TransactionCommitment, *, issued_at: int) -> str:
-        """Returns the ``txId`` of one built step.
+    def seal_transaction(self, commitment: TransactionCommitment) -> str:
+        """Returns the ``txId`` of one built step, issued when its action was created."""
+        issued_at = commitment.expires_at - TRANSACTION_LIFETIME_S
+        content = {"c": [getattr(commitment, name) for name in _COMMITTED]}
+        return self._sign(_TRANSACTION_TYPE, "tx", issued_at, commitment.expires_at, content)
 
-        ``issued_at`` is the action's creation time, so the same action has the same ids.
-        """
-        values = [getattr(commitment, name) for name in _COMMITTED]
-        claims = {
-            "iss": self._issuer,
-            "aud": "tx",
-            "iat": issued_at,
-            "exp": commitment.expires_at,
-            "c": values,
-        }
-        return self._ring.sign(claims, _TRANSACTION_TYPE)
+    def _sign(self, kind: str, audience: str, iat: int, exp: int, content: Mapping[str, Any]) -> str:
+        claims = {"iss": self._issuer, "aud": audience, "iat": iat, "exp": exp, **content}
+        return self._ring.sign(claims, kind)
 
     def open_transaction(self, token: str) -> TransactionCommitment:
         """Returns the commitment of a ``txId``. Raises ``NotFound`` when it is not authentic or expired."""
@@ -205,16 +220,12 @@ def _token_to_json(token: Token) -> list[Any]:
     return [token.chain_id, token.address, token.decimals, token.symbol and token.symbol[:32]]
 
 
-def _token_from_json(row: Sequence[Any]) -> Token:
-    return Token(row[0], row[1], row[2], row[3])
-
-
 def _leg_to_json(leg: Leg) -> list[Any]:
     return [_token_to_json(leg.token), leg.amount, leg.account, leg.amount_min, leg.amount_max]
 
 
 def _leg_from_json(row: Sequence[Any]) -> Leg:
-    return Leg(_token_from_json(row[0]), row[1], row[2], row[3], row[4])
+    return Leg(Token(*row[0]), *row[1:])
 
 
 def _request_to_json(request: Request) -> list[Any]:
@@ -226,7 +237,7 @@ def _request_to_json(request: Request) -> list[Any]:
 
 
 def _request_from_json(row: Sequence[Any]) -> Request:
-    values = [_token_from_json(v["t"]) if isinstance(v, dict) else v for v in row[1]]
+    values = [Token(*v["t"]) if isinstance(v, dict) else v for v in row[1]]
     return _REQUESTS[row[0]](*values)
 
 
@@ -260,4 +271,60 @@ def _quote_from_json(
         int(claims["exp"]),
         token,
         tuple(_quote_from_json(Capability(kind), row, claims, "") for kind, row in parts),
+    )
+
+
+# --- transaction ids ---------------------------------------------------------------------------------------
+
+
+def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
+    """Returns keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
+    blanked = bytearray(data)
+    for offset, length in blanks:
+        if offset + length <= len(data):
+            blanked[offset : offset + length] = bytes(length)
+    return "0x" + keccak256(bytes(blanked)).hex()
+
+
+def action_id(chain_id: int, sender: Address, steps: Iterable[Step]) -> str:
+    """Returns keccak-256 of chain id, sender and all transactions in order, as 0x hex."""
+    parts = [chain_id.to_bytes(32), bytes.fromhex(sender[2:])]
+    for step in steps:
+        parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
+    return "0x" + keccak256(b"".join(parts)).hex()
+
+
+def commitment_of(
+    step: Step,
+    index: int,
+    part: ActionPart,
+    action_id: str,
+    sender: Address,
+    signatures: Iterable[SignatureRequest],
+    created_at: int,
+) -> TransactionCommitment:
+    """Returns the commitment for the ``txId`` of one step.
+
+    ``index`` and ``signatures`` refer to the whole action; ``part`` is the part that contains the step. The
+    last step of each part holds the outputs of the part.
+    """
+    blanks = tuple((s.offset, s.length) for s in signatures if s.step == index)
+    # For a token that is also an input, the chain shows only the net change: omit it.
+    paid_in = {leg.token.address for leg in part.inputs}
+    outputs = tuple(
+        (leg.token.address, leg.account, leg.amount)
+        for leg in part.outputs
+        if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
+    )
+    return TransactionCommitment(
+        step.chain_id,
+        sender,
+        step.to,
+        step.value,
+        calldata_hash(step.data, blanks),
+        action_id,
+        index,
+        created_at + TRANSACTION_LIFETIME_S,
+        outputs if index == part.indices[-1] else (),
+        blanks,
     )

@@ -14,9 +14,7 @@ from typing import Any, Protocol, cast
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals
 from quoteway.engine.quote_tokens import Sealer
-from quoteway.engine.ranking import attempts_of, best
-from quoteway.engine.wallet import GrantKey, Wallet, WalletReader, grants_of
-from quoteway.errors import GatewayError, ProviderUnavailable, Reason
+from quoteway.errors import GatewayError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
@@ -75,7 +73,7 @@ class EngineServices:
     runtime: Runtime
     registry: Registry
     tokens: TokenDirectory
-    wallets: WalletReader
+    wallets: approvals.WalletReader
     sealer: Sealer
 
 
@@ -111,7 +109,10 @@ class Quoting:
         )
         winner, quote = best(outcomes)
         wallet = await self._wallet(chain, request, quote)
-        sealed = self._services.sealer.seal(self._consent(capability, winner.id, request, quote))
+        now, lifetime_s = self._services.runtime.now(), self._services.config.lifetime_s
+        until = now + min(lifetime_s, quote.lifetime_s or lifetime_s)
+        consent = _consent(QuotePart(capability, winner.id, request, quote), now, until)
+        sealed = self._services.sealer.seal(consent)
         needed = approvals.outlook(quote.spends, wallet)
         needs = {leg.token.address: leg.amount for leg in quote.inputs}
         issues = (*quote.issues, *approvals.shortfalls(needs, needed, wallet))
@@ -168,7 +169,7 @@ class Quoting:
         if not isinstance(request, SwapRequest):
             return
         token = request.token_in.address
-        grants: list[GrantKey] = []
+        grants: list[approvals.GrantKey] = []
         for candidate in candidates if token != NATIVE else ():
             try:
                 spenders = [s for s in candidate.spenders(request.chain_id) if is_address(s)]
@@ -184,42 +185,93 @@ class Quoting:
         except (GatewayError, TimeoutError):
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
-    async def _wallet(self, chain: RpcChain, request: Request, quote: Quote) -> Wallet | None:
+    async def _wallet(self, chain: RpcChain, request: Request, quote: Quote) -> approvals.Wallet | None:
         """Returns the sender's wallet at the quote's block; None when it cannot be read in time."""
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
+        grants = approvals.grants_of(quote.spends)
         try:
             async with asyncio.timeout(self._services.config.competition_timeout_s):
-                return await self._services.wallets.read(
-                    chain, quote.block, request.sender, tokens, grants_of(quote.spends)
-                )
+                return await self._services.wallets.read(chain, quote.block, request.sender, tokens, grants)
         except (GatewayError, TimeoutError):
             return None
 
-    def _consent(self, capability: Capability, provider: str, request: Request, quote: Quote) -> SealedQuote:
-        """Returns the content of the quote token, including the quotes of its parts."""
-        now = self._services.runtime.now()
-        until = now + min(
-            self._services.config.lifetime_s, quote.lifetime_s or self._services.config.lifetime_s
+
+def _consent(part: QuotePart, now: int, until: int) -> SealedQuote:
+    """Returns the content of the quote token, including the quotes of its parts."""
+    quote, request = part.quote, part.request
+    refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
+    if isinstance(request, SwapRequest) and refund is not None:
+        # The guard compares the refund account in the calldata with this one.
+        request = replace(request, refund_to=request.refund_account)
+    return SealedQuote(
+        part.capability,
+        part.provider,
+        request,
+        quote.inputs,
+        quote.outputs,
+        quote.slippage_bps,
+        quote.plan,
+        quote.block,
+        now,
+        until,
+        parts=tuple(_consent(own, now, until) for own in quote.parts),
+    )
+
+
+# --- ranking -----------------------------------------------------------------------------------------------
+
+
+def best(outcomes: Sequence[Outcome[Provider, Quote]]) -> tuple[Provider, Quote]:
+    """Returns the quote with the highest minimum output after fees and gas, and its provider.
+
+    Ties go to the provider asked first. Without a quote, raises ``InvalidRequest`` or ``NotFound`` when a
+    provider rejected the parameters and all others had no route. Otherwise raises ``UpstreamError``, whose
+    ``attempts`` list every outcome.
+    """
+    quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
+    if quoted:
+        return max(quoted, key=lambda pair: rank(pair[1]))
+    attempts = attempts_of(outcomes)
+    refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
+    silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
+    if refusals and len(refusals) + len(silent) == len(outcomes):
+        raise refusals[0]
+    spoken = [o for o in outcomes if o.error is not None and o.kind == "no_route"]
+    if spoken:
+        error = spoken[0].error
+        assert error is not None
+        raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
+    if all(o.kind == "no_route" for o in outcomes):
+        raise UpstreamError(
+            "No provider has a route for this pair.",
+            reason=Reason.NO_ROUTE,
+            attempts=attempts,
+            retryable=False,
         )
+    failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
+    raise UpstreamError(
+        "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
+    )
 
-        def consent(part: QuotePart) -> SealedQuote:
-            quote, request = part.quote, part.request
-            refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
-            if isinstance(request, SwapRequest) and refund is not None:
-                # The guard compares the refund account in the calldata with this one.
-                request = replace(request, refund_to=request.refund_account)
-            return SealedQuote(
-                part.capability,
-                part.provider,
-                request,
-                quote.inputs,
-                quote.outputs,
-                quote.slippage_bps,
-                quote.plan,
-                quote.block,
-                now,
-                until,
-            )
 
-        whole = consent(QuotePart(capability, provider, request, quote))
-        return replace(whole, parts=tuple(map(consent, quote.parts)))
+def rank(quote: Quote) -> int:
+    """Returns the minimum output of a quote after fees and gas, in base units of the output."""
+    if quote.net_output is not None:
+        return quote.net_output
+    if not quote.outputs:
+        return 0
+    first = quote.outputs[0]
+    return first.amount_min if first.amount_min is not None else first.amount
+
+
+def attempts_of(outcomes: Sequence[Outcome[Provider, Quote]]) -> tuple[Attempt, ...]:
+    """Returns the outcomes as the ``attempts`` members of a response."""
+    return tuple(
+        Attempt(
+            o.provider.id,
+            o.kind,
+            o.value.outputs[0].amount if o.value is not None and o.value.outputs else None,
+            o.reason.value if o.reason is not None else None,
+        )
+        for o in outcomes
+    )

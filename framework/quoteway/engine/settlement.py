@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from quoteway.engine.transaction_ids import TransactionCommitment
+from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported

@@ -6,8 +6,6 @@ remains. (``calldata`` checks the bytes.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.findings import Expect, most_of, totals
 from quoteway.models import (
@@ -103,7 +101,18 @@ def check_run(
                 allowance.after <= max(allowance.before, unspent[allowance.token]),
                 f"its run leaves an allowance to {allowance.spender} behind",
             )
-    _check_previews(build, sender, inputs, deltas, trace, expect)
+    # An outcome must not be worse by one unit than the contract's own preview, read in the same run. It may
+    # be better by 1/10,000: EIP-4626 lets a preview round against the caller; one further off proves nothing.
+    for preview, said in zip(build.previews, trace.previews, strict=True):
+        change = deltas.get((preview.account, preview.token))
+        if change is None or said is None:
+            expect(False, f"the preview of {preview.token} cannot be read in its run")
+            continue
+        pays = preview.account == sender and preview.token in inputs
+        slack = said // 10_000 + 1
+        fair = said - slack <= -change <= said if pays else said <= change <= said + slack
+        verb = f"takes {-change}" if pays else f"pays {change}"
+        expect(fair, f"its run {verb} of {preview.token}, but {preview.to} previews {said}")
     for leg in sealed.outputs:
         if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
             continue
@@ -138,40 +147,6 @@ def _named_by_caller(request: Request) -> set[Address]:
             return {request.asset or NATIVE, request.vault_id.partition(":")[2]}
         case DeployRequest():
             return set()
-
-
-def _check_previews(
-    build: Build,
-    sender: Address,
-    inputs: Mapping[Address, int],
-    deltas: Mapping[tuple[Address, Address], int],
-    trace: Trace,
-    expect: Expect,
-) -> None:
-    """Compares what the run moved with the contract's own preview, read in the same run.
-
-    The outcome must not be worse by one unit. It may be better by 1/10,000: EIP-4626 lets a preview round
-    against the caller, and a preview further off proves nothing.
-    """
-    for preview, said in zip(build.previews, trace.previews, strict=True):
-        delta = deltas.get((preview.account, preview.token))
-        if delta is None or said is None:
-            expect(False, f"the preview of {preview.token} cannot be read in its run")
-            continue
-        pays = preview.account == sender and preview.token in inputs
-        slack = said // 10_000 + 1
-        fair = said - slack <= -delta <= said if pays else said <= delta <= said + slack
-        verb = f"takes {-delta}" if pays else f"pays {delta}"
-        expect(fair, f"its run {verb} of {preview.token}, but {preview.to} previews {said}")
-
-
-def balances_needed(build: Build) -> dict[Address, int]:
-    """The balances a build takes from the sender: its ERC-20 inputs and its transactions' native value."""
-    needs = totals((leg.token.address, leg.amount) for leg in build.inputs if not leg.token.is_native)
-    value = sum(step.value for step in build.steps)
-    if value:
-        needs[NATIVE] = value
-    return needs
 
 
 def watched(sealed: SealedQuote, sender: Address) -> list[tuple[Address, Address]]:

@@ -62,7 +62,7 @@ async def quote(
 ) -> Wire:
     """Asks the providers and renders the winning quote; ``atomic_batch`` as ``Quoting.quote`` takes it."""
     gateway = call.gateway
-    gateway.begin_valuation(tokens_of_request(request))
+    gateway.prices.begin(tokens_of_request(request))
     answer = await gateway.quoting.quote(capability, request, provider=provider, atomic_batch=atomic_batch)
     valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
     measured = Measured(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from quoteway.engine.transaction_ids import TransactionCommitment, calldata_hash
+from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain

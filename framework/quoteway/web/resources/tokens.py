@@ -66,7 +66,7 @@ async def show_token(call: Call) -> dict[str, Any]:
     for outcome in outcomes:
         if outcome.value is not None:
             profile = outcome.value
-            valuation = await call.gateway.valuation((t.chain_id, t.address) for t in profile.contracts)
+            valuation = await call.gateway.valuation([(t.chain_id, t.address) for t in profile.contracts])
             return Profile.render(valuation.profile(profile), call.networks)
     failed = next((outcome for outcome in outcomes if outcome.kind in ("failed", "timeout")), None)
     if failed is not None:
