@@ -157,26 +157,23 @@ class Registry:
 
 def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
     """Returns why an object is not a valid provider of the wanted class, or None when it is valid."""
-    try:
-        return _shortcoming(provider, wanted)
-    except PLUGIN_ERRORS as error:  # a property of the provider raised
-        return f"{type(provider).__name__}: {error!r}"
-
-
-def _shortcoming(provider: object, wanted: type[Provider]) -> str | None:
     name = type(provider).__name__
-    if not isinstance(provider, wanted):
-        return f"{name} is not a {wanted.__name__}"
-    if isinstance(inspect.getattr_static(provider, "id", None), property):
-        return f"{name}.id is a property, expected a constant string"
-    provider_id = getattr(provider, "id", None)
-    if not isinstance(provider_id, str) or not PROVIDER_ID.fullmatch(provider_id):
-        return f"{name}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
-    if not isinstance(getattr(provider, "title", None), str):
-        return f"{name}.title is missing"
-    if not isinstance(provider.networks, Collection) or any(type(n) is not int for n in provider.networks):
-        return f"{name}.networks must be chain ids"
-    for method, _ in inspect.getmembers(wanted, inspect.iscoroutinefunction):
-        if not inspect.iscoroutinefunction(inspect.unwrap(getattr(provider, method))):
-            return f"{name}.{method} must be async, like {wanted.__name__}.{method}"
+    try:
+        if not isinstance(provider, wanted):
+            return f"{name} is not a {wanted.__name__}"
+        if isinstance(inspect.getattr_static(provider, "id", None), property):
+            return f"{name}.id is a property, expected a constant string"
+        provider_id = getattr(provider, "id", None)
+        if not isinstance(provider_id, str) or not PROVIDER_ID.fullmatch(provider_id):
+            return f"{name}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
+        if not isinstance(getattr(provider, "title", None), str):
+            return f"{name}.title is missing"
+        networks = provider.networks
+        if not isinstance(networks, Collection) or any(type(n) is not int for n in networks):
+            return f"{name}.networks must be chain ids"
+        for method, _ in inspect.getmembers(wanted, inspect.iscoroutinefunction):
+            if not inspect.iscoroutinefunction(inspect.unwrap(getattr(provider, method))):
+                return f"{name}.{method} must be async, like {wanted.__name__}.{method}"
+    except PLUGIN_ERRORS as error:  # a property of the provider raised
+        return f"{name}: {error!r}"
     return None

@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from quoteway.config.model import Config
 from quoteway.context import Chain, PriceReader, TokenReader
 from quoteway.errors import ProviderUnavailable, Reason
 from quoteway.evm.chain import RpcChain
-from quoteway.models import Address, Price, Token
 from quoteway.networks import Networks
 
 if TYPE_CHECKING:
     import aiohttp
 
 
-class NoTokens:
-    """A token reader without tokens, used until the catalogs are collected."""
-
-    async def find(self, chain_id: int, address: Address) -> Token | None:
-        return None
-
-    async def listed(self, chain_id: int) -> Mapping[Address, Token]:
-        return {}
-
-
-class NoPrices:
-    """A price reader without prices, used until the price sources are collected."""
-
-    async def get(
-        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = 0
-    ) -> Mapping[Address, Price]:
-        return {}
-
-
 class Runtime:
     """The shared state of one gateway, which fills it at start-up. Plugins see it as ``Services``."""
+
+    tokens: TokenReader
+    prices: PriceReader
 
     def __init__(self, config: Config, *, clock: Callable[[], float] = time.time) -> None:
         self.config = config
@@ -45,8 +28,6 @@ class Runtime:
         self.networks = Networks()
         self.session: aiohttp.ClientSession | None = None
         self.chains: dict[int, RpcChain] = {}
-        self.tokens: TokenReader = NoTokens()
-        self.prices: PriceReader = NoPrices()
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +15,7 @@ from quoteway.config.model import Config
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
 from quoteway.evm.chain import RpcChain
-from quoteway.host.runtime import NoTokens, Runtime
+from quoteway.host.runtime import Runtime
 from quoteway.networks import Networks
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
@@ -228,7 +228,7 @@ class SwapHarness:
         return "eth_call", [{"to": token, "data": "0x" + BALANCE_OF.encode([owner]).hex()}, "latest"]
 
 
-class HarnessTokens(NoTokens):
+class HarnessTokens:
     """The token reader over the tokens of a harness."""
 
     def __init__(self, harness: SwapHarness) -> None:
@@ -236,6 +236,9 @@ class HarnessTokens(NoTokens):
 
     async def find(self, chain_id: int, address: str) -> Token | None:
         return next((token for token in self._harness.tokens.values() if token.address == address), None)
+
+    async def listed(self, chain_id: int) -> Mapping[str, Token]:
+        return {}
 
 
 def gas_cost_wei(receipts: Sequence[dict[str, Any]]) -> int:
