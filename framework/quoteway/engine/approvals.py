@@ -43,23 +43,17 @@ GrantKey = tuple[Address, Address, Address | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Permit2Grant:
-    """A Permit2 AllowanceTransfer allowance: amount in base units, expiry in Unix seconds, next nonce."""
-
-    amount: int
-    expiration: int
-    nonce: int
-
-
-@dataclass(frozen=True, slots=True)
 class Wallet:
-    """The balances and allowances of a wallet at one block. A value that could not be read has no key."""
+    """The balances and allowances of a wallet at one block. A value that could not be read has no key.
+
+    ``permit2`` has Permit2 AllowanceTransfer allowances: amount in base units, expiry in Unix seconds.
+    """
 
     owner: Address
     block: Block
     balances: Mapping[Address, int] = field(default_factory=dict)
     allowances: Mapping[tuple[Address, Address], int] = field(default_factory=dict)
-    permit2: Mapping[tuple[Address, Address], Permit2Grant] = field(default_factory=dict)
+    permit2: Mapping[tuple[Address, Address], tuple[int, int]] = field(default_factory=dict)
 
 
 class WalletReader:
@@ -112,11 +106,11 @@ def _read(owner: Address, item: _Item) -> Call | NativeBalance:
 def _wallet(owner: Address, block: Block, answers: Mapping[_Item, bytes]) -> Wallet:
     balances: dict[Address, int] = {}
     allowances: dict[tuple[Address, Address], int] = {}
-    grants: dict[tuple[Address, Address], Permit2Grant] = {}
+    grants: dict[tuple[Address, Address], tuple[int, int]] = {}
     for (kind, token, spender), answer in answers.items():
         words = [int.from_bytes(answer[i : i + 32]) for i in range(0, len(answer) - 31, 32)]
         if kind == "permit2" and len(words) >= 3:
-            grants[token, spender] = Permit2Grant(words[0], words[1], words[2])
+            grants[token, spender] = words[0], words[1]
         elif kind == "allowance" and words:
             allowances[token, spender] = words[0]
         elif kind == "balance" and words:
@@ -218,9 +212,9 @@ async def approval_steps(
         if spend.permit2_spender is not None and not spend.permit2_signed
     )
     for (token, puller), required in pulled.items():
-        grant = wallet.permit2.get((token, puller), Permit2Grant(0, 0, 0))
-        if grant.amount < required or grant.expiration < deadline:
-            approval = Approval(token, puller, required, grant.amount, True, False)
+        current, expiration = wallet.permit2.get((token, puller), (0, 0))
+        if current < required or expiration < deadline:
+            approval = Approval(token, puller, required, current, True, False)
             steps.append(_permit2_approve(chain, tokens[token], approval, deadline))
     return steps
 

@@ -15,7 +15,7 @@ from quoteway.engine.approvals import WalletReader
 from quoteway.engine.building import Building
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
-from quoteway.engine.quoting import EngineServices, Quoting
+from quoteway.engine.quoting import Quoting
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
@@ -59,11 +59,10 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.quote_tokens = _sealer(config, clock)
-        services = EngineServices(
+        self.quoting = Quoting(
             config.quotes, self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
         )
-        self.quoting = Quoting(services)
-        self.building = Building(services, self.quoting)
+        self.building = Building(self.quoting)
         self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
         self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)

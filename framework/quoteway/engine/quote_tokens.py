@@ -20,27 +20,11 @@ from typing import Any
 
 import jwt
 
+from quoteway import models
 from quoteway.config.model import MIN_KEY_BYTES
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
 from quoteway.evm.address import keccak256
 from quoteway.guard.quotes import plain_plan
-from quoteway.models import (
-    ActionPart,
-    Address,
-    Block,
-    Capability,
-    DeployRequest,
-    Leg,
-    ManageRequest,
-    PoolRequest,
-    Request,
-    SealedQuote,
-    SignatureRequest,
-    Step,
-    SwapRequest,
-    Token,
-    VaultRequest,
-)
 
 MAX_TOKEN_CHARS = 4096
 TRANSACTION_LIFETIME_S = 7 * 24 * 3600
@@ -50,12 +34,12 @@ _QUOTE_TYPE = "qw-quote+jwt"
 _TRANSACTION_TYPE = "qw-tx+jwt"
 _MAX_INFLATED_BYTES = 65_536
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_REQUESTS: Mapping[str, Callable[..., Request]] = {
-    "s": SwapRequest,
-    "p": PoolRequest,
-    "v": VaultRequest,
-    "m": ManageRequest,
-    "d": DeployRequest,
+_REQUESTS: Mapping[str, Callable[..., models.Request]] = {
+    "s": models.SwapRequest,
+    "p": models.PoolRequest,
+    "v": models.VaultRequest,
+    "m": models.ManageRequest,
+    "d": models.DeployRequest,
 }
 _REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
 
@@ -135,7 +119,7 @@ class Sealer:
         self._issuer = issuer
         self._clock = clock
 
-    def seal(self, quote: SealedQuote) -> SealedQuote:
+    def seal(self, quote: models.SealedQuote) -> models.SealedQuote:
         """Returns the quote with its ``token``. Raises ``UpstreamError`` when the token is too long."""
         parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
         quote = replace(quote, plan=plain_plan(quote.plan), parts=parts)
@@ -145,7 +129,9 @@ class Sealer:
             raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
         return replace(quote, token=token)
 
-    def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
+    def open(
+        self, capability: models.Capability, token: str, *, allow_expired: bool = False
+    ) -> models.SealedQuote:
         """Returns the quote in a token.
 
         Raises ``NotFound``: ``quote_expired`` for an authentic expired token, ``quote_invalid`` for a token
@@ -186,7 +172,7 @@ class Sealer:
         return commitment
 
 
-def same_request(one: Request, other: Request) -> bool:
+def same_request(one: models.Request, other: models.Request) -> bool:
     """Returns whether two requests are equal. Ignores what a quote token omits (token name, price)."""
     return type(one) is type(other) and _request_to_json(one) == _request_to_json(other)
 
@@ -216,32 +202,32 @@ def _unpack(claims: Mapping[str, Any]) -> Any:
     return json.loads(text)
 
 
-def _token_to_json(token: Token) -> list[Any]:
+def _token_to_json(token: models.Token) -> list[Any]:
     return [token.chain_id, token.address, token.decimals, token.symbol and token.symbol[:32]]
 
 
-def _leg_to_json(leg: Leg) -> list[Any]:
+def _leg_to_json(leg: models.Leg) -> list[Any]:
     return [_token_to_json(leg.token), leg.amount, leg.account, leg.amount_min, leg.amount_max]
 
 
-def _leg_from_json(row: Sequence[Any]) -> Leg:
-    return Leg(Token(*row[0]), *row[1:])
+def _leg_from_json(row: Sequence[Any]) -> models.Leg:
+    return models.Leg(models.Token(*row[0]), *row[1:])
 
 
-def _request_to_json(request: Request) -> list[Any]:
+def _request_to_json(request: models.Request) -> list[Any]:
     values = [getattr(request, f.name) for f in fields(request)]
     return [
         _REQUEST_TAGS[type(request)],
-        [{"t": _token_to_json(v)} if isinstance(v, Token) else v for v in values],
+        [{"t": _token_to_json(v)} if isinstance(v, models.Token) else v for v in values],
     ]
 
 
-def _request_from_json(row: Sequence[Any]) -> Request:
-    values = [Token(*v["t"]) if isinstance(v, dict) else v for v in row[1]]
+def _request_from_json(row: Sequence[Any]) -> models.Request:
+    values = [models.Token(*v["t"]) if isinstance(v, dict) else v for v in row[1]]
     return _REQUESTS[row[0]](*values)
 
 
-def _quote_to_json(quote: SealedQuote) -> list[Any]:
+def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
     row = [
         quote.provider,
         _request_to_json(quote.request),
@@ -255,10 +241,10 @@ def _quote_to_json(quote: SealedQuote) -> list[Any]:
 
 
 def _quote_from_json(
-    capability: Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
-) -> SealedQuote:
+    capability: models.Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
+) -> models.SealedQuote:
     provider, request, inputs, outputs, slippage_bps, plan, block, *parts = content
-    return SealedQuote(
+    return models.SealedQuote(
         capability,
         provider,
         _request_from_json(request),
@@ -266,11 +252,11 @@ def _quote_from_json(
         tuple(_leg_from_json(row) for row in outputs),
         slippage_bps,
         plan,
-        Block(*block),
+        models.Block(*block),
         int(claims["iat"]),
         int(claims["exp"]),
         token,
-        tuple(_quote_from_json(Capability(kind), row, claims, "") for kind, row in parts),
+        tuple(_quote_from_json(models.Capability(kind), row, claims, "") for kind, row in parts),
     )
 
 
@@ -286,7 +272,7 @@ def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
     return "0x" + keccak256(bytes(blanked)).hex()
 
 
-def action_id(chain_id: int, sender: Address, steps: Iterable[Step]) -> str:
+def action_id(chain_id: int, sender: models.Address, steps: Iterable[models.Step]) -> str:
     """Returns keccak-256 of chain id, sender and all transactions in order, as 0x hex."""
     parts = [chain_id.to_bytes(32), bytes.fromhex(sender[2:])]
     for step in steps:
@@ -295,12 +281,12 @@ def action_id(chain_id: int, sender: Address, steps: Iterable[Step]) -> str:
 
 
 def commitment_of(
-    step: Step,
+    step: models.Step,
     index: int,
-    part: ActionPart,
+    part: models.ActionPart,
     action_id: str,
-    sender: Address,
-    signatures: Iterable[SignatureRequest],
+    sender: models.Address,
+    signatures: Iterable[models.SignatureRequest],
     created_at: int,
 ) -> TransactionCommitment:
     """Returns the commitment for the ``txId`` of one step.
