@@ -42,7 +42,7 @@ def core_version() -> str:
 class Plugins:
     """The installed plugins of one gateway, in the order found.
 
-    ``listeners`` are called with the events of ``quoteway_observe``.
+    ``core`` stands for the core itself. ``listeners`` are called with the events of ``quoteway_observe``.
     """
 
     def __init__(self, config: Config, runtime: Runtime) -> None:
@@ -51,6 +51,7 @@ class Plugins:
         self._manager = pluggy.PluginManager("quoteway")
         self._manager.add_hookspecs(hookspecs)
         self._entries: dict[str, PluginEntry] = {}
+        self.core = PluginEntry(CORE, CORE, core_version(), State.ENABLED)
         self.loaded = False
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
 

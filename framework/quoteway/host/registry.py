@@ -6,21 +6,12 @@ import inspect
 import logging
 import re
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 
 from quoteway.config.model import Config
-from quoteway.host.plugins import Plugins, core_version
+from quoteway.host.plugins import Plugins
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.host.runtime import Runtime
-from quoteway.host.states import (
-    CORE,
-    PLUGIN_ERRORS,
-    NotEnabled,
-    PluginEntry,
-    ProviderEntry,
-    State,
-    networks_of,
-)
+from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of
 from quoteway.models import Capability
 from quoteway.providers import (
     BridgeProvider,
@@ -39,19 +30,17 @@ log = logging.getLogger("quoteway.host.registry")
 
 PROVIDER_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
-CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[Provider]]] = MappingProxyType(
-    {
-        Capability.RPC: ("quoteway_rpc_upstreams", RpcUpstream),
-        Capability.TOKENS: ("quoteway_token_catalogs", TokenCatalog),
-        Capability.SWAP: ("quoteway_swap_providers", SwapProvider),
-        Capability.BRIDGE: ("quoteway_bridge_providers", BridgeProvider),
-        Capability.POOL: ("quoteway_pool_providers", PoolProvider),
-        Capability.VAULT: ("quoteway_vault_providers", VaultProvider),
-        Capability.METRICS: ("quoteway_metrics_providers", MetricsProvider),
-        Capability.PRICES: ("quoteway_price_sources", PriceSource),
-        Capability.RELAY: ("quoteway_relays", Relay),
-    }
-)
+CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[Provider]]] = {
+    Capability.RPC: ("quoteway_rpc_upstreams", RpcUpstream),
+    Capability.TOKENS: ("quoteway_token_catalogs", TokenCatalog),
+    Capability.SWAP: ("quoteway_swap_providers", SwapProvider),
+    Capability.BRIDGE: ("quoteway_bridge_providers", BridgeProvider),
+    Capability.POOL: ("quoteway_pool_providers", PoolProvider),
+    Capability.VAULT: ("quoteway_vault_providers", VaultProvider),
+    Capability.METRICS: ("quoteway_metrics_providers", MetricsProvider),
+    Capability.PRICES: ("quoteway_price_sources", PriceSource),
+    Capability.RELAY: ("quoteway_relays", Relay),
+}
 
 
 class Registry:
@@ -62,16 +51,11 @@ class Registry:
 
     def __init__(self, config: Config, runtime: Runtime) -> None:
         self._config = config
-        self._core = PluginEntry(CORE, CORE, core_version(), State.ENABLED)
-        self._providers: list[ProviderEntry] = []
+        self.providers: list[ProviderEntry] = []
         self._enabled: dict[Capability, list[Provider]] = {}
         self.plugins = Plugins(config, runtime)
         self.revision = 0
         self.calls = ProviderCalls(config.quotes.competition_timeout_s, self.plugins.observe)
-
-    @property
-    def providers(self) -> tuple[ProviderEntry, ...]:
-        return tuple(self._providers)
 
     def enabled(self, capability: Capability, chain_id: int | None = None) -> list[Provider]:
         """Returns the enabled providers of a capability, in configured order, then by id."""
@@ -89,7 +73,7 @@ class Registry:
         """
         return [
             entry.provider
-            for entry in self._providers
+            for entry in self.providers
             if entry.provider.capability is Capability.RPC
             and entry.not_enabled is None
             and chain_id in networks_of(entry.provider)
@@ -99,7 +83,7 @@ class Registry:
         """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""
         order = {provider_id: rank for rank, provider_id in enumerate(self._config.quotes.order)}
         enabled: dict[Capability, list[Provider]] = {}
-        for entry in self._providers:
+        for entry in self.providers:
             if entry.enabled:
                 enabled.setdefault(entry.provider.capability, []).append(entry.provider)
         for found in enabled.values():
@@ -126,12 +110,12 @@ class Registry:
         It is listed under plugin ``quoteway`` and enabled unless ``[providers.<id>]`` disables it. Its id
         need not match ``PROVIDER_ID``. When a plugin claims that id, only the plugin's provider is refused.
         """
-        self._claim(ProviderEntry(provider, self._core))
+        self._claim(ProviderEntry(provider, self.plugins.core))
         self.changed()
 
     def is_builtin(self, provider: Provider) -> bool:
         """Returns whether a provider belongs to the core."""
-        return any(e.provider is provider and e.plugin is self._core for e in self._providers)
+        return any(e.provider is provider and e.plugin is self.plugins.core for e in self.providers)
 
     def _claim(self, claim: ProviderEntry) -> None:
         """Adds a provider. Refuses both when two plugins claim one id: load order must not decide."""
@@ -140,7 +124,7 @@ class Registry:
         if settings is not None and not settings.enabled:
             claim.reason = NotEnabled.DISABLED
             claim.detail = f"[providers.{provider_id}] enabled = false"
-        for other in self._providers:
+        for other in self.providers:
             both_capabilities_of_one = (
                 other.plugin is claim.plugin and other.provider.capability is not claim.provider.capability
             )
@@ -149,10 +133,10 @@ class Registry:
             names = f"plugins {other.plugin.name!r} and {claim.plugin.name!r}"
             text = f"{names} both claim provider id {provider_id!r}"
             for entry in (other, claim):
-                if entry.plugin is not self._core:
+                if entry.plugin is not self.plugins.core:
                     entry.reason, entry.detail = NotEnabled.DUPLICATE_ID, text
             log.error("%s: rename one of the two providers", text)
-        self._providers.append(claim)
+        self.providers.append(claim)
 
 
 def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
