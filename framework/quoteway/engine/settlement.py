@@ -57,7 +57,10 @@ async def settlement(
     confirmations = max(1, head.number - number + 1)
     if int(receipt["status"], 16) != 1:
         return Settlement("reverted", number, confirmations, gas_used, native_known=True)
-    logs = [_log(entry) for entry in receipt["logs"]]
+    logs = [
+        Log(checksum(entry["address"]), tuple(entry["topics"]), bytes.fromhex(entry["data"][2:]))
+        for entry in receipt["logs"]
+    ]
     transfers = list(trace_of([logs]).transfers)
     # From the receipt: the transaction may have been read while it was pending, without an index.
     index = int(receipt["transactionIndex"], 16)
@@ -73,10 +76,6 @@ async def settlement(
         native_known=coins is not None,
         vs_quote_bps=_vs_quote(commitment.outputs, changes, coins is not None) if matches else None,
     )
-
-
-def _log(entry: Mapping[str, Any]) -> Log:
-    return Log(checksum(entry["address"]), tuple(entry["topics"]), bytes.fromhex(entry["data"][2:]))
 
 
 def _changes(transfers: Iterable[Transfer], accounts: set[Address]) -> tuple[AssetChange, ...]:

@@ -10,16 +10,7 @@ from typing import Any
 
 from quoteway.evm import abi, permit2
 from quoteway.guard.cross_chain import check_arrivals, check_refund
-from quoteway.guard.findings import (
-    Expect,
-    check_form,
-    check_spends,
-    is_address,
-    is_amount,
-    most_of,
-    named_by_caller,
-    same_token,
-)
+from quoteway.guard.findings import Expect, check_form, check_spends, is_address, is_amount, named_by_caller
 from quoteway.guard.model_types import BUILD_TERMS, flaw
 from quoteway.models import (
     APPROVAL_KINDS,
@@ -100,7 +91,7 @@ def check_build(
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
     check_spends(request, sealed.inputs, build.spends, expect)
-    native_in = sum(most_of(leg) for leg in sealed.inputs if leg.token.is_native)
+    native_in = sum(leg.most for leg in sealed.inputs if leg.token.is_native)
     expect(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
@@ -169,8 +160,8 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
     quoted = by_key(sealed.inputs)
     expect(built.keys() == quoted.keys(), "its inputs are not those quoted")
     for key, leg in quoted.items():
-        expect(built[key].amount <= most_of(leg), f"it takes more of {leg.token.address} than quoted")
-        expect(same_token(built[key].token, leg.token), "it changes the decimals of a token")
+        expect(built[key].amount <= leg.most, f"it takes more of {leg.token.address} than quoted")
+        expect(built[key].token.unit == leg.token.unit, "it changes the decimals of a token")
     built = by_key(build.outputs)
     quoted = by_key(sealed.outputs)
     expect(built.keys() == quoted.keys(), "its outputs are not those quoted")
@@ -178,7 +169,7 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
         now = built[key].amount_min
         kept = leg.amount_min is None or (is_amount(now) and now is not None and now >= leg.amount_min)
         expect(kept, "its minimum is below the quoted one")
-        expect(same_token(built[key].token, leg.token), "it changes the decimals of a token")
+        expect(built[key].token.unit == leg.token.unit, "it changes the decimals of a token")
 
 
 def _word(value: int) -> bytes:

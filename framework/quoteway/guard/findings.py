@@ -72,15 +72,6 @@ def is_address(text: object) -> bool:
     return isinstance(text, str) and _ADDRESS.fullmatch(text) is not None and checksum(text) == text
 
 
-def same_token(one: Token, other: Token) -> bool:
-    return (one.chain_id, one.address, one.decimals) == (other.chain_id, other.address, other.decimals)
-
-
-def most_of(leg: Leg) -> int:
-    """The most that an input may take: its maximum where it has one, else its amount."""
-    return leg.amount if leg.amount_max is None else leg.amount_max
-
-
 def totals(amounts: Iterable[tuple[_Key, int]]) -> Counter[_Key]:
     """The sum of the amounts of each key; 0 for a key that is not there."""
     sums: Counter[_Key] = Counter()
@@ -119,7 +110,7 @@ def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend
                 spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared"
             )
             expect(spend.amount <= MAX_UINT160, "a Permit2 spend does not fit uint160")
-    quoted = totals((leg.token.address, most_of(leg)) for leg in inputs)
+    quoted = totals((leg.token.address, leg.most) for leg in inputs)
     for token, amount in totals((spend.token, spend.amount) for spend in spends).items():
         expect(token != NATIVE and amount <= quoted[token], f"it spends more of {token} than quoted")
 
@@ -128,7 +119,7 @@ def check_units(provider: Provider, legs: Iterable[Leg], known: Mapping[Address,
     """Checks the decimals of tokens that the caller did not name. Raises ``UnsafeAnswer``."""
     for leg in legs:
         fact = known.get(leg.token.address)
-        if fact is not None and not same_token(leg.token, fact):
+        if fact is not None and leg.token.unit != fact.unit:
             raise UnsafeAnswer(
                 provider.id, f"it counts {leg.token.address} with other decimals than the token has"
             )

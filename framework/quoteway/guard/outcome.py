@@ -7,7 +7,7 @@ remains. (``calldata`` checks the bytes.)
 from __future__ import annotations
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard.findings import Expect, most_of, totals
+from quoteway.guard.findings import Expect, totals
 from quoteway.models import (
     NATIVE,
     Address,
@@ -61,7 +61,7 @@ def check_run(
             extra={"revertReason": run.revert_reason} if run.revert_reason else None,
         )
 
-    inputs = totals((leg.token.address, most_of(leg)) for leg in sealed.inputs)
+    inputs = totals((leg.token.address, leg.most) for leg in sealed.inputs)
     deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
@@ -92,7 +92,7 @@ def check_run(
     # The price may move between quote and run, and a pool takes liquidity in the proportion that it has: so
     # much of an input, and of its allowance, may remain.
     unspent = totals(
-        (leg.token.address, most_of(leg) - (leg.amount if leg.amount_min is None else leg.amount_min))
+        (leg.token.address, leg.most - (leg.amount if leg.amount_min is None else leg.amount_min))
         for leg in sealed.inputs
     )
     for allowance in run.allowance_changes:

@@ -7,16 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard.findings import (
-    Expect,
-    check_form,
-    check_spends,
-    is_address,
-    is_amount,
-    most_of,
-    recipients,
-    same_token,
-)
+from quoteway.guard.findings import Expect, check_form, check_spends, is_address, is_amount, recipients
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
 from quoteway.models import PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
@@ -46,7 +37,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
                 bound is None or is_amount(bound), "a bound is not a whole number of base units below 2^256"
             )
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
-        expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
+        expect(leg.amount <= leg.most, "an amount exceeds its maximum")
         expect(is_address(leg.account), "an account is not an EIP-55 address")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
     # A client may approve ahead of the action.
@@ -62,12 +53,12 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         return
     expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
     spent, got = quote.inputs[0], quote.outputs[0]
-    expect(same_token(spent.token, request.token_in), "it sells another token than asked")
+    expect(spent.token.unit == request.token_in.unit, "it sells another token than asked")
     expect(spent.amount == request.amount_in, "it sells another amount than asked")
     # The maximum limits the allowance and the run; the minimum limits what may remain of the allowance.
     for bound in (spent.amount_min, spent.amount_max):
         expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
-    expect(same_token(got.token, request.token_out), "it buys another token than asked")
+    expect(got.token.unit == request.token_out.unit, "it buys another token than asked")
     expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
     expect(got.account == request.recipient, "it pays another recipient than asked")
     refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
@@ -84,7 +75,7 @@ def _check_liquidity(request: PoolRequest, quote: Quote, expect: Expect) -> None
     """Checks what the request says; only the pool knows its other tokens and their amounts."""
     for leg in quote.inputs:
         asked = leg.token.address == request.asset and request.amount is not None
-        expect(not asked or most_of(leg) <= (request.amount or 0), "it takes more of the asset than asked")
+        expect(not asked or leg.most <= (request.amount or 0), "it takes more of the asset than asked")
     # A position, or one share token, is removed.
     most = {"collect": 0, "remove": 1}.get(request.action)
     expect(most is None or len(quote.inputs) <= most, f"it takes tokens that {request.action} does not need")
@@ -111,11 +102,11 @@ def _check_shares(request: VaultRequest, quote: Quote, expect: Expect) -> None:
         "it leaves more of the allowance than the slippage",
     )
     most = -(-paid.amount * (10_000 + request.slippage_bps) // 10_000)
-    expect(most_of(paid) <= most, "its maximum is above the slippage asked for")
+    expect(paid.most <= most, "its maximum is above the slippage asked for")
     if request.amount is None:
         return
     if paid.token.address == request.asset:
-        expect(most_of(paid) <= request.amount, "it takes more of the asset than asked")
+        expect(paid.most <= request.amount, "it takes more of the asset than asked")
     else:
         expect(minimum >= request.amount, "it pays less of the asset than asked")
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from quoteway import models
 
+AnyAmount = TypeVar("AnyAmount", models.Leg, models.Fee)
 AnyPosition = TypeVar("AnyPosition", bound=models.PoolPosition | models.VaultPosition)
 
 Keys = set[tuple[int, models.Address]]
@@ -38,13 +39,9 @@ class Valuation:
         price = self.prices.get((token.chain_id, token.address))
         return token if price is None else replace(token, price_usd=price.usd)
 
-    def leg(self, leg: models.Leg) -> models.Leg:
-        amount_usd = self.usd(leg.token, leg.amount) if leg.amount_usd is None else leg.amount_usd
-        return replace(leg, token=self.token(leg.token), amount_usd=amount_usd)
-
-    def fee(self, fee: models.Fee) -> models.Fee:
-        amount_usd = self.usd(fee.token, fee.amount) if fee.amount_usd is None else fee.amount_usd
-        return replace(fee, token=self.token(fee.token), amount_usd=amount_usd)
+    def amount(self, amount: AnyAmount) -> AnyAmount:
+        amount_usd = self.usd(amount.token, amount.amount) if amount.amount_usd is None else amount.amount_usd
+        return replace(amount, token=self.token(amount.token), amount_usd=amount_usd)
 
     def gas(self, gas: models.Gas, coin: models.Token) -> models.Gas:
         """Fills ``cost_usd``. ``coin`` is the native coin that pays the gas."""
@@ -55,9 +52,9 @@ class Valuation:
     def quote(self, quote: models.Quote, coin: models.Token) -> models.Quote:
         return replace(
             quote,
-            inputs=tuple(self.leg(leg) for leg in quote.inputs),
-            outputs=tuple(self.leg(leg) for leg in quote.outputs),
-            fees=tuple(self.fee(fee) for fee in quote.fees),
+            inputs=tuple(self.amount(leg) for leg in quote.inputs),
+            outputs=tuple(self.amount(leg) for leg in quote.outputs),
+            fees=tuple(self.amount(fee) for fee in quote.fees),
             gas=None if quote.gas is None else self.gas(quote.gas, coin),
             terms=self.terms(quote.terms),
         )
@@ -65,17 +62,17 @@ class Valuation:
     def terms(self, terms: models.QuoteTerms | None) -> models.QuoteTerms | None:
         match terms:
             case models.PoolTerms(dependent=models.Leg() as leg):
-                return replace(terms, dependent=self.leg(leg))
+                return replace(terms, dependent=self.amount(leg))
             case models.VaultTerms():
                 return replace(terms, asset=self.token(terms.asset), share=self.token(terms.share))
         return terms
 
     def position(self, position: AnyPosition) -> AnyPosition:
         """Fills ``value_usd``: principal plus uncollected fees, None when a part is unknown."""
-        amounts = tuple(self.leg(leg) for leg in position.amounts)
+        amounts = tuple(self.amount(leg) for leg in position.amounts)
         fees: tuple[models.Leg, ...] = ()
         if isinstance(position, models.PoolPosition):
-            fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+            fees = tuple(self.amount(leg) for leg in position.uncollected_fees)
             position = replace(position, uncollected_fees=fees)
         value_usd = position.value_usd
         if value_usd is None:

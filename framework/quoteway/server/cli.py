@@ -132,8 +132,9 @@ def _announce(gateway: Gateway, url: str) -> None:
 def providers(config_path: Path | None) -> None:
     """Plugins and providers of this installation, with the reason where one is not enabled."""
     from quoteway.host.states import networks_of
+    from quoteway.server.doctor import loaded
 
-    gateway = _loaded(config_path)
+    gateway = loaded(_config(config_path))
     rows = [("PROVIDER", "CAPABILITY", "NETWORKS", "PLUGIN", "STATE", "REASON")]
     for entry in gateway.registry.providers:
         networks = ",".join(map(str, sorted(networks_of(entry.provider)))) or "-"
@@ -152,18 +153,6 @@ def providers(config_path: Path | None) -> None:
 
 def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
     return f"{plugin.name} {plugin.version}", plugin.state.value, reason or "-"
-
-
-def _loaded(config_path: Path | None) -> Gateway:
-    """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
-    import logging
-
-    from quoteway.engine.gateway import Gateway
-
-    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
-    gateway = Gateway(_config(config_path))
-    gateway.load()
-    return gateway
 
 
 @main.command("config")

@@ -19,6 +19,7 @@ from quoteway.errors import ConfigError
 if TYPE_CHECKING:
     import aiohttp
 
+    from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
     from quoteway.host.states import PluginEntry
     from quoteway.networks import Endpoint
@@ -63,7 +64,6 @@ def _tools() -> Iterator[Finding]:
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
     from quoteway.config.loading import load_config, source_of
-    from quoteway.engine.gateway import Gateway
     from quoteway.server.serve import check_store
 
     config = load_config(config_path)
@@ -73,9 +73,7 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
         check_store(config)
     except ConfigError as error:
         findings.append(Finding("fail", "limits.store", str(error)))
-    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
-    gateway = Gateway(config)
-    gateway.load()
+    gateway = loaded(config)
     for plugin in gateway.registry.plugins:
         name = f"plugin {plugin.name} {plugin.version}"
         if plugin.reason is None:
@@ -90,6 +88,16 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
         if entry.reason is not None and entry.reason != "disabled"
     ]
     return findings + await _endpoints(gateway)
+
+
+def loaded(config: Config) -> Gateway:
+    """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
+    from quoteway.engine.gateway import Gateway
+
+    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
+    gateway = Gateway(config)
+    gateway.load()
+    return gateway
 
 
 def _import_trace(plugin: PluginEntry) -> str:
