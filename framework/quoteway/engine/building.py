@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import cast
 
 from cachetools import LRUCache
@@ -175,7 +176,24 @@ class Building:
         builds = [part.build for part in parts]
         warnings = dict.fromkeys(warning for build in builds for warning in build.warnings)
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
-        own, signatures = _action_parts(parts), _signatures(parts)
+        firsts = accumulate((len(part.steps) for part in parts), initial=0)
+        own = tuple(
+            models.ActionPart(
+                part.quote.capability,
+                part.provider.id,
+                part.build.inputs,
+                part.build.outputs,
+                len(part.steps),
+                first,
+            )
+            for part, first in zip(parts, firsts, strict=False)
+        )
+        # A provider counts the steps from its first one; the action's include the approvals.
+        signatures = tuple(
+            replace(signature, step=mine.first_step + len(part.approvals) + signature.step)
+            for part, mine in zip(parts, own, strict=True)
+            for signature in part.build.signatures
+        )
         identity = action_id(sealed.request.chain_id, sender, steps)
         return models.Action(
             action_id=identity,
@@ -211,31 +229,6 @@ class Building:
             warnings=(*warnings, *handover_warnings([part.quote.request for part in parts])),
             terms=builds[-1].terms,
         )
-
-
-def _signatures(parts: Iterable[Part]) -> tuple[models.SignatureRequest, ...]:
-    """Returns the requested signatures, with step indices shifted from the part to the whole action."""
-    moved, at = [], 0
-    for part in parts:
-        at += len(part.approvals)
-        moved += [replace(signature, step=signature.step + at) for signature in part.build.signatures]
-        at += len(part.build.steps)
-    return tuple(moved)
-
-
-def _action_parts(parts: Iterable[Part]) -> tuple[models.ActionPart, ...]:
-    """Returns the parts of the action, in order."""
-    made: list[models.ActionPart] = []
-    first = 0
-    for part in parts:
-        build, steps = part.build, len(part.steps)
-        made.append(
-            models.ActionPart(
-                part.quote.capability, part.provider.id, build.inputs, build.outputs, steps, first
-            )
-        )
-        first += steps
-    return tuple(made)
 
 
 def _target_label(part: Part, step: models.Step) -> str | None:

@@ -207,25 +207,19 @@ def _check_signatures(sealed: SealedQuote, build: Build, latest: int, expect: Ex
         wanted = request.permit2_signature or not build.signatures
         expect(wanted, "it asks for a signature, but the request does not allow one")
     for signature in build.signatures:
-        _check_place(build, signature.step, signature.offset, signature.length, expect)
+        step, offset, length = signature.step, signature.offset, signature.length
+        expect(
+            0 <= step < len(build.steps) and length == SIGNATURE_BYTES,
+            "a signature belongs to no transaction",
+        )
+        data = build.steps[step].data
+        expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
+        expect(not any(data[offset : offset + length]), "a signature's place is not empty")
         _check_typed_data(sealed, build, signature.typed_data, latest, expect)
 
 
-def _check_place(build: Build, step: int, offset: int, length: int, expect: Expect) -> None:
-    expect(
-        0 <= step < len(build.steps) and length == SIGNATURE_BYTES, "a signature belongs to no transaction"
-    )
-    data = build.steps[step].data
-    expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
-    expect(not any(data[offset : offset + length]), "a signature's place is not empty")
-
-
 def _check_typed_data(
-    sealed: SealedQuote,
-    build: Build,
-    typed: Mapping[str, Any],
-    latest: int,
-    expect: Expect,
+    sealed: SealedQuote, build: Build, typed: Mapping[str, Any], latest: int, expect: Expect
 ) -> None:
     """Checks that it is a PermitSingle (Permit2 ``IAllowanceTransfer``) for exactly one of the spends."""
     try:

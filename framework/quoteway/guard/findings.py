@@ -58,8 +58,7 @@ class Expect:
 def check_form(provider: Provider, answer: object, kind: Any) -> None:
     """Checks every member of an answer against the type ``kind``. Raises ``UnsafeAnswer``."""
     found = flaw(answer, kind)
-    if found is not None:
-        raise UnsafeAnswer(provider.id, f"in its answer {getattr(kind, '__name__', 'the list')}{found}")
+    Expect(provider)(found is None, f"in its answer {getattr(kind, '__name__', 'the list')}{found}")
 
 
 def is_amount(value: object) -> bool:
@@ -117,9 +116,7 @@ def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend
 
 def check_units(provider: Provider, legs: Iterable[Leg], known: Mapping[Address, Token]) -> None:
     """Checks the decimals of tokens that the caller did not name. Raises ``UnsafeAnswer``."""
+    expect = Expect(provider)
     for leg in legs:
-        fact = known.get(leg.token.address)
-        if fact is not None and leg.token.unit != fact.unit:
-            raise UnsafeAnswer(
-                provider.id, f"it counts {leg.token.address} with other decimals than the token has"
-            )
+        same = leg.token.unit == known.get(leg.token.address, leg.token).unit
+        expect(same, f"it counts {leg.token.address} with other decimals than the token has")

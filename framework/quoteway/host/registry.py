@@ -7,39 +7,28 @@ import logging
 import re
 from collections.abc import Collection, Mapping
 
+from quoteway import providers
 from quoteway.config.model import Config
 from quoteway.host.plugins import Plugins
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of
 from quoteway.models import Capability
-from quoteway.providers import (
-    BridgeProvider,
-    MetricsProvider,
-    PoolProvider,
-    PriceSource,
-    Provider,
-    Relay,
-    RpcUpstream,
-    SwapProvider,
-    TokenCatalog,
-    VaultProvider,
-)
 
 log = logging.getLogger("quoteway.host.registry")
 
 PROVIDER_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
-CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[Provider]]] = {
-    Capability.RPC: ("quoteway_rpc_upstreams", RpcUpstream),
-    Capability.TOKENS: ("quoteway_token_catalogs", TokenCatalog),
-    Capability.SWAP: ("quoteway_swap_providers", SwapProvider),
-    Capability.BRIDGE: ("quoteway_bridge_providers", BridgeProvider),
-    Capability.POOL: ("quoteway_pool_providers", PoolProvider),
-    Capability.VAULT: ("quoteway_vault_providers", VaultProvider),
-    Capability.METRICS: ("quoteway_metrics_providers", MetricsProvider),
-    Capability.PRICES: ("quoteway_price_sources", PriceSource),
-    Capability.RELAY: ("quoteway_relays", Relay),
+CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[providers.Provider]]] = {
+    Capability.RPC: ("quoteway_rpc_upstreams", providers.RpcUpstream),
+    Capability.TOKENS: ("quoteway_token_catalogs", providers.TokenCatalog),
+    Capability.SWAP: ("quoteway_swap_providers", providers.SwapProvider),
+    Capability.BRIDGE: ("quoteway_bridge_providers", providers.BridgeProvider),
+    Capability.POOL: ("quoteway_pool_providers", providers.PoolProvider),
+    Capability.VAULT: ("quoteway_vault_providers", providers.VaultProvider),
+    Capability.METRICS: ("quoteway_metrics_providers", providers.MetricsProvider),
+    Capability.PRICES: ("quoteway_price_sources", providers.PriceSource),
+    Capability.RELAY: ("quoteway_relays", providers.Relay),
 }
 
 
@@ -52,21 +41,21 @@ class Registry:
     def __init__(self, config: Config, runtime: Runtime) -> None:
         self._config = config
         self.providers: list[ProviderEntry] = []
-        self._enabled: dict[Capability, list[Provider]] = {}
+        self._enabled: dict[Capability, list[providers.Provider]] = {}
         self.plugins = Plugins(config, runtime)
         self.revision = 0
         self.calls = ProviderCalls(config.quotes.competition_timeout_s, self.plugins.observe)
 
-    def enabled(self, capability: Capability, chain_id: int | None = None) -> list[Provider]:
+    def enabled(self, capability: Capability, chain_id: int | None = None) -> list[providers.Provider]:
         """Returns the enabled providers of a capability, in configured order, then by id."""
         found = self._enabled.get(capability, [])
         return [p for p in found if chain_id is None or chain_id in networks_of(p)]
 
-    def get(self, capability: Capability, provider_id: str) -> Provider | None:
+    def get(self, capability: Capability, provider_id: str) -> providers.Provider | None:
         """Returns the enabled provider with this id, or None."""
         return next((p for p in self._enabled.get(capability, []) if p.id == provider_id), None)
 
-    def rpc_upstreams(self, chain_id: int) -> list[Provider]:
+    def rpc_upstreams(self, chain_id: int) -> list[providers.Provider]:
         """Returns the RPC upstreams of a chain that are neither refused nor disabled.
 
         Includes those that are not enabled yet, since plugins read chains while they start.
@@ -82,7 +71,7 @@ class Registry:
     def changed(self) -> None:
         """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""
         order = {provider_id: rank for rank, provider_id in enumerate(self._config.quotes.order)}
-        enabled: dict[Capability, list[Provider]] = {}
+        enabled: dict[Capability, list[providers.Provider]] = {}
         for entry in self.providers:
             if entry.enabled:
                 enabled.setdefault(entry.provider.capability, []).append(entry.provider)
@@ -95,16 +84,16 @@ class Registry:
         """Gets the providers of a capability from every plugin and checks them."""
         hook, wanted = CAPABILITY_HOOKS[capability]
         for entry, answer in self.plugins.ask(hook):
-            providers = answer if isinstance(answer, list) else [answer]
-            problem = next((found for p in providers if (found := _incomplete(p, wanted)) is not None), None)
+            offered = answer if isinstance(answer, list) else [answer]
+            problem = next((found for p in offered if (found := _incomplete(p, wanted)) is not None), None)
             if problem is not None:  # before any id is claimed: a refused plugin must not block an id
                 entry.refuse(NotEnabled.INCOMPLETE, f"{hook}: {problem}")
                 continue
-            for provider in providers:
+            for provider in offered:
                 self._claim(ProviderEntry(provider, entry))
         self.changed()
 
-    def add_builtin(self, provider: Provider) -> None:
+    def add_builtin(self, provider: providers.Provider) -> None:
         """Adds a provider of the core, before or after those of plugins.
 
         It is listed under plugin ``quoteway`` and enabled unless ``[providers.<id>]`` disables it. Its id
@@ -113,7 +102,7 @@ class Registry:
         self._claim(ProviderEntry(provider, self.plugins.core))
         self.changed()
 
-    def is_builtin(self, provider: Provider) -> bool:
+    def is_builtin(self, provider: providers.Provider) -> bool:
         """Returns whether a provider belongs to the core."""
         return any(e.provider is provider and e.plugin is self.plugins.core for e in self.providers)
 
@@ -139,7 +128,7 @@ class Registry:
         self.providers.append(claim)
 
 
-def _incomplete(provider: object, wanted: type[Provider]) -> str | None:
+def _incomplete(provider: object, wanted: type[providers.Provider]) -> str | None:
     """Returns why an object is not a valid provider of the wanted class, or None when it is valid."""
     name = type(provider).__name__
     try:
