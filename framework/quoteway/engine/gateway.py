@@ -52,7 +52,7 @@ class Gateway:
     ) -> None:
         self.config = config
         self.runtime = Runtime(config, clock=clock)
-        self.registry = Registry(config, self.runtime)
+        self.registry = Registry(self.runtime)
         if discover:
             self.registry.plugins.discover()
         for name, plugin in (plugins or {}).items():
@@ -63,7 +63,7 @@ class Gateway:
             config.quotes, self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
         )
         self.building = Building(self.quoting)
-        self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
+        self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.reachability = Reachability(self._forward)

@@ -10,22 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from quoteway import models
-from quoteway.config.model import Config
 from quoteway.engine.approvals import named
-from quoteway.engine.quoting import best, rank
+from quoteway.engine.quoting import Quoting, best, rank
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.units import readable_units
 from quoteway.guard.quotes import plain_plan
 from quoteway.host.lists import ListKind, Lists
-from quoteway.host.provider_calls import Outcome
 from quoteway.host.refresh import RefreshPolicy
-from quoteway.host.registry import Registry
-from quoteway.host.runtime import Runtime
 from quoteway.host.states import networks_of
 from quoteway.providers import Provider, SwapProvider
 
@@ -35,11 +30,6 @@ ROUTES_FRESH_S = 60.0
 ROUTES_RETRY_S = 10.0
 ROUTES_OLD_S = 900.0
 """The maximum age of a route list that is used while it is refreshed in the background."""
-
-Ask: TypeAlias = Callable[
-    [Sequence[Provider], models.SwapRequest, float], Awaitable[Sequence[Outcome[Provider, models.Quote]]]
-]
-"""Asks providers for quotes of a request within a number of seconds; every quote is checked."""
 
 
 class SwapThenBridge(SwapProvider):
@@ -54,11 +44,9 @@ class SwapThenBridge(SwapProvider):
     cross_chain = True
     joins_providers = True
 
-    def __init__(self, config: Config, runtime: Runtime, registry: Registry, ask: Ask) -> None:
-        self._runtime = runtime
-        self._registry = registry
-        self._ask = ask
-        self._timeout_s = config.quotes.competition_timeout_s
+    def __init__(self, quoting: Quoting) -> None:
+        self._quoting = quoting
+        self._timeout_s = quoting.config.competition_timeout_s
         self._routes = ListKind(
             models.Capability.BRIDGE, models.BridgeRoute, lambda bridge, *ends: bridge.routes(*ends)
         )
@@ -68,12 +56,12 @@ class SwapThenBridge(SwapProvider):
             first_wait_s=self._timeout_s / 2,
             old_s=ROUTES_OLD_S,
         )
-        self._lists = Lists(registry, runtime.clock, policy)
+        self._lists = Lists(quoting.registry, quoting.runtime.clock, policy)
 
     @property
     def networks(self) -> frozenset[int]:  # type: ignore[override]
         """The networks that the bridges serve."""
-        bridges = self._registry.enabled(models.Capability.BRIDGE)
+        bridges = self._quoting.registry.enabled(models.Capability.BRIDGE)
         return frozenset[int]().union(*map(networks_of, bridges))
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
@@ -87,11 +75,11 @@ class SwapThenBridge(SwapProvider):
         return [spender for swapper in self._swappers(chain_id) for spender in swapper.spenders(chain_id)]
 
     def _swappers(self, chain_id: int) -> list[Provider]:
-        found = self._registry.enabled(models.Capability.SWAP, chain_id)
+        found = self._quoting.registry.enabled(models.Capability.SWAP, chain_id)
         return [provider for provider in found if provider is not self]
 
     def _bridges(self, chain_id: int, to_chain_id: int) -> list[Provider]:
-        found = self._registry.enabled(models.Capability.BRIDGE, chain_id)
+        found = self._quoting.registry.enabled(models.Capability.BRIDGE, chain_id)
         return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
 
     async def quote(self, request: models.SwapRequest) -> models.Quote | None:
@@ -142,10 +130,10 @@ class SwapThenBridge(SwapProvider):
             raise UpstreamError("A bridge's routes could not be read.", reason=reason, retryable=True)
         if request.token_in.address in sources:
             return []
-        network = self._runtime.networks.by_chain_id(request.chain_id)
+        network = self._quoting.runtime.networks.by_chain_id(request.chain_id)
         if models.NATIVE in sources and network is not None and network.wrapped_native is not None:
             sources.pop(network.wrapped_native, None)
-        known = await self._runtime.tokens.listed(request.chain_id)
+        known = await self._quoting.tokens.listed(request.chain_id)
         return [token for token in sources if token == models.NATIVE or token in known][:MAX_INTERMEDIATES]
 
     async def close(self) -> None:
@@ -155,7 +143,7 @@ class SwapThenBridge(SwapProvider):
     async def _through(
         self, intermediate: models.Address, request: models.SwapRequest, ends_at: float
     ) -> models.Quote | None:
-        token = await self._runtime.tokens.find(request.chain_id, intermediate)
+        token = await self._quoting.tokens.find(request.chain_id, intermediate)
         if token is None:
             return None
         first = replace(
@@ -169,14 +157,14 @@ class SwapThenBridge(SwapProvider):
         )
         # Half of the remaining time: slow swap providers must leave time for the transfer.
         left_s = ends_at - time.monotonic()
-        swapper, swap = best(await self._ask(self._swappers(request.chain_id), first, left_s / 2))
+        swapper, swap = best(await self._quoting.ask(self._swappers(request.chain_id), first, left_s / 2))
         passed_on = swap.outputs[0].amount_min
         if not passed_on:
             return None
         second = replace(request, token_in=token, amount_in=passed_on, permit2_signature=False)
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
-        bridge, transfer = best(await self._ask(bridges, second, 0.9 * left_s))
+        bridge, transfer = best(await self._quoting.ask(bridges, second, 0.9 * left_s))
         return _joined(
             models.QuotePart(models.Capability.SWAP, swapper.id, first, swap),
             models.QuotePart(models.Capability.BRIDGE, bridge.id, second, transfer),

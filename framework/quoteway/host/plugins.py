@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from quoteway import hookspecs
-from quoteway.config.model import Config
 from quoteway.context import Context
 from quoteway.errors import ConfigError
 from quoteway.host.runtime import Runtime
@@ -45,8 +44,8 @@ class Plugins:
     ``core`` stands for the core itself. ``listeners`` are called with the events of ``quoteway_observe``.
     """
 
-    def __init__(self, config: Config, runtime: Runtime) -> None:
-        self._config = config
+    def __init__(self, runtime: Runtime) -> None:
+        self._config = runtime.config
         self._runtime = runtime
         self._manager = pluggy.PluginManager("quoteway")
         self._manager.add_hookspecs(hookspecs)

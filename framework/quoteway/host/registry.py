@@ -8,7 +8,6 @@ import re
 from collections.abc import Collection, Mapping
 
 from quoteway import providers
-from quoteway.config.model import Config
 from quoteway.host.plugins import Plugins
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.host.runtime import Runtime
@@ -38,13 +37,13 @@ class Registry:
     ``revision`` changes whenever a provider is added, enabled or disabled. ``calls`` calls providers.
     """
 
-    def __init__(self, config: Config, runtime: Runtime) -> None:
-        self._config = config
+    def __init__(self, runtime: Runtime) -> None:
+        self._config = runtime.config
         self.providers: list[ProviderEntry] = []
         self._enabled: dict[Capability, list[providers.Provider]] = {}
-        self.plugins = Plugins(config, runtime)
+        self.plugins = Plugins(runtime)
         self.revision = 0
-        self.calls = ProviderCalls(config.quotes.competition_timeout_s, self.plugins.observe)
+        self.calls = ProviderCalls(self._config.quotes.competition_timeout_s, self.plugins.observe)
 
     def enabled(self, capability: Capability, chain_id: int | None = None) -> list[providers.Provider]:
         """Returns the enabled providers of a capability, in configured order, then by id."""
