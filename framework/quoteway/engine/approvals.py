@@ -71,7 +71,11 @@ class WalletReader:
         grants: Iterable[GrantKey],
     ) -> Wallet:
         """Returns the balances of ``tokens`` and the allowances of ``grants``. Raises ``UpstreamError``."""
-        items = list(dict.fromkeys(_items(tokens, grants)))
+        items: dict[_Item, None] = dict.fromkeys(("balance", token, "") for token in tokens)
+        for token, spender, puller in grants:
+            items["allowance", token, spender] = None
+            if puller is not None:
+                items["permit2", token, puller] = None
         # Keyed by the whole block, not its hash: a provider may combine the hash of one block with the
         # number of another, and some nodes read by number.
         known = self._known.setdefault((chain.network.chain_id, block, owner), {})
@@ -81,15 +85,6 @@ class WalletReader:
             for item, answer in zip(missing, answers, strict=True):
                 known[item] = answer if isinstance(answer, bytes) else b""
         return _wallet(owner, block, {item: known[item] for item in items})
-
-
-def _items(tokens: Iterable[Address], grants: Iterable[GrantKey]) -> Iterable[_Item]:
-    for token in tokens:
-        yield "balance", token, ""
-    for token, spender, puller in grants:
-        yield "allowance", token, spender
-        if puller is not None:
-            yield "permit2", token, puller
 
 
 def _read(owner: Address, item: _Item) -> Call | NativeBalance:

@@ -176,10 +176,8 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
-        await self.lists.close()
-        await self.reachability.close()
-        await self.prices.close()
-        await self._joiner.close()
+        for reader in (self.lists, self.reachability, self.prices, self._joiner):
+            await reader.close()
         await asyncio.gather(
             *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
         )

@@ -216,10 +216,9 @@ def best(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[Provider,
     silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
     if refusals and len(refusals) + len(silent) == len(outcomes):
         raise refusals[0]
-    spoken = [o for o in outcomes if o.error is not None and o.kind == "no_route"]
+    spoken = [o.error for o in outcomes if o.error is not None and o.kind == "no_route"]
     if spoken:
-        error = spoken[0].error
-        assert error is not None
+        error = spoken[0]
         raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
     if all(o.kind == "no_route" for o in outcomes):
         raise UpstreamError(

@@ -10,6 +10,7 @@ from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
+from quoteway.guard.findings import totals
 from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation.trace import Transfer, trace_of
 
@@ -79,12 +80,12 @@ async def settlement(
 
 
 def _changes(transfers: Iterable[Transfer], accounts: set[Address]) -> tuple[AssetChange, ...]:
-    deltas: dict[tuple[Address, Address], int] = {}
-    for transfer in transfers:
-        for account, sign in ((transfer.sender, -1), (transfer.recipient, 1)):
-            if account in accounts:
-                key = account, transfer.token
-                deltas[key] = deltas.get(key, 0) + sign * transfer.amount
+    deltas = totals(
+        ((account, transfer.token), amount)
+        for transfer in transfers
+        for account, amount in ((transfer.sender, -transfer.amount), (transfer.recipient, transfer.amount))
+        if account in accounts
+    )
     return tuple(AssetChange(account, token, delta) for (account, token), delta in deltas.items() if delta)
 
 

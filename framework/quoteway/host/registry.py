@@ -71,11 +71,9 @@ class Registry:
         """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""
         order = {provider_id: rank for rank, provider_id in enumerate(self._config.quotes.order)}
         enabled: dict[Capability, list[providers.Provider]] = {}
-        for entry in self.providers:
-            if entry.enabled:
-                enabled.setdefault(entry.provider.capability, []).append(entry.provider)
-        for found in enabled.values():
-            found.sort(key=lambda p: (order.get(p.id, len(order)), p.id))
+        found = [entry.provider for entry in self.providers if entry.enabled]
+        for provider in sorted(found, key=lambda p: (order.get(p.id, len(order)), p.id)):
+            enabled.setdefault(provider.capability, []).append(provider)
         self._enabled = enabled
         self.revision += 1
 

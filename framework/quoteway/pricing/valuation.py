@@ -27,10 +27,7 @@ class Valuation:
 
     def usd(self, token: models.Token, amount: int) -> float | None:
         """Returns the value of ``amount`` base units in US dollars; None without a known price."""
-        unit = token.price_usd
-        if unit is None:
-            price = self.prices.get((token.chain_id, token.address))
-            unit = price.usd if price is not None else None
+        unit = self.token(token).price_usd
         return None if unit is None else value_of(amount, token.decimals, unit)
 
     def token(self, token: models.Token) -> models.Token:
