@@ -47,7 +47,7 @@ def errors() -> str:
         "| status | code | meaning |\n|---|---|---|",
     ]
     for error in module.GatewayError.__subclasses__():
-        lines.append(f"| {error.status} | `{error.code.value}` | {_first_sentence(error)} |")
+        lines.append(f"| {error.status} | `{error.code}` | {_first_sentence(error)} |")
     lines.append("\n`details.reason` is one of:\n")
     lines.append(", ".join(f"`{reason.value}`" for reason in module.Reason) + ".\n")
     lines.append("# Plugin states\n")

@@ -82,7 +82,7 @@ async def test_warm_quotes_read_the_head_once_and_nothing_else(harness, monkeypa
         return forwarded
 
     for chain in chains:
-        monkeypatch.setattr(chain, "_forward", recording(chain._forward))
+        monkeypatch.setattr(chain, "forward", recording(chain.forward))
     for _ in range(5):
         await harness.quote(request)
     # The head for each quote, the heads that are polled meanwhile, and nothing else.

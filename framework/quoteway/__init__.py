@@ -1,157 +1,77 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
-from quoteway.context import Chain, Context
-from quoteway.errors import (
-    ConfigError,
-    FieldError,
-    GatewayError,
-    InvalidRequest,
-    NotFound,
-    ProviderUnavailable,
-    Reason,
-    RpcError,
-    UpstreamError,
-)
-from quoteway.hookspecs import hookimpl
-from quoteway.models import (
-    MAX_UINT256,
-    NATIVE,
-    Address,
-    Argument,
-    Arrival,
-    Block,
-    BridgeRoute,
-    Build,
-    Capability,
-    DecodedCall,
-    DeploymentTerms,
-    DeployRequest,
-    Fee,
-    Gas,
-    Hop,
-    Issue,
-    Leg,
-    ManagementTerms,
-    ManageRequest,
-    Notice,
-    Pool,
-    PoolPosition,
-    PoolRequest,
-    PoolState,
-    PoolTerms,
-    Preview,
-    Price,
-    Quote,
-    RefundTerms,
-    RequiredRole,
-    RoutePath,
-    SealedQuote,
-    Series,
-    SignatureRequest,
-    Spend,
-    Step,
-    SwapRequest,
-    Token,
-    TokenProfile,
-    TransferRefund,
-    TransferState,
-    TransferStatus,
-    TransferTerms,
-    TransferTracking,
-    Vault,
-    VaultPosition,
-    VaultRequest,
-    VaultTerms,
-)
-from quoteway.networks import Endpoint, Network, Networks
-from quoteway.providers import (
-    BridgeProvider,
-    MetricsProvider,
-    PoolProvider,
-    PriceSource,
-    Provider,
-    Relay,
-    RpcUpstream,
-    SwapProvider,
-    TokenCatalog,
-    VaultProvider,
-)
-from quoteway.secrets import Secret, SecretField
-
-__all__ = [
-    "MAX_UINT256",
-    "NATIVE",
-    "Address",
-    "Argument",
-    "Arrival",
-    "Block",
-    "BridgeProvider",
-    "BridgeRoute",
-    "Build",
-    "Capability",
-    "Chain",
-    "ConfigError",
-    "Context",
-    "DecodedCall",
-    "DeployRequest",
-    "DeploymentTerms",
-    "Endpoint",
-    "Fee",
-    "FieldError",
-    "Gas",
-    "GatewayError",
-    "Hop",
-    "InvalidRequest",
-    "Issue",
-    "Leg",
-    "ManageRequest",
-    "ManagementTerms",
-    "MetricsProvider",
-    "Network",
-    "Networks",
-    "NotFound",
-    "Notice",
-    "Pool",
-    "PoolPosition",
-    "PoolProvider",
-    "PoolRequest",
-    "PoolState",
-    "PoolTerms",
-    "Preview",
-    "Price",
-    "PriceSource",
-    "Provider",
-    "ProviderUnavailable",
-    "Quote",
-    "Reason",
-    "RefundTerms",
-    "Relay",
-    "RequiredRole",
-    "RoutePath",
-    "RpcError",
-    "RpcUpstream",
-    "SealedQuote",
-    "Secret",
-    "SecretField",
-    "Series",
-    "SignatureRequest",
-    "Spend",
-    "Step",
-    "SwapProvider",
-    "SwapRequest",
-    "Token",
-    "TokenCatalog",
-    "TokenProfile",
-    "TransferRefund",
-    "TransferState",
-    "TransferStatus",
-    "TransferTerms",
-    "TransferTracking",
-    "UpstreamError",
-    "Vault",
-    "VaultPosition",
-    "VaultProvider",
-    "VaultRequest",
-    "VaultTerms",
-    "hookimpl",
-]
+from quoteway.context import Context as Context
+from quoteway.errors import ConfigError as ConfigError
+from quoteway.errors import FieldError as FieldError
+from quoteway.errors import GatewayError as GatewayError
+from quoteway.errors import InvalidRequest as InvalidRequest
+from quoteway.errors import NotFound as NotFound
+from quoteway.errors import ProviderUnavailable as ProviderUnavailable
+from quoteway.errors import Reason as Reason
+from quoteway.errors import RpcError as RpcError
+from quoteway.errors import UpstreamError as UpstreamError
+from quoteway.evm.chain import Chain as Chain
+from quoteway.hookspecs import hookimpl as hookimpl
+from quoteway.models import MAX_UINT256 as MAX_UINT256
+from quoteway.models import NATIVE as NATIVE
+from quoteway.models import Address as Address
+from quoteway.models import Argument as Argument
+from quoteway.models import Arrival as Arrival
+from quoteway.models import Block as Block
+from quoteway.models import BridgeRoute as BridgeRoute
+from quoteway.models import Build as Build
+from quoteway.models import Capability as Capability
+from quoteway.models import DecodedCall as DecodedCall
+from quoteway.models import DeploymentTerms as DeploymentTerms
+from quoteway.models import DeployRequest as DeployRequest
+from quoteway.models import Fee as Fee
+from quoteway.models import Gas as Gas
+from quoteway.models import Hop as Hop
+from quoteway.models import Issue as Issue
+from quoteway.models import Leg as Leg
+from quoteway.models import ManagementTerms as ManagementTerms
+from quoteway.models import ManageRequest as ManageRequest
+from quoteway.models import Notice as Notice
+from quoteway.models import Pool as Pool
+from quoteway.models import PoolPosition as PoolPosition
+from quoteway.models import PoolRequest as PoolRequest
+from quoteway.models import PoolState as PoolState
+from quoteway.models import PoolTerms as PoolTerms
+from quoteway.models import Preview as Preview
+from quoteway.models import Price as Price
+from quoteway.models import Quote as Quote
+from quoteway.models import RefundTerms as RefundTerms
+from quoteway.models import RequiredRole as RequiredRole
+from quoteway.models import RoutePath as RoutePath
+from quoteway.models import SealedQuote as SealedQuote
+from quoteway.models import Series as Series
+from quoteway.models import SignatureRequest as SignatureRequest
+from quoteway.models import Spend as Spend
+from quoteway.models import Step as Step
+from quoteway.models import SwapRequest as SwapRequest
+from quoteway.models import Token as Token
+from quoteway.models import TokenProfile as TokenProfile
+from quoteway.models import TransferRefund as TransferRefund
+from quoteway.models import TransferState as TransferState
+from quoteway.models import TransferStatus as TransferStatus
+from quoteway.models import TransferTerms as TransferTerms
+from quoteway.models import TransferTracking as TransferTracking
+from quoteway.models import Vault as Vault
+from quoteway.models import VaultPosition as VaultPosition
+from quoteway.models import VaultRequest as VaultRequest
+from quoteway.models import VaultTerms as VaultTerms
+from quoteway.networks import Endpoint as Endpoint
+from quoteway.networks import Network as Network
+from quoteway.networks import Networks as Networks
+from quoteway.providers import BridgeProvider as BridgeProvider
+from quoteway.providers import MetricsProvider as MetricsProvider
+from quoteway.providers import PoolProvider as PoolProvider
+from quoteway.providers import PriceSource as PriceSource
+from quoteway.providers import Provider as Provider
+from quoteway.providers import Relay as Relay
+from quoteway.providers import RpcUpstream as RpcUpstream
+from quoteway.providers import SwapProvider as SwapProvider
+from quoteway.providers import TokenCatalog as TokenCatalog
+from quoteway.providers import VaultProvider as VaultProvider
+from quoteway.secrets import Secret as Secret
+from quoteway.secrets import SecretField as SecretField

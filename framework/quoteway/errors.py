@@ -1,27 +1,16 @@
 """Error codes, reasons, and the exceptions that become error answers.
 
-Six codes are those of the API contract (``api-spec-v2``, Errors). ``unauthorized`` is added for deployments
-that require keys. ``Reason`` lists all values of ``error.details.reason``.
+Each class has one HTTP status and one ``error.code``. Six codes are those of the API contract
+(``api-spec-v2``, Errors). ``unauthorized`` is added for deployments that require keys. ``Reason`` lists all
+values of ``error.details.reason``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
-
-
-class Code(StrEnum):
-    """``error.code``: the class of the error."""
-
-    INVALID_REQUEST = "invalid_request"
-    VALIDATION_ERROR = "validation_error"
-    UNAUTHORIZED = "unauthorized"
-    NOT_FOUND = "not_found"
-    RATE_LIMIT_EXCEEDED = "rate_limit_exceeded"
-    PROVIDER_UNAVAILABLE = "provider_unavailable"
-    UPSTREAM_ERROR = "upstream_error"
 
 
 class Reason(StrEnum):
@@ -74,80 +63,56 @@ class FieldError:
         return text if text.endswith((".", "?")) else f"{text}."
 
 
+@dataclass(eq=False, repr=False)
 class GatewayError(Exception):
     """Base of all errors that are sent to clients. ``message`` must not contain secrets or URLs."""
 
     status: ClassVar[int]
-    code: ClassVar[Code]
+    code: ClassVar[str]
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        reason: Reason | None = None,
-        fields: Sequence[FieldError] = (),
-        attempts: Sequence[Any] = (),
-        retryable: bool | None = None,
-        headers: Mapping[str, str] | None = None,
-        extra: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.reason = reason
-        self.fields = tuple(fields)
-        self.attempts = tuple(attempts)
-        self.retryable = retryable
-        self.headers = dict(headers or {})
-        self.extra = dict(extra or {})
+    message: str
+    _: KW_ONLY
+    reason: Reason | None = None
+    fields: Sequence[FieldError] = ()
+    attempts: Sequence[Any] = ()
+    retryable: bool | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __init_subclass__(cls, status: int = 0, code: str = "") -> None:
+        """Takes the HTTP status and ``error.code`` of a class; without them it has those of its base."""
+        cls.status, cls.code = status or cls.status, code or cls.code
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
 
 
-class MalformedRequest(GatewayError):
+class MalformedRequest(GatewayError, status=400, code="invalid_request"):
     """The request cannot be read: not JSON, wrong content type, too large, or a line that is too long."""
 
-    status = 400
-    code = Code.INVALID_REQUEST
 
-
-class InvalidRequest(GatewayError):
+class InvalidRequest(GatewayError, status=422, code="validation_error"):
     """A member of the request is refused. Providers raise it for parameters that only they can check."""
 
-    status = 422
-    code = Code.VALIDATION_ERROR
 
-
-class Unauthorized(GatewayError):
+class Unauthorized(GatewayError, status=401, code="unauthorized"):
     """The deployment requires a key, and the request has none or a wrong one."""
 
-    status = 401
-    code = Code.UNAUTHORIZED
 
-
-class NotFound(GatewayError):
+class NotFound(GatewayError, status=404, code="not_found"):
     """Unknown, expired or forged quote, unknown pool, vault, token, route or path."""
 
-    status = 404
-    code = Code.NOT_FOUND
 
-
-class RateLimited(GatewayError):
+class RateLimited(GatewayError, status=429, code="rate_limit_exceeded"):
     """The caller made too many requests."""
 
-    status = 429
-    code = Code.RATE_LIMIT_EXCEEDED
 
-
-class ProviderUnavailable(GatewayError):
+class ProviderUnavailable(GatewayError, status=503, code="provider_unavailable"):
     """No enabled provider serves this capability on this network."""
 
-    status = 503
-    code = Code.PROVIDER_UNAVAILABLE
 
-
-class UpstreamError(GatewayError):
+class UpstreamError(GatewayError, status=502, code="upstream_error"):
     """A provider or its upstream failed, has no route, or no longer meets the quote."""
-
-    status = 502
-    code = Code.UPSTREAM_ERROR
 
 
 class RpcError(UpstreamError):

@@ -21,19 +21,9 @@ if TYPE_CHECKING:
     from aiohttp import web
     from marshmallow import Schema
 
+    from quoteway import providers
     from quoteway.context import Context
     from quoteway.networks import Network
-    from quoteway.providers import (
-        BridgeProvider,
-        MetricsProvider,
-        PoolProvider,
-        PriceSource,
-        Relay,
-        RpcUpstream,
-        SwapProvider,
-        TokenCatalog,
-        VaultProvider,
-    )
 
 ENTRY_POINT_GROUP = "quoteway.v1"
 """Contains the major version of the hook API: an incompatible plugin is found without importing it."""
@@ -46,47 +36,47 @@ hookimpl = pluggy.HookimplMarker("quoteway")
 
 
 @hookspec
-def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:  # type: ignore[empty-body]
+def quoteway_swap_providers(context: Context) -> Iterable[providers.SwapProvider]:  # type: ignore[empty-body]
     """Returns providers that quote and build swaps. Called once at start-up, after networks are known."""
 
 
 @hookspec
-def quoteway_bridge_providers(context: Context) -> Iterable[BridgeProvider]:  # type: ignore[empty-body]
+def quoteway_bridge_providers(context: Context) -> Iterable[providers.BridgeProvider]:  # type: ignore[empty-body]
     """Returns providers that move tokens between chains. Called once at start-up."""
 
 
 @hookspec
-def quoteway_pool_providers(context: Context) -> Iterable[PoolProvider]:  # type: ignore[empty-body]
+def quoteway_pool_providers(context: Context) -> Iterable[providers.PoolProvider]:  # type: ignore[empty-body]
     """Returns providers of pools and liquidity operations. Called once at start-up."""
 
 
 @hookspec
-def quoteway_vault_providers(context: Context) -> Iterable[VaultProvider]:  # type: ignore[empty-body]
+def quoteway_vault_providers(context: Context) -> Iterable[providers.VaultProvider]:  # type: ignore[empty-body]
     """Returns providers of vaults and vault operations. Called once at start-up."""
 
 
 @hookspec
-def quoteway_token_catalogs(context: Context) -> Iterable[TokenCatalog]:  # type: ignore[empty-body]
+def quoteway_token_catalogs(context: Context) -> Iterable[providers.TokenCatalog]:  # type: ignore[empty-body]
     """Returns sources of token facts. Called once at start-up."""
 
 
 @hookspec
-def quoteway_metrics_providers(context: Context) -> Iterable[MetricsProvider]:  # type: ignore[empty-body]
+def quoteway_metrics_providers(context: Context) -> Iterable[providers.MetricsProvider]:  # type: ignore[empty-body]
     """Returns sources of time series for pools and vaults of any provider. Called once at start-up."""
 
 
 @hookspec
-def quoteway_price_sources(context: Context) -> Iterable[PriceSource]:  # type: ignore[empty-body]
+def quoteway_price_sources(context: Context) -> Iterable[providers.PriceSource]:  # type: ignore[empty-body]
     """Returns sources of USD prices, which are asked in configured order. Called once at start-up."""
 
 
 @hookspec
-def quoteway_rpc_upstreams(context: Context) -> Iterable[RpcUpstream]:  # type: ignore[empty-body]
+def quoteway_rpc_upstreams(context: Context) -> Iterable[providers.RpcUpstream]:  # type: ignore[empty-body]
     """Returns dispatchers of JSON-RPC calls. Called once at start-up. The core reads chains with them too."""
 
 
 @hookspec
-def quoteway_relays(context: Context) -> Iterable[Relay]:  # type: ignore[empty-body]
+def quoteway_relays(context: Context) -> Iterable[providers.Relay]:  # type: ignore[empty-body]
     """Returns broadcasters of signed transactions. Called once at start-up."""
 
 

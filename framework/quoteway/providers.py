@@ -12,30 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from quoteway import models
 from quoteway.errors import ProviderUnavailable, Reason
-from quoteway.models import (
-    Address,
-    Block,
-    BridgeRoute,
-    Build,
-    Capability,
-    DeployRequest,
-    ManageRequest,
-    Pool,
-    PoolPosition,
-    PoolRequest,
-    Price,
-    Quote,
-    SealedQuote,
-    Series,
-    SwapRequest,
-    Token,
-    TokenProfile,
-    TransferState,
-    Vault,
-    VaultPosition,
-    VaultRequest,
-)
 from quoteway.networks import Network
 
 
@@ -46,20 +24,20 @@ class Provider(ABC):
     both are refused. ``networks`` are the chain ids served.
     """
 
-    capability: ClassVar[Capability]
+    capability: ClassVar[models.Capability]
     id: str
     title: str
     networks: frozenset[int] = frozenset()
     docs: str | None = None
 
-    def contracts(self, chain_id: int) -> Mapping[Address, str]:
+    def contracts(self, chain_id: int) -> Mapping[models.Address, str]:
         """Returns the contracts that transactions of this provider may call on a chain, each with a label.
 
         The guard refuses a transaction to any other address. Approvals are exempt: they call the token.
         """
         return {}
 
-    def spenders(self, chain_id: int) -> Sequence[Address]:
+    def spenders(self, chain_id: int) -> Sequence[models.Address]:
         """Returns the addresses on a chain that may be given an ERC-20 allowance."""
         return ()
 
@@ -72,14 +50,29 @@ class Provider(ABC):
         return None
 
 
-class SwapProvider(Provider):
+class TransactionProvider(Provider):
+    """Base of the providers whose quotes become transactions."""
+
+    async def build(self, sealed: models.SealedQuote) -> models.Build:
+        """Returns the transactions of a quote of this provider.
+
+        The same quote at the same block gives the same bytes. Raises ``ProviderUnavailable`` for a quote that
+        another version of the provider made and this one cannot build.
+        """
+        raise ProviderUnavailable(
+            f"Provider {self.id} builds no transactions: request a new quote.",
+            reason=Reason.CAPABILITY_DISABLED,
+        )
+
+
+class SwapProvider(TransactionProvider):
     """Quotes and builds swaps.
 
     ``cross_chain`` means that it also serves requests between different networks. ``joins_providers`` means
     that its quotes are executed by transactions of several providers, in sequence.
     """
 
-    capability = Capability.SWAP
+    capability = models.Capability.SWAP
     cross_chain: bool = False
     joins_providers: bool = False
 
@@ -87,86 +80,88 @@ class SwapProvider(Provider):
         return super().serves(chain_id, to_chain_id) and (chain_id == to_chain_id or self.cross_chain)
 
     @abstractmethod
-    async def quote(self, request: SwapRequest) -> Quote | None:
+    async def quote(self, request: models.SwapRequest) -> models.Quote | None:
         """Returns the provider's best quote for the request, or None when it has no route."""
 
     @abstractmethod
-    async def build(self, sealed: SealedQuote) -> Build:
+    async def build(self, sealed: models.SealedQuote) -> models.Build:
         """Returns the transactions of a quote of this provider.
 
         The same quote at the same block gives the same bytes.
         """
 
 
-class BridgeProvider(Provider):
+class BridgeProvider(TransactionProvider):
     """Moves tokens between chains."""
 
-    capability = Capability.BRIDGE
+    capability = models.Capability.BRIDGE
 
     @abstractmethod
-    async def routes(self, from_chain_id: int | None, to_chain_id: int | None) -> Sequence[BridgeRoute]:
+    async def routes(
+        self, from_chain_id: int | None, to_chain_id: int | None
+    ) -> Sequence[models.BridgeRoute]:
         """Returns the routes served, filtered by the chain ids that are given."""
 
     @abstractmethod
-    async def quote(self, request: SwapRequest) -> Quote | None:
+    async def quote(self, request: models.SwapRequest) -> models.Quote | None:
         """Returns a quote of the transfer, or None when there is no route."""
 
     @abstractmethod
-    async def build(self, sealed: SealedQuote) -> Build:
+    async def build(self, sealed: models.SealedQuote) -> models.Build:
         """Returns the transactions of a quote of this provider."""
 
-    async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
+    async def track(self, chain_id: int, transaction_hash: str) -> models.TransferState | None:
         """Returns a transfer's state by its origin transaction, or None for a transfer of another bridge."""
         return None
 
 
-class PoolProvider(Provider):
+class PoolProvider(TransactionProvider):
     """Lists pools; adds and removes liquidity."""
 
-    capability = Capability.POOL
+    capability = models.Capability.POOL
     actions: tuple[str, ...] = ()
 
     @abstractmethod
-    async def pools(self, chain_id: int | None) -> Sequence[Pool]:
+    async def pools(self, chain_id: int | None) -> Sequence[models.Pool]:
         """Returns the listed pools of one chain or all. Called in the background: may take some seconds."""
 
     @abstractmethod
-    async def pool(self, pool_id: str) -> Pool | None:
+    async def pool(self, pool_id: str) -> models.Pool | None:
         """Returns a pool by id, listed or not, or None when this provider does not know it."""
 
-    async def quote(self, request: PoolRequest) -> Quote | None:
+    async def quote(self, request: models.PoolRequest) -> models.Quote | None:
         """Returns a quote of an add, remove or collect, or None for a pool of another provider."""
         return None
 
-    async def build(self, sealed: SealedQuote) -> Build:
-        """Returns the transactions of a quote of this provider."""
-        raise _builds_nothing(self)
-
-    async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
+    async def series(
+        self, pool_id: str, metric: str, start: int, end: int, interval: str
+    ) -> models.Series | None:
         """Returns ``tvl``, ``volume``, ``fees`` or ``apr`` of a pool, or None when the provider lacks it."""
         return None
 
-    async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
+    async def positions(self, wallet: models.Address, pool_id: str | None) -> Sequence[models.PoolPosition]:
         """Returns the wallet's positions in one pool or in all."""
         return ()
 
 
-class VaultProvider(Provider):
+class VaultProvider(TransactionProvider):
     """Lists vaults; deposits and withdraws. May also deploy, manage and rebalance vaults."""
 
-    capability = Capability.VAULT
+    capability = models.Capability.VAULT
     actions: tuple[str, ...] = ()
     manage_actions: tuple[str, ...] = ()
 
     @abstractmethod
-    async def vaults(self, chain_id: int | None) -> Sequence[Vault]:
+    async def vaults(self, chain_id: int | None) -> Sequence[models.Vault]:
         """Returns the listed vaults of one chain or all. Called in the background: may take some seconds."""
 
     @abstractmethod
-    async def vault(self, vault_id: str) -> Vault | None:
+    async def vault(self, vault_id: str) -> models.Vault | None:
         """Returns a vault by id, or None when this provider does not know it."""
 
-    async def quote(self, request: VaultRequest | ManageRequest | DeployRequest) -> Quote | None:
+    async def quote(
+        self, request: models.VaultRequest | models.ManageRequest | models.DeployRequest
+    ) -> models.Quote | None:
         """Returns a quote of a deposit, withdraw, mint, redeem, deploy, manage or rebalance.
 
         Returns None for a vault of another provider. The output of an exchange between assets and
@@ -174,15 +169,13 @@ class VaultProvider(Provider):
         """
         return None
 
-    async def build(self, sealed: SealedQuote) -> Build:
-        """Returns the transactions of a quote of this provider."""
-        raise _builds_nothing(self)
-
-    async def series(self, vault_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
+    async def series(
+        self, vault_id: str, metric: str, start: int, end: int, interval: str
+    ) -> models.Series | None:
         """Returns ``tvl`` or ``apy`` of a vault, or None when the provider lacks it."""
         return None
 
-    async def positions(self, wallet: Address) -> Sequence[VaultPosition]:
+    async def positions(self, wallet: models.Address) -> Sequence[models.VaultPosition]:
         """Returns the wallet's vault shares."""
         return ()
 
@@ -190,21 +183,21 @@ class VaultProvider(Provider):
 class TokenCatalog(Provider):
     """Lists tokens and reads their facts."""
 
-    capability = Capability.TOKENS
+    capability = models.Capability.TOKENS
 
     @abstractmethod
-    async def tokens(self, chain_id: int | None) -> Sequence[TokenProfile]:
+    async def tokens(self, chain_id: int | None) -> Sequence[models.TokenProfile]:
         """Returns the listed tokens of one chain or of all. Called often: must answer from memory."""
 
     @abstractmethod
-    async def profile(self, token_id: str) -> TokenProfile | None:
+    async def profile(self, token_id: str) -> models.TokenProfile | None:
         """Returns the full profile by slug or ``{chainId}:{address}``.
 
         A token that is not listed is read from the chain.
         """
 
     @abstractmethod
-    async def token(self, chain_id: int, address: Address) -> Token | None:
+    async def token(self, chain_id: int, address: models.Address) -> models.Token | None:
         """Returns a token's facts from the list or the chain, or None when it is not an ERC-20 token."""
 
     def revision(self) -> str:
@@ -215,24 +208,24 @@ class TokenCatalog(Provider):
 class MetricsProvider(Provider):
     """Returns time series for pools and vaults of other providers, for example from an indexer."""
 
-    capability = Capability.METRICS
+    capability = models.Capability.METRICS
 
     @abstractmethod
     async def series(
         self, resource_id: str, metric: str, start: int, end: int, interval: str
-    ) -> Series | None:
+    ) -> models.Series | None:
         """Returns the series, or None when this provider does not have it."""
 
 
 class PriceSource(Provider):
     """Returns token prices in US dollars."""
 
-    capability = Capability.PRICES
+    capability = models.Capability.PRICES
 
     @abstractmethod
     async def prices(
-        self, chain_id: int, addresses: Sequence[Address], block: Block
-    ) -> Mapping[Address, Price]:
+        self, chain_id: int, addresses: Sequence[models.Address], block: models.Block
+    ) -> Mapping[models.Address, models.Price]:
         """Returns prices at ``block``. Leaves out tokens that it cannot price; never guesses.
 
         The core caches the answer for the block. It asks for the wrapped native coin when it needs the price
@@ -243,7 +236,7 @@ class PriceSource(Provider):
 class RpcUpstream(Provider):
     """Sends JSON-RPC calls to nodes, with failover. Serves clients (``/v2/rpc``) and reads of the core."""
 
-    capability = Capability.RPC
+    capability = models.Capability.RPC
 
     @abstractmethod
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:
@@ -257,16 +250,8 @@ class RpcUpstream(Provider):
 class Relay(Provider):
     """Broadcasts signed transactions."""
 
-    capability = Capability.RELAY
+    capability = models.Capability.RELAY
 
     @abstractmethod
     async def submit(self, chain_id: int, signed_payload: bytes) -> str:
         """Broadcasts a transaction and returns its hash. Raises ``UpstreamError`` when it is not accepted."""
-
-
-def _builds_nothing(provider: Provider) -> ProviderUnavailable:
-    """Returns the error for a quote that another version of the provider made and this one cannot build."""
-    return ProviderUnavailable(
-        f"Provider {provider.id} builds no transactions: request a new quote.",
-        reason=Reason.CAPABILITY_DISABLED,
-    )

@@ -99,16 +99,27 @@ def resolve_all(value: Any, environ: Mapping[str, str], folder: Path) -> Any:
     return value
 
 
-def missing_credentials(value: Any) -> Iterator[str]:
-    """Why each unresolved reference in a configuration tree could not be resolved."""
-    if isinstance(value, Unresolved):
-        yield value.reason
-    elif isinstance(value, Mapping):
-        for member in value.values():
-            yield from missing_credentials(member)
-    elif isinstance(value, list | tuple):
+def leaves(value: Any) -> Iterator[Any]:
+    """The values of a configuration tree that are neither tables nor lists."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
         for member in value:
-            yield from missing_credentials(member)
+            yield from leaves(member)
+    else:
+        yield value
+
+
+def missing_credentials(value: Any) -> list[str]:
+    """Why each unresolved reference in a configuration tree could not be resolved."""
+    return [leaf.reason for leaf in leaves(value) if isinstance(leaf, Unresolved)]
+
+
+def revealed(value: Any) -> Any:
+    """The text of a ``Secret``; any other value as it is. An unresolved one raises ``ValidationError``."""
+    if isinstance(value, Unresolved):
+        raise ValidationError(value.reason)
+    return value.reveal() if isinstance(value, Secret) else value
 
 
 class SecretField(fields.Field[Secret]):
@@ -117,10 +128,9 @@ class SecretField(fields.Field[Secret]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Secret:
         if is_reference(value):
             value = resolve(value, os.environ, Path.cwd())
+        revealed(value)
         if isinstance(value, Secret):
             return value
-        if isinstance(value, Unresolved):
-            raise ValidationError(value.reason)
         raise ValidationError(
             'secrets come by reference only: write {env = "NAME"} or {file = "path"} instead of the value'
         )

@@ -1,7 +1,7 @@
 """Revert data in words."""
 
 import pytest
-from quoteway.evm import custom_errors, reverts
+from quoteway.evm import reverts
 from quoteway.evm.abi import encode_call
 
 
@@ -56,8 +56,8 @@ def test_a_revert_reason_nested_too_deep_is_cut():
 
 def test_every_known_custom_error_is_put_in_words():
     samples = {"address": "0x" + "11" * 20, "bytes": b"", "bytes4": b"\1" * 4, "bytes32": b"\1" * 32}
-    errors = custom_errors.known_errors()
-    assert len(errors) == len(custom_errors._WORDS), "two signatures have one selector"
+    errors = reverts.known_errors()
+    assert len(errors) == len(reverts._WORDS), "two signatures have one selector"
     for error, _ in errors.values():
         reason = reverts.revert_reason(error.encode([samples.get(type_, 7) for type_ in error.types]))
         assert not reason.startswith("custom error"), error.signature

@@ -40,7 +40,8 @@ async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chai
     assert [grant.amount for grant in trace.approvals] == [1000, 0]
 
     async def balances(at):
-        return [(await erc20.balances(chain, account, [asset], at))[0] for account, asset in watch]
+        reads = [erc20.balance_read(account, asset) for account, asset in watch]
+        return [erc20.word(output) for output in await chain.call_many(reads, block=at)]
 
     was = await balances(block)
     receipts = await execute(fresh_devnet, steps, gas=limits)
@@ -170,7 +171,7 @@ async def test_a_node_that_could_a_moment_ago_has_failed_and_nothing_goes_unrun(
         return missing if gone and method == "eth_simulateV1" else answer
 
     chain, now = open_chain(rewrite), [1000.0]
-    chain._clock = lambda: now[0]
+    chain.clock = lambda: now[0]
     block = await chain.head()
     assert (await run_of(chain, block, RICH, [payment(NOBODY, 1)]))[0].status == "success"
     gone.append(True)

@@ -128,7 +128,7 @@ def test_secrets_come_from_files_beside_the_configuration(load, tmp_path):
 
 WRONG = [
     ("[server]\nprot = 1", "server.prot: unknown key. Did you mean 'port'?"),
-    ("[servers]", "[servers] is no section. Did you mean 'server'?"),
+    ("[servers]", "servers: unknown key. Did you mean 'server'?"),
     ('[server]\nport = "80"', "server.port: Not a valid integer"),
     ("[server]\nport = 70000", "server.port"),
     ('[server]\ncors_origins = ["https://a.example/path"]', "server.cors_origins.0: expected an origin"),
@@ -144,7 +144,10 @@ WRONG = [
     ('[auth]\nkeys = [{file = "nowhere"}]', "file nowhere cannot be read"),
     ('[plugins]\nload = "some,"\nx = 1', "plugins.x: unknown key"),
     ("[plugins]\nload = 5", 'plugins.load: expected "all" or a list'),
-    ('[networks.Ethereum]\nrpc = ["https://x.example"]', "[networks.Ethereum] is no network name"),
+    (
+        '[networks.Ethereum]\nrpc = ["https://x.example"]',
+        "networks.Ethereum: no network name",
+    ),
     ('[networks.ethereum]\nrpc = ["ftp://canary"]', "networks.ethereum.rpc.0"),
     ('[networks.ethereum]\nrpc = ["https://host:canary"]', "rpc.0.url: expected a URL with a host and port"),
     ('[networks.ethereum]\nrpc = ["https://[canary/"]', "rpc.0.url: expected a URL with a host and port"),
@@ -153,8 +156,10 @@ WRONG = [
         "networks.ethereum.rpcs: unknown key. Did you mean 'rpc'?",
     ),
     ("[providers.x]\nenable = false", "providers.x.enable: unknown key. Did you mean 'enabled'?"),
-    ("server = 1", "server must be a table"),
-    ("plugin = 1", "[plugin] must hold tables"),
+    ("server = 1", "server: expected a table"),
+    ("plugin = 1", "plugin: expected tables, each with a name"),
+    ("plugin.fake = 1", "plugin.fake: expected a table"),
+    ("networks.base = 1", "networks.base: expected a table"),
     ("x = ", "not valid TOML"),
 ]
 
@@ -169,8 +174,8 @@ def test_what_is_wrong_is_said_with_its_remedy(load, text, sentence):
 
 def test_every_mistake_is_told_at_once(load):
     with pytest.raises(ConfigError) as caught:
-        load("[server]\nprot = 1\n[limits]\nrpc = 'x'\n[quotes]\nlifetime_s = 5\n")
-    for part in ("server.prot", "limits.rpc", "quotes.lifetime_s"):
+        load("serve = 1\n[server]\nprot = 1\n[limits]\nrpc = 'x'\n[quotes]\nlifetime_s = 5\n")
+    for part in ("server.prot", "limits.rpc", "quotes.lifetime_s", "serve: unknown key"):
         assert part in str(caught.value)
 
 

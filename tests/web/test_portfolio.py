@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from portfolio_gateway import WALLET, address
-from quoteway.evm.balance_scan import TokenBalance, scan_balances
+from quoteway.evm.holdings import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Token
 from quoteway.web.resources.portfolio import fair_shares
 

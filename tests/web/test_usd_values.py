@@ -59,13 +59,13 @@ async def test_a_quote_is_valued_and_a_warm_one_reads_its_price_and_the_head(pri
     assert body["fromAmountUsd"] == body["inputs"][0]["amountUsd"] == 1000.0
     assert body["toAmountUsd"] == int(body["toAmount"]) / 10**18 * 3500.0
     chain, priced_before, methods = api.gateway.runtime.chains[31337], len(api.source.asked), []
-    forward = chain._forward
+    forward = chain.forward
 
     async def recorded(method, params, timeout_s):
         methods.append(method)
         return await forward(method, params, timeout_s)
 
-    monkeypatch.setattr(chain, "_forward", recorded)
+    monkeypatch.setattr(chain, "forward", recorded)
     await quote(api)
     # The head is read, and the router is asked for its price again; sources are not.
     assert set(methods) == {"eth_getBlockByNumber", "eth_call"}

@@ -7,51 +7,58 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field
 from dataclasses import fields as members_of
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 from urllib.parse import SplitResult, urlsplit
 
-from marshmallow import RAISE, Schema, ValidationError, fields, pre_load, validate
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, validates_schema
 
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
-from quoteway.secrets import Secret, Unresolved, measured_bits
+from quoteway.secrets import Secret, measured_bits, revealed
 
 _Section = TypeVar("_Section")
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
 
 
-def setting(kind: fields.Field[Any], about: str, default: Any = MISSING) -> Any:
-    """Declares a member of a section: its field, its line of the settings page, its default."""
+def setting(kind: fields.Field[Any], about: str = "", default: Any = MISSING, *, shown: bool = True) -> Any:
+    """Declares a member of a section: its field, its line of the settings page, its default.
+
+    ``shown``: whether it is in the section's ``repr``.
+    """
     kind.required = default is MISSING
     metadata = {"field": kind, "about": about}
     if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata=metadata)
-    return field(default=default, metadata=metadata)
+        return field(default_factory=default.copy, metadata=metadata, repr=shown)
+    return field(default=default, metadata=metadata, repr=shown)
+
+
+def table(section: type[Any]) -> Any:
+    """Declares a section of the configuration; without it, its defaults hold."""
+    return setting(Table(section), default=section())
 
 
 def load_section(section: type[_Section], table: Any) -> _Section:
     """Makes a section of a table. Raises ``ValidationError``."""
     declared: Any = section
-    members = {member.name: member.metadata["field"] for member in members_of(declared)}
+    members = {member.name: member.metadata["field"] for member in members_of(declared) if member.metadata}
     return section(**Section.from_dict(members, name=section.__name__)().load(table))
 
 
 class Section(Schema):
     """A table whose unknown keys are refused; the message names the nearest valid key."""
 
-    class Meta:
-        unknown = RAISE
+    error_messages = {"type": "expected a table"}
 
-    @pre_load
-    def refuse_unknown(self, data: Any, **kwargs: Any) -> Any:
-        if isinstance(data, Mapping):
-            known = sorted(member.data_key or name for name, member in self.fields.items())
-            unknown = {
-                key: [f"unknown key.{suggestion(str(key), known)}"] for key in data if key not in known
-            }
-            if unknown:
-                raise ValidationError(unknown)
-        return data
+    class Meta:
+        unknown = EXCLUDE
+
+    @validates_schema(pass_original=True, skip_on_field_errors=False)
+    def refuse_unknown(self, loaded: Any, table: Any, **kwargs: Any) -> None:
+        known = sorted(member.data_key or name for name, member in self.fields.items())
+        unknown = [key for key in table if key not in known] if isinstance(table, Mapping) else []
+        if unknown:
+            raise ValidationError({key: [f"unknown key.{suggestion(str(key), known)}"] for key in unknown})
 
 
 class Listing(fields.List[Any]):
@@ -60,6 +67,8 @@ class Listing(fields.List[Any]):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
+        if not isinstance(value, list):
+            raise self.make_error("invalid")
         return tuple(super()._deserialize(value, attr, data, **kwargs))
 
 
@@ -68,10 +77,16 @@ class Table(fields.Field[Any]):
 
     def __init__(self, section: type[Any]) -> None:
         super().__init__()
-        self._section = section
+        self.section = section
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        return load_section(self._section, value)
+        return load_section(self.section, value)
+
+
+class Tables(fields.Dict):
+    """Tables by their names."""
+
+    default_error_messages = {"invalid": "expected tables, each with a name"}
 
 
 def integer(low: int, high: int, *, allow_none: bool = False) -> fields.Integer:
@@ -103,6 +118,11 @@ def rate(value: str) -> None:
         raise ValidationError('expected a rate such as "60/minute" (per second, minute or hour)')
 
 
+def slug(value: str) -> None:
+    if not _SLUG.fullmatch(value):
+        raise ValidationError("no network name: lowercase letters, digits and single dashes")
+
+
 def proxy(value: str) -> None:
     try:
         ipaddress.ip_network(value)
@@ -132,22 +152,13 @@ class StoreField(fields.Field[Any]):
     """The URL of a store, or a reference to a URL with a password."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Secret | str:
-        if isinstance(value, Secret):
-            self._check(value.reveal())
-            return value
-        if isinstance(value, Unresolved):
-            raise ValidationError(value.reason)
-        if not isinstance(value, str):
+        url = revealed(value)
+        schemes = ("memory", "valkey", "valkeys", "redis", "rediss")
+        if not isinstance(url, str) or _url(url).scheme not in schemes:
             raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
-        self._check(value)
-        if _url(value).password:
+        if isinstance(value, str) and _url(value).password:
             raise ValidationError('this URL holds a password: give it as {env = "NAME"} or {file = "path"}')
-        return value
-
-    @staticmethod
-    def _check(url: str) -> None:
-        if _url(url).scheme not in ("memory", "valkey", "valkeys", "redis", "rediss"):
-            raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
+        return cast(Secret | str, value)
 
 
 def strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
@@ -163,24 +174,20 @@ def strong(min_bytes: int, min_bits: int) -> Callable[[Secret], None]:
     return check
 
 
-class LoadField(fields.Field[Any]):
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str | tuple[str, ...]:
-        if value == "all":
-            return "all"
-        if isinstance(value, str):
-            value = [part.strip() for part in value.split(",") if part.strip()]
-        if isinstance(value, list) and all(isinstance(name, str) and name for name in value):
-            return tuple(value)
-        raise ValidationError('expected "all" or a list of plugin names such as ["rpc", "uniswap"]')
+class LoadField(Listing):
+    default_error_messages = {
+        "invalid": 'expected "all" or a list of plugin names such as ["rpc", "uniswap"]'
+    }
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return "all" if value == "all" else super()._deserialize(value, attr, data, **kwargs)
 
 
 class HeaderField(fields.Field[str]):
     """A header's value: text, or a reference."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        if isinstance(value, Unresolved):
-            raise ValidationError(value.reason)
-        text = value.reveal() if isinstance(value, Secret) else value
+        text = revealed(value)
         if not isinstance(text, str) or not text.isprintable():
             raise ValidationError("expected one line of text or a reference to a secret")
         return text

@@ -17,7 +17,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import fields as members_of
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,19 +25,9 @@ from urllib.parse import urlsplit
 
 from marshmallow import ValidationError
 
-from quoteway.config.fields import load_section
-from quoteway.config.model import (
-    AuthConfig,
-    Config,
-    LimitsConfig,
-    NetworkConfig,
-    PluginsConfig,
-    ProviderConfig,
-    QuotesConfig,
-    ServerConfig,
-)
+from quoteway.config.fields import Table, load_section
+from quoteway.config.model import Config
 from quoteway.errors import ConfigError
-from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
@@ -49,16 +39,12 @@ _MISSING_KEY = (
     'Then add `keys = [{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]` to [quotes] of quoteway.toml, '
     'or set QUOTEWAY_QUOTES__KEYS=\'[{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]\''
 )
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 SECTIONS: Mapping[str, type[Any]] = {
-    "server": ServerConfig,
-    "limits": LimitsConfig,
-    "quotes": QuotesConfig,
-    "plugins": PluginsConfig,
-    "auth": AuthConfig,
+    member.name: kind.section
+    for member in members_of(Config)
+    if isinstance(kind := member.metadata.get("field"), Table)
 }
-_NAMED_SECTIONS: Mapping[str, type[Any]] = {"providers": ProviderConfig, "networks": NetworkConfig}
 
 
 def load_config(
@@ -78,28 +64,11 @@ def load_config(
     if server and isinstance(tree.setdefault("server", {}), dict):
         tree["server"].update(server)
     tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
-    mistakes: list[str] = []
-    loaded: dict[str, Any] = {}
-    known = sorted([*SECTIONS, *_NAMED_SECTIONS, "plugin"])
-    mistakes += [f"[{name}] is no section.{suggestion(name, known)}" for name in tree if name not in known]
-    for name, section in SECTIONS.items():
-        loaded[name] = _section(name, tree.get(name, {}), section, mistakes)
-    for name, section in _NAMED_SECTIONS.items():
-        loaded[name] = {
-            entry: _section(f"{name}.{entry}", table, section, mistakes)
-            for entry, table in _tables(name, tree.get(name, {}), mistakes).items()
-        }
-    plugin_sections = _tables("plugin", tree.get("plugin", {}), mistakes)
-    mistakes += [
-        f"[networks.{slug}] is no network name: lowercase letters, digits and single dashes"
-        for slug in loaded["networks"]
-        if not _SLUG.fullmatch(slug)
-    ]
-    if mistakes:
-        raise ConfigError(f"{path or 'environment'}: " + "; ".join(mistakes))
-    config = Config(
-        **loaded, plugin_sections=plugin_sections, embedded=False, path=path, worker=_worker_index(environ)
-    )
+    try:
+        config = load_section(Config, tree)
+    except ValidationError as error:
+        raise ConfigError(f"{path or 'environment'}: " + "; ".join(_sentences("", error.messages))) from None
+    config = replace(config, embedded=False, path=path, worker=_worker_index(environ))
     if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
         raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
     sign = _sign_of_deployment(config)
@@ -151,7 +120,7 @@ def _overlay(tree: dict[str, Any], environ: Mapping[str, str]) -> None:
         if "__" not in variable:
             continue
         keys = variable.removeprefix("QUOTEWAY_").lower().split("__")
-        if keys[0] in _NAMED_SECTIONS and len(keys) > 1:
+        if keys[0] in ("networks", "providers") and len(keys) > 1:
             keys[1] = keys[1].replace("_", "-")  # slugs and ids have dashes, which variable names cannot
         table = tree
         for key in keys[:-1]:
@@ -168,31 +137,12 @@ def _parse(text: str) -> Any:
         return text
 
 
-def _tables(name: str, tree: Any, mistakes: list[str]) -> dict[str, Any]:
-    if not isinstance(tree, Mapping):
-        mistakes.append(f"[{name}] must hold tables such as [{name}.<name>]")
-        return {}
-    for entry, table in tree.items():
-        if not isinstance(table, Mapping):
-            mistakes.append(f"{name}.{entry} must be a table: [{name}.{entry}]")
-    return {entry: table for entry, table in tree.items() if isinstance(table, Mapping)}
-
-
-def _section(name: str, table: Any, section: type[Any], mistakes: list[str]) -> Any:
-    if not isinstance(table, Mapping):
-        mistakes.append(f"{name} must be a table: [{name}]")
-        return section()
-    try:
-        return load_section(section, table)
-    except ValidationError as error:
-        mistakes.extend(_sentences(name, error.messages))
-        return section()
-
-
 def _sentences(path: str, messages: Any) -> Iterable[str]:
     if isinstance(messages, Mapping):
         for key, value in messages.items():
-            yield from _sentences(path if key == "_schema" else f"{path}.{key}", value)
+            # marshmallow's names for the table itself, and for the name and the value of an entry of a Dict
+            below = path if key in ("_schema", "key", "value") else f"{path}.{key}".removeprefix(".")
+            yield from _sentences(below, value)
     else:
         for message in messages:
             yield f"{path}: {str(message).rstrip('.') if '?' not in str(message) else message}"
@@ -241,43 +191,32 @@ def source_of(config: Config) -> str:
 
 def redacted(config: Config) -> dict[str, Any]:
     """The configuration as plain data, without secrets, header values and paths of RPC URLs."""
-    shown: dict[str, Any] = {"path": source_of(config), "embedded": config.embedded}
-    for name in (*SECTIONS, *_NAMED_SECTIONS):
-        shown[name] = _show(getattr(config, name))
-    shown["plugin"] = {name: _show_raw(section) for name, section in config.plugin_sections.items()}
-    return shown
+    sections = {
+        member.metadata["field"].data_key or member.name: _show(getattr(config, member.name))
+        for member in members_of(config)
+        if member.metadata
+    }
+    return {"path": source_of(config), "embedded": config.embedded, **sections}
 
 
-def _show(value: Any) -> Any:
-    if isinstance(value, Secret):
-        return REDACTED
-    if isinstance(value, Endpoint):
-        return _show_url(value.url) + (f" ({value.name})" if value.name else "")
-    if isinstance(value, Mapping):
-        return {str(key): _show(member) for key, member in value.items()}
-    if isinstance(value, tuple | list):
-        return [_show(member) for member in value]
-    if hasattr(value, "__dataclass_fields__"):
-        return {member.name: _show(getattr(value, member.name)) for member in members_of(value)}
-    return value
-
-
-def _show_raw(value: Any, key: str = "") -> Any:
-    """A plugin's section, which no schema has checked: what may be a secret is hidden."""
-    if isinstance(value, Mapping):
-        return {str(name): _show_raw(member, str(name)) for name, member in value.items()}
-    if isinstance(value, tuple | list):
-        return [_show_raw(member, key) for member in value]
+def _show(value: Any, key: str = "") -> Any:
+    """``key`` is the name in a free table, which no schema has checked: what may be a secret is hidden."""
     if isinstance(value, Secret):
         return REDACTED
     if isinstance(value, Unresolved):
         return f"(missing: {value.reason})"
-    if isinstance(value, str) and re.search(
-        r"key|secret|token$|password|auth|credential", key, re.IGNORECASE
-    ):
-        return REDACTED
-    if isinstance(value, str) and "://" in value:
-        return _show_url(value)
+    if isinstance(value, Endpoint):
+        return _show_url(value.url) + (f" ({value.name})" if value.name else "")
+    if isinstance(value, Mapping):
+        return {str(name): _show(member, str(name)) for name, member in value.items()}
+    if isinstance(value, tuple | list):
+        return [_show(member, key) for member in value]
+    if is_dataclass(value):
+        return {member.name: _show(getattr(value, member.name)) for member in members_of(value)}
+    if key and isinstance(value, str):
+        if re.search(r"key|secret|token$|password|auth|credential", key, re.IGNORECASE):
+            return REDACTED
+        return _show_url(value) if "://" in value else value
     return value
 
 

@@ -7,7 +7,7 @@ by it, ``docs/generate.py`` writes the settings page, ``loading`` reads the file
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from quoteway.config.fields import (
     LoadField,
     StoreField,
     Table,
+    Tables,
     choice,
     flag,
     integer,
@@ -28,7 +29,9 @@ from quoteway.config.fields import (
     rate,
     seconds,
     setting,
+    slug,
     strong,
+    table,
     text,
 )
 from quoteway.networks import Endpoint
@@ -135,7 +138,9 @@ class QuotesConfig:
 class PluginsConfig:
     """Which plugins run. ``load`` is applied before anything is imported, since an import runs code."""
 
-    load: Literal["all"] | tuple[str, ...] = setting(LoadField(), '`"all"` or names of plugins.', "all")
+    load: Literal["all"] | tuple[str, ...] = setting(
+        LoadField(text(min_chars=1)), '`"all"` or names of plugins.', "all"
+    )
     startup_timeout_s: float = setting(
         seconds(0.05, 600),
         "Time that plugins have to start; 300 in the embedded default, whose first start downloads.",
@@ -199,14 +204,20 @@ class Config:
     quotes: ``run_key`` when several workers share one. ``worker`` is the process's index with ``--workers``.
     """
 
-    server: ServerConfig = field(default_factory=ServerConfig)
-    limits: LimitsConfig = field(default_factory=LimitsConfig)
-    quotes: QuotesConfig = field(default_factory=QuotesConfig)
-    plugins: PluginsConfig = field(default_factory=PluginsConfig)
-    auth: AuthConfig = field(default_factory=AuthConfig)
-    providers: Mapping[str, ProviderConfig] = field(default_factory=dict)
-    networks: Mapping[str, NetworkConfig] = field(default_factory=dict)
-    plugin_sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    server: ServerConfig = table(ServerConfig)
+    limits: LimitsConfig = table(LimitsConfig)
+    quotes: QuotesConfig = table(QuotesConfig)
+    plugins: PluginsConfig = table(PluginsConfig)
+    auth: AuthConfig = table(AuthConfig)
+    providers: Mapping[str, ProviderConfig] = setting(Tables(values=Table(ProviderConfig)), default={})
+    networks: Mapping[str, NetworkConfig] = setting(
+        Tables(keys=fields.String(validate=slug), values=Table(NetworkConfig)), default={}
+    )
+    plugin_sections: Mapping[str, Mapping[str, Any]] = setting(
+        Tables(values=fields.Dict(error_messages={"invalid": "expected a table"}), data_key="plugin"),
+        default={},
+        shown=False,
+    )
     embedded: bool = True
     path: Path | None = None
     worker: int = 0

@@ -33,34 +33,41 @@ def event_topic(signature: str) -> str:
 class Function:
     """A contract function by its Solidity-like declaration, which is parsed at first use.
 
-    Every member raises ``ValueError`` when the declaration is not one.
+    What cannot be read in it raises ``ValueError`` at that use.
     """
 
     declaration: str
 
-    @property
+    @cached_property
     def signature(self) -> str:
         """The canonical signature, such as ``transfer(address,uint256)``."""
-        return self._parsed.signature
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The arguments' names; ``arg0``, ``arg1``... where the declaration gives none."""
-        return self._parsed.names
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The arguments' canonical types."""
-        return self._parsed.types
-
-    @property
-    def returns(self) -> tuple[str, ...]:
-        """The canonical types of what the function returns."""
-        return self._parsed.returns
+        return f"{self._parts[1]}({','.join(self.types)})"
 
     @cached_property
-    def _parsed(self) -> _Declaration:
-        return _parse_declaration(self.declaration)
+    def names(self) -> tuple[str, ...]:
+        """The arguments' names; ``arg0``, ``arg1``... where the declaration gives none."""
+        return tuple(name or f"arg{index}" for index, name in enumerate(_names(self._parts[2])))
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The arguments' canonical types."""
+        return _types(self._parts[2])
+
+    @cached_property
+    def returns(self) -> tuple[str, ...]:
+        """The canonical types of what the function returns."""
+        return _types(self._parts[3]) if self._parts[3] else ()
+
+    @cached_property
+    def _parts(self) -> re.Match[str]:
+        """The name, the list of arguments and the list of return values."""
+        short = len(self.declaration) <= MAX_DECLARATION_CHARS
+        parts = _FUNCTION.fullmatch(self.declaration) if short else None
+        if parts is None:
+            raise ValueError(
+                f"{self.declaration[:200]!r} is no declaration such as 'transfer(address to, uint256 amount)'"
+            )
+        return parts
 
     @property
     def selector(self) -> bytes:
@@ -92,6 +99,7 @@ class Function:
         )
 
 
+@lru_cache(maxsize=1024)
 def function(declaration: str) -> Function:
     """A ``Function`` from a Solidity-like declaration.
 
@@ -272,30 +280,6 @@ _MEMBER_NAME = re.compile(
     r"(?<=[\w\])])\s+(?:(?:calldata|memory|indexed|payable)\b\s*)?([A-Za-z_$][\w$]*)?\s*(?=[,)])", re.ASCII
 )
 _KEYWORDS = frozenset({"calldata", "memory", "indexed", "payable"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Declaration:
-    signature: str
-    names: tuple[str, ...]
-    types: tuple[str, ...]
-    returns: tuple[str, ...]
-
-
-@lru_cache(maxsize=1024)
-def _parse_declaration(declaration: str) -> _Declaration:
-    parts = _FUNCTION.fullmatch(declaration) if len(declaration) <= MAX_DECLARATION_CHARS else None
-    if parts is None:
-        raise ValueError(
-            f"{declaration[:200]!r} is no declaration such as 'transfer(address to, uint256 amount)'"
-        )
-    types = _types(parts[2])
-    return _Declaration(
-        signature=f"{parts[1]}({','.join(types)})",
-        names=tuple(name or f"arg{index}" for index, name in enumerate(_names(parts[2]))),
-        types=types,
-        returns=_types(parts[3]) if parts[3] else (),
-    )
 
 
 def _types(members: str) -> tuple[str, ...]:

@@ -24,9 +24,7 @@ def keccak256(data: bytes) -> bytes:
 @lru_cache(maxsize=65_536)
 def checksum(address: str) -> Address:
     """The EIP-55 form of a 0x address in any case. Raises ``ValueError`` when it is not 20 bytes of hex."""
-    if _HEX_ADDRESS.fullmatch(address) is None:
-        raise ValueError("an address is 0x and 40 hexadecimal digits")
-    digits = address[2:].lower()
+    digits = address_bytes(address).hex()
     digest = keccak256(digits.encode()).hex()
     return "0x" + "".join(
         char.upper() if nibble >= "8" else char for char, nibble in zip(digits, digest, strict=False)

@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from cachetools import LRUCache
 
 from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
-from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import (
-    Address,
-    At,
-    Block,
-    Call,
-    CallFailed,
-    Log,
-    NativeBalance,
-    Overrides,
-    Read,
-    SimulatedCall,
-    SimulatedResult,
-    SimulationUnsupported,
-)
+from quoteway.models import Address, At, Block, Overrides, Read
+from quoteway.models import Call as Call
+from quoteway.models import CallFailed as CallFailed
+from quoteway.models import Log as Log
+from quoteway.models import NativeBalance as NativeBalance
+from quoteway.models import SimulatedCall as SimulatedCall
+from quoteway.models import SimulatedResult as SimulatedResult
+from quoteway.models import SimulationUnsupported as SimulationUnsupported
 from quoteway.networks import Network
 
-__all__ = [
-    "Call",
-    "CallFailed",
-    "Log",
-    "NativeBalance",
-    "Overrides",
-    "RpcChain",
-    "SimulatedCall",
-    "SimulatedResult",
-    "SimulationUnsupported",
-]
+if TYPE_CHECKING:
+    from quoteway.evm.assumed_balance import BalanceSlot
 
 Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 """``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
@@ -58,43 +44,34 @@ _MOST = 253_402_300_800
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
-class RpcChain:
-    """One chain, read through ``forward``.
+@dataclass(eq=False, repr=False)
+class Chain:
+    """Reads one chain through the RPC upstreams: pinned to a block, batched, shared by concurrent callers.
 
-    ``requests`` counts the JSON-RPC requests sent. Results may be shared between callers: do not change
-    them. Every method raises ``UpstreamError`` when no node gave a usable answer in time and ``RpcError``
-    when a node answered with an error. Before anything is answered, the nodes' ``eth_chainId`` is
-    compared once with ``network.chain_id``.
+    Do not change results: other callers may have the same object. Every method raises ``UpstreamError`` when
+    no node gave a usable answer in time, and ``RpcError`` when a node answered with an error. Before anything
+    is answered, the nodes' ``eth_chainId`` is compared once with ``network.chain_id``. ``requests`` counts
+    the JSON-RPC requests sent.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        forward: Forward,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        timeout_s: float = 10.0,
-        idle_s: float = 60.0,
-    ) -> None:
-        self.network = network
-        self.requests = 0
-        self.balance_slots: LRUCache[Address, BalanceSlot] = LRUCache(maxsize=4096)
-        self._forward = forward
-        self._clock = clock
-        self._timeout_s = timeout_s
-        self._flights = SingleFlight()
-        self._head = HeadTracker(
-            network.slug,
-            self._read_head,
-            poll_s=network.head_poll_s,
-            idle_s=idle_s,
-            stale_s=max(5.0, 3 * network.head_poll_s),
-            clock=clock,
-        )
-        self._verified = False
-        self._hash_refused = False
-        self._simulation_missing_until = float("-inf")
-        self._simulation_known_until = float("-inf")
+    network: Network
+    forward: Forward
+    clock: Callable[[], float] = time.monotonic
+    _: KW_ONLY
+    timeout_s: float = 10.0
+    idle_s: float = 60.0
+    requests: int = field(default=0, init=False)
+    balance_slots: LRUCache[Address, BalanceSlot] = field(
+        default_factory=functools.partial(LRUCache, 4096), init=False
+    )
+    _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
+    _verified: bool = field(default=False, init=False)
+    _hash_refused: bool = field(default=False, init=False)
+    _simulation_missing_until: float = field(default=float("-inf"), init=False)
+    _simulation_known_until: float = field(default=float("-inf"), init=False)
+
+    def __post_init__(self) -> None:
+        self._head = HeadTracker(self.network, self._read_head, idle_s=self.idle_s, clock=self.clock)
 
     async def close(self) -> None:
         """Ends the polling and every read under way."""
@@ -104,18 +81,13 @@ class RpcChain:
     # --- requests -------------------------------------------------------------------------------------------
 
     async def request(
-        self,
-        method: str,
-        params: Sequence[Any] = (),
-        *,
-        timeout_s: float | None = None,
-        shared: bool = True,
+        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None, shared: bool = True
     ) -> Any:
-        """The ``result`` of a JSON-RPC read.
+        """Returns the ``result`` of a JSON-RPC read.
 
-        Identical concurrent reads share one request, which may have begun before this call; without
-        ``shared`` the node is asked anew. Reads at ``latest`` are shared within one quote or action only:
-        what another request asked before may be older than this request's own transaction.
+        Identical concurrent reads share one request, which may have begun before this call. With
+        ``shared=False`` a new request is sent. Reads at ``latest`` are shared within one quote or action
+        only: what another request asked before may be older than this request's own transaction.
         """
         if self._verified:
             return await self._send(method, params, timeout_s, shared)
@@ -131,13 +103,13 @@ class RpcChain:
     async def _send(
         self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool = True
     ) -> Any:
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
         among: object = arrival() if "latest" in params else None
         key = (method, json.dumps(params, separators=(",", ":")), among if shared else object())
 
         async def forward() -> Any:
             self.requests += 1
-            return await self._forward(method, params, limit_s)
+            return await self.forward(method, params, limit_s)
 
         try:
             # The upstream keeps the deadline itself; this one holds even when it does not.
@@ -162,17 +134,20 @@ class RpcChain:
     # --- blocks ---------------------------------------------------------------------------------------------
 
     async def head(self, *, fresh: bool = False) -> Block:
-        """The newest block: inside a quote or an action read after the request arrived, else from memory
-        while the chain is in use. ``fresh`` always reads it."""
+        """Returns the newest block; with ``fresh``, by a new read.
+
+        Inside a quote or an action, the block was read after the request arrived. Elsewhere it comes from
+        memory while the head is polled.
+        """
         return await self._head.get(fresh=fresh)
 
     @property
     def known_head(self) -> Block | None:
-        """The newest block read so far; sends no request and starts no polling."""
+        """Returns the newest block read so far. Sends no request and does not start polling the head."""
         return self._head.known
 
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
-        """A block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+        """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
         tag = hex(at) if isinstance(at, int) else at
         header = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
         if not isinstance(header, Mapping):
@@ -203,31 +178,28 @@ class RpcChain:
         *,
         block: Block | None = None,
         sender: Address | None = None,
-        value: int = 0,
-        gas: int | None = None,
         overrides: Overrides | None = None,
     ) -> bytes:
-        """What a contract returns at ``block`` (None: the head). A revert is an ``RpcError``."""
-        sent = {"to": to, "data": _hex(data), "from": sender, "value": hex(value) if value else None}
-        return await self._eth_call(sent, block, gas, overrides)
+        """Returns a contract call's output at ``block`` (None: the head). A revert raises ``RpcError``."""
+        sent = {"to": to, "data": _hex(data)} | ({} if sender is None else {"from": sender})
+        return _bytes(await self.pinned("eth_call", [sent], block, *([overrides] if overrides else ())))
 
     async def deployless(
-        self,
-        creation_code: bytes,
-        *,
-        block: At | None = None,
-        gas: int | None = None,
-        overrides: Overrides | None = None,
+        self, creation_code: bytes, *, block: At | None = None, gas: int | None = None
     ) -> bytes:
-        """What ``creation_code`` returns: at most 24,576 bytes that do not start with 0xef."""
-        return await self._eth_call({"data": _hex(creation_code)}, block, gas, overrides)
+        """Runs ``creation_code`` in an ``eth_call`` and returns its output.
+
+        The output has at most 24,576 bytes and must not start with 0xef.
+        """
+        sent = {"data": _hex(creation_code)} | ({} if gas is None else {"gas": hex(gas)})
+        return _bytes(await self.pinned("eth_call", [sent], block))
 
     async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
-        """The outputs of many reads at one block (None: the head), in their order.
+        """Returns the outputs of many reads at one block, in their order, in one round trip.
 
-        ``latest`` leaves the block to the node: facts that never change need not wait for the head. One round
-        trip, of several concurrent requests when one is too small. A read that fails gives a ``CallFailed``
-        and does not affect the others.
+        ``block`` None is the head; ``latest`` is the newest block of the node: facts that never change need
+        not wait for the head. Several concurrent requests are sent when one is too small. A read that fails
+        gives a ``CallFailed`` and does not affect the others.
         """
         if block is None:
             block = await self.head()
@@ -243,20 +215,14 @@ class RpcChain:
             raise _unreadable() from error
 
     async def code(self, address: Address, *, block: Block | None = None) -> bytes:
-        """The code at an address; empty for an account without."""
+        """Returns the code at an address; empty for an account without code."""
         return _bytes(await self.pinned("eth_getCode", [address], block))
 
-    async def _eth_call(
-        self, sent: dict[str, str | None], block: At | None, gas: int | None, overrides: Overrides | None
-    ) -> bytes:
-        sent["gas"] = None if gas is None else hex(gas)
-        transaction = {name: value for name, value in sent.items() if value is not None}
-        return _bytes(
-            await self.pinned("eth_call", [transaction], block, *([overrides] if overrides else ()))
-        )
-
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
-        """A request at a block, by its hash (EIP-1898), or by its number to nodes that refuse a hash."""
+        """Returns the ``result`` of a request at ``block`` (None: the head).
+
+        The block is given by hash (EIP-1898), or by number to nodes that do not support hashes.
+        """
         if block == "latest":
             return await self.request(method, [*params, "latest", *more])
         if block is None:
@@ -281,13 +247,13 @@ class RpcChain:
     async def simulate(
         self, calls: Sequence[SimulatedCall], *, block: Block, overrides: Overrides | None = None
     ) -> list[SimulatedResult]:
-        """Runs transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+        """Simulates transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
 
-        Transfers of the native coin come as ``Transfer`` logs of the address 0xEeee... (ERC-7528). Raises
-        ``SimulationUnsupported`` when the node does not have the method. When it had the method within the
-        last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
+        Transfers of the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
+        Raises ``SimulationUnsupported`` when the node does not have the method. When it had the method within
+        the last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
         """
-        if self._clock() < self._simulation_missing_until:
+        if self.clock() < self._simulation_missing_until:
             raise SimulationUnsupported
         payload = {
             "blockStateCalls": [
@@ -301,13 +267,13 @@ class RpcChain:
         except RpcError as error:
             if error.rpc_code not in _METHOD_MISSING:
                 raise
-            if self._clock() < self._simulation_known_until:
+            if self.clock() < self._simulation_known_until:
                 raise UpstreamError(
                     f"{self.network.name} does not run transactions at the moment.",
                     reason=Reason.RPC_ERROR,
                     retryable=True,
                 ) from error
-            self._simulation_missing_until = self._clock() + _RETRY_SIMULATION_S
+            self._simulation_missing_until = self.clock() + _RETRY_SIMULATION_S
             raise SimulationUnsupported from error
         try:
             results = [_simulated(result) for result in answer[0]["calls"]]
@@ -315,7 +281,7 @@ class RpcChain:
             raise _unreadable() from error
         if len(results) != len(calls):
             raise _unreadable()
-        self._simulation_known_until = self._clock() + _RETRY_SIMULATION_S
+        self._simulation_known_until = self.clock() + _RETRY_SIMULATION_S
         return results
 
 

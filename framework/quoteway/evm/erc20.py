@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quoteway.context import Chain
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
+from quoteway.evm.chain import Chain
 from quoteway.models import (
     NATIVE,
     Address,
@@ -14,6 +14,7 @@ from quoteway.models import (
     Block,
     Call,
     NativeBalance,
+    Read,
     SimulatedCall,
     SimulationUnsupported,
     Token,
@@ -80,13 +81,9 @@ async def names(
     ]
 
 
-async def balances(
-    chain: Chain, account: Address, tokens: Sequence[Address], block: Block | None = None
-) -> list[int | None]:
-    """The account's balance of each token (``NATIVE``: the chain's coin); None where unreadable."""
-    balance_of = BALANCE_OF.encode([account])
-    reads = [NativeBalance(account) if token == NATIVE else Call(token, balance_of) for token in tokens]
-    return [word(output) for output in await chain.call_many(reads, block=block)]
+def balance_read(account: Address, token: Address) -> Read:
+    """The read of the account's balance of a token (``NATIVE``: the chain's coin)."""
+    return NativeBalance(account) if token == NATIVE else Call(token, BALANCE_OF.encode([account]))
 
 
 async def transfer_tax(

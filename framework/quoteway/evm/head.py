@@ -9,11 +9,12 @@ import functools
 import itertools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Block
+from quoteway.networks import Network
 
 log = logging.getLogger("quoteway.evm")
 
@@ -65,11 +66,13 @@ class _Reading:
     began: int = 0
 
 
+@dataclass(eq=False, repr=False)
 class HeadTracker:
     """Polls the head in the background from its first use until ``idle_s`` seconds after its last.
 
-    Outside of a request, a known head is served for at most ``stale_s`` seconds; after that it is read again,
-    and when that fails the error is raised: an old block is never passed off as the newest.
+    Outside of a request, a known head is served for at most three times the network's ``head_poll_s``, and
+    five seconds at least; after that it is read again, and when that fails the error is raised: an old block
+    is never passed off as the newest.
 
     Inside ``request_arrival``, a head counts as known only when its read began after the arrival. The first
     use then reads the head, and the rest of the request gets it from memory. Requests share a read when they
@@ -78,48 +81,34 @@ class HeadTracker:
     before the request's own transaction was mined.
     """
 
-    def __init__(
-        self,
-        slug: str,
-        read: Callable[[], Awaitable[Block]],
-        *,
-        poll_s: float,
-        idle_s: float,
-        stale_s: float,
-        clock: Callable[[], float],
-    ) -> None:
-        self._slug = slug
-        self._read = read
-        self._poll_s = poll_s
-        self._idle_s = idle_s
-        self._stale_s = stale_s
-        self._clock = clock
-        self._block: Block | None = None
-        self._began = 0
-        self._read_at = 0.0
-        self._used_at = 0.0
-        self._reading = _Reading()
-        self._flights = SingleFlight()
-        self._poller: asyncio.Task[None] | None = None
-        self._failing = False
-
-    @property
-    def known(self) -> Block | None:
-        """The newest block read so far; None before the first read."""
-        return self._block
+    network: Network
+    read: Callable[[], Awaitable[Block]]
+    _: KW_ONLY
+    idle_s: float
+    clock: Callable[[], float]
+    known: Block | None = field(default=None, init=False)
+    """The newest block read so far; None before the first read."""
+    _began: int = field(default=0, init=False)
+    _read_at: float = field(default=0.0, init=False)
+    _used_at: float = field(default=0.0, init=False)
+    _reading: _Reading = field(default_factory=_Reading, init=False)
+    _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
+    _poller: asyncio.Task[None] | None = field(default=None, init=False)
+    _failing: bool = field(default=False, init=False)
 
     async def get(self, *, fresh: bool = False) -> Block:
         """The newest block. ``fresh`` reads it in any case, after this call."""
-        self._used_at = self._clock()
+        self._used_at = self.clock()
         if self._poller is None or self._poller.done():
             # A context of its own: it outlives the request that happens to start it.
             self._poller = asyncio.create_task(
-                self._poll(), name=f"head of {self._slug}", context=contextvars.Context()
+                self._poll(), name=f"head of {self.network.slug}", context=contextvars.Context()
             )
         after = next(_moments) if fresh else arrival()
-        in_time = 0 <= self._used_at - self._read_at <= self._stale_s
-        if self._block is not None and in_time and self._began > after:
-            return self._block
+        stale_s = max(5.0, 3 * self.network.head_poll_s)
+        in_time = 0 <= self._used_at - self._read_at <= stale_s
+        if self.known is not None and in_time and self._began > after:
+            return self.known
         return await self._read_after(after)
 
     async def close(self) -> None:
@@ -140,29 +129,29 @@ class HeadTracker:
 
     async def _read_once(self, reading: _Reading) -> Block:
         began = reading.began = next(_moments)
-        read_at = self._clock()
+        read_at = self.clock()
         try:
-            block = await self._read()
+            block = await self.read()
         finally:
             if self._reading is reading:  # it is over: nobody may join it any more
                 self._reading = _Reading()
         # Answers can overtake each other: the read that began last is the newest knowledge.
         if began > self._began:
-            self._block, self._began, self._read_at = block, began, read_at
+            self.known, self._began, self._read_at = block, began, read_at
         return block
 
     async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(self._poll_s)
-            if self._clock() - self._used_at > self._idle_s:
+            await asyncio.sleep(self.network.head_poll_s)
+            if self.clock() - self._used_at > self.idle_s:
                 return
             try:
                 await self._read_after(0)
             except Exception as error:  # isolation border: a failing node must not end the polling
                 if not self._failing:
-                    log.warning("the head of %s cannot be read: %s", self._slug, error)
+                    log.warning("the head of %s cannot be read: %s", self.network.slug, error)
                 self._failing = True
                 continue
             if self._failing:
-                log.warning("the head of %s can be read again", self._slug)
+                log.warning("the head of %s can be read again", self.network.slug)
             self._failing = False

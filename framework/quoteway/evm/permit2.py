@@ -52,11 +52,10 @@ class PermitSingle:
 
     def typed_data(self, chain_id: int) -> Mapping[str, Any]:
         """The EIP-712 payload for ``eth_signTypedData_v4``; integers as decimal text, exact everywhere."""
-        types = {name: [member.split() for member in members.split(", ")] for name, members in _TYPES.items()}
         return {
             "types": {
-                struct: [{"name": name, "type": kind} for kind, name in members]
-                for struct, members in types.items()
+                struct: [{"name": name, "type": kind} for kind, name in map(str.split, members.split(", "))]
+                for struct, members in _TYPES.items()
             },
             "primaryType": "PermitSingle",
             "domain": {"name": "Permit2", "chainId": chain_id, "verifyingContract": ADDRESS},

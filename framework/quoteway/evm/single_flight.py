@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -50,9 +51,7 @@ def _take_outcome(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
+@dataclass(slots=True, eq=False)
 class _Flight:
-    __slots__ = ("task", "waiters")
-
-    def __init__(self, task: asyncio.Future[Any]) -> None:
-        self.task = task
-        self.waiters = 0
+    task: asyncio.Future[Any]
+    waiters: int = 0

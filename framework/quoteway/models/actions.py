@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from quoteway.models.allowances import Approval, Spend
-from quoteway.models.capability import Capability
-from quoteway.models.legs import Leg
-from quoteway.models.notices import Issue, Notice
+from quoteway.models.amounts import Approval, Issue, Leg, Notice, Spend
+from quoteway.models.requests import Capability
 from quoteway.models.terms import BuildTerms
 from quoteway.models.tokens import Address, Block, Json
 

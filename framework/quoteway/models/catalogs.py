@@ -1,4 +1,4 @@
-"""Catalog entries of providers: pools, vaults, positions of wallets, bridge routes."""
+"""Catalog entries of providers: pools, vaults, positions of wallets, bridge routes, metrics over time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from quoteway.models.legs import Leg
-from quoteway.models.notices import Notice
+from quoteway.models.amounts import Leg, Notice
 from quoteway.models.tokens import Address, Block, Token
 
 
@@ -114,3 +113,25 @@ class BridgeRoute:
     min_amount: int | None = None
     max_amount: int | None = None
     estimated_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A metric over time. A point without a known value is None."""
+
+    id: str
+    metric: str
+    unit: str
+    interval: Literal["1h", "1d", "1w"]
+    start: int
+    end: int
+    points: tuple[tuple[int, float | None], ...]
+    source: str
+    method: str
+    updated_at: int
+    current: float | None = None
+    block: Block | None = None
+    preview: bool = False
+    gaps: tuple[tuple[int, int], ...] = ()
+    components: Mapping[str, float | None] | None = None
+    windows: Mapping[str, float | None] | None = None

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway.models.allowances import Spend
-from quoteway.models.capability import Capability
-from quoteway.models.legs import Fee, Gas, Leg
-from quoteway.models.notices import Issue, Notice
-from quoteway.models.requests import Request
+from quoteway.models.amounts import Fee, Gas, Issue, Leg, Notice, Spend
+from quoteway.models.requests import Capability, Request
 from quoteway.models.terms import QuoteTerms
 from quoteway.models.tokens import Address, Block, Json
 

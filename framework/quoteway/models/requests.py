@@ -1,12 +1,27 @@
-"""Requests of callers."""
+"""Requests of callers, and the capabilities of the providers that serve them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from quoteway.models.tokens import Address, Token
+
+
+class Capability(StrEnum):
+    """A capability of a provider. Its value is also the audience (``aud``) of its quote tokens."""
+
+    SWAP = "swap"
+    BRIDGE = "bridge"
+    POOL = "pool"
+    VAULT = "vault"
+    TOKENS = "tokens"
+    METRICS = "metrics"
+    PRICES = "prices"
+    RPC = "rpc"
+    RELAY = "relay"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from quoteway.evm.abi import event_topic
 from quoteway.evm.address import checksum
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
-from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
+from quoteway.evm.chain import Chain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
 from quoteway.models import (
     NATIVE,
@@ -27,7 +27,6 @@ from quoteway.models import (
     AssetChange,
     Block,
     Call,
-    NativeBalance,
     Preview,
     Read,
     Simulation,
@@ -76,7 +75,7 @@ class Run:
 
 
 async def simulate(
-    chain: RpcChain,
+    chain: Chain,
     block: Block,
     sender: Address,
     segments: Sequence[Segment],
@@ -94,12 +93,19 @@ async def simulate(
     signature of the sender. Raises ``UpstreamError`` when no node answers.
     """
     needs = needs or {}
-    reads = _reads(sender, watch, allowances, needs, [p for segment in segments for p in segment.previews])
+    needed = [(sender, token) for token in needs]
+    reads: dict[Read, None] = dict.fromkeys(
+        [
+            *(erc20.balance_read(account, token) for account, token in (*watch, *needed)),
+            *(_allowance(*grant) for grant in allowances),
+            *(_preview(preview) for segment in segments for preview in segment.previews),
+        ]
+    )
     assumed = await _assume(chain, block, sender, needs, signatures_assumed)
     if assumed is None:
         return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), segments)
     overrides, assumptions = assumed
-    overrides[_reader()] = {"code": "0x" + program(list(reads.values())).hex()}
+    overrides[_reader()] = {"code": "0x" + program(list(reads)).hex()}
     read = SimulatedCall(NATIVE, _reader(), b"")
     calls = [read]
     for segment in segments:
@@ -118,7 +124,7 @@ async def simulate(
         return _without_run(replace(whole, status="reverted", revert_reason=reason), segments)
     first = before = _values(reads, next(results))
     for token, amount in needs.items():
-        if first.get(("balance", token, sender), amount) < amount:
+        if first.get(erc20.balance_read(sender, token), amount) < amount:
             # The cached slot no longer holds balances (an upgraded proxy): search it again next time.
             chain.balance_slots.pop(token, None)
             return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), segments)
@@ -137,7 +143,7 @@ async def simulate(
             )
         trace = replace(
             trace_of([result.logs for result in own]),
-            previews=tuple(before.get(_preview_key(preview)) for preview in segment.previews),
+            previews=tuple(before.get(_preview(preview)) for preview in segment.previews),
         )
         part = replace(whole, gas_used=tuple(result.gas_used for result in own))
         if part.status == "success":
@@ -162,18 +168,18 @@ def _with_changes(
     simulation: Simulation,
     watch: Iterable[tuple[Address, Address]],
     allowances: Iterable[tuple[Address, Address, Address]],
-    was: Mapping[_Key, int],
-    became: Mapping[_Key, int],
+    was: Mapping[Read, int],
+    became: Mapping[Read, int],
 ) -> Simulation:
     assets, grants = [], []
     for account, token in dict.fromkeys(watch):
-        key: _Key = ("balance", token, account)
-        if key in was and key in became:
-            assets.append(AssetChange(account, token, became[key] - was[key]))
+        read = erc20.balance_read(account, token)
+        if read in was and read in became:
+            assets.append(AssetChange(account, token, became[read] - was[read]))
     for token, owner, spender in dict.fromkeys(allowances):
-        key = ("allowance", token, owner, spender)
-        if key in was and key in became:
-            grants.append(AllowanceChange(owner, token, spender, was[key], became[key]))
+        read = _allowance(token, owner, spender)
+        if read in was and read in became:
+            grants.append(AllowanceChange(owner, token, spender, was[read], became[read]))
     return replace(simulation, asset_changes=tuple(assets), allowance_changes=tuple(grants))
 
 
@@ -195,49 +201,32 @@ def _reader() -> Address:
 
 # --- reads -------------------------------------------------------------------------------------------------
 
-_Key = tuple[str, Address, Address] | tuple[str, Address, Address, Address]
+
+def _allowance(token: Address, owner: Address, spender: Address) -> Read:
+    return Call(token, erc20.ALLOWANCE.encode([owner, spender]))
 
 
-def _reads(
-    sender: Address,
-    watch: Iterable[tuple[Address, Address]],
-    allowances: Iterable[tuple[Address, Address, Address]],
-    needs: Iterable[Address],
-    previews: Iterable[Preview],
-) -> dict[_Key, Read]:
-    reads: dict[_Key, Read] = {}
-    for account, token in (*watch, *((sender, token) for token in needs)):
-        data = erc20.BALANCE_OF.encode([account])
-        reads["balance", token, account] = NativeBalance(account) if token == NATIVE else Call(token, data)
-    for token, owner, spender in allowances:
-        reads["allowance", token, owner, spender] = Call(token, erc20.ALLOWANCE.encode([owner, spender]))
-    for preview in previews:
-        # A vault of vaults reads all of them.
-        reads[_preview_key(preview)] = Call(preview.to, preview.data, gas=_PREVIEW_GAS)
-    return reads
+def _preview(preview: Preview) -> Read:
+    return Call(preview.to, preview.data, gas=_PREVIEW_GAS)  # a vault of vaults reads all of them
 
 
-def _preview_key(preview: Preview) -> _Key:
-    return "preview", preview.to, preview.data.hex()
-
-
-def _values(reads: Mapping[_Key, Read], result: SimulatedResult) -> dict[_Key, int]:
-    """The values by key, without those that could not be read."""
+def _values(reads: Iterable[Read], result: SimulatedResult) -> dict[Read, int]:
+    """The values by read, without those that could not be read."""
     if not result.ok:
         return {}
     try:
-        found = outputs(list(reads.values()), result.output)
+        found = outputs(list(reads), result.output)
     except ValueError:
         return {}
-    words = {key: erc20.word(output) for key, output in zip(reads, found, strict=True)}
-    return {key: value for key, value in words.items() if value is not None}
+    words = {read: erc20.word(output) for read, output in zip(reads, found, strict=True)}
+    return {read: value for read, value in words.items() if value is not None}
 
 
 # --- assumptions -------------------------------------------------------------------------------------------
 
 
 async def _assume(
-    chain: RpcChain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
+    chain: Chain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
 ) -> tuple[dict[Address, dict[str, Any]], tuple[str, ...]] | None:
     """The overrides and their names; None when a balance cannot be assumed."""
     overrides: dict[Address, dict[str, Any]] = {}

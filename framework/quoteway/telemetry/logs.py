@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import IO, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 import orjson
 
 from quoteway.config.model import Config
-from quoteway.secrets import REDACTED, Secret
+from quoteway.secrets import REDACTED, Secret, leaves
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _SEALED = r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}"
@@ -44,25 +44,12 @@ def _secrets(config: Config) -> Iterator[str]:
             yield from _parts_of(endpoint.url)
             for value in endpoint.headers.values():
                 yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
-    yield from (key.reveal() for key in config.auth.keys)
-    yield from (key.secret.reveal() for key in config.quotes.keys)
-    yield from _held(config.run_key)
-    yield from _held(config.limits.store)
-    yield from _held(config.plugin_sections)
-
-
-def _held(value: Any) -> Iterator[str]:
-    if isinstance(value, Secret):
-        text = value.reveal()
-        yield text
-        if "://" in text:
-            yield from _parts_of(text)
-    elif isinstance(value, Mapping):
-        for member in value.values():
-            yield from _held(member)
-    elif isinstance(value, list | tuple):
-        for member in value:
-            yield from _held(member)
+    keys = (config.auth.keys, *(key.secret for key in config.quotes.keys), config.run_key)
+    for secret in leaves((*keys, config.limits.store, config.plugin_sections)):
+        if isinstance(secret, Secret):
+            yield secret.reveal()
+            if "://" in secret.reveal():
+                yield from _parts_of(secret.reveal())
 
 
 def _parts_of(url: str) -> Iterator[str]:

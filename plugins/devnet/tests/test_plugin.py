@@ -126,7 +126,9 @@ def test_the_plugin_module_is_light():
     code = (
         "import sys, quoteway_devnet.plugin, quoteway_devnet.networks as n;"
         "n.devnet_networks({'devnet': 1, 'devnet-l2': 2});"
-        "print([m for m in ('eth_abi', 'eth_account', 'web3', 'rich', 'subprocess') if m in sys.modules])"
+        "own = ('quoteway_devnet.anvil', 'quoteway_devnet.packages');"
+        "heavy = ('eth_abi', 'eth_account', 'web3', 'rich', *own);"
+        "print([m for m in heavy if m in sys.modules])"
     )
     environment = {key: value for key, value in os.environ.items() if not key.startswith("COV")}
     done = subprocess.run(

@@ -15,7 +15,7 @@ from quoteway.host.registry import PROVIDER_ID
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
-    from quoteway.evm.chain import RpcChain
+    from quoteway.evm.chain import Chain
 
 MAX_BLOCK_S = 0.05
 """The maximum time that a provider may block the event loop, in seconds."""
@@ -150,15 +150,15 @@ class _forwarding:  # noqa: N801 - reads as the context manager that it is
     """Sends the JSON-RPC calls of all chains through ``forward`` and drops known heads."""
 
     def __init__(self, gateway: Gateway, forward: Any) -> None:
-        self._chains: list[RpcChain] = list(gateway.runtime.chains.values())
+        self._chains: list[Chain] = list(gateway.runtime.chains.values())
         self._forward = forward
         self._honest: list[Any] = []
 
     def __enter__(self) -> None:
         for chain in self._chains:
-            self._honest.append(chain._forward)
-            chain._forward = self._forward
+            self._honest.append(chain.forward)
+            chain.forward = self._forward
 
     def __exit__(self, *_: object) -> None:
         for chain, honest in zip(self._chains, self._honest, strict=True):
-            chain._forward = honest
+            chain.forward = honest

@@ -11,7 +11,7 @@ from typing import Any
 from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm.address import checksum, keccak256
-from quoteway.evm.chain import RpcChain
+from quoteway.evm.chain import Chain
 from quoteway.networks import Networks
 from quoteway.web.http.schema import invalid
 from quoteway.web.wire.transactions import Difference as DifferenceView
@@ -134,7 +134,7 @@ def _legacy(raw: bytes) -> SignedTransaction:
     )
 
 
-async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str:
+async def recover_sender(chain: Chain, transaction: SignedTransaction) -> str:
     """Who signed, by the chain's own ``ecrecover`` (precompile 1).
 
     Raises ``InvalidRequest`` when the signature has no signer, and ``UpstreamError`` when no node answers.

@@ -11,7 +11,7 @@ from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.engine.settlement import Settlement, settlement
 from quoteway.errors import NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
-from quoteway.evm.chain import RpcChain
+from quoteway.evm.chain import Chain
 from quoteway.guard.findings import check_form
 from quoteway.models import Capability, TransferState
 from quoteway.providers import BridgeProvider, Provider, Relay
@@ -74,7 +74,7 @@ async def submit(call: Call) -> dict[str, Any]:
     return Submitted.of(call.networks, tx_id=tx_id, hash=tx_hash, broadcast=True, verified=True)
 
 
-def _chain(call: Call, chain_id: int) -> RpcChain:
+def _chain(call: Call, chain_id: int) -> Chain:
     chain = call.gateway.runtime.chains.get(chain_id)
     if chain is None:
         raise ProviderUnavailable("No RPC upstream serves this chain.", reason=Reason.CAPABILITY_DISABLED)
@@ -121,7 +121,7 @@ async def submit_hash(call: Call) -> dict[str, Any]:
     return HashReport.render(report, call.networks)
 
 
-async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
+async def _look_up(chain: Chain, tx_hash: str) -> tuple[Any, Any]:
     """The transaction and its receipt, as the node has them now."""
     found, receipt = await asyncio.gather(
         chain.request("eth_getTransactionByHash", [tx_hash], shared=False),
@@ -132,7 +132,7 @@ async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
 
 async def _on_another_chain(
     call: Call, chain_id: int, tx_hash: str
-) -> tuple[RpcChain, tuple[Mapping[str, Any], Any]] | None:
+) -> tuple[Chain, tuple[Mapping[str, Any], Any]] | None:
     """The transaction where it was sent by mistake: on another network of this deployment."""
     others = [chain for other, chain in call.gateway.runtime.chains.items() if other != chain_id]
     answers = await asyncio.gather(*(_look_up(chain, tx_hash) for chain in others), return_exceptions=True)
@@ -143,7 +143,7 @@ async def _on_another_chain(
 
 
 def _differences(
-    commitment: TransactionCommitment, found: Mapping[str, Any], chain: RpcChain
+    commitment: TransactionCommitment, found: Mapping[str, Any], chain: Chain
 ) -> list[Difference]:
     """What the broadcast transaction has otherwise than the one that was built."""
     sent = SignedTransaction(

@@ -81,7 +81,7 @@ def _details(failed: FailedRequest) -> Any:
 
 
 class ErrorMembers(View):
-    code = required(CodeText, "error.code")
+    code = required(fields.String, "error.code")
     message = required(fields.String, "error.message")
     request_id = required(fields.String)
     details = member(fields.Nested(ErrorDetails), _details)
