@@ -99,13 +99,13 @@ class Building:
             block,
             sender,
             [Segment(part.steps, part.build.previews) for part in parts],
-            watch=[pair for part in parts for pair in watched(part.quote, sender)],
+            watch=[pair for part in parts for pair in watched(part.quote)],
             allowances=[(token, sender, spender) for token, spender, _ in grants],
             needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),
         )
         for part, ran in zip(parts, run.segments, strict=True):
-            check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
+            check_run(part.provider, part.quote, part.build, ran.simulation, ran.trace)
         return self._complete(sealed, parts, run, block, created_at, issues)
 
     async def _part(self, quote: models.SealedQuote) -> Part:

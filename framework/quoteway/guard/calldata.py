@@ -8,21 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from quoteway import models
 from quoteway.evm import abi, permit2
 from quoteway.guard.cross_chain import check_arrivals, check_refund
 from quoteway.guard.findings import Expect, check_form, check_spends, is_address, is_amount, named_by_caller
 from quoteway.guard.model_types import BUILD_TERMS, flaw
-from quoteway.models import (
-    APPROVAL_KINDS,
-    NATIVE,
-    Address,
-    Build,
-    DecodedCall,
-    Leg,
-    SealedQuote,
-    Step,
-    SwapRequest,
-)
 from quoteway.providers import Provider
 
 MAX_STEPS = 16
@@ -66,12 +56,12 @@ no provider's own step may be one."""
 
 def check_build(
     provider: Provider,
-    sealed: SealedQuote,
-    build: Build,
+    sealed: models.SealedQuote,
+    build: models.Build,
     *,
     now: int,
     chain_now: int = 0,
-    wrapped_native_out: Address | None = None,
+    wrapped_native_out: models.Address | None = None,
 ) -> None:
     """Checks the bytes of a build. Raises ``UnsafeAnswer`` with the first finding.
 
@@ -82,7 +72,7 @@ def check_build(
     chain_id = request.chain_id
     expect = Expect(provider)
     expect(
-        isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS,
+        isinstance(build, models.Build) and 0 < len(build.steps) <= MAX_STEPS,
         f"it must have 1 to {MAX_STEPS} transactions",
     )
     found = flaw(build.terms, BUILD_TERMS[type(request)])
@@ -98,7 +88,7 @@ def check_build(
     _check_legs(sealed, build, expect)
     if build.is_opaque:
         _check_opaque(sealed, build, expect)
-    if isinstance(request, SwapRequest):
+    if isinstance(request, models.SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
             # Wrapping the native coin has no argument: it pays out the value.
@@ -113,14 +103,18 @@ def check_build(
         "its deadline has passed, or is over a day away",
     )
     _check_signatures(sealed, build, latest, expect)
-    check_form(provider, build, Build)
+    check_form(provider, build, models.Build)
 
 
-def _check_step(step: Step, chain_id: int, targets: Mapping[Address, str], expect: Expect) -> None:
+def _check_step(
+    step: models.Step, chain_id: int, targets: Mapping[models.Address, str], expect: Expect
+) -> None:
     expect(step.chain_id == chain_id, f"a transaction is for chain {step.chain_id}, not {chain_id}")
-    expect(is_address(step.to) and step.to != NATIVE, "a transaction's target is not an EIP-55 address")
+    expect(
+        is_address(step.to) and step.to != models.NATIVE, "a transaction's target is not an EIP-55 address"
+    )
     expect(step.to != permit2.ADDRESS, "a transaction goes to Permit2 itself")
-    own = step.approval is None and step.kind not in APPROVAL_KINDS
+    own = step.approval is None and step.kind not in models.APPROVAL_KINDS
     expect(own, "its own transaction claims to be an approval")
     expect(step.to in targets, f"a transaction goes to {step.to}, which the provider does not declare")
     expect(is_amount(step.value), "a transaction's value is not a whole number of wei")
@@ -141,15 +135,15 @@ def _check_step(step: Step, chain_id: int, targets: Mapping[Address, str], expec
     expect(held, "the calldata does not contain the nested calls of its decoded form")
 
 
-def _holds(data: bytes, calls: Iterable[DecodedCall]) -> bool:
+def _holds(data: bytes, calls: Iterable[models.DecodedCall]) -> bool:
     """Whether the bytes contain the arguments of nested calls; a router's commands have no selector."""
     return all(abi.reencode(call)[4:] in data and _holds(data, call.inner) for call in calls)
 
 
-def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
+def _check_legs(sealed: models.SealedQuote, build: models.Build, expect: Expect) -> None:
     """Checks the build's legs against the sealed ones: same tokens and accounts, no more in, no less out."""
 
-    def by_key(legs: Sequence[Leg]) -> dict[tuple[int, Address, Address], Leg]:
+    def by_key(legs: Sequence[models.Leg]) -> dict[tuple[int, models.Address, models.Address], models.Leg]:
         keyed = {(leg.token.chain_id, leg.token.address, leg.account): leg for leg in legs}
         expect(len(keyed) == len(legs), "it names one token and account twice")
         return keyed
@@ -177,7 +171,7 @@ def _word(value: int) -> bytes:
     return value.to_bytes(32).lstrip(b"\0")
 
 
-def _check_opaque(sealed: SealedQuote, build: Build, expect: Expect) -> None:
+def _check_opaque(sealed: models.SealedQuote, build: models.Build, expect: Expect) -> None:
     """Checks calldata that an upstream made and the core cannot decode (``DecodedCall.opaque``): one swap on
     one chain, in one transaction with the minimum in a word of its own.
 
@@ -185,9 +179,9 @@ def _check_opaque(sealed: SealedQuote, build: Build, expect: Expect) -> None:
     shows one chain.
     """
     request = sealed.request
-    expect(isinstance(request, SwapRequest), "only a swap may have opaque calldata")
+    expect(isinstance(request, models.SwapRequest), "only a swap may have opaque calldata")
     expect(
-        isinstance(request, SwapRequest) and not request.is_cross_chain,
+        isinstance(request, models.SwapRequest) and not request.is_cross_chain,
         "its calldata for another chain cannot be decoded, and no simulation shows what arrives there",
     )
     expect(len(build.steps) == 1, "opaque calldata must be one single transaction")
@@ -199,10 +193,10 @@ def _check_opaque(sealed: SealedQuote, build: Build, expect: Expect) -> None:
         expect(leg.amount_min in words, "its opaque calldata does not hold the quoted minimum")
 
 
-def _check_signatures(sealed: SealedQuote, build: Build, latest: int, expect: Expect) -> None:
+def _check_signatures(sealed: models.SealedQuote, build: models.Build, latest: int, expect: Expect) -> None:
     """Checks every signature against the quote; none may be valid beyond ``latest`` (Unix seconds)."""
     request = sealed.request
-    if isinstance(request, SwapRequest):
+    if isinstance(request, models.SwapRequest):
         # A batch of calls has no place for a signature, and the run accepts any signature.
         wanted = request.permit2_signature or not build.signatures
         expect(wanted, "it asks for a signature, but the request does not allow one")
@@ -219,7 +213,7 @@ def _check_signatures(sealed: SealedQuote, build: Build, latest: int, expect: Ex
 
 
 def _check_typed_data(
-    sealed: SealedQuote, build: Build, typed: Mapping[str, Any], latest: int, expect: Expect
+    sealed: models.SealedQuote, build: models.Build, typed: Mapping[str, Any], latest: int, expect: Expect
 ) -> None:
     """Checks that it is a PermitSingle (Permit2 ``IAllowanceTransfer``) for exactly one of the spends."""
     try:

@@ -6,32 +6,20 @@ remains. (``calldata`` checks the bytes.)
 
 from __future__ import annotations
 
+from quoteway import models
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.findings import Expect, totals
-from quoteway.models import (
-    NATIVE,
-    Address,
-    Build,
-    DeployRequest,
-    ManageRequest,
-    PoolRequest,
-    Request,
-    SealedQuote,
-    Simulation,
-    SwapRequest,
-    VaultRequest,
-)
 from quoteway.providers import Provider
 from quoteway.simulation.run import BALANCE_NOT_ASSUMABLE
 from quoteway.simulation.trace import Trace
 
 
 def check_run(
-    provider: Provider, sealed: SealedQuote, build: Build, sender: Address, run: Simulation, trace: Trace
+    provider: Provider, sealed: models.SealedQuote, build: models.Build, run: models.Simulation, trace: Trace
 ) -> None:
     """Checks the run against the quote. Raises ``UnsafeAnswer`` or, when the run reverted or no longer meets
     the minimum, ``UpstreamError`` with reason ``price_moved``."""
-    expect = Expect(provider)
+    expect, sender = Expect(provider), sealed.request.sender
     if build.is_opaque:
         # Only the run shows what it does. An assumed balance changes nothing about that, a signature does.
         expect(run.status != "skipped", f"its calldata is opaque and its run was skipped ({run.skip_reason})")
@@ -137,21 +125,22 @@ def check_run(
             expect(kept, "its run pays less than the minimum it states")
 
 
-def _named_by_caller(request: Request) -> set[Address]:
+def _named_by_caller(request: models.Request) -> set[models.Address]:
     match request:
-        case SwapRequest():
+        case models.SwapRequest():
             return {request.token_in.address}
-        case PoolRequest():
-            return {request.asset, NATIVE}
-        case VaultRequest() | ManageRequest():
-            return {request.asset or NATIVE, request.vault_id.partition(":")[2]}
-        case DeployRequest():
+        case models.PoolRequest():
+            return {request.asset, models.NATIVE}
+        case models.VaultRequest() | models.ManageRequest():
+            return {request.asset or models.NATIVE, request.vault_id.partition(":")[2]}
+        case models.DeployRequest():
             return set()
 
 
-def watched(sealed: SealedQuote, sender: Address) -> list[tuple[Address, Address]]:
+def watched(sealed: models.SealedQuote) -> list[tuple[models.Address, models.Address]]:
     """The (account, token) pairs whose balance a simulation reads before and after."""
-    pairs = [(sender, NATIVE)]
+    sender = sealed.request.sender
+    pairs = [(sender, models.NATIVE)]
     pairs += [(sender, leg.token.address) for leg in sealed.inputs]
     pairs += [
         (leg.account, leg.token.address)

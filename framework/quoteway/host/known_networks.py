@@ -10,11 +10,7 @@ from quoteway.host.plugins import Plugins
 from quoteway.host.states import NotEnabled, PluginEntry
 from quoteway.networks import Network, Networks
 
-_FACTS = {f.name for f in fields(Network)} & {f.name for f in fields(NetworkConfig)} - {
-    "chain_id",
-    "deployments",
-    "token_lists",
-}
+_FACTS = {f.name for f in fields(NetworkConfig)} - {"rpc", "chain_id", "deployments", "token_lists"}
 
 
 def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
