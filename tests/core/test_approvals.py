@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 from devnet_gateway import THIEF, USER
-from quoteway.engine.approvals import approval_steps
-from quoteway.engine.wallet import WalletReader
+from quoteway.engine.approvals import WalletReader, approval_steps
 from quoteway.evm import erc20, permit2
 from quoteway.models import NATIVE, Spend
 

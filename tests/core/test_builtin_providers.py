@@ -62,5 +62,5 @@ def test_a_plugin_cannot_take_its_id_nor_cost_it_the_id(first):
 def test_a_plugin_cannot_have_the_name_of_the_core():
     gateway = gateway_of({"quoteway": FakePlugin([builtin("other")])})
     gateway.load()
-    assert gateway.registry.providers == ()
+    assert gateway.registry.providers == []
     assert [entry.reason for entry in gateway.registry.plugins] == [NotEnabled.DUPLICATE_ID]

@@ -10,8 +10,8 @@ import pytest
 from quoteway.engine.quote_tokens import (
     KeyRing,
     Sealer,
+    TransactionCommitment,
 )
-from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason
 from quoteway.models import (
     MAX_UINT256,
@@ -236,9 +236,9 @@ COMMITMENT = TransactionCommitment(
 
 
 def test_a_transaction_id_gives_back_its_commitment_and_expires():
-    tx_id = sealer().seal_transaction(COMMITMENT, issued_at=NOW)
+    tx_id = sealer().seal_transaction(COMMITMENT)
     assert sealer().open_transaction(tx_id) == COMMITMENT
-    assert sealer().seal_transaction(COMMITMENT, issued_at=NOW) == tx_id
+    assert sealer().seal_transaction(COMMITMENT) == tx_id
     with pytest.raises(NotFound) as refusal:
         sealer(now=COMMITMENT.expires_at).open_transaction(tx_id)
     assert refusal.value.reason is Reason.QUOTE_EXPIRED
@@ -246,7 +246,7 @@ def test_a_transaction_id_gives_back_its_commitment_and_expires():
 
 def test_quote_and_transaction_tokens_never_stand_in_for_each_other():
     seal = sealer()
-    refused(seal, seal.seal_transaction(COMMITMENT, issued_at=NOW))
+    refused(seal, seal.seal_transaction(COMMITMENT))
     for token in (seal.seal(swap_quote()).token, "", "x", "A" * 1_000_000):
         with pytest.raises(NotFound) as refusal:
             seal.open_transaction(token)

@@ -19,9 +19,8 @@ from guard_cases import (
 )
 from quoteway.errors import UpstreamError
 from quoteway.evm import permit2
-from quoteway.guard.amounts import parties
 from quoteway.guard.calldata import check_build
-from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.findings import UnsafeAnswer, recipients
 from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     MAX_UINT256,
@@ -168,5 +167,6 @@ def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, chang
 
 
 def test_the_owner_signs_and_pays_for_a_deployment():
-    assert parties(DeployRequest(1, USDC.address, USER, "x")) == (USER, {USER})
-    assert parties(ManageRequest("1:x", 1, "harvest", USER)) == (USER, {USER})
+    for request in (DeployRequest(1, USDC.address, USER, "x"), ManageRequest("1:x", 1, "harvest", USER)):
+        assert request.sender == USER
+        assert recipients(request) == {USER}

@@ -196,7 +196,7 @@ TRACE = Trace(
 
 
 def judge(run=RUN, trace=TRACE, build=HONEST, sealed=SEALED):
-    check_run(Provider(), sealed, build, USER, run, trace)
+    check_run(Provider(), sealed, build, run, trace)
 
 
 def test_an_honest_run_passes():

@@ -17,12 +17,13 @@ from guard_cases import (
     step,
     with_delta,
 )
+from quoteway.engine.approvals import balances_needed
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import function
 from quoteway.guard.calldata import CORE_ONLY
 from quoteway.guard.findings import UnsafeAnswer
-from quoteway.guard.outcome import balances_needed, check_run, watched
+from quoteway.guard.outcome import check_run, watched
 from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     NATIVE,
@@ -51,7 +52,7 @@ TRACE = Trace(
 
 
 def judge(run=RUN, trace=TRACE, build=None):
-    check_run(Provider(), SEALED, build or plain(), USER, run, trace)
+    check_run(Provider(), SEALED, build or plain(), run, trace)
 
 
 def test_a_token_that_nobody_named_does_not_switch_the_run_off():
@@ -59,9 +60,9 @@ def test_a_token_that_nobody_named_does_not_switch_the_run_off():
     judge(skipped, Trace())
     adding = replace(SEALED, request=replace(POOL_REQUEST, action="add", asset=USDC.address), inputs=MORE)
     for sealed, run in ((SEALED, skipped), (adding, replace(skipped, skip_reason="node_has_no_simulation"))):
-        check_run(Provider(), sealed, plain(), USER, run, Trace())
+        check_run(Provider(), sealed, plain(), run, Trace())
     with pytest.raises(UnsafeAnswer, match="the request does not name"):
-        check_run(Provider(), adding, plain(inputs=MORE), USER, skipped, Trace())
+        check_run(Provider(), adding, plain(inputs=MORE), skipped, Trace())
 
 
 def test_nothing_that_a_contract_keeps_for_the_wallet_moves():
@@ -115,7 +116,7 @@ def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding
 
 
 def judge_sealed(sealed, run, trace=TRACE):
-    check_run(Provider(), sealed, plain(), USER, run, trace)
+    check_run(Provider(), sealed, plain(), run, trace)
 
 
 def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
@@ -169,9 +170,9 @@ def test_a_moved_price_is_called_that_and_never_lowers_the_minimum():
 def test_needs_and_watched_pairs():
     build = plain(steps=(step(value=3), step(value=4)))
     assert balances_needed(build) == {USDC.address: SOLD, NATIVE: 7}
-    assert watched(SEALED, USER) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
+    assert watched(SEALED) == [(USER, NATIVE), (USER, USDC.address), (USER, WETH.address)]
     far = replace(SEALED, outputs=(replace(SEALED.outputs[0], token=replace(WETH, chain_id=10)),))
-    assert watched(far, USER) == [(USER, NATIVE), (USER, USDC.address)]
+    assert watched(far) == [(USER, NATIVE), (USER, USDC.address)]
 
 
 def test_core_only_calls_are_those_of_the_standards():
@@ -262,7 +263,7 @@ def moved(paid, paid_token, got, got_token):
 def test_an_output_is_what_the_contract_previews(said, fair):
     def judge_it():
         run = moved(SOLD, USDC.address, GOT, VAULT)
-        check_run(Provider(), ENTERING, entering(), USER, run, Trace(previews=(said,)))
+        check_run(Provider(), ENTERING, entering(), run, Trace(previews=(said,)))
 
     if fair:
         judge_it()
@@ -279,7 +280,7 @@ def test_an_input_is_what_the_contract_previews(said, fair):
 
     def judge_it():
         run = moved(GOT, VAULT, SOLD, USDC.address)
-        check_run(Provider(), LEAVING, build, USER, run, Trace(previews=(said,)))
+        check_run(Provider(), LEAVING, build, run, Trace(previews=(said,)))
 
     if fair:
         judge_it()
@@ -303,7 +304,7 @@ def test_a_run_without_amounts_that_reverts_has_no_moved_price():
     )
     run = Simulation("reverted", BLOCK, revert_reason="custom error 0x12345678")
     with pytest.raises(UpstreamError) as error:
-        check_run(Provider(), sealed, entering(), USER, run, Trace())
+        check_run(Provider(), sealed, entering(), run, Trace())
     assert error.value.reason is Reason.REVERTED
     assert "0x12345678" in error.value.message
 

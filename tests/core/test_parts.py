@@ -1,6 +1,7 @@
 """What joined parts come to: legs of the whole, and what must be there before the first."""
 
-from quoteway.engine.parts import handover_warnings, joined_legs, needs_of
+from quoteway.engine.approvals import needs_of
+from quoteway.engine.joining import handover_warnings, joined_legs
 from quoteway.models import NATIVE, Build, DecodedCall, Leg, Step, SwapRequest, Token
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"

@@ -117,7 +117,7 @@ async def test_what_is_not_there_in_time_is_null_and_there_the_next_time(book):
 async def test_concurrent_callers_share_one_question(book):
     source = Slow({7}, {USDC: 1.0})
     prices = await book(source)
-    prices.begin(7, [USDC])
+    prices.begin([(7, USDC)])
     found = await asyncio.gather(*(prices.get(7, [USDC], wait_s=2.0) for _ in range(20)))
     assert [usd(one) for one in found] == [{USDC: 1.0}] * 20
     assert len(source.asked) == 1
@@ -234,7 +234,7 @@ async def test_without_a_source_nobody_is_asked_anything(book):
     prices = await book()
     requests = prices.chain.requests
     assert await prices.get(7, [USDC]) == {}
-    prices.begin(7, [USDC])
+    prices.begin([(7, USDC)])
     assert prices.chain.requests == requests
 
 

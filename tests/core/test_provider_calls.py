@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
-from quoteway.engine.ranking import attempts_of, best
+from quoteway.engine.quoting import attempts_of, best
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.models import NATIVE, Block, SwapRequest, Token

@@ -16,7 +16,7 @@ from quoteway.engine.quote_tokens import (
     same_request,
 )
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard.plans import MAX_PLAN_CHARS
+from quoteway.guard.quotes import MAX_PLAN_CHARS
 from quoteway.models import (
     MAX_UINT256,
     NATIVE,

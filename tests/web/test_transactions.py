@@ -169,7 +169,7 @@ async def test_a_reorganised_transaction_is_no_longer_confirmed(signing_client, 
 
 async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(signing_client):
     """The commitment leaves the signature's bytes open and no others."""
-    from quoteway.engine.transaction_ids import commitment_of
+    from quoteway.engine.quote_tokens import commitment_of
     from quoteway.models import ActionPart, Argument, Capability, DecodedCall, Step
     from quoteway.web.resources.transactions import SignedTransaction
 
@@ -187,7 +187,7 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(signi
         signatures=(SignatureRequest("permit2", {}, 0, 100),),
         created_at=now,
     )
-    sealed = gateway.quote_tokens.seal_transaction(made, issued_at=now)
+    sealed = gateway.quote_tokens.seal_transaction(made)
     commitment = gateway.quote_tokens.open_transaction(sealed)
     assert commitment.blanks == ((100, 65),)
     filled = data[:100] + bytes(range(65)) + data[165:]

@@ -1,28 +1,161 @@
-"""Computes the approvals of quotes and actions from live allowances and declared spends.
+"""Reads the sender's wallet and computes the approvals of quotes and actions.
 
-The core makes every approval; providers make none. An approval is for the exact amount and is made only when
-the live allowance is too low. It is preceded by a reset to zero only for tokens that require it (USDT).
+The core makes every approval from live allowances and declared spends; providers make none. An approval is
+for the exact amount and is made only when the live allowance is too low. It is preceded by a reset to zero
+only for tokens that require it (USDT).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 
-from quoteway.engine.wallet import Permit2Grant, Wallet
+from cachetools import LRUCache
+
 from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function
 from quoteway.evm.chain import Chain
 from quoteway.evm.units import readable_units
-from quoteway.models import Address, Approval, Issue, Spend, Step, Token
+from quoteway.guard.findings import totals
+from quoteway.models import (
+    NATIVE,
+    Address,
+    Approval,
+    Block,
+    Build,
+    Call,
+    Issue,
+    NativeBalance,
+    Spend,
+    Step,
+    Token,
+)
+
+_Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]
+
+GrantKey = tuple[Address, Address, Address | None]
+"""Token, spender, and the Permit2 spender when ``spender`` is Permit2 (else None)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    """The balances and allowances of a wallet at one block. A value that could not be read has no key.
+
+    ``permit2`` has Permit2 AllowanceTransfer allowances: amount in base units, expiry in Unix seconds.
+    """
+
+    owner: Address
+    block: Block
+    balances: Mapping[Address, int] = field(default_factory=dict)
+    allowances: Mapping[tuple[Address, Address], int] = field(default_factory=dict)
+    permit2: Mapping[tuple[Address, Address], tuple[int, int]] = field(default_factory=dict)
+
+
+class WalletReader:
+    """Reads wallets with a cache per block. Values not in the cache are read in one round trip."""
+
+    def __init__(self, size: int = 4096) -> None:
+        self._known: LRUCache[tuple[int, Block, Address], dict[_Item, bytes]] = LRUCache(size)
+
+    async def read(
+        self,
+        chain: Chain,
+        block: Block,
+        owner: Address,
+        tokens: Iterable[Address],
+        grants: Iterable[GrantKey],
+    ) -> Wallet:
+        """Returns the balances of ``tokens`` and the allowances of ``grants``. Raises ``UpstreamError``."""
+        items: dict[_Item, None] = dict.fromkeys(("balance", token, "") for token in tokens)
+        for token, spender, puller in grants:
+            items["allowance", token, spender] = None
+            if puller is not None:
+                items["permit2", token, puller] = None
+        # Keyed by the whole block, not its hash: a provider may combine the hash of one block with the
+        # number of another, and some nodes read by number.
+        known = self._known.setdefault((chain.network.chain_id, block, owner), {})
+        missing = [item for item in items if item not in known]
+        if missing:
+            answers = await chain.call_many([_read(owner, item) for item in missing], block=block)
+            for item, answer in zip(missing, answers, strict=True):
+                known[item] = answer if isinstance(answer, bytes) else b""
+        return _wallet(owner, block, {item: known[item] for item in items})
+
+
+def _read(owner: Address, item: _Item) -> Call | NativeBalance:
+    kind, token, spender = item
+    if kind == "permit2":
+        return Call(permit2.ADDRESS, permit2.ALLOWANCE.encode([owner, token, spender]))
+    if kind == "allowance":
+        return Call(token, erc20.ALLOWANCE.encode([owner, spender]))
+    if token == NATIVE:
+        return NativeBalance(owner)
+    return Call(token, erc20.BALANCE_OF.encode([owner]))
+
+
+def _wallet(owner: Address, block: Block, answers: Mapping[_Item, bytes]) -> Wallet:
+    balances: dict[Address, int] = {}
+    allowances: dict[tuple[Address, Address], int] = {}
+    grants: dict[tuple[Address, Address], tuple[int, int]] = {}
+    for (kind, token, spender), answer in answers.items():
+        words = [int.from_bytes(answer[i : i + 32]) for i in range(0, len(answer) - 31, 32)]
+        if kind == "permit2" and len(words) >= 3:
+            grants[token, spender] = words[0], words[1]
+        elif kind == "allowance" and words:
+            allowances[token, spender] = words[0]
+        elif kind == "balance" and words:
+            balances[token] = words[0]
+    return Wallet(owner, block, balances, allowances, grants)
+
+
+# --- needs ------------------------------------------------------------------------------------------------
+
+
+def grants_of(spends: Iterable[Spend]) -> list[GrantKey]:
+    """Returns the allowances that ``spends`` use."""
+    return [(spend.token, spend.spender, spend.permit2_spender) for spend in spends]
+
+
+def balances_needed(build: Build) -> dict[Address, int]:
+    """The balances a build takes from the sender: its ERC-20 inputs and its transactions' native value."""
+    needs = totals((leg.token.address, leg.amount) for leg in build.inputs if not leg.token.is_native)
+    value = sum(step.value for step in build.steps)
+    if value:
+        needs[NATIVE] = value
+    return needs
+
+
+def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
+    """Returns the balances that the sender must have before the first build, by token.
+
+    The minimum outputs of earlier builds to the sender count towards the inputs of later builds.
+    """
+    needs: Counter[Address] = Counter()
+    given: Counter[Address] = Counter()
+    for build in builds:
+        for token, amount in balances_needed(build).items():
+            covered = min(amount, given[token])
+            given[token] -= covered
+            if amount > covered:
+                needs[token] += amount - covered
+        for leg in build.outputs:
+            if leg.account == sender and leg.token.chain_id == build.steps[0].chain_id:
+                given[leg.token.address] += leg.amount_min or 0
+    return needs
+
+
+# --- approvals --------------------------------------------------------------------------------------------
 
 
 def outlook(spends: Sequence[Spend], wallet: Wallet | None) -> tuple[Approval, ...]:
     """Returns the ``approvals`` members of a quote: each ERC-20 allowance the action uses, with its live
     value."""
     answers = []
-    for token, spender, required in _required(spends):
+    for (token, spender), required in _required(spends).items():
         current = wallet.allowances.get((token, spender)) if wallet else None
         needed = None if current is None else current < required
         answers.append(Approval(token, spender, required, current, needed))
@@ -57,7 +190,7 @@ async def approval_steps(
     permit.
     """
     steps: list[Step] = []
-    for token, spender, required in _required(spends):
+    for (token, spender), required in _required(spends).items():
         current = wallet.allowances.get((token, spender), 0)
         if current >= required:
             continue
@@ -66,33 +199,23 @@ async def approval_steps(
         if needs_reset:
             steps.append(_approve(chain, tokens[token], spender, 0, approval))
         steps.append(_approve(chain, tokens[token], spender, required, approval))
-    for token, puller, required in _pulled(spends):
-        grant = wallet.permit2.get((token, puller), Permit2Grant(0, 0, 0))
-        if grant.amount < required or grant.expiration < deadline:
-            approval = Approval(token, puller, required, grant.amount, True, False)
+    # A signed permit needs no transaction. Added up, because Permit2 ``approve`` replaces the allowance.
+    pulled = totals(
+        ((spend.token, spend.permit2_spender), spend.amount)
+        for spend in spends
+        if spend.permit2_spender is not None and not spend.permit2_signed
+    )
+    for (token, puller), required in pulled.items():
+        current, expiration = wallet.permit2.get((token, puller), (0, 0))
+        if current < required or expiration < deadline:
+            approval = Approval(token, puller, required, current, True, False)
             steps.append(_permit2_approve(chain, tokens[token], approval, deadline))
     return steps
 
 
-def _required(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
-    totals: dict[tuple[Address, Address], int] = {}
-    for spend in spends:
-        key = (spend.token, spend.spender)
-        totals[key] = totals.get(key, 0) + spend.amount
-    return [(token, spender, amount) for (token, spender), amount in totals.items()]
-
-
-def _pulled(spends: Iterable[Spend]) -> list[tuple[Address, Address, int]]:
-    """Returns the total per token and Permit2 spender, without signed permits.
-
-    Amounts are summed because Permit2 ``approve`` replaces the allowance.
-    """
-    totals: dict[tuple[Address, Address], int] = {}
-    for spend in spends:
-        if spend.permit2_spender is not None and not spend.permit2_signed:
-            key = (spend.token, spend.permit2_spender)
-            totals[key] = totals.get(key, 0) + spend.amount
-    return [(token, puller, amount) for (token, puller), amount in totals.items()]
+def _required(spends: Iterable[Spend]) -> Mapping[tuple[Address, Address], int]:
+    """Returns the total per token and spender."""
+    return totals(((spend.token, spend.spender), spend.amount) for spend in spends)
 
 
 async def _refuses_change(

@@ -7,44 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from itertools import accumulate
 from typing import cast
 
 from cachetools import LRUCache
 
-from quoteway.engine import approvals
-from quoteway.engine.parts import handover_warnings, joined_legs, needs_of
-from quoteway.engine.quote_tokens import same_request
-from quoteway.engine.quoting import EngineServices, Quoter, Quoting
-from quoteway.engine.transaction_ids import action_id, commitment_of
-from quoteway.engine.wallet import Wallet, grants_of
+from quoteway import models
+from quoteway.engine.approvals import Wallet, approval_steps, grants_of, needs_of, shortfalls
+from quoteway.engine.joining import handover_warnings, joined_legs
+from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
+from quoteway.engine.quoting import Quoter, Quoting
 from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import Chain
 from quoteway.evm.head import on_arrival
-from quoteway.guard.amounts import parties
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.outcome import check_run, watched
-from quoteway.models import (
-    Action,
-    ActionPart,
-    ActionStep,
-    Address,
-    Block,
-    Build,
-    Capability,
-    Issue,
-    Notice,
-    Request,
-    SealedQuote,
-    SignatureRequest,
-    Step,
-    SwapRequest,
-)
 from quoteway.providers import Provider
 from quoteway.simulation.run import Run, Segment, simulate
 
@@ -56,31 +38,30 @@ class Part:
     """One provider's part of an action under construction. ``approvals`` precede its transactions."""
 
     provider: Provider
-    quote: SealedQuote
-    build: Build
-    approvals: list[Step] = field(default_factory=list)
+    quote: models.SealedQuote
+    build: models.Build
+    approvals: list[models.Step] = field(default_factory=list)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[models.Step, ...]:
         return (*self.approvals, *self.build.steps)
 
 
 class Building:
     """Builds the actions of one gateway."""
 
-    def __init__(self, services: EngineServices, quoting: Quoting) -> None:
-        self._services = services
+    def __init__(self, quoting: Quoting) -> None:
         self._quoting = quoting
-        self._code_hashes: LRUCache[tuple[int, Address], bytes] = LRUCache(4096)
+        self._code_hashes: LRUCache[tuple[int, models.Address], str] = LRUCache(4096)
 
     async def direct(
         self,
-        capability: Capability,
-        request: Request,
+        capability: models.Capability,
+        request: models.Request,
         *,
         provider: str | None = None,
-        pin: SealedQuote | None = None,
-    ) -> Action:
+        pin: models.SealedQuote | None = None,
+    ) -> models.Action:
         """Returns the action of the best quote for a request.
 
         With ``pin``, an earlier quote for the same request is used. Raises ``InvalidRequest`` (``conflict``)
@@ -93,7 +74,7 @@ class Building:
         return await self.action(pin)
 
     @on_arrival
-    async def action(self, sealed: SealedQuote) -> Action:
+    async def action(self, sealed: models.SealedQuote) -> models.Action:
         """Returns the transactions of a sealed quote, built at a head read after this call.
 
         Each provider builds its part. The core checks it and adds exact approvals. All parts are simulated in
@@ -101,46 +82,57 @@ class Building:
         bytes. Raises ``ProviderUnavailable``, ``UpstreamError`` (``price_moved``, ``unsafe_answer``,
         ``provider_error``, ``provider_timeout``).
         """
-        chain = self._services.runtime.chain(sealed.request.chain_id)
+        chain = self._quoting.runtime.chain(sealed.request.chain_id)
         parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
         block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
-        sender, _ = parties(sealed.request)
+        sender = sealed.request.sender
         needs = needs_of([part.build for part in parts], sender)
         grants = grants_of(spend for part in parts for spend in part.build.spends)
-        wallet = await self._services.wallets.read(chain, block, sender, needs, grants)
+        wallet = await self._quoting.wallets.read(chain, block, sender, needs, grants)
         created_at = max(block.timestamp, sealed.created_at)
         await self._approve(chain, wallet, parts, created_at)
-        run = await _simulate(chain, block, sender, parts, wallet, needs)
+        steps = [step for part in parts for step in part.approvals if step.kind == "approval"]
+        own = [issue for part in parts for issue in part.build.issues]
+        issues = (*own, *shortfalls(needs, [step.approval for step in steps if step.approval], wallet))
+        run = await simulate(
+            chain,
+            block,
+            sender,
+            [Segment(part.steps, part.build.previews) for part in parts],
+            watch=[pair for part in parts for pair in watched(part.quote)],
+            allowances=[(token, sender, spender) for token, spender, _ in grants],
+            needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
+            signatures_assumed=any(part.build.signatures for part in parts),
+        )
         for part, ran in zip(parts, run.segments, strict=True):
-            check_run(part.provider, part.quote, part.build, sender, ran.simulation, ran.trace)
-        issues = _issues(parts, needs, wallet)
-        return self._complete(sealed, sender, parts, run, block, created_at, issues)
+            check_run(part.provider, part.quote, part.build, ran.simulation, ran.trace)
+        return self._complete(sealed, parts, run, block, created_at, issues)
 
-    async def _part(self, quote: SealedQuote) -> Part:
+    async def _part(self, quote: models.SealedQuote) -> Part:
         """Returns the checked build of a quote's provider."""
-        provider = self._services.registry.get(quote.capability, quote.provider)
+        provider = self._quoting.registry.get(quote.capability, quote.provider)
         if provider is None:
             raise ProviderUnavailable(
                 "The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED
             )
         request = quote.request
-        paid_on = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
-        network = self._services.runtime.networks.by_chain_id(paid_on)
+        paid_on = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
+        network = self._quoting.runtime.networks.by_chain_id(paid_on)
 
-        async def build(candidate: Provider) -> Build:
+        async def build(candidate: Provider) -> models.Build:
             answer = await cast(Quoter, candidate).build(quote)
-            head = self._services.runtime.chain(request.chain_id).known_head
+            head = self._quoting.runtime.chain(request.chain_id).known_head
             check_build(
                 candidate,
                 quote,
                 answer,
-                now=self._services.runtime.now(),
+                now=self._quoting.runtime.now(),
                 chain_now=0 if head is None else head.timestamp,
                 wrapped_native_out=network.wrapped_native if network else None,
             )
             return answer
 
-        (outcome,) = await self._services.registry.calls.ask_all([provider], build, verb="build")
+        (outcome,) = await self._quoting.registry.calls.ask_all([provider], build, verb="build")
         if outcome.value is None:
             raise outcome.error or UpstreamError(
                 "The quote's provider could not build its transactions.",
@@ -157,54 +149,67 @@ class Building:
         for to, code in zip(missing, codes, strict=True):
             if not isinstance(code, str) or len(code) <= 2:
                 raise UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
-            self._code_hashes[chain.network.chain_id, to] = keccak256(bytes.fromhex(code[2:]))
+            self._code_hashes[chain.network.chain_id, to] = "0x" + keccak256(bytes.fromhex(code[2:])).hex()
 
     async def _approve(self, chain: Chain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
         """Sets the approvals that each part still needs."""
         for part in parts:
-            deadline = part.build.deadline or created_at + self._services.config.action_deadline_s
+            deadline = part.build.deadline or created_at + self._quoting.config.action_deadline_s
             tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
-            if not isinstance(part.quote.request, SwapRequest):
+            if not isinstance(part.quote.request, models.SwapRequest):
                 # The provider supplied these tokens: show the signer amounts with the directory's decimals.
-                tokens |= await self._services.tokens.find_each(chain.network.chain_id, tokens)
-            part.approvals = await approvals.approval_steps(
-                chain, wallet, part.build.spends, tokens, deadline
-            )
+                tokens |= await self._quoting.tokens.find_each(chain.network.chain_id, tokens)
+            part.approvals = await approval_steps(chain, wallet, part.build.spends, tokens, deadline)
 
     def _complete(
         self,
-        sealed: SealedQuote,
-        sender: Address,
+        sealed: models.SealedQuote,
         parts: Sequence[Part],
         run: Run,
-        block: Block,
+        block: models.Block,
         created_at: int,
-        issues: tuple[Issue, ...],
-    ) -> Action:
+        issues: tuple[models.Issue, ...],
+    ) -> models.Action:
         """Returns the action with its ids, labels, code hashes and gas limits."""
+        sender = sealed.request.sender
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
+        warnings = dict.fromkeys(warning for build in builds for warning in build.warnings)
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
-        own, signatures = _action_parts(parts), _signatures(parts)
-        identity = action_id(sealed.request.chain_id, sender, steps)
-        commit = partial(
-            commitment_of, action_id=identity, sender=sender, signatures=signatures, created_at=created_at
+        firsts = accumulate((len(part.steps) for part in parts), initial=0)
+        own = tuple(
+            models.ActionPart(
+                part.quote.capability,
+                part.provider.id,
+                part.build.inputs,
+                part.build.outputs,
+                len(part.steps),
+                first,
+            )
+            for part, first in zip(parts, firsts, strict=False)
         )
-        return Action(
+        # A provider counts the steps from its first one; the action's include the approvals.
+        signatures = tuple(
+            replace(signature, step=mine.first_step + len(part.approvals) + signature.step)
+            for part, mine in zip(parts, own, strict=True)
+            for signature in part.build.signatures
+        )
+        identity = action_id(sealed.request.chain_id, sender, steps)
+        return models.Action(
             action_id=identity,
             capability=sealed.capability,
             provider=sealed.provider,
             chain_id=sealed.request.chain_id,
             sender=sender,
             steps=tuple(
-                ActionStep.of(
+                models.ActionStep.of(
                     step,
                     index=index,
-                    tx_id=self._services.sealer.seal_transaction(
-                        commit(step, index, part=mine), issued_at=created_at
+                    tx_id=self._quoting.sealer.seal_transaction(
+                        commitment_of(step, index, mine, identity, sender, signatures, created_at)
                     ),
                     target_label=_target_label(part, step),
-                    code_hash=self._code_hash(step),
+                    code_hash=self._code_hashes.get((step.chain_id, step.to)),
                     gas_limit=run.gas_limits[index],
                 )
                 for part, mine in zip(parts, own, strict=True)
@@ -221,72 +226,12 @@ class Building:
             deadline=min((build.deadline for build in builds if build.deadline is not None), default=None),
             quote_token=sealed.token or None,
             issues=issues,
-            warnings=_warnings(parts),
+            warnings=(*warnings, *handover_warnings([part.quote.request for part in parts])),
             terms=builds[-1].terms,
         )
 
-    def _code_hash(self, step: Step) -> str | None:
-        """Returns keccak-256 of the target's code as 0x hex; None when the code was not read."""
-        found = self._code_hashes.get((step.chain_id, step.to))
-        return "0x" + found.hex() if found else None
 
-
-async def _simulate(
-    chain: Chain,
-    block: Block,
-    sender: Address,
-    parts: Sequence[Part],
-    wallet: Wallet,
-    needs: Mapping[Address, int],
-) -> Run:
-    return await simulate(
-        chain,
-        block,
-        sender,
-        [Segment(part.steps, part.build.previews) for part in parts],
-        watch=[pair for part in parts for pair in watched(part.quote, sender)],
-        allowances=[(spend.token, sender, spend.spender) for part in parts for spend in part.build.spends],
-        needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
-        signatures_assumed=any(part.build.signatures for part in parts),
-    )
-
-
-def _issues(parts: Iterable[Part], needs: Mapping[Address, int], wallet: Wallet) -> tuple[Issue, ...]:
-    own = [issue for part in parts for issue in part.build.issues]
-    steps = [step for part in parts for step in part.approvals if step.kind == "approval"]
-    granted = [step.approval for step in steps if step.approval]
-    return (*own, *approvals.shortfalls(needs, granted, wallet))
-
-
-def _warnings(parts: Sequence[Part]) -> tuple[Notice, ...]:
-    own = dict.fromkeys(warning for part in parts for warning in part.build.warnings)
-    return (*own, *handover_warnings([part.quote.request for part in parts]))
-
-
-def _signatures(parts: Iterable[Part]) -> tuple[SignatureRequest, ...]:
-    """Returns the requested signatures, with step indices shifted from the part to the whole action."""
-    moved, at = [], 0
-    for part in parts:
-        at += len(part.approvals)
-        moved += [replace(signature, step=signature.step + at) for signature in part.build.signatures]
-        at += len(part.build.steps)
-    return tuple(moved)
-
-
-def _action_parts(parts: Iterable[Part]) -> tuple[ActionPart, ...]:
-    """Returns the parts of the action, in order."""
-    made: list[ActionPart] = []
-    first = 0
-    for part in parts:
-        build, steps = part.build, len(part.steps)
-        made.append(
-            ActionPart(part.quote.capability, part.provider.id, build.inputs, build.outputs, steps, first)
-        )
-        first += steps
-    return tuple(made)
-
-
-def _target_label(part: Part, step: Step) -> str | None:
+def _target_label(part: Part, step: models.Step) -> str | None:
     """Returns the name of a step's target: the provider's label, "Permit2" or the token symbol."""
     if step.target_label:
         return step.target_label

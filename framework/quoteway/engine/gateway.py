@@ -6,25 +6,24 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from quoteway.config.model import Config
 from quoteway.context import Runtime
+from quoteway.engine.approvals import WalletReader
 from quoteway.engine.building import Building
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
-from quoteway.engine.quoting import EngineServices, Quoting
-from quoteway.engine.wallet import WalletReader
+from quoteway.engine.quoting import Quoting
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.evm.chain import Chain
 from quoteway.host.known_networks import known_networks
-from quoteway.host.lifespan import Lifespan
 from quoteway.host.lists import Lists
 from quoteway.host.reachability import Reachability
 from quoteway.host.registry import Registry
-from quoteway.host.states import PluginEntry, State, networks_of
+from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import Address, Capability
 from quoteway.networks import Network, Networks
@@ -53,19 +52,18 @@ class Gateway:
     ) -> None:
         self.config = config
         self.runtime = Runtime(config, clock=clock)
-        self.registry = Registry(config, self.runtime)
+        self.registry = Registry(self.runtime)
         if discover:
             self.registry.plugins.discover()
         for name, plugin in (plugins or {}).items():
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.quote_tokens = _sealer(config, clock)
-        services = EngineServices(
+        self.quoting = Quoting(
             config.quotes, self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
         )
-        self.quoting = Quoting(services)
-        self.building = Building(services, self.quoting)
-        self._joiner = SwapThenBridge(config, self.runtime, self.registry, self.quoting.ask)
+        self.building = Building(self.quoting)
+        self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.reachability = Reachability(self._forward)
@@ -178,10 +176,8 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
-        await self.lists.close()
-        await self.reachability.close()
-        await self.prices.close()
-        await self._joiner.close()
+        for reader in (self.lists, self.reachability, self.prices, self._joiner):
+            await reader.close()
         await asyncio.gather(
             *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
         )
@@ -248,31 +244,11 @@ class Gateway:
             with contextlib.suppress(GatewayError):
                 await chain.head()
 
-    async def valuation(self, tokens: Iterable[tuple[int, Address]], *, wait_s: float = WAIT_S) -> Valuation:
+    async def valuation(
+        self, tokens: Collection[tuple[int, Address]], *, wait_s: float = WAIT_S
+    ) -> Valuation:
         """Returns the USD prices of tokens (chain id, address) that are known within ``wait_s`` seconds."""
-        by_chain = _by_chain(tokens)
-        books = await asyncio.gather(
-            *(self.prices.get(chain_id, addresses, wait_s=wait_s) for chain_id, addresses in by_chain.items())
-        )
-        return Valuation(
-            {
-                (chain_id, address): price
-                for chain_id, book in zip(by_chain, books, strict=True)
-                for address, price in book.items()
-            }
-        )
-
-    def begin_valuation(self, tokens: Iterable[tuple[int, Address]]) -> None:
-        """Starts to read prices in the background."""
-        for chain_id, addresses in _by_chain(tokens).items():
-            self.prices.begin(chain_id, addresses)
-
-
-def _by_chain(tokens: Iterable[tuple[int, Address]]) -> dict[int, list[Address]]:
-    grouped: dict[int, list[Address]] = {}
-    for chain_id, address in dict.fromkeys(tokens):
-        grouped.setdefault(chain_id, []).append(address)
-    return grouped
+        return Valuation(await self.prices.get_each(tokens, wait_s=wait_s))
 
 
 def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:

@@ -10,33 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
-from quoteway.config.model import Config
-from quoteway.context import Runtime
-from quoteway.engine.parts import handover_warnings, joined_legs
-from quoteway.engine.ranking import best, rank
+from quoteway import models
+from quoteway.engine.approvals import named
+from quoteway.engine.quoting import Quoting, best, rank
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
-from quoteway.guard.plans import plain_plan
+from quoteway.evm.units import readable_units
+from quoteway.guard.quotes import plain_plan
 from quoteway.host.lists import ListKind, Lists
-from quoteway.host.provider_calls import Outcome
 from quoteway.host.refresh import RefreshPolicy
-from quoteway.host.registry import Registry
 from quoteway.host.states import networks_of
-from quoteway.models import (
-    NATIVE,
-    Address,
-    BridgeRoute,
-    Build,
-    Capability,
-    Gas,
-    Quote,
-    QuotePart,
-    SealedQuote,
-    SwapRequest,
-)
 from quoteway.providers import Provider, SwapProvider
 
 MAX_INTERMEDIATES = 3
@@ -45,11 +30,6 @@ ROUTES_FRESH_S = 60.0
 ROUTES_RETRY_S = 10.0
 ROUTES_OLD_S = 900.0
 """The maximum age of a route list that is used while it is refreshed in the background."""
-
-Ask: TypeAlias = Callable[
-    [Sequence[Provider], SwapRequest, float], Awaitable[Sequence[Outcome[Provider, Quote]]]
-]
-"""Asks providers for quotes of a request within a number of seconds; every quote is checked."""
 
 
 class SwapThenBridge(SwapProvider):
@@ -64,24 +44,24 @@ class SwapThenBridge(SwapProvider):
     cross_chain = True
     joins_providers = True
 
-    def __init__(self, config: Config, runtime: Runtime, registry: Registry, ask: Ask) -> None:
-        self._runtime = runtime
-        self._registry = registry
-        self._ask = ask
-        self._timeout_s = config.quotes.competition_timeout_s
-        self._routes = ListKind(Capability.BRIDGE, BridgeRoute, lambda bridge, *ends: bridge.routes(*ends))
+    def __init__(self, quoting: Quoting) -> None:
+        self._quoting = quoting
+        self._timeout_s = quoting.config.competition_timeout_s
+        self._routes = ListKind(
+            models.Capability.BRIDGE, models.BridgeRoute, lambda bridge, *ends: bridge.routes(*ends)
+        )
         policy = RefreshPolicy(
             fresh_s=ROUTES_FRESH_S,
             retry_s=ROUTES_RETRY_S,
             first_wait_s=self._timeout_s / 2,
             old_s=ROUTES_OLD_S,
         )
-        self._lists = Lists(registry, runtime.clock, policy)
+        self._lists = Lists(quoting.registry, quoting.runtime.clock, policy)
 
     @property
     def networks(self) -> frozenset[int]:  # type: ignore[override]
         """The networks that the bridges serve."""
-        bridges = self._registry.enabled(Capability.BRIDGE)
+        bridges = self._quoting.registry.enabled(models.Capability.BRIDGE)
         return frozenset[int]().union(*map(networks_of, bridges))
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
@@ -90,19 +70,19 @@ class SwapThenBridge(SwapProvider):
             self._swappers(chain_id) and self._bridges(chain_id, to_chain_id)
         )
 
-    def spenders(self, chain_id: int) -> Sequence[Address]:
+    def spenders(self, chain_id: int) -> Sequence[models.Address]:
         """Returns the spenders of the swap providers, which the first part uses."""
         return [spender for swapper in self._swappers(chain_id) for spender in swapper.spenders(chain_id)]
 
     def _swappers(self, chain_id: int) -> list[Provider]:
-        found = self._registry.enabled(Capability.SWAP, chain_id)
+        found = self._quoting.registry.enabled(models.Capability.SWAP, chain_id)
         return [provider for provider in found if provider is not self]
 
     def _bridges(self, chain_id: int, to_chain_id: int) -> list[Provider]:
-        found = self._registry.enabled(Capability.BRIDGE, chain_id)
+        found = self._quoting.registry.enabled(models.Capability.BRIDGE, chain_id)
         return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
 
-    async def quote(self, request: SwapRequest) -> Quote | None:
+    async def quote(self, request: models.SwapRequest) -> models.Quote | None:
         """Returns the best combination of a swap and a transfer.
 
         Returns None when a bridge takes the input token directly, or no bridge delivers the output token.
@@ -113,25 +93,23 @@ class SwapThenBridge(SwapProvider):
         if not intermediates:
             return None
 
-        async def through(intermediate: Address) -> Quote | None:
-            return await self._through(intermediate, request, ends_at)
-
-        outcomes = await asyncio.gather(*map(through, intermediates), return_exceptions=True)
-        quotes = [outcome for outcome in outcomes if isinstance(outcome, Quote)]
+        through = (self._through(token, request, ends_at) for token in intermediates)
+        outcomes = await asyncio.gather(*through, return_exceptions=True)
+        quotes = [outcome for outcome in outcomes if isinstance(outcome, models.Quote)]
         errors = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
         bugs = [error for error in errors if not isinstance(error, GatewayError)]
         if bugs or (errors and not quotes):
             raise (bugs or errors)[0]
         return max(quotes, key=rank, default=None)
 
-    async def build(self, sealed: SealedQuote) -> Build:
+    async def build(self, sealed: models.SealedQuote) -> models.Build:
         """Raises ``ProviderUnavailable``: the provider of each part builds it, and a quote without parts is
         none of this provider's."""
         raise ProviderUnavailable(
             "The quote has no parts to build: request a new quote.", reason=Reason.CAPABILITY_DISABLED
         )
 
-    async def _intermediates(self, request: SwapRequest) -> list[Address]:
+    async def _intermediates(self, request: models.SwapRequest) -> list[models.Address]:
         """Returns the intermediate tokens: those that a bridge converts to the output token.
 
         Prefers the native coin to its wrapped token, because it needs no approval. The caller has not chosen
@@ -152,18 +130,20 @@ class SwapThenBridge(SwapProvider):
             raise UpstreamError("A bridge's routes could not be read.", reason=reason, retryable=True)
         if request.token_in.address in sources:
             return []
-        network = self._runtime.networks.by_chain_id(request.chain_id)
-        if NATIVE in sources and network is not None and network.wrapped_native is not None:
+        network = self._quoting.runtime.networks.by_chain_id(request.chain_id)
+        if models.NATIVE in sources and network is not None and network.wrapped_native is not None:
             sources.pop(network.wrapped_native, None)
-        known = await self._runtime.tokens.listed(request.chain_id)
-        return [token for token in sources if token == NATIVE or token in known][:MAX_INTERMEDIATES]
+        known = await self._quoting.tokens.listed(request.chain_id)
+        return [token for token in sources if token == models.NATIVE or token in known][:MAX_INTERMEDIATES]
 
     async def close(self) -> None:
         """Stops reads in progress."""
         await self._lists.close()
 
-    async def _through(self, intermediate: Address, request: SwapRequest, ends_at: float) -> Quote | None:
-        token = await self._runtime.tokens.find(request.chain_id, intermediate)
+    async def _through(
+        self, intermediate: models.Address, request: models.SwapRequest, ends_at: float
+    ) -> models.Quote | None:
+        token = await self._quoting.tokens.find(request.chain_id, intermediate)
         if token is None:
             return None
         first = replace(
@@ -177,29 +157,29 @@ class SwapThenBridge(SwapProvider):
         )
         # Half of the remaining time: slow swap providers must leave time for the transfer.
         left_s = ends_at - time.monotonic()
-        swapper, swap = best(await self._ask(self._swappers(request.chain_id), first, left_s / 2))
+        swapper, swap = best(await self._quoting.ask(self._swappers(request.chain_id), first, left_s / 2))
         passed_on = swap.outputs[0].amount_min
         if not passed_on:
             return None
         second = replace(request, token_in=token, amount_in=passed_on, permit2_signature=False)
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
-        bridge, transfer = best(await self._ask(bridges, second, 0.9 * left_s))
+        bridge, transfer = best(await self._quoting.ask(bridges, second, 0.9 * left_s))
         return _joined(
-            QuotePart(Capability.SWAP, swapper.id, first, swap),
-            QuotePart(Capability.BRIDGE, bridge.id, second, transfer),
+            models.QuotePart(models.Capability.SWAP, swapper.id, first, swap),
+            models.QuotePart(models.Capability.BRIDGE, bridge.id, second, transfer),
             passed_on,
         )
 
 
-def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
+def _joined(first: models.QuotePart, second: models.QuotePart, passed_on: int) -> models.Quote:
     """Returns the combined quote; ``passed_on`` is the part of the swap output that the transfer spends."""
     swap, transfer = first.quote, second.quote
     # One quote token holds both plans. Raise now: the quote must not win and then fail to be sealed.
     plain_plan({"parts": [swap.plan, transfer.plan]})
     inputs, outputs = joined_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
     lifetimes = [quote.lifetime_s for quote in (swap, transfer) if quote.lifetime_s is not None]
-    return Quote(
+    return models.Quote(
         inputs=inputs,
         outputs=outputs,
         block=swap.block,
@@ -223,13 +203,57 @@ def _joined(first: QuotePart, second: QuotePart, passed_on: int) -> Quote:
     )
 
 
-def _net_output(swap: Quote, transfer: Quote, passed_on: int) -> int:
+def handover_warnings(requests: Sequence[models.Request]) -> tuple[models.Notice, ...]:
+    """Returns the warnings for the signer about each transition from one part to the next."""
+    warnings: list[models.Notice] = []
+    for request in requests[1:]:
+        assert isinstance(request, models.SwapRequest)
+        name = named(request.token_in)
+        amount = readable_units(request.amount_in, request.token_in.decimals)
+        warnings += (
+            models.Notice(
+                "not_atomic",
+                "The swap and the transfer are separate transactions. Send all as one batch "
+                "(walletSendCalls), or in order. If the transfer fails after the swap, the "
+                f"{name} stays in the wallet.",
+            ),
+            models.Notice(
+                "surplus_kept",
+                f"The transfer sends exactly {amount} {name}, the minimum output of the swap. Any additional "
+                f"{name} from the swap stays in the wallet.",
+            ),
+        )
+    return tuple(warnings)
+
+
+def joined_legs(
+    parts: Iterable[tuple[Sequence[models.Leg], Sequence[models.Leg]]],
+) -> tuple[tuple[models.Leg, ...], tuple[models.Leg, ...]]:
+    """Returns the total inputs and outputs of parts, given each part's inputs and outputs in order.
+
+    An output that the next part spends is omitted. The unspent rest of it is an output, whose minimum is
+    reduced by the spent amount.
+    """
+    (inputs, outputs), *rest = parts
+    left: list[models.Leg] = []
+    for taken, given in rest:
+        takes = {leg.token.address: leg.amount for leg in taken}
+        for leg in outputs:
+            passed_on = takes.get(leg.token.address, 0)
+            if leg.amount > passed_on:
+                bound = max((leg.amount_min or 0) - passed_on, 0)
+                left.append(replace(leg, amount=leg.amount - passed_on, amount_min=bound))
+        outputs = given
+    return tuple(inputs), (*outputs, *left)
+
+
+def _net_output(swap: models.Quote, transfer: models.Quote, passed_on: int) -> int:
     """Returns the net output of the transfer less the costs of the swap, converted at the transfer's rate."""
     costs = 0 if swap.net_output is None else passed_on - swap.net_output
     return rank(transfer) - costs * (transfer.outputs[0].amount_min or 0) // passed_on
 
 
-def _gas_of_both(one: Gas | None, other: Gas | None) -> Gas | None:
+def _gas_of_both(one: models.Gas | None, other: models.Gas | None) -> models.Gas | None:
     if one is None or other is None:
         return None
 
@@ -237,7 +261,7 @@ def _gas_of_both(one: Gas | None, other: Gas | None) -> Gas | None:
         return None if a is None or b is None else a + b
 
     prices = [gas.max_fee_per_gas_wei for gas in (one, other) if gas.max_fee_per_gas_wei is not None]
-    return Gas(
+    return models.Gas(
         one.units + other.units,
         one.limit + other.limit,
         max(prices, default=None),

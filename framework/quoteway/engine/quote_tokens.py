@@ -14,45 +14,55 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jwt
 
+from quoteway import models
 from quoteway.config.model import MIN_KEY_BYTES
-from quoteway.engine.transaction_ids import TransactionCommitment
 from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
-from quoteway.guard.plans import plain_plan
-from quoteway.models import (
-    Block,
-    Capability,
-    DeployRequest,
-    Leg,
-    ManageRequest,
-    PoolRequest,
-    Request,
-    SealedQuote,
-    SwapRequest,
-    Token,
-    VaultRequest,
-)
+from quoteway.evm.address import keccak256
+from quoteway.guard.quotes import plain_plan
 
 MAX_TOKEN_CHARS = 4096
+TRANSACTION_LIFETIME_S = 7 * 24 * 3600
 
 _ALGORITHM = "HS256"
 _QUOTE_TYPE = "qw-quote+jwt"
 _TRANSACTION_TYPE = "qw-tx+jwt"
 _MAX_INFLATED_BYTES = 65_536
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_REQUESTS: Mapping[str, Callable[..., Request]] = {
-    "s": SwapRequest,
-    "p": PoolRequest,
-    "v": VaultRequest,
-    "m": ManageRequest,
-    "d": DeployRequest,
+_REQUESTS: Mapping[str, Callable[..., models.Request]] = {
+    "s": models.SwapRequest,
+    "p": models.PoolRequest,
+    "v": models.VaultRequest,
+    "m": models.ManageRequest,
+    "d": models.DeployRequest,
 }
 _REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionCommitment:
+    """The content of a ``txId``: one built step, to compare with a broadcast transaction.
+
+    ``outputs`` are the quoted outputs (token, account, amount in base units), in the last step only.
+    ``blanks`` are the (offset, length) ranges of calldata where the wallet inserts a signature. ``data_hash``
+    is computed with zeros there (``calldata_hash``).
+    """
+
+    chain_id: int
+    sender: str
+    to: str
+    value: int
+    data_hash: str
+    action_id: str
+    index: int
+    expires_at: int
+    outputs: tuple[tuple[str, str, int], ...] = ()
+    blanks: tuple[tuple[int, int], ...] = ()
 
 
 _COMMITTED = tuple(f.name for f in fields(TransactionCommitment) if f.name != "expires_at")
@@ -109,23 +119,19 @@ class Sealer:
         self._issuer = issuer
         self._clock = clock
 
-    def seal(self, quote: SealedQuote) -> SealedQuote:
+    def seal(self, quote: models.SealedQuote) -> models.SealedQuote:
         """Returns the quote with its ``token``. Raises ``UpstreamError`` when the token is too long."""
         parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
         quote = replace(quote, plan=plain_plan(quote.plan), parts=parts)
         content = _pack(_quote_to_json(quote))
-        claims = {
-            "iss": self._issuer,
-            "aud": quote.capability.value,
-            "iat": quote.created_at,
-            "exp": quote.expires_at,
-        }
-        token = self._ring.sign({**claims, **content}, _QUOTE_TYPE)
+        token = self._sign(_QUOTE_TYPE, quote.capability.value, quote.created_at, quote.expires_at, content)
         if len(token) > MAX_TOKEN_CHARS:
             raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
         return replace(quote, token=token)
 
-    def open(self, capability: Capability, token: str, *, allow_expired: bool = False) -> SealedQuote:
+    def open(
+        self, capability: models.Capability, token: str, *, allow_expired: bool = False
+    ) -> models.SealedQuote:
         """Returns the quote in a token.
 
         Raises ``NotFound``: ``quote_expired`` for an authentic expired token, ``quote_invalid`` for a token
@@ -141,20 +147,15 @@ class Sealer:
             raise NotFound("The quote has expired: request a new one.", reason=Reason.QUOTE_EXPIRED)
         return quote
 
-    def seal_transaction(self, commitment: TransactionCommitment, *, issued_at: int) -> str:
-        """Returns the ``txId`` of one built step.
+    def seal_transaction(self, commitment: TransactionCommitment) -> str:
+        """Returns the ``txId`` of one built step, issued when its action was created."""
+        issued_at = commitment.expires_at - TRANSACTION_LIFETIME_S
+        content = {"c": [getattr(commitment, name) for name in _COMMITTED]}
+        return self._sign(_TRANSACTION_TYPE, "tx", issued_at, commitment.expires_at, content)
 
-        ``issued_at`` is the action's creation time, so the same action has the same ids.
-        """
-        values = [getattr(commitment, name) for name in _COMMITTED]
-        claims = {
-            "iss": self._issuer,
-            "aud": "tx",
-            "iat": issued_at,
-            "exp": commitment.expires_at,
-            "c": values,
-        }
-        return self._ring.sign(claims, _TRANSACTION_TYPE)
+    def _sign(self, kind: str, audience: str, iat: int, exp: int, content: Mapping[str, Any]) -> str:
+        claims = {"iss": self._issuer, "aud": audience, "iat": iat, "exp": exp, **content}
+        return self._ring.sign(claims, kind)
 
     def open_transaction(self, token: str) -> TransactionCommitment:
         """Returns the commitment of a ``txId``. Raises ``NotFound`` when it is not authentic or expired."""
@@ -171,7 +172,7 @@ class Sealer:
         return commitment
 
 
-def same_request(one: Request, other: Request) -> bool:
+def same_request(one: models.Request, other: models.Request) -> bool:
     """Returns whether two requests are equal. Ignores what a quote token omits (token name, price)."""
     return type(one) is type(other) and _request_to_json(one) == _request_to_json(other)
 
@@ -201,36 +202,32 @@ def _unpack(claims: Mapping[str, Any]) -> Any:
     return json.loads(text)
 
 
-def _token_to_json(token: Token) -> list[Any]:
+def _token_to_json(token: models.Token) -> list[Any]:
     return [token.chain_id, token.address, token.decimals, token.symbol and token.symbol[:32]]
 
 
-def _token_from_json(row: Sequence[Any]) -> Token:
-    return Token(row[0], row[1], row[2], row[3])
-
-
-def _leg_to_json(leg: Leg) -> list[Any]:
+def _leg_to_json(leg: models.Leg) -> list[Any]:
     return [_token_to_json(leg.token), leg.amount, leg.account, leg.amount_min, leg.amount_max]
 
 
-def _leg_from_json(row: Sequence[Any]) -> Leg:
-    return Leg(_token_from_json(row[0]), row[1], row[2], row[3], row[4])
+def _leg_from_json(row: Sequence[Any]) -> models.Leg:
+    return models.Leg(models.Token(*row[0]), *row[1:])
 
 
-def _request_to_json(request: Request) -> list[Any]:
+def _request_to_json(request: models.Request) -> list[Any]:
     values = [getattr(request, f.name) for f in fields(request)]
     return [
         _REQUEST_TAGS[type(request)],
-        [{"t": _token_to_json(v)} if isinstance(v, Token) else v for v in values],
+        [{"t": _token_to_json(v)} if isinstance(v, models.Token) else v for v in values],
     ]
 
 
-def _request_from_json(row: Sequence[Any]) -> Request:
-    values = [_token_from_json(v["t"]) if isinstance(v, dict) else v for v in row[1]]
+def _request_from_json(row: Sequence[Any]) -> models.Request:
+    values = [models.Token(*v["t"]) if isinstance(v, dict) else v for v in row[1]]
     return _REQUESTS[row[0]](*values)
 
 
-def _quote_to_json(quote: SealedQuote) -> list[Any]:
+def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
     row = [
         quote.provider,
         _request_to_json(quote.request),
@@ -244,10 +241,10 @@ def _quote_to_json(quote: SealedQuote) -> list[Any]:
 
 
 def _quote_from_json(
-    capability: Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
-) -> SealedQuote:
+    capability: models.Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
+) -> models.SealedQuote:
     provider, request, inputs, outputs, slippage_bps, plan, block, *parts = content
-    return SealedQuote(
+    return models.SealedQuote(
         capability,
         provider,
         _request_from_json(request),
@@ -255,9 +252,65 @@ def _quote_from_json(
         tuple(_leg_from_json(row) for row in outputs),
         slippage_bps,
         plan,
-        Block(*block),
+        models.Block(*block),
         int(claims["iat"]),
         int(claims["exp"]),
         token,
-        tuple(_quote_from_json(Capability(kind), row, claims, "") for kind, row in parts),
+        tuple(_quote_from_json(models.Capability(kind), row, claims, "") for kind, row in parts),
+    )
+
+
+# --- transaction ids ---------------------------------------------------------------------------------------
+
+
+def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
+    """Returns keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
+    blanked = bytearray(data)
+    for offset, length in blanks:
+        if offset + length <= len(data):
+            blanked[offset : offset + length] = bytes(length)
+    return "0x" + keccak256(bytes(blanked)).hex()
+
+
+def action_id(chain_id: int, sender: models.Address, steps: Iterable[models.Step]) -> str:
+    """Returns keccak-256 of chain id, sender and all transactions in order, as 0x hex."""
+    parts = [chain_id.to_bytes(32), bytes.fromhex(sender[2:])]
+    for step in steps:
+        parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
+    return "0x" + keccak256(b"".join(parts)).hex()
+
+
+def commitment_of(
+    step: models.Step,
+    index: int,
+    part: models.ActionPart,
+    action_id: str,
+    sender: models.Address,
+    signatures: Iterable[models.SignatureRequest],
+    created_at: int,
+) -> TransactionCommitment:
+    """Returns the commitment for the ``txId`` of one step.
+
+    ``index`` and ``signatures`` refer to the whole action; ``part`` is the part that contains the step. The
+    last step of each part holds the outputs of the part.
+    """
+    blanks = tuple((s.offset, s.length) for s in signatures if s.step == index)
+    # For a token that is also an input, the chain shows only the net change: omit it.
+    paid_in = {leg.token.address for leg in part.inputs}
+    outputs = tuple(
+        (leg.token.address, leg.account, leg.amount)
+        for leg in part.outputs
+        if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
+    )
+    return TransactionCommitment(
+        step.chain_id,
+        sender,
+        step.to,
+        step.value,
+        calldata_hash(step.data, blanks),
+        action_id,
+        index,
+        created_at + TRANSACTION_LIFETIME_S,
+        outputs if index == part.indices[-1] else (),
+        blanks,
     )

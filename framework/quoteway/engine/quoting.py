@@ -11,36 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
+from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.context import Runtime
 from quoteway.engine import approvals
 from quoteway.engine.quote_tokens import Sealer
-from quoteway.engine.ranking import attempts_of, best
-from quoteway.engine.wallet import GrantKey, Wallet, WalletReader, grants_of
-from quoteway.errors import GatewayError, ProviderUnavailable, Reason
+from quoteway.errors import GatewayError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.chain import Chain
 from quoteway.evm.head import on_arrival
-from quoteway.guard.amounts import check_units, is_address, parties
+from quoteway.guard.findings import check_units, is_address
 from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry
 from quoteway.host.states import serves
 from quoteway.host.token_directory import TokenDirectory
-from quoteway.models import (
-    NATIVE,
-    Approval,
-    Attempt,
-    Build,
-    Capability,
-    Issue,
-    Quote,
-    QuotePart,
-    Request,
-    SealedQuote,
-    SwapRequest,
-    TransferTerms,
-)
 from quoteway.providers import Provider, SwapProvider
 
 log = logging.getLogger("quoteway.engine.quoting")
@@ -51,45 +36,38 @@ class Quoter(Protocol):
 
     id: str
 
-    async def quote(self, request: Any) -> Quote | None: ...
+    async def quote(self, request: Any) -> models.Quote | None: ...
 
-    async def build(self, sealed: SealedQuote) -> Build: ...
+    async def build(self, sealed: models.SealedQuote) -> models.Build: ...
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteAnswer:
     """A sealed quote and the other members of its response."""
 
-    sealed: SealedQuote
-    quote: Quote
-    approvals: tuple[Approval, ...]
-    issues: tuple[Issue, ...]
-    attempts: tuple[Attempt, ...]
+    sealed: models.SealedQuote
+    quote: models.Quote
+    approvals: tuple[models.Approval, ...]
+    issues: tuple[models.Issue, ...]
+    attempts: tuple[models.Attempt, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class EngineServices:
-    """What quotes and actions of one gateway share."""
+class Quoting:
+    """Makes the quotes of one gateway, with what quotes and actions share."""
 
     config: QuotesConfig
     runtime: Runtime
     registry: Registry
     tokens: TokenDirectory
-    wallets: WalletReader
+    wallets: approvals.WalletReader
     sealer: Sealer
-
-
-class Quoting:
-    """Makes the quotes of one gateway."""
-
-    def __init__(self, services: EngineServices) -> None:
-        self._services = services
 
     @on_arrival
     async def quote(
         self,
-        capability: Capability,
-        request: Request,
+        capability: models.Capability,
+        request: models.Request,
         *,
         provider: str | None = None,
         atomic_batch: bool = True,
@@ -98,20 +76,23 @@ class Quoting:
 
         ``provider`` restricts the request to one provider. ``atomic_batch=False`` excludes quotes that need
         the transactions of several providers. Raises ``ProviderUnavailable`` when no enabled provider serves
-        the request. Raises the error of ``ranking.best`` when none quotes.
+        the request. Raises the error of ``best`` when none quotes.
         """
-        to_chain_id = request.to_chain_id if isinstance(request, SwapRequest) else request.chain_id
+        to_chain_id = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
         candidates = self.candidates(
             capability, request.chain_id, to_chain_id, provider=provider, atomic_batch=atomic_batch
         )
-        chain = self._services.runtime.chain(request.chain_id)
+        chain = self.runtime.chain(request.chain_id)
         outcomes, _ = await asyncio.gather(
-            self.ask(candidates, request, self._services.config.competition_timeout_s),
+            self.ask(candidates, request, self.config.competition_timeout_s),
             self._read_wallet_ahead(chain, request, candidates),
         )
         winner, quote = best(outcomes)
         wallet = await self._wallet(chain, request, quote)
-        sealed = self._services.sealer.seal(self._consent(capability, winner.id, request, quote))
+        now, lifetime_s = self.runtime.now(), self.config.lifetime_s
+        until = now + min(lifetime_s, quote.lifetime_s or lifetime_s)
+        consent = _consent(models.QuotePart(capability, winner.id, request, quote), now, until)
+        sealed = self.sealer.seal(consent)
         needed = approvals.outlook(quote.spends, wallet)
         needs = {leg.token.address: leg.amount for leg in quote.inputs}
         issues = (*quote.issues, *approvals.shortfalls(needs, needed, wallet))
@@ -119,7 +100,7 @@ class Quoting:
 
     def candidates(
         self,
-        capability: Capability,
+        capability: models.Capability,
         chain_id: int,
         to_chain_id: int,
         *,
@@ -129,7 +110,7 @@ class Quoting:
         """Returns the providers to ask for a quote. Raises ``ProviderUnavailable`` when there is none."""
         found = [
             candidate
-            for candidate in self._services.registry.enabled(capability)
+            for candidate in self.registry.enabled(capability)
             if provider in (None, candidate.id)
             and serves(candidate, chain_id, to_chain_id)
             and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
@@ -142,34 +123,32 @@ class Quoting:
         return found
 
     async def ask(
-        self, candidates: Sequence[Provider], request: Request, timeout_s: float
-    ) -> list[Outcome[Provider, Quote]]:
+        self, candidates: Sequence[Provider], request: models.Request, timeout_s: float
+    ) -> list[Outcome[Provider, models.Quote]]:
         """Returns each provider's outcome within ``timeout_s`` seconds. All quotes have passed the guard."""
 
-        async def ask(candidate: Provider) -> Quote | None:
+        async def ask(candidate: Provider) -> models.Quote | None:
             quote = await cast(Quoter, candidate).quote(request)
             # The parts of a built-in provider's quote were checked when their own providers quoted them.
-            if quote is not None and not self._services.registry.is_builtin(candidate):
+            if quote is not None and not self.registry.is_builtin(candidate):
                 check_quote(candidate, request, quote)
-                if not isinstance(request, SwapRequest):
+                if not isinstance(request, models.SwapRequest):
                     legs = (*quote.inputs, *quote.outputs)
-                    known = await self._services.tokens.find_each(
-                        request.chain_id, (leg.token.address for leg in legs)
-                    )
+                    known = await self.tokens.find_each(request.chain_id, (leg.token.address for leg in legs))
                     check_units(candidate, legs, known)
             return quote
 
-        return await self._services.registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
+        return await self.registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
 
     async def _read_wallet_ahead(
-        self, chain: Chain, request: Request, candidates: Sequence[Provider]
+        self, chain: Chain, request: models.Request, candidates: Sequence[Provider]
     ) -> None:
         """Reads the sender's balance and allowances while the providers quote, to save a round trip."""
-        if not isinstance(request, SwapRequest):
+        if not isinstance(request, models.SwapRequest):
             return
         token = request.token_in.address
-        grants: list[GrantKey] = []
-        for candidate in candidates if token != NATIVE else ():
+        grants: list[approvals.GrantKey] = []
+        for candidate in candidates if token != models.NATIVE else ():
             try:
                 spenders = [s for s in candidate.spenders(request.chain_id) if is_address(s)]
             except Exception:
@@ -179,48 +158,99 @@ class Quoting:
             grants += [(token, s, None) for s in spenders if s not in pullers]
             grants += [(token, permit2.ADDRESS, puller) for puller in pullers]
         try:
-            async with asyncio.timeout(self._services.config.competition_timeout_s):
-                await self._services.wallets.read(chain, await chain.head(), request.sender, [token], grants)
+            async with asyncio.timeout(self.config.competition_timeout_s):
+                await self.wallets.read(chain, await chain.head(), request.sender, [token], grants)
         except (GatewayError, TimeoutError):
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
-    async def _wallet(self, chain: Chain, request: Request, quote: Quote) -> Wallet | None:
+    async def _wallet(
+        self, chain: Chain, request: models.Request, quote: models.Quote
+    ) -> approvals.Wallet | None:
         """Returns the sender's wallet at the quote's block; None when it cannot be read in time."""
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]
-        sender, _ = parties(request)
+        grants = approvals.grants_of(quote.spends)
         try:
-            async with asyncio.timeout(self._services.config.competition_timeout_s):
-                return await self._services.wallets.read(
-                    chain, quote.block, sender, tokens, grants_of(quote.spends)
-                )
+            async with asyncio.timeout(self.config.competition_timeout_s):
+                return await self.wallets.read(chain, quote.block, request.sender, tokens, grants)
         except (GatewayError, TimeoutError):
             return None
 
-    def _consent(self, capability: Capability, provider: str, request: Request, quote: Quote) -> SealedQuote:
-        """Returns the content of the quote token, including the quotes of its parts."""
-        now = self._services.runtime.now()
-        until = now + min(
-            self._services.config.lifetime_s, quote.lifetime_s or self._services.config.lifetime_s
+
+def _consent(part: models.QuotePart, now: int, until: int) -> models.SealedQuote:
+    """Returns the content of the quote token, including the quotes of its parts."""
+    quote, request = part.quote, part.request
+    refund = quote.terms.refund if isinstance(quote.terms, models.TransferTerms) else None
+    if isinstance(request, models.SwapRequest) and refund is not None:
+        # The guard compares the refund account in the calldata with this one.
+        request = replace(request, refund_to=request.refund_account)
+    return models.SealedQuote(
+        part.capability,
+        part.provider,
+        request,
+        quote.inputs,
+        quote.outputs,
+        quote.slippage_bps,
+        quote.plan,
+        quote.block,
+        now,
+        until,
+        parts=tuple(_consent(own, now, until) for own in quote.parts),
+    )
+
+
+# --- ranking -----------------------------------------------------------------------------------------------
+
+
+def best(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[Provider, models.Quote]:
+    """Returns the quote with the highest minimum output after fees and gas, and its provider.
+
+    Ties go to the provider asked first. Without a quote, raises ``InvalidRequest`` or ``NotFound`` when a
+    provider rejected the parameters and all others had no route. Otherwise raises ``UpstreamError``, whose
+    ``attempts`` list every outcome.
+    """
+    quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
+    if quoted:
+        return max(quoted, key=lambda pair: rank(pair[1]))
+    attempts = attempts_of(outcomes)
+    refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
+    silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
+    if refusals and len(refusals) + len(silent) == len(outcomes):
+        raise refusals[0]
+    spoken = [o.error for o in outcomes if o.error is not None and o.kind == "no_route"]
+    if spoken:
+        error = spoken[0]
+        raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
+    if all(o.kind == "no_route" for o in outcomes):
+        raise UpstreamError(
+            "No provider has a route for this pair.",
+            reason=Reason.NO_ROUTE,
+            attempts=attempts,
+            retryable=False,
         )
+    failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
+    raise UpstreamError(
+        "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
+    )
 
-        def consent(part: QuotePart) -> SealedQuote:
-            quote, request = part.quote, part.request
-            refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
-            if isinstance(request, SwapRequest) and refund is not None:
-                # The guard compares the refund account in the calldata with this one.
-                request = replace(request, refund_to=request.refund_account)
-            return SealedQuote(
-                part.capability,
-                part.provider,
-                request,
-                quote.inputs,
-                quote.outputs,
-                quote.slippage_bps,
-                quote.plan,
-                quote.block,
-                now,
-                until,
-            )
 
-        whole = consent(QuotePart(capability, provider, request, quote))
-        return replace(whole, parts=tuple(map(consent, quote.parts)))
+def rank(quote: models.Quote) -> int:
+    """Returns the minimum output of a quote after fees and gas, in base units of the output."""
+    if quote.net_output is not None:
+        return quote.net_output
+    if not quote.outputs:
+        return 0
+    first = quote.outputs[0]
+    return first.amount_min if first.amount_min is not None else first.amount
+
+
+def attempts_of(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[models.Attempt, ...]:
+    """Returns the outcomes as the ``attempts`` members of a response."""
+    return tuple(
+        models.Attempt(
+            o.provider.id,
+            o.kind,
+            o.value.outputs[0].amount if o.value is not None and o.value.outputs else None,
+            o.reason.value if o.reason is not None else None,
+        )
+        for o in outcomes
+    )

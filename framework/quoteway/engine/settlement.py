@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from quoteway.engine.transaction_ids import TransactionCommitment
+from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulationUnsupported
+from quoteway.guard.findings import totals
 from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation.trace import Transfer, trace_of
 
@@ -57,7 +58,10 @@ async def settlement(
     confirmations = max(1, head.number - number + 1)
     if int(receipt["status"], 16) != 1:
         return Settlement("reverted", number, confirmations, gas_used, native_known=True)
-    logs = [_log(entry) for entry in receipt["logs"]]
+    logs = [
+        Log(checksum(entry["address"]), tuple(entry["topics"]), bytes.fromhex(entry["data"][2:]))
+        for entry in receipt["logs"]
+    ]
     transfers = list(trace_of([logs]).transfers)
     # From the receipt: the transaction may have been read while it was pending, without an index.
     index = int(receipt["transactionIndex"], 16)
@@ -75,17 +79,13 @@ async def settlement(
     )
 
 
-def _log(entry: Mapping[str, Any]) -> Log:
-    return Log(checksum(entry["address"]), tuple(entry["topics"]), bytes.fromhex(entry["data"][2:]))
-
-
 def _changes(transfers: Iterable[Transfer], accounts: set[Address]) -> tuple[AssetChange, ...]:
-    deltas: dict[tuple[Address, Address], int] = {}
-    for transfer in transfers:
-        for account, sign in ((transfer.sender, -1), (transfer.recipient, 1)):
-            if account in accounts:
-                key = account, transfer.token
-                deltas[key] = deltas.get(key, 0) + sign * transfer.amount
+    deltas = totals(
+        ((account, transfer.token), amount)
+        for transfer in transfers
+        for account, amount in ((transfer.sender, -transfer.amount), (transfer.recipient, transfer.amount))
+        if account in accounts
+    )
     return tuple(AssetChange(account, token, delta) for (account, token), delta in deltas.items() if delta)
 
 

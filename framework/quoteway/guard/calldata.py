@@ -1,34 +1,24 @@
 """Checks the bytes of a build against the sealed quote: chain, targets, calldata decoded and re-encoded,
-spenders, minimums, recipients and refunds on another chain. ``outcome`` checks what they do when they run.
+spenders, minimums, recipients and refunds on another chain, and the signatures that they need. ``outcome``
+checks what they do when they run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from quoteway import models
 from quoteway.evm import abi, permit2
-from quoteway.guard import opaque
-from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, named_by_caller, same_token
 from quoteway.guard.cross_chain import check_arrivals, check_refund
-from quoteway.guard.findings import Expect, check_form, expectation
+from quoteway.guard.findings import Expect, check_form, check_spends, is_address, is_amount, named_by_caller
 from quoteway.guard.model_types import BUILD_TERMS, flaw
-from quoteway.guard.permits import check_signatures
-from quoteway.models import (
-    APPROVAL_KINDS,
-    NATIVE,
-    Address,
-    Build,
-    DecodedCall,
-    Leg,
-    SealedQuote,
-    Step,
-    SwapRequest,
-)
 from quoteway.providers import Provider
 
 MAX_STEPS = 16
 MAX_CALLDATA_BYTES = 128 * 1024
 _MAX_DEADLINE_S = 24 * 3600
+SIGNATURE_BYTES = 65
 
 CORE_ONLY: Mapping[bytes, str] = {
     abi.selector(signature): signature
@@ -66,12 +56,12 @@ no provider's own step may be one."""
 
 def check_build(
     provider: Provider,
-    sealed: SealedQuote,
-    build: Build,
+    sealed: models.SealedQuote,
+    build: models.Build,
     *,
     now: int,
     chain_now: int = 0,
-    wrapped_native_out: Address | None = None,
+    wrapped_native_out: models.Address | None = None,
 ) -> None:
     """Checks the bytes of a build. Raises ``UnsafeAnswer`` with the first finding.
 
@@ -80,11 +70,9 @@ def check_build(
     """
     request = sealed.request
     chain_id = request.chain_id
-
-    expect = expectation(provider)
-
+    expect = Expect(provider)
     expect(
-        isinstance(build, Build) and 0 < len(build.steps) <= MAX_STEPS,
+        isinstance(build, models.Build) and 0 < len(build.steps) <= MAX_STEPS,
         f"it must have 1 to {MAX_STEPS} transactions",
     )
     found = flaw(build.terms, BUILD_TERMS[type(request)])
@@ -92,14 +80,15 @@ def check_build(
     targets = {**provider.contracts(chain_id), **named_by_caller(request)}
     for step in build.steps:
         _check_step(step, chain_id, targets, expect)
-    check_spends(provider, request, sealed.inputs, build.spends, expect)
-    native_in = sum(most_of(leg) for leg in sealed.inputs if leg.token.is_native)
+    check_spends(request, sealed.inputs, build.spends, expect)
+    native_in = sum(leg.most for leg in sealed.inputs if leg.token.is_native)
     expect(
         sum(step.value for step in build.steps) <= native_in, "it spends more of the native coin than quoted"
     )
     _check_legs(sealed, build, expect)
-    opaque.check_calldata(sealed, build, expect)
-    if isinstance(request, SwapRequest):
+    if build.is_opaque:
+        _check_opaque(sealed, build, expect)
+    if isinstance(request, models.SwapRequest):
         for leg in build.outputs:
             minimum = leg.amount_min or 0
             # Wrapping the native coin has no argument: it pays out the value.
@@ -113,15 +102,19 @@ def check_build(
         build.deadline is None or now < build.deadline <= latest,
         "its deadline has passed, or is over a day away",
     )
-    check_signatures(sealed, build, latest, expect)
-    check_form(provider, build, Build)
+    _check_signatures(sealed, build, latest, expect)
+    check_form(provider, build, models.Build)
 
 
-def _check_step(step: Step, chain_id: int, targets: Mapping[Address, str], expect: Expect) -> None:
+def _check_step(
+    step: models.Step, chain_id: int, targets: Mapping[models.Address, str], expect: Expect
+) -> None:
     expect(step.chain_id == chain_id, f"a transaction is for chain {step.chain_id}, not {chain_id}")
-    expect(is_address(step.to) and step.to != NATIVE, "a transaction's target is not an EIP-55 address")
+    expect(
+        is_address(step.to) and step.to != models.NATIVE, "a transaction's target is not an EIP-55 address"
+    )
     expect(step.to != permit2.ADDRESS, "a transaction goes to Permit2 itself")
-    own = step.approval is None and step.kind not in APPROVAL_KINDS
+    own = step.approval is None and step.kind not in models.APPROVAL_KINDS
     expect(own, "its own transaction claims to be an approval")
     expect(step.to in targets, f"a transaction goes to {step.to}, which the provider does not declare")
     expect(is_amount(step.value), "a transaction's value is not a whole number of wei")
@@ -142,15 +135,15 @@ def _check_step(step: Step, chain_id: int, targets: Mapping[Address, str], expec
     expect(held, "the calldata does not contain the nested calls of its decoded form")
 
 
-def _holds(data: bytes, calls: Iterable[DecodedCall]) -> bool:
+def _holds(data: bytes, calls: Iterable[models.DecodedCall]) -> bool:
     """Whether the bytes contain the arguments of nested calls; a router's commands have no selector."""
     return all(abi.reencode(call)[4:] in data and _holds(data, call.inner) for call in calls)
 
 
-def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
+def _check_legs(sealed: models.SealedQuote, build: models.Build, expect: Expect) -> None:
     """Checks the build's legs against the sealed ones: same tokens and accounts, no more in, no less out."""
 
-    def by_key(legs: Sequence[Leg]) -> dict[tuple[int, Address, Address], Leg]:
+    def by_key(legs: Sequence[models.Leg]) -> dict[tuple[int, models.Address, models.Address], models.Leg]:
         keyed = {(leg.token.chain_id, leg.token.address, leg.account): leg for leg in legs}
         expect(len(keyed) == len(legs), "it names one token and account twice")
         return keyed
@@ -161,8 +154,8 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
     quoted = by_key(sealed.inputs)
     expect(built.keys() == quoted.keys(), "its inputs are not those quoted")
     for key, leg in quoted.items():
-        expect(built[key].amount <= most_of(leg), f"it takes more of {leg.token.address} than quoted")
-        expect(same_token(built[key].token, leg.token), "it changes the decimals of a token")
+        expect(built[key].amount <= leg.most, f"it takes more of {leg.token.address} than quoted")
+        expect(built[key].token.unit == leg.token.unit, "it changes the decimals of a token")
     built = by_key(build.outputs)
     quoted = by_key(sealed.outputs)
     expect(built.keys() == quoted.keys(), "its outputs are not those quoted")
@@ -170,9 +163,82 @@ def _check_legs(sealed: SealedQuote, build: Build, expect: Expect) -> None:
         now = built[key].amount_min
         kept = leg.amount_min is None or (is_amount(now) and now is not None and now >= leg.amount_min)
         expect(kept, "its minimum is below the quoted one")
-        expect(same_token(built[key].token, leg.token), "it changes the decimals of a token")
+        expect(built[key].token.unit == leg.token.unit, "it changes the decimals of a token")
 
 
 def _word(value: int) -> bytes:
     """The significant bytes of a number: calldata contains them whatever the width of its type."""
     return value.to_bytes(32).lstrip(b"\0")
+
+
+def _check_opaque(sealed: models.SealedQuote, build: models.Build, expect: Expect) -> None:
+    """Checks calldata that an upstream made and the core cannot decode (``DecodedCall.opaque``): one swap on
+    one chain, in one transaction with the minimum in a word of its own.
+
+    The word does not prove that the contract enforces it. Only the run shows what the calldata does, and it
+    shows one chain.
+    """
+    request = sealed.request
+    expect(isinstance(request, models.SwapRequest), "only a swap may have opaque calldata")
+    expect(
+        isinstance(request, models.SwapRequest) and not request.is_cross_chain,
+        "its calldata for another chain cannot be decoded, and no simulation shows what arrives there",
+    )
+    expect(len(build.steps) == 1, "opaque calldata must be one single transaction")
+    expect(not build.signatures, "opaque calldata must not need a signature")
+    data = build.steps[0].data
+    words = {int.from_bytes(data[at : at + 32]) for at in range(4, len(data) - 31, 32)}
+    for leg in build.outputs:
+        expect(bool(leg.amount_min), "opaque calldata needs a minimum above 0")
+        expect(leg.amount_min in words, "its opaque calldata does not hold the quoted minimum")
+
+
+def _check_signatures(sealed: models.SealedQuote, build: models.Build, latest: int, expect: Expect) -> None:
+    """Checks every signature against the quote; none may be valid beyond ``latest`` (Unix seconds)."""
+    request = sealed.request
+    if isinstance(request, models.SwapRequest):
+        # A batch of calls has no place for a signature, and the run accepts any signature.
+        wanted = request.permit2_signature or not build.signatures
+        expect(wanted, "it asks for a signature, but the request does not allow one")
+    for signature in build.signatures:
+        step, offset, length = signature.step, signature.offset, signature.length
+        expect(
+            0 <= step < len(build.steps) and length == SIGNATURE_BYTES,
+            "a signature belongs to no transaction",
+        )
+        data = build.steps[step].data
+        expect(4 <= offset <= len(data) - length, "a signature's place is outside the calldata")
+        expect(not any(data[offset : offset + length]), "a signature's place is not empty")
+        _check_typed_data(sealed, build, signature.typed_data, latest, expect)
+
+
+def _check_typed_data(
+    sealed: models.SealedQuote, build: models.Build, typed: Mapping[str, Any], latest: int, expect: Expect
+) -> None:
+    """Checks that it is a PermitSingle (Permit2 ``IAllowanceTransfer``) for exactly one of the spends."""
+    try:
+        message = typed["message"]
+        details = message["details"]
+        permit = permit2.PermitSingle(
+            details["token"],
+            int(details["amount"]),
+            int(details["expiration"]),
+            int(details["nonce"]),
+            message["spender"],
+            int(message["sigDeadline"]),
+        )
+        genuine = typed == permit.typed_data(sealed.request.chain_id)
+    except (KeyError, TypeError, ValueError):
+        genuine = False
+    if not genuine:
+        expect(False, "typed data is no Permit2 PermitSingle of this chain")
+        return
+    signed = [
+        spend for spend in build.spends if spend.permit2_signed and spend.permit2_spender == permit.spender
+    ]
+    expect(bool(signed), "typed data names another spender")
+    amounts = [spend.amount for spend in signed if spend.token == permit.token]
+    expect(bool(amounts), "typed data names a token that is not sold")
+    expect(permit.amount == sum(amounts), "typed data grants another amount")
+    expect(0 <= permit.expiration <= latest, "typed data grants an allowance for over a day")
+    expect(0 <= permit.sig_deadline <= latest, "typed data is good for over a day")

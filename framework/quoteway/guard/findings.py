@@ -1,16 +1,36 @@
-"""How the guard refuses an answer, and the checks of an answer's form."""
+"""How the guard refuses an answer, and the comparisons that its checks share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from quoteway.errors import Reason, UpstreamError
+from quoteway.evm import permit2
+from quoteway.evm.address import checksum
 from quoteway.guard.model_types import flaw
+from quoteway.models import (
+    MAX_UINT256,
+    NATIVE,
+    Address,
+    Leg,
+    ManageRequest,
+    PoolRequest,
+    Request,
+    Spend,
+    SwapRequest,
+    Token,
+    VaultRequest,
+)
 from quoteway.providers import Provider
 
-Expect = Callable[[bool, str], None]
-"""Takes whether something holds, and the finding for when it does not."""
+MAX_UINT160 = (1 << 160) - 1
+
+_Key = TypeVar("_Key", bound=Hashable)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 class UnsafeAnswer(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
@@ -23,18 +43,80 @@ class UnsafeAnswer(UpstreamError):  # noqa: N818 - named as the others of quotew
         self.finding = finding
 
 
-def expectation(provider: Provider) -> Expect:
-    """Returns an ``Expect`` that raises ``UnsafeAnswer`` of this provider."""
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """What is expected of a provider's answer."""
 
-    def expect(holds: bool, finding: str) -> None:
+    provider: Provider
+
+    def __call__(self, holds: bool, finding: str) -> None:
+        """Raises ``UnsafeAnswer`` with the finding unless it ``holds``."""
         if not holds:
-            raise UnsafeAnswer(provider.id, finding)
-
-    return expect
+            raise UnsafeAnswer(self.provider.id, finding)
 
 
 def check_form(provider: Provider, answer: object, kind: Any) -> None:
     """Checks every member of an answer against the type ``kind``. Raises ``UnsafeAnswer``."""
     found = flaw(answer, kind)
-    if found is not None:
-        raise UnsafeAnswer(provider.id, f"in its answer {getattr(kind, '__name__', 'the list')}{found}")
+    Expect(provider)(found is None, f"in its answer {getattr(kind, '__name__', 'the list')}{found}")
+
+
+def is_amount(value: object) -> bool:
+    """Whether it is a whole number that fits uint256."""
+    return type(value) is int and 0 <= value <= MAX_UINT256
+
+
+def is_address(text: object) -> bool:
+    """Whether it is an address in EIP-55 form."""
+    return isinstance(text, str) and _ADDRESS.fullmatch(text) is not None and checksum(text) == text
+
+
+def totals(amounts: Iterable[tuple[_Key, int]]) -> Counter[_Key]:
+    """The sum of the amounts of each key; 0 for a key that is not there."""
+    sums: Counter[_Key] = Counter()
+    for key, amount in amounts:
+        sums[key] += amount
+    return sums
+
+
+def recipients(request: Request) -> frozenset[Address]:
+    """Who may be paid."""
+    if isinstance(request, SwapRequest):
+        return frozenset({request.recipient})
+    if isinstance(request, PoolRequest | VaultRequest):
+        return frozenset({request.sender, request.recipient})
+    return frozenset({request.sender})
+
+
+def named_by_caller(request: Request) -> Mapping[Address, str]:
+    """The vault that the request names: a target and spender that the provider need not declare."""
+    address = request.vault_id.partition(":")[2] if isinstance(request, VaultRequest | ManageRequest) else ""
+    return {address: "Vault"} if is_address(address) else {}
+
+
+def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend], expect: Expect) -> None:
+    """Checks that spends go through declared spenders and take no more than the inputs."""
+    spenders = {*expect.provider.spenders(request.chain_id), *named_by_caller(request)}
+    for spend in spends:
+        expect(is_amount(spend.amount) and spend.amount > 0, "a spend is not a positive number of base units")
+        expect(
+            spend.spender in spenders,
+            f"it spends through {spend.spender}, which the provider does not declare",
+        )
+        if spend.permit2_spender is not None:
+            expect(spend.spender == permit2.ADDRESS, "a Permit2 spend does not go through Permit2")
+            expect(
+                spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared"
+            )
+            expect(spend.amount <= MAX_UINT160, "a Permit2 spend does not fit uint160")
+    quoted = totals((leg.token.address, leg.most) for leg in inputs)
+    for token, amount in totals((spend.token, spend.amount) for spend in spends).items():
+        expect(token != NATIVE and amount <= quoted[token], f"it spends more of {token} than quoted")
+
+
+def check_units(provider: Provider, legs: Iterable[Leg], known: Mapping[Address, Token]) -> None:
+    """Checks the decimals of tokens that the caller did not name. Raises ``UnsafeAnswer``."""
+    expect = Expect(provider)
+    for leg in legs:
+        same = leg.token.unit == known.get(leg.token.address, leg.token).unit
+        expect(same, f"it counts {leg.token.address} with other decimals than the token has")

@@ -13,20 +13,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from quoteway.models import (
-    DeploymentTerms,
-    DeployRequest,
-    ManagementTerms,
-    ManageRequest,
-    PoolRequest,
-    PoolTerms,
-    SwapRequest,
-    TokenProfile,
-    TransferTerms,
-    TransferTracking,
-    VaultRequest,
-    VaultTerms,
-)
+from quoteway import models
 
 MAX_TEXT_CHARS = 4_096
 
@@ -34,18 +21,18 @@ Check = Callable[[object], str]
 """Says where and what the flaw is; "" for none."""
 
 QUOTE_TERMS: Mapping[type, Any] = {
-    SwapRequest: TransferTerms | None,
-    PoolRequest: PoolTerms | None,
-    VaultRequest: VaultTerms | None,
-    ManageRequest: NoneType,
-    DeployRequest: DeploymentTerms | None,
+    models.SwapRequest: models.TransferTerms | None,
+    models.PoolRequest: models.PoolTerms | None,
+    models.VaultRequest: models.VaultTerms | None,
+    models.ManageRequest: NoneType,
+    models.DeployRequest: models.DeploymentTerms | None,
 }
 BUILD_TERMS: Mapping[type, Any] = {
-    SwapRequest: TransferTracking | None,
-    PoolRequest: NoneType,
-    VaultRequest: NoneType,
-    ManageRequest: ManagementTerms | None,
-    DeployRequest: DeploymentTerms | None,
+    models.SwapRequest: models.TransferTracking | None,
+    models.PoolRequest: NoneType,
+    models.VaultRequest: NoneType,
+    models.ManageRequest: models.ManagementTerms | None,
+    models.DeployRequest: models.DeploymentTerms | None,
 }
 """The terms that a quote and a build may have, by the type of the request."""
 
@@ -114,7 +101,7 @@ def _members(kind: type) -> Check:
 def _checks_of(kind: Any) -> tuple[tuple[str, Check], ...]:
     """Made at first use: a class may have members of its own type."""
     hints = get_type_hints(kind)
-    if kind is TokenProfile:  # prose of several paragraphs
+    if kind is models.TokenProfile:  # prose of several paragraphs
         return (("description", _is_prose), *_checks({**hints, "description": Any}))
     return _checks(hints)
 

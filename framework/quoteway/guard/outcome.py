@@ -6,38 +6,28 @@ remains. (``calldata`` checks the bytes.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from quoteway import models
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard import opaque
-from quoteway.guard.amounts import most_of, totals
-from quoteway.guard.findings import Expect, expectation
-from quoteway.models import (
-    NATIVE,
-    Address,
-    Build,
-    DeployRequest,
-    ManageRequest,
-    PoolRequest,
-    Request,
-    SealedQuote,
-    Simulation,
-    SwapRequest,
-    VaultRequest,
-)
+from quoteway.guard.findings import Expect, totals
 from quoteway.providers import Provider
 from quoteway.simulation.run import BALANCE_NOT_ASSUMABLE
 from quoteway.simulation.trace import Trace
 
 
 def check_run(
-    provider: Provider, sealed: SealedQuote, build: Build, sender: Address, run: Simulation, trace: Trace
+    provider: Provider, sealed: models.SealedQuote, build: models.Build, run: models.Simulation, trace: Trace
 ) -> None:
     """Checks the run against the quote. Raises ``UnsafeAnswer`` or, when the run reverted or no longer meets
     the minimum, ``UpstreamError`` with reason ``price_moved``."""
-    expect = expectation(provider)
-    if opaque.is_opaque(build):
-        opaque.require_run(run, expect)
+    expect, sender = Expect(provider), sealed.request.sender
+    if build.is_opaque:
+        # Only the run shows what it does. An assumed balance changes nothing about that, a signature does.
+        expect(run.status != "skipped", f"its calldata is opaque and its run was skipped ({run.skip_reason})")
+        for assumption in run.assumptions:
+            expect(
+                assumption == "native_balance" or assumption.startswith("balance:"),
+                f"its calldata is opaque and its run proves nothing: it assumed {assumption}",
+            )
     if run.status == "skipped":
         # A provider must not be able to prevent the run by an input that nobody asked for.
         named = _named_by_caller(sealed.request)
@@ -59,7 +49,7 @@ def check_run(
             extra={"revertReason": run.revert_reason} if run.revert_reason else {},
         )
 
-    inputs = totals((leg.token.address, most_of(leg)) for leg in sealed.inputs)
+    inputs = totals((leg.token.address, leg.most) for leg in sealed.inputs)
     deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
@@ -90,7 +80,7 @@ def check_run(
     # The price may move between quote and run, and a pool takes liquidity in the proportion that it has: so
     # much of an input, and of its allowance, may remain.
     unspent = totals(
-        (leg.token.address, most_of(leg) - (leg.amount if leg.amount_min is None else leg.amount_min))
+        (leg.token.address, leg.most - (leg.amount if leg.amount_min is None else leg.amount_min))
         for leg in sealed.inputs
     )
     for allowance in run.allowance_changes:
@@ -99,7 +89,18 @@ def check_run(
                 allowance.after <= max(allowance.before, unspent[allowance.token]),
                 f"its run leaves an allowance to {allowance.spender} behind",
             )
-    _check_previews(build, sender, inputs, deltas, trace, expect)
+    # An outcome must not be worse by one unit than the contract's own preview, read in the same run. It may
+    # be better by 1/10,000: EIP-4626 lets a preview round against the caller; one further off proves nothing.
+    for preview, said in zip(build.previews, trace.previews, strict=True):
+        change = deltas.get((preview.account, preview.token))
+        if change is None or said is None:
+            expect(False, f"the preview of {preview.token} cannot be read in its run")
+            continue
+        pays = preview.account == sender and preview.token in inputs
+        slack = said // 10_000 + 1
+        fair = said - slack <= -change <= said if pays else said <= change <= said + slack
+        verb = f"takes {-change}" if pays else f"pays {change}"
+        expect(fair, f"its run {verb} of {preview.token}, but {preview.to} previews {said}")
     for leg in sealed.outputs:
         if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
             continue
@@ -114,59 +115,32 @@ def check_run(
                 reason=Reason.PRICE_MOVED,
                 retryable=False,
             )
-    if opaque.is_opaque(build):
-        opaque.check_run(build, sender, inputs, deltas, expect)
+    if build.is_opaque:
+        # It must take exactly what was quoted, and pay every minimum, also one that the upstream raised.
+        for token, amount in inputs.items():
+            taken = -deltas[sender, token]
+            expect(taken == amount, f"its run takes {taken} of {token}, not the {amount} quoted")
+        for leg in build.outputs:
+            kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
+            expect(kept, "its run pays less than the minimum it states")
 
 
-def _named_by_caller(request: Request) -> set[Address]:
+def _named_by_caller(request: models.Request) -> set[models.Address]:
     match request:
-        case SwapRequest():
+        case models.SwapRequest():
             return {request.token_in.address}
-        case PoolRequest():
-            return {request.asset, NATIVE}
-        case VaultRequest() | ManageRequest():
-            return {request.asset or NATIVE, request.vault_id.partition(":")[2]}
-        case DeployRequest():
+        case models.PoolRequest():
+            return {request.asset, models.NATIVE}
+        case models.VaultRequest() | models.ManageRequest():
+            return {request.asset or models.NATIVE, request.vault_id.partition(":")[2]}
+        case models.DeployRequest():
             return set()
 
 
-def _check_previews(
-    build: Build,
-    sender: Address,
-    inputs: Mapping[Address, int],
-    deltas: Mapping[tuple[Address, Address], int],
-    trace: Trace,
-    expect: Expect,
-) -> None:
-    """Compares what the run moved with the contract's own preview, read in the same run.
-
-    The outcome must not be worse by one unit. It may be better by 1/10,000: EIP-4626 lets a preview round
-    against the caller, and a preview further off proves nothing.
-    """
-    for preview, said in zip(build.previews, trace.previews, strict=True):
-        delta = deltas.get((preview.account, preview.token))
-        if delta is None or said is None:
-            expect(False, f"the preview of {preview.token} cannot be read in its run")
-            continue
-        pays = preview.account == sender and preview.token in inputs
-        slack = said // 10_000 + 1
-        fair = said - slack <= -delta <= said if pays else said <= delta <= said + slack
-        verb = f"takes {-delta}" if pays else f"pays {delta}"
-        expect(fair, f"its run {verb} of {preview.token}, but {preview.to} previews {said}")
-
-
-def balances_needed(build: Build) -> dict[Address, int]:
-    """The balances a build takes from the sender: its ERC-20 inputs and its transactions' native value."""
-    needs = totals((leg.token.address, leg.amount) for leg in build.inputs if not leg.token.is_native)
-    value = sum(step.value for step in build.steps)
-    if value:
-        needs[NATIVE] = value
-    return needs
-
-
-def watched(sealed: SealedQuote, sender: Address) -> list[tuple[Address, Address]]:
+def watched(sealed: models.SealedQuote) -> list[tuple[models.Address, models.Address]]:
     """The (account, token) pairs whose balance a simulation reads before and after."""
-    pairs = [(sender, NATIVE)]
+    sender = sealed.request.sender
+    pairs = [(sender, models.NATIVE)]
     pairs += [(sender, leg.token.address) for leg in sealed.inputs]
     pairs += [
         (leg.account, leg.token.address)

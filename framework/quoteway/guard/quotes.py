@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from quoteway.guard.amounts import check_spends, is_address, is_amount, most_of, parties, same_token
-from quoteway.guard.findings import Expect, check_form, expectation
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from quoteway.errors import Reason, UpstreamError
+from quoteway.guard.findings import Expect, check_form, check_spends, is_address, is_amount, recipients
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
-from quoteway.guard.plans import plain_plan
 from quoteway.models import PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
+
+MAX_PLAN_CHARS = 2048
 
 
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     """Checks form, accounts, tokens and amounts. Raises ``UnsafeAnswer`` with the first finding."""
-    expect = expectation(provider)
+    expect = Expect(provider)
     expect(isinstance(quote, Quote), "it is not a Quote")
     expect(quote.parts == (), "it claims to have parts of other providers")
     found = flaw(quote.terms, QUOTE_TERMS[type(request)])
@@ -20,11 +25,11 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     check_form(provider, quote, Quote)
     plain_plan(quote.plan)
     expect(quote.lifetime_s is None or quote.lifetime_s > 0, "its lifetime_s must be positive")
-    sender, recipients = parties(request)
     for leg in quote.inputs:
-        expect(leg.account == sender, "it takes from another account than the sender")
+        expect(leg.account == request.sender, "it takes from another account than the sender")
         expect(leg.token.chain_id == request.chain_id, "it takes from another chain than asked")
-    expect(all(leg.account in recipients for leg in quote.outputs), "it pays another recipient than asked")
+    payees = recipients(request)
+    expect(all(leg.account in payees for leg in quote.outputs), "it pays another recipient than asked")
     for leg in (*quote.inputs, *quote.outputs):
         expect(is_amount(leg.amount), "an amount is not a whole number of base units below 2^256")
         for bound in (leg.amount_min, leg.amount_max):
@@ -32,11 +37,11 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
                 bound is None or is_amount(bound), "a bound is not a whole number of base units below 2^256"
             )
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
-        expect(leg.amount <= most_of(leg), "an amount exceeds its maximum")
+        expect(leg.amount <= leg.most, "an amount exceeds its maximum")
         expect(is_address(leg.account), "an account is not an EIP-55 address")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
     # A client may approve ahead of the action.
-    check_spends(provider, request, quote.inputs, quote.spends, expect)
+    check_spends(request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):
         _check_liquidity(request, quote, expect)
     elif isinstance(request, VaultRequest):
@@ -48,12 +53,12 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         return
     expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
     spent, got = quote.inputs[0], quote.outputs[0]
-    expect(same_token(spent.token, request.token_in), "it sells another token than asked")
+    expect(spent.token.unit == request.token_in.unit, "it sells another token than asked")
     expect(spent.amount == request.amount_in, "it sells another amount than asked")
     # The maximum limits the allowance and the run; the minimum limits what may remain of the allowance.
     for bound in (spent.amount_min, spent.amount_max):
         expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
-    expect(same_token(got.token, request.token_out), "it buys another token than asked")
+    expect(got.token.unit == request.token_out.unit, "it buys another token than asked")
     expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
     expect(got.account == request.recipient, "it pays another recipient than asked")
     refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
@@ -70,7 +75,7 @@ def _check_liquidity(request: PoolRequest, quote: Quote, expect: Expect) -> None
     """Checks what the request says; only the pool knows its other tokens and their amounts."""
     for leg in quote.inputs:
         asked = leg.token.address == request.asset and request.amount is not None
-        expect(not asked or most_of(leg) <= (request.amount or 0), "it takes more of the asset than asked")
+        expect(not asked or leg.most <= (request.amount or 0), "it takes more of the asset than asked")
     # A position, or one share token, is removed.
     most = {"collect": 0, "remove": 1}.get(request.action)
     expect(most is None or len(quote.inputs) <= most, f"it takes tokens that {request.action} does not need")
@@ -97,10 +102,25 @@ def _check_shares(request: VaultRequest, quote: Quote, expect: Expect) -> None:
         "it leaves more of the allowance than the slippage",
     )
     most = -(-paid.amount * (10_000 + request.slippage_bps) // 10_000)
-    expect(most_of(paid) <= most, "its maximum is above the slippage asked for")
+    expect(paid.most <= most, "its maximum is above the slippage asked for")
     if request.amount is None:
         return
     if paid.token.address == request.asset:
-        expect(most_of(paid) <= request.amount, "it takes more of the asset than asked")
+        expect(paid.most <= request.amount, "it takes more of the asset than asked")
     else:
         expect(minimum >= request.amount, "it pays less of the asset than asked")
+
+
+def plain_plan(plan: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The plan as JSON returns it: tuples as lists, keys as text. Raises ``UpstreamError`` when it is too
+    large or not plain JSON."""
+    try:
+        text = json.dumps(plan, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise UpstreamError("The provider's plan is not plain JSON.", reason=Reason.PROVIDER_ERROR) from None
+    if len(text) > MAX_PLAN_CHARS:
+        raise UpstreamError(
+            "The provider's plan is too large for a quote token.", reason=Reason.PROVIDER_ERROR
+        )
+    plain: Mapping[str, Any] = json.loads(text)
+    return plain

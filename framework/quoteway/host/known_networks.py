@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from quoteway.config.model import Config, NetworkConfig
 from quoteway.errors import ConfigError
 from quoteway.host.plugins import Plugins
 from quoteway.host.states import NotEnabled, PluginEntry
 from quoteway.networks import Network, Networks
+
+_FACTS = {f.name for f in fields(NetworkConfig)} - {"rpc", "chain_id", "deployments", "token_lists"}
 
 
 def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
@@ -43,32 +45,19 @@ def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[Plu
     return overlaid
 
 
-_FACTS = (
-    "name",
-    "native_symbol",
-    "native_name",
-    "native_decimals",
-    "wrapped_native",
-    "explorer_url",
-    "block_time_s",
-    "head_poll_s",
-    "testnet",
-)
-
-
 def _overlay(network: Network, settings: NetworkConfig) -> Network:
     if settings.chain_id not in (None, network.chain_id):
         raise ConfigError(
             f"[networks.{network.slug}]: chain_id is {settings.chain_id}, but {network.slug!r} is known "
             f"with chain id {network.chain_id}: remove the line, or give the network another name"
         )
-    facts = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
+    given = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
     deployments = dict(network.deployments)
     for family, rows in settings.deployments.items():
         deployments[family] = (*deployments.get(family, ()), *rows)
     return replace(
         network,
-        **facts,
+        **given,
         endpoints=settings.rpc or network.endpoints,
         deployments=deployments,
         token_lists=(*network.token_lists, *settings.token_lists),

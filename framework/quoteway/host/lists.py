@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.findings import check_form
-from quoteway.host.refresh import Kept, Refresher, RefreshPolicy
+from quoteway.host.refresh import Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
 from quoteway.host.states import networks_of
 from quoteway.models import Capability
@@ -86,8 +86,11 @@ class Lists:
         """
         wanted = [key for provider in providers for key in _keys(kind, provider, scope)]
         found = await self._refresher.get(wanted)
-        missing = {key[1]: reason for key, kept in found.items() if (reason := _missing(kept)) is not None}
-        partial = list(missing.items())
+        # Rows that are missing, or old after a failure. The last reason of a provider counts.
+        missing = {
+            key[1]: kept.failure for key, kept in found.items() if kept.failure or kept.read_at_s is None
+        }
+        partial = [(provider, reason or Reason.PROVIDER_TIMEOUT) for provider, reason in missing.items()]
         answers = [kept.value for kept in found.values() if kept.value is not None]
         if found and not answers:
             failed = next((reason for _, reason in partial if reason is not Reason.PROVIDER_TIMEOUT), None)
@@ -125,10 +128,3 @@ def _keys(kind: ListKind[Any], provider: Provider, scope: Scope | None) -> list[
         # A provider without chain ids is read in one call.
         scopes = [(chain_id,) for chain_id in sorted(networks_of(provider))] or scopes
     return [(kind, provider.id, each) for each in scopes]
-
-
-def _missing(kept: Kept[Any]) -> Reason | None:
-    """Returns why the rows of a key are missing or old, or None when they are current."""
-    if kept.failure is not None:
-        return kept.failure
-    return Reason.PROVIDER_TIMEOUT if kept.read_at_s is None else None

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from quoteway import hookspecs
-from quoteway.config.model import Config
 from quoteway.context import Context, Runtime
 from quoteway.errors import ConfigError
 from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State
@@ -41,15 +40,16 @@ def core_version() -> str:
 class Plugins:
     """The installed plugins of one gateway, in the order found.
 
-    ``listeners`` are called with the events of ``quoteway_observe``.
+    ``core`` stands for the core itself. ``listeners`` are called with the events of ``quoteway_observe``.
     """
 
-    def __init__(self, config: Config, runtime: Runtime) -> None:
-        self._config = config
+    def __init__(self, runtime: Runtime) -> None:
+        self._config = runtime.config
         self._runtime = runtime
         self._manager = pluggy.PluginManager("quoteway")
         self._manager.add_hookspecs(hookspecs)
         self._entries: dict[str, PluginEntry] = {}
+        self.core = PluginEntry(CORE, CORE, core_version(), State.ENABLED)
         self.loaded = False
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
 

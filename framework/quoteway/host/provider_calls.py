@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -61,7 +62,7 @@ class ProviderCalls:
     def __init__(self, timeout_s: float, observe: Callable[[Mapping[str, Any]], None]) -> None:
         self._timeout_s = timeout_s
         self._observe = observe
-        self._running_on: dict[tuple[Capability, str], set[asyncio.Task[Any]]] = {}
+        self._running_on: defaultdict[tuple[Capability, str], set[asyncio.Task[Any]]] = defaultdict(set)
 
     async def ask_all(
         self,
@@ -90,16 +91,9 @@ class ProviderCalls:
     def _begin(
         self, provider: P, call: Callable[[P], Awaitable[T | None]], verb: str
     ) -> asyncio.Task[Outcome[P, T]] | None:
-        running_on = self._running_on.get((provider.capability, provider.id), ())
-        if len(running_on) >= self.MAX_RUNNING_ON:
+        if len(self._running_on[provider.capability, provider.id]) >= self.MAX_RUNNING_ON:
             return None
         return asyncio.create_task(_one(provider, call), name=f"provider:{provider.id}.{verb}")
-
-    def _cancel(self, provider: Provider, task: asyncio.Task[Any]) -> None:
-        running_on = self._running_on.setdefault((provider.capability, provider.id), set())
-        running_on.add(task)
-        task.add_done_callback(running_on.discard)
-        task.cancel()
 
     def _outcome(
         self, provider: P, task: asyncio.Task[Outcome[P, T]] | None, verb: str, timeout_s: float
@@ -114,7 +108,10 @@ class ProviderCalls:
             outcome = Outcome(provider, "timeout")
         elif not task.done():
             log.warning("provider %r did not answer %s within %.1f s", provider.id, verb, timeout_s)
-            self._cancel(provider, task)
+            running_on = self._running_on[provider.capability, provider.id]
+            running_on.add(task)
+            task.add_done_callback(running_on.discard)
+            task.cancel()
             outcome = Outcome(provider, "timeout", duration_s=timeout_s)
         elif task.cancelled():
             outcome = Outcome(provider, "failed")

@@ -126,6 +126,11 @@ class Build:
     previews: tuple[Preview, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
 
+    @property
+    def is_opaque(self) -> bool:
+        """Returns whether an upstream made any of the calldata."""
+        return any(step.decoded.opaque for step in self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class AssetChange:

@@ -19,6 +19,11 @@ class Leg:
     amount_max: int | None = None
     amount_usd: float | None = None
 
+    @property
+    def most(self) -> int:
+        """Returns the most that an input may take: its maximum where it has one, else its amount."""
+        return self.amount if self.amount_max is None else self.amount_max
+
 
 @dataclass(frozen=True, slots=True)
 class Fee:

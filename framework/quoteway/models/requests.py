@@ -133,5 +133,9 @@ class DeployRequest:
     strategy: str
     bot: Address | None = None
 
+    @property
+    def sender(self) -> Address:
+        return self.owner
+
 
 Request: TypeAlias = SwapRequest | PoolRequest | VaultRequest | ManageRequest | DeployRequest

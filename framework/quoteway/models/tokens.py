@@ -43,6 +43,11 @@ class Token:
     def is_native(self) -> bool:
         return self.address == NATIVE
 
+    @property
+    def unit(self) -> tuple[int, Address, int]:
+        """Returns what its amounts count: chain id, address and decimals."""
+        return self.chain_id, self.address, self.decimals
+
 
 @dataclass(frozen=True, slots=True)
 class Price:

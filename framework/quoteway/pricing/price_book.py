@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import cast
 
 from quoteway.context import PriceReader, Runtime
@@ -61,28 +63,32 @@ class PriceBook(PriceReader):
         """Stops calls in progress."""
         await self._answers.close()
 
-    def begin(self, chain_id: int, addresses: Iterable[Address]) -> None:
-        """Starts to read unknown prices in the background.
+    def begin(self, tokens: Iterable[_Key]) -> None:
+        """Starts to read the unknown prices of tokens (chain id, address) in the background.
 
         Known prices are refreshed later by ``get``, so that they do not delay the caller's other requests.
         """
-        keys = {self._key(chain_id, address) for address in addresses}
-        self._start(chain_id, {key for key in keys if self._answer(key) is None})
+        keys = {self._key(*token) for token in tokens}
+        self._start(key for key in keys if self._answer(key) is None)
 
     async def get(
         self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = WAIT_S
     ) -> Mapping[Address, Price]:
-        """Returns the prices of these tokens (``NATIVE`` included) that are known within ``wait_s`` seconds.
+        """Returns the prices of tokens of one chain as ``get_each`` does, by address."""
+        known = await self.get_each([(chain_id, address) for address in addresses], wait_s=wait_s)
+        return {address: price for (_, address), price in known.items()}
+
+    async def get_each(self, tokens: Collection[_Key], *, wait_s: float = WAIT_S) -> dict[_Key, Price]:
+        """Returns the prices of tokens (``NATIVE`` included) that are known within ``wait_s`` seconds.
 
         A token without a known price is absent.
         """
-        keys = {self._key(chain_id, address) for address in addresses}
-        self._start(chain_id, keys)
+        keys = {self._key(*token) for token in tokens}
+        self._start(keys)
         running = self._answers.running(key for key in keys if self._answer(key) is None)
         if running:
             await asyncio.wait(running, timeout=wait_s)
-        known = self.known((chain_id, address) for address in addresses)
-        return {address: price for (_, address), price in known.items()}
+        return self.known(tokens)
 
     def known(self, tokens: Iterable[_Key]) -> dict[_Key, Price]:
         """Returns the known prices of tokens (chain id, address) without asking a source."""
@@ -101,21 +107,22 @@ class PriceBook(PriceReader):
         is_recent = kept.read_at_s is not None and self._clock() - kept.read_at_s <= max_age_s
         return kept.value if is_recent else None
 
-    def _start(self, chain_id: int, keys: set[_Key]) -> None:
-        """Starts to read tokens without a recent answer at the known head."""
-        chain = self._runtime.chains.get(chain_id)
-        if chain is None or not self._registry.enabled(Capability.PRICES, chain_id):
-            return
-        head = None if chain.known_head is None else chain.known_head.hash
-        stale: list[_Key] = []
-        new: list[_Key] = []
-        for key in sorted(keys):
-            answer = self._answer(key, MAX_AGE_S / 2)
-            if answer is None or answer.block_hash != head:
-                (new if self._answers.known(key).ended_at_s is None else stale).append(key)
-        due = stale + new[:MOST_NEW]
-        for start in range(0, len(due), SLICE):
-            self._answers.begin(*due[start : start + SLICE])
+    def _start(self, keys: Iterable[_Key]) -> None:
+        """Starts to read tokens without a recent answer at the known head of their chain."""
+        for chain_id, own in groupby(sorted(keys), key=itemgetter(0)):
+            chain = self._runtime.chains.get(chain_id)
+            if chain is None or not self._registry.enabled(Capability.PRICES, chain_id):
+                continue
+            head = None if chain.known_head is None else chain.known_head.hash
+            stale: list[_Key] = []
+            new: list[_Key] = []
+            for key in own:
+                answer = self._answer(key, MAX_AGE_S / 2)
+                if answer is None or answer.block_hash != head:
+                    (new if self._answers.known(key).ended_at_s is None else stale).append(key)
+            due = stale + new[:MOST_NEW]
+            for start in range(0, len(due), SLICE):
+                self._answers.begin(*due[start : start + SLICE])
 
     async def _read(self, keys: Sequence[_Key]) -> dict[_Key, _Answer]:
         """Returns the answers at the newest block. Asks only for tokens without an answer at that block.

@@ -10,30 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from quoteway.models import (
-    NATIVE,
-    Address,
-    Fee,
-    Gas,
-    Leg,
-    Pool,
-    PoolPosition,
-    PoolTerms,
-    Price,
-    Quote,
-    QuoteTerms,
-    Request,
-    SwapRequest,
-    Token,
-    TokenProfile,
-    Vault,
-    VaultPosition,
-    VaultTerms,
-)
+from quoteway import models
 
-AnyPosition = TypeVar("AnyPosition", bound=PoolPosition | VaultPosition)
+AnyAmount = TypeVar("AnyAmount", models.Leg, models.Fee)
+AnyPosition = TypeVar("AnyPosition", bound=models.PoolPosition | models.VaultPosition)
 
-Keys = set[tuple[int, Address]]
+Keys = set[tuple[int, models.Address]]
 """Tokens, by chain id and address."""
 
 
@@ -41,76 +23,69 @@ Keys = set[tuple[int, Address]]
 class Valuation:
     """Fills the USD members that a provider left None. ``prices`` are keyed by chain id and address."""
 
-    prices: Mapping[tuple[int, Address], Price]
+    prices: Mapping[tuple[int, models.Address], models.Price]
 
-    def usd(self, token: Token, amount: int) -> float | None:
+    def usd(self, token: models.Token, amount: int) -> float | None:
         """Returns the value of ``amount`` base units in US dollars; None without a known price."""
-        unit = token.price_usd
-        if unit is None:
-            price = self.prices.get((token.chain_id, token.address))
-            unit = price.usd if price is not None else None
+        unit = self.token(token).price_usd
         return None if unit is None else value_of(amount, token.decimals, unit)
 
-    def token(self, token: Token) -> Token:
+    def token(self, token: models.Token) -> models.Token:
         if token.price_usd is not None:
             return token
         price = self.prices.get((token.chain_id, token.address))
         return token if price is None else replace(token, price_usd=price.usd)
 
-    def leg(self, leg: Leg) -> Leg:
-        amount_usd = self.usd(leg.token, leg.amount) if leg.amount_usd is None else leg.amount_usd
-        return replace(leg, token=self.token(leg.token), amount_usd=amount_usd)
+    def amount(self, amount: AnyAmount) -> AnyAmount:
+        amount_usd = self.usd(amount.token, amount.amount) if amount.amount_usd is None else amount.amount_usd
+        return replace(amount, token=self.token(amount.token), amount_usd=amount_usd)
 
-    def fee(self, fee: Fee) -> Fee:
-        amount_usd = self.usd(fee.token, fee.amount) if fee.amount_usd is None else fee.amount_usd
-        return replace(fee, token=self.token(fee.token), amount_usd=amount_usd)
-
-    def gas(self, gas: Gas, coin: Token) -> Gas:
+    def gas(self, gas: models.Gas, coin: models.Token) -> models.Gas:
         """Fills ``cost_usd``. ``coin`` is the native coin that pays the gas."""
         if gas.cost_wei is None or gas.cost_usd is not None:
             return gas
         return replace(gas, cost_usd=self.usd(coin, gas.cost_wei))
 
-    def quote(self, quote: Quote, coin: Token) -> Quote:
+    def quote(self, quote: models.Quote, coin: models.Token) -> models.Quote:
         return replace(
             quote,
-            inputs=tuple(self.leg(leg) for leg in quote.inputs),
-            outputs=tuple(self.leg(leg) for leg in quote.outputs),
-            fees=tuple(self.fee(fee) for fee in quote.fees),
+            inputs=tuple(self.amount(leg) for leg in quote.inputs),
+            outputs=tuple(self.amount(leg) for leg in quote.outputs),
+            fees=tuple(self.amount(fee) for fee in quote.fees),
             gas=None if quote.gas is None else self.gas(quote.gas, coin),
             terms=self.terms(quote.terms),
         )
 
-    def terms(self, terms: QuoteTerms | None) -> QuoteTerms | None:
+    def terms(self, terms: models.QuoteTerms | None) -> models.QuoteTerms | None:
         match terms:
-            case PoolTerms(dependent=Leg() as leg):
-                return replace(terms, dependent=self.leg(leg))
-            case VaultTerms():
+            case models.PoolTerms(dependent=models.Leg() as leg):
+                return replace(terms, dependent=self.amount(leg))
+            case models.VaultTerms():
                 return replace(terms, asset=self.token(terms.asset), share=self.token(terms.share))
         return terms
 
     def position(self, position: AnyPosition) -> AnyPosition:
         """Fills ``value_usd``: principal plus uncollected fees, None when a part is unknown."""
-        amounts = tuple(self.leg(leg) for leg in position.amounts)
-        fees: tuple[Leg, ...] = ()
-        if isinstance(position, PoolPosition):
-            fees = tuple(self.leg(leg) for leg in position.uncollected_fees)
+        amounts = tuple(self.amount(leg) for leg in position.amounts)
+        fees: tuple[models.Leg, ...] = ()
+        if isinstance(position, models.PoolPosition):
+            fees = tuple(self.amount(leg) for leg in position.uncollected_fees)
             position = replace(position, uncollected_fees=fees)
         value_usd = position.value_usd
         if value_usd is None:
             value_usd = total([leg.amount_usd for leg in (*amounts, *fees)])
         return replace(position, amounts=amounts, value_usd=value_usd)
 
-    def pool(self, pool: Pool) -> Pool:
+    def pool(self, pool: models.Pool) -> models.Pool:
         return replace(pool, tokens=tuple(self.token(token) for token in pool.tokens))
 
-    def vault(self, vault: Vault) -> Vault:
+    def vault(self, vault: models.Vault) -> models.Vault:
         tvl_usd = vault.tvl_usd
         if tvl_usd is None and vault.total_assets is not None:
             tvl_usd = self.usd(vault.asset, vault.total_assets)
         return replace(vault, asset=self.token(vault.asset), share=self.token(vault.share), tvl_usd=tvl_usd)
 
-    def profile(self, profile: TokenProfile) -> TokenProfile:
+    def profile(self, profile: models.TokenProfile) -> models.TokenProfile:
         """Fills ``price_usd`` with the price on the first network that has one."""
         if profile.price_usd is not None:
             return profile
@@ -133,25 +108,25 @@ def total(values: Iterable[float | None]) -> float | None:
         return None
 
 
-def tokens_of_request(request: Request) -> Keys:
+def tokens_of_request(request: models.Request) -> Keys:
     """Returns the tokens that every quote of this request contains."""
-    keys = {(request.chain_id, NATIVE)}
-    if isinstance(request, SwapRequest):
+    keys = {(request.chain_id, models.NATIVE)}
+    if isinstance(request, models.SwapRequest):
         keys |= {(t.chain_id, t.address) for t in (request.token_in, request.token_out)}
     elif request.asset is not None:
         keys.add((request.chain_id, request.asset))
     return keys
 
 
-def tokens_of_quote(quote: Quote, chain_id: int) -> Keys:
+def tokens_of_quote(quote: models.Quote, chain_id: int) -> Keys:
     """Returns the tokens of a quote's legs, fees and gas."""
     tokens = [leg.token for leg in (*quote.inputs, *quote.outputs)] + [fee.token for fee in quote.fees]
-    return {(token.chain_id, token.address) for token in tokens} | {(chain_id, NATIVE)}
+    return {(token.chain_id, token.address) for token in tokens} | {(chain_id, models.NATIVE)}
 
 
-def tokens_of_positions(positions: Iterable[PoolPosition | VaultPosition]) -> Keys:
-    legs: list[Leg] = []
+def tokens_of_positions(positions: Iterable[models.PoolPosition | models.VaultPosition]) -> Keys:
+    legs: list[models.Leg] = []
     for position in positions:
         legs += position.amounts
-        legs += position.uncollected_fees if isinstance(position, PoolPosition) else ()
+        legs += position.uncollected_fees if isinstance(position, models.PoolPosition) else ()
     return {(leg.token.chain_id, leg.token.address) for leg in legs}

@@ -79,7 +79,7 @@ def serve(
     config_path: Path | None, host: str | None, port: int | None, workers: int | None, no_devnet: bool
 ) -> None:
     """Serve the API."""
-    from quoteway.server.serve import Supervisor, is_worker, run, worker_command
+    from quoteway.server.serve import Supervisor, is_worker, run
     from quoteway.telemetry.logs import configure_logging
 
     config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
@@ -89,26 +89,18 @@ def serve(
         options = ["--config", str(config_path)] if config_path is not None else []
         options += ["--host", host] if host is not None else []
         options += ["--no-devnet"] if no_devnet else []
-        command = worker_command(["serve", *options])
+        command = [sys.executable, "-m", "quoteway", "serve", *options]
         sys.exit(Supervisor(config, command, os.environ).run())
     run(config, announce=_announce if config.worker == 0 else None)
 
 
-def _config(
-    path: Path | None,
-    *,
-    host: str | None = None,
-    port: int | None = None,
-    workers: int | None = None,
-    no_devnet: bool = False,
-) -> Config:
+def _config(path: Path | None, *, no_devnet: bool = False, **server: str | int | None) -> Config:
     from importlib_metadata import entry_points
 
     from quoteway.config.loading import load_config
     from quoteway.hookspecs import ENTRY_POINT_GROUP
 
-    given = {"host": host, "port": port, "workers": workers}
-    config = load_config(path, server={name: value for name, value in given.items() if value is not None})
+    config = load_config(path, server={name: value for name, value in server.items() if value is not None})
     # A section for a plugin that is not installed is an error.
     if no_devnet and entry_points(group=ENTRY_POINT_GROUP, name="devnet"):
         devnet = {**config.plugin_sections.get("devnet", {}), "enabled": False}
@@ -140,8 +132,9 @@ def _announce(gateway: Gateway, url: str) -> None:
 def providers(config_path: Path | None) -> None:
     """Plugins and providers of this installation, with the reason where one is not enabled."""
     from quoteway.host.states import networks_of
+    from quoteway.server.doctor import loaded
 
-    gateway = _loaded(config_path)
+    gateway = loaded(_config(config_path))
     rows = [("PROVIDER", "CAPABILITY", "NETWORKS", "PLUGIN", "STATE", "REASON")]
     for entry in gateway.registry.providers:
         networks = ",".join(map(str, sorted(networks_of(entry.provider)))) or "-"
@@ -160,18 +153,6 @@ def providers(config_path: Path | None) -> None:
 
 def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
     return f"{plugin.name} {plugin.version}", plugin.state.value, reason or "-"
-
-
-def _loaded(config_path: Path | None) -> Gateway:
-    """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
-    import logging
-
-    from quoteway.engine.gateway import Gateway
-
-    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
-    gateway = Gateway(_config(config_path))
-    gateway.load()
-    return gateway
 
 
 @main.command("config")

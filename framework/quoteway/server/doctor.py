@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
+    from quoteway.host.states import PluginEntry
     from quoteway.networks import Endpoint
 
 
@@ -35,18 +36,12 @@ class Finding:
 
 async def examine(config_path: Path | None) -> list[Finding]:
     """Examines the deployment. Problems are findings, not exceptions."""
-    findings = [*_python(), *_tools()]
+    findings = [Finding("ok", "python", sys.version.split()[0]), *_tools()]
     try:
         findings += await _deployment(config_path)
     except ConfigError as error:
         findings.append(Finding("fail", "config", str(error)))
     return findings
-
-
-def _python() -> Iterator[Finding]:
-    supported = sys.version_info >= (3, 11)
-    text = sys.version.split()[0] + ("" if supported else ": 3.11 or newer is needed")
-    yield Finding("ok" if supported else "fail", "python", text)
 
 
 def _tools() -> Iterator[Finding]:
@@ -69,14 +64,16 @@ def _tools() -> Iterator[Finding]:
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
     from quoteway.config.loading import load_config, source_of
-    from quoteway.engine.gateway import Gateway
+    from quoteway.server.serve import check_store
 
     config = load_config(config_path)
     kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
-    findings = [Finding("ok", "config", kind), *_store(config)]
-    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
-    gateway = Gateway(config)
-    gateway.load()
+    findings = [Finding("ok", "config", kind)]
+    try:
+        check_store(config)
+    except ConfigError as error:
+        findings.append(Finding("fail", "limits.store", str(error)))
+    gateway = loaded(config)
     for plugin in gateway.registry.plugins:
         name = f"plugin {plugin.name} {plugin.version}"
         if plugin.reason is None:
@@ -93,23 +90,22 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
     return findings + await _endpoints(gateway)
 
 
-def _store(config: Config) -> Iterator[Finding]:
-    from quoteway.web.http.limits import open_store
+def loaded(config: Config) -> Gateway:
+    """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
+    from quoteway.engine.gateway import Gateway
 
-    if config.limits.enabled:
-        try:
-            open_store(config.limits.store)
-        except ConfigError as error:
-            yield Finding("fail", "limits.store", str(error))
+    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
+    gateway = Gateway(config)
+    gateway.load()
+    return gateway
 
 
-def _import_trace(plugin: object) -> str:
+def _import_trace(plugin: PluginEntry) -> str:
     """The traceback of a plugin that cannot be imported, for its author."""
-    loader = getattr(plugin, "loader", None)
-    if getattr(plugin, "reason", None) != "import_failed" or loader is None:
+    if plugin.reason != "import_failed":
         return ""
     try:
-        loader()
+        plugin.loader()
     except (Exception, SystemExit):
         return "\n" + traceback.format_exc()
     return ""

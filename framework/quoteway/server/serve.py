@@ -12,7 +12,6 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -175,6 +174,14 @@ def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
 # --- several processes -------------------------------------------------------------------------------------
 
 
+def check_store(config: Config) -> None:
+    """Raises ``ConfigError`` when the store of the limits cannot be used: every worker would refuse it."""
+    from quoteway.web.http.limits import open_store
+
+    if config.limits.enabled:
+        open_store(config.limits.store)
+
+
 @dataclass(slots=True)
 class _Worker:
     index: int
@@ -204,7 +211,7 @@ class Supervisor:
         """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up, 2 when the
         configuration cannot be used. Raises ``ConfigError`` for what no worker can be started with.
         """
-        self._check()
+        check_store(self.config)
         with (
             _reserved_port(self.config) as port,
             tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
@@ -224,13 +231,6 @@ class Supervisor:
                 self._end_all()
                 for name, handler in previous.items():
                     signal.signal(name, handler)
-
-    def _check(self) -> None:
-        """Raises ``ConfigError`` for what every worker would refuse."""
-        from quoteway.web.http.limits import open_store
-
-        if self.config.limits.enabled:
-            open_store(self.config.limits.store)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self._stopping = True
@@ -323,8 +323,3 @@ def _reserved_port(config: Config) -> Iterator[int]:
         raise _no_socket(host, port, error) from None
     with held:
         yield int(held.getsockname()[1])
-
-
-def worker_command(arguments: Sequence[str]) -> list[str]:
-    """The command of a worker: this interpreter, this package, the same arguments."""
-    return [sys.executable, "-m", "quoteway", *arguments]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from quoteway.guard.amounts import is_address
+from quoteway.guard.findings import is_address
 from quoteway.host.states import NotEnabled, PluginEntry, ProviderEntry, networks_of
 from quoteway.models import Address, Capability
 from quoteway.networks import Network

@@ -39,7 +39,7 @@ class Quotable:
         async def create_quote(call: Call) -> Wire:
             request, provider = await self.read_request(call)
             gateway = call.gateway
-            gateway.begin_valuation(tokens_of_request(request))
+            gateway.prices.begin(tokens_of_request(request))
             answer = await gateway.quoting.quote(
                 self.capability, request, provider=provider, atomic_batch=call.body.get("atomic_batch", True)
             )

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.engine.settlement import Settlement, settlement
-from quoteway.engine.transaction_ids import TransactionCommitment, calldata_hash
 from quoteway.errors import FieldError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import Chain

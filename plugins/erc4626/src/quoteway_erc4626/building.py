@@ -23,7 +23,7 @@ from quoteway.evm.units import format_units
 
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.interface import CALLS, OPERATIONS, PREVIEWS, Operation
-from quoteway_erc4626.quoting import issues_of, most_of, spends_of, warnings_of
+from quoteway_erc4626.quoting import issues_of, spends_of, warnings_of
 from quoteway_erc4626.terms import read_preview
 
 
@@ -49,7 +49,7 @@ async def build_vault(
         got = replace(got, amount=preview)
         said = Preview(got.account, got.token.address, facts.address, PREVIEWS[operation].encode([amount]))
     else:
-        if preview > most_of(paid):
+        if preview > paid.most:
             raise _moved("takes more than quoted")
         paid = replace(paid, amount=preview)
         said = Preview(paid.account, paid.token.address, facts.address, PREVIEWS[operation].encode([amount]))
@@ -96,7 +96,7 @@ def _moved(what: str) -> UpstreamError:
 
 def _intent(operation: Operation, paid: Leg, got: Leg, facts: VaultFacts) -> str:
     given, taken = _amount(paid.token, paid.amount), _amount(got.token, got.amount)
-    most = _amount(paid.token, most_of(paid))
+    most = _amount(paid.token, paid.most)
     vault, to = facts.name, got.account
     match operation:
         case "deposit":

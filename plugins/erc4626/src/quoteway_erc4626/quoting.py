@@ -89,12 +89,7 @@ def spends_of(operation: Operation, inputs: Sequence[Leg], facts: VaultFacts) ->
     """Returns what the vault takes by allowance: assets. It burns the owner's shares without one."""
     if operation not in ("deposit", "mint"):
         return ()
-    return tuple(Spend(leg.token.address, most_of(leg), facts.address) for leg in inputs)
-
-
-def most_of(leg: Leg) -> int:
-    """Returns the highest amount of an input."""
-    return leg.amount if leg.amount_max is None else leg.amount_max
+    return tuple(Spend(leg.token.address, leg.most, facts.address) for leg in inputs)
 
 
 def issues_of(facts: VaultFacts) -> tuple[Issue, ...]:
