@@ -138,8 +138,7 @@ class Networks:
         found = self.find(text)
         if found is not None:
             return found
-        hint = self.suggestion(text)
-        text = f"{member} names no network of this deployment.{hint}"
+        text = f"{member} names no network of this deployment.{self.suggestion(text)}"
         raise InvalidRequest(
             text,
             reason=Reason.UNSUPPORTED_NETWORK,

@@ -4,10 +4,16 @@ from dataclasses import replace
 
 from devnet_nodes import NOBODY, RICH, token
 from quoteway.evm import erc20, permit2
+from quoteway.evm.abi import function
 from quoteway.evm.assumed_balance import BalanceSlot, assume_balance
 from quoteway.models import NATIVE, AssetChange
 from quoteway.simulation.trace import ApprovalEvent
 from simulated_runs import SPENDER, execute, payment, run_of, step
+
+PERMIT = function(
+    "permit(address owner, ((address token, uint160 amount, uint48 expiration, uint48 nonce) details,"
+    " address spender, uint256 sigDeadline) permitSingle, bytes signature)"
+)
 
 
 async def test_a_missing_balance_is_assumed_and_named(fresh_devnet, chain):
@@ -44,7 +50,7 @@ async def test_a_permit2_signature_is_assumed_and_named(chain, devnet):
     block = await chain.head()
     expiration = block.timestamp + 1200
     permit = permit2.PermitSingle(usdc, 500, expiration, 0, SPENDER, expiration)
-    steps = [step(permit2.PERMIT, permit2.ADDRESS, RICH, permit.as_args(), bytes(65))]
+    steps = [step(PERMIT, permit2.ADDRESS, RICH, permit.as_args(), bytes(65))]
     unsigned, _, _ = await run_of(chain, block, RICH, steps)
     assert unsigned.status == "reverted"
     run, _, trace = await run_of(chain, block, RICH, [*steps, payment(SPENDER, 1)], signatures_assumed=True)
@@ -61,7 +67,7 @@ async def test_the_typed_data_is_what_permit2_accepts(fresh_devnet, chain):
     block = await chain.head(fresh=True)
     permit = permit2.PermitSingle(usdc, 500, block.timestamp + 1200, 0, SPENDER, block.timestamp + 1200)
     signature = bytes(signer.sign_typed_data(full_message=permit.typed_data(31337)).signature)
-    steps = [step(permit2.PERMIT, permit2.ADDRESS, RICH, permit.as_args(), signature)]
+    steps = [step(PERMIT, permit2.ADDRESS, RICH, permit.as_args(), signature)]
     run, limits, _ = await run_of(chain, block, RICH, steps)
     assert (run.status, run.assumptions) == ("success", ())
     assert (await execute(fresh_devnet, steps, gas=limits))[0]["status"] == "0x1"

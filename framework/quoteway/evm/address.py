@@ -63,6 +63,11 @@ def address_bytes(address: str) -> bytes:
     return bytes.fromhex(address[2:])
 
 
+def unused_address(purpose: str) -> Address:
+    """An account that holds nothing and has no code on any chain."""
+    return checksum("0x" + keccak256(purpose.encode())[12:].hex())
+
+
 def create2_address(deployer: Address, salt: bytes, init_code_hash: bytes) -> Address:
     """Where ``deployer`` puts a contract with CREATE2 (EIP-1014); salt and hash are 32 bytes each."""
     if len(salt) != 32 or len(init_code_hash) != 32:

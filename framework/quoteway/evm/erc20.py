@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quoteway.evm.abi import event_topic, function
-from quoteway.evm.address import checksum
+from quoteway.evm.address import unused_address
 from quoteway.evm.chain import Chain
 from quoteway.models import (
     NATIVE,
@@ -95,11 +95,12 @@ async def transfer_tax(
     None when the node has no ``eth_simulateV1`` or the transfer fails.
     """
     block = block or await chain.head()
+    receiver = unused_address("quoteway.transfer_tax")
     reads = [
         SimulatedCall(NATIVE, token, BALANCE_OF.encode([account]), gas=500_000)
-        for account in (holder, _receiver())
+        for account in (holder, receiver)
     ]
-    transfer = SimulatedCall(holder, token, TRANSFER.encode([_receiver(), amount]))
+    transfer = SimulatedCall(holder, token, TRANSFER.encode([receiver, amount]))
     try:
         results = await chain.simulate([*reads, transfer, *reads], block=block)
     except SimulationUnsupported:
@@ -110,11 +111,6 @@ async def transfer_tax(
     if sent_before is None or got_before is None or sent_after is None or got_after is None:
         return None
     return sent_before - sent_after, got_after - got_before
-
-
-def _receiver() -> Address:
-    """An account that holds nothing and has no code on any chain."""
-    return checksum("0x" + event_topic("quoteway.transfer_tax")[-40:])
 
 
 def word(output: object) -> int | None:

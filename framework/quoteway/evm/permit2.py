@@ -17,10 +17,6 @@ ALLOWANCE = function(
     " returns (uint160 amount, uint48 expiration, uint48 nonce)"
 )
 APPROVE = function("approve(address token, address spender, uint160 amount, uint48 expiration)")
-PERMIT = function(
-    "permit(address owner, ((address token, uint160 amount, uint48 expiration, uint48 nonce) details,"
-    " address spender, uint256 sigDeadline) permitSingle, bytes signature)"
-)
 
 MAX_AMOUNT = (1 << 160) - 1
 """Transfers do not reduce an allowance of this amount (Permit2 ``Allowance``)."""

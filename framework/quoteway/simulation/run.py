@@ -14,8 +14,7 @@ from typing import Any
 
 from quoteway.errors import RpcError
 from quoteway.evm import erc20
-from quoteway.evm.abi import event_topic
-from quoteway.evm.address import checksum
+from quoteway.evm.address import unused_address
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
 from quoteway.evm.chain import Chain, SimulatedCall, SimulatedResult, SimulationUnsupported
@@ -105,8 +104,9 @@ async def simulate(
     if assumed is None:
         return _without_run(Simulation("skipped", block, skip_reason=BALANCE_NOT_ASSUMABLE), segments)
     overrides, assumptions = assumed
-    overrides[_reader()] = {"code": "0x" + program(list(reads)).hex()}
-    read = SimulatedCall(NATIVE, _reader(), b"")
+    reader = unused_address("quoteway.simulation.run.reader")
+    overrides[reader] = {"code": "0x" + program(list(reads)).hex()}
+    read = SimulatedCall(NATIVE, reader, b"")
     calls = [read]
     for segment in segments:
         calls += [SimulatedCall(sender, step.to, step.data, step.value) for step in segment.steps]
@@ -192,11 +192,6 @@ def gas_limit(result: SimulatedResult) -> int:
     peak = result.peak_gas if result.peak_gas is not None else -(-result.gas_used * 5 // 4)
     limit = peak * 6 // 5
     return max(min(limit, MAX_TRANSACTION_GAS), result.gas_used)
-
-
-def _reader() -> Address:
-    """The unused address that gets the code of the reads."""
-    return checksum("0x" + event_topic("quoteway.simulation.run.reader")[-40:])
 
 
 # --- reads -------------------------------------------------------------------------------------------------
