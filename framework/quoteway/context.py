@@ -90,7 +90,7 @@ class Context:
 
     @property
     def config(self) -> Config:
-        """Returns the deployment's configuration. Secrets in it are references."""
+        """Returns the deployment's configuration. Its secrets are for the core only."""
         return self.runtime.config
 
     @property
