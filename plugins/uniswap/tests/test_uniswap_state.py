@@ -75,8 +75,8 @@ class Rounds:
 
     def __init__(self, harness):
         self.rounds = self.running = 0
-        self.forward = harness.chain._forward
-        harness.chain._forward = self
+        self.forward = harness.chain.forward
+        harness.chain.forward = self
 
     async def __call__(self, method, params, timeout_s):
         if not self.running:
