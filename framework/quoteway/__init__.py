@@ -1,5 +1,6 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
+from quoteway.context import Chain as Chain
 from quoteway.context import Context as Context
 from quoteway.errors import ConfigError as ConfigError
 from quoteway.errors import FieldError as FieldError
@@ -10,7 +11,6 @@ from quoteway.errors import ProviderUnavailable as ProviderUnavailable
 from quoteway.errors import Reason as Reason
 from quoteway.errors import RpcError as RpcError
 from quoteway.errors import UpstreamError as UpstreamError
-from quoteway.evm.chain import Chain as Chain
 from quoteway.hookspecs import hookimpl as hookimpl
 from quoteway.models import MAX_UINT256 as MAX_UINT256
 from quoteway.models import NATIVE as NATIVE

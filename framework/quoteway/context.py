@@ -1,20 +1,18 @@
 """The context of a plugin: settings, networks, chains, tokens, prices, HTTP session and clock.
 
-Plugins use the running gateway through the classes in this file only.
+Plugins use the running gateway through the protocols in this file only.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from quoteway.config.model import Config
-from quoteway.errors import ProviderUnavailable, Reason
-from quoteway.evm.chain import Chain
-from quoteway.models import Address, Price, Token
+from quoteway import models
+from quoteway.models import Address, At, Block, CallFailed, Overrides, Price, Read, Token
 from quoteway.networks import Network, Networks
 
 if TYPE_CHECKING:
@@ -25,52 +23,165 @@ PRICE_WAIT_S = 0.25
 """Default time that ``Context.prices`` waits for prices that are not in memory."""
 
 
-class TokenReader:
-    """Reads token facts from the deployment's catalogs and the chain. This base class knows no token."""
+class Chain(Protocol):
+    """Reads one chain through the RPC upstreams: pinned to a block, batched, shared by concurrent callers.
+
+    Do not change results: other callers may have the same object. Every method raises ``UpstreamError`` when
+    no node gave a usable answer in time, and ``RpcError`` when a node answered with an error.
+    """
+
+    network: Network
+
+    @property
+    def known_head(self) -> Block | None:
+        """Returns the newest block read so far. Sends no request and does not start polling the head."""
+
+    async def head(self, *, fresh: bool = False) -> Block:
+        """Returns the newest block; with ``fresh``, by a new read.
+
+        Inside a quote or an action, the block was read after the request arrived. Elsewhere it comes from
+        memory while the head is polled.
+        """
+
+    async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
+        """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+
+    async def request(
+        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None, shared: bool = True
+    ) -> Any:
+        """Returns the ``result`` of a JSON-RPC read.
+
+        Identical concurrent reads share one request, which may have begun before this call. With
+        ``shared=False`` a new request is sent.
+        """
+
+    async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
+        """Returns the ``result`` of a request at ``block`` (None: the head).
+
+        The block is given by hash (EIP-1898), or by number to nodes that do not support hashes.
+        """
+
+    async def call(
+        self,
+        to: Address,
+        data: bytes,
+        *,
+        block: Block | None = None,
+        sender: Address | None = None,
+        overrides: Overrides | None = None,
+    ) -> bytes:
+        """Returns a contract call's output at ``block`` (None: the head). A revert raises ``RpcError``."""
+
+    async def deployless(
+        self, creation_code: bytes, *, block: At | None = None, gas: int | None = None
+    ) -> bytes:
+        """Runs ``creation_code`` in an ``eth_call`` and returns its output.
+
+        The output has at most 24,576 bytes and must not start with 0xef.
+        """
+
+    async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
+        """Returns the outputs of many reads at one block, in their order, in one round trip.
+
+        ``block`` None is the head; ``latest`` is the newest block of the node. A read that fails gives a
+        ``CallFailed`` and does not affect the others.
+        """
+
+    async def code(self, address: Address, *, block: Block | None = None) -> bytes:
+        """Returns the code at an address; empty for an account without code."""
+
+    async def simulate(
+        self, calls: Sequence[models.SimulatedCall], *, block: Block, overrides: Overrides | None = None
+    ) -> list[models.SimulatedResult]:
+        """Simulates transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+
+        Transfers of the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
+        Raises ``SimulationUnsupported`` when the node does not have the method.
+        """
+
+
+class QuoteSettings(Protocol):
+    """The settings of ``[quotes]`` that plugins may read."""
+
+    @property
+    def action_deadline_s(self) -> int:
+        """Returns how long the transactions of an action stay executable, in seconds."""
+
+
+class ServerSettings(Protocol):
+    """The settings of ``[server]`` that plugins may read."""
+
+    @property
+    def workers(self) -> int:
+        """Returns the number of worker processes."""
+
+
+class Deployment(Protocol):
+    """The parts of the deployment's configuration that plugins may read."""
+
+    @property
+    def quotes(self) -> QuoteSettings: ...
+
+    @property
+    def server(self) -> ServerSettings: ...
+
+    @property
+    def embedded(self) -> bool:
+        """Returns whether nothing is configured. The devnet runs in that case."""
+
+    @property
+    def path(self) -> Path | None:
+        """Returns the path of the configuration file, or None without one."""
+
+    @property
+    def worker(self) -> int:
+        """Returns the index of this process among the workers."""
+
+
+class TokenReader(Protocol):
+    """Reads token facts from the deployment's catalogs and the chain."""
 
     async def find(self, chain_id: int, address: Address) -> Token | None:
         """Returns a token's facts, or None when the address is not an ERC-20 token."""
-        return None
 
     async def listed(self, chain_id: int) -> Mapping[Address, Token]:
         """Returns the tokens of a network that the catalogs list, by address. Answers from memory."""
-        return {}
 
 
-class PriceReader:
-    """Reads USD prices from the deployment's price sources. This base class knows no price."""
+class PriceReader(Protocol):
+    """Reads USD prices from the deployment's price sources."""
 
     async def get(
-        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = PRICE_WAIT_S
+        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = ...
     ) -> Mapping[Address, Price]:
         """Returns the prices known within ``wait_s`` seconds. A token without a known price is left out."""
-        return {}
 
 
-@dataclass(eq=False)
-class Runtime:
-    """The state that all contexts of one running gateway share. The gateway fills it at start-up."""
+class Services(Protocol):
+    """The services that all contexts of one running gateway share."""
 
-    config: Config
-    clock: Callable[[], float] = time.time
-    networks: Networks = field(default_factory=Networks)
-    session: aiohttp.ClientSession | None = None
-    chains: dict[int, Chain] = field(default_factory=dict)
-    tokens: TokenReader = field(default_factory=TokenReader)
-    prices: PriceReader = field(default_factory=PriceReader)
+    @property
+    def config(self) -> Deployment: ...
 
-    def chain(self, chain_id: int) -> Chain:
-        """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
-        chain = self.chains.get(chain_id)
-        if chain is None:
-            raise ProviderUnavailable(
-                f"No RPC upstream is configured for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
-            )
-        return chain
+    @property
+    def clock(self) -> Callable[[], float]: ...
 
-    def now(self) -> int:
-        """Returns the time in Unix seconds."""
-        return int(self.clock())
+    @property
+    def networks(self) -> Networks: ...
+
+    @property
+    def session(self) -> aiohttp.ClientSession | None: ...
+
+    def chain(self, chain_id: int) -> Chain: ...
+
+    @property
+    def tokens(self) -> TokenReader: ...
+
+    @property
+    def prices(self) -> PriceReader: ...
+
+    def web3(self, chain: Chain) -> Any:
+        """Returns an ``AsyncWeb3`` over a chain."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +196,12 @@ class Context:
     plugin: str
     settings: Mapping[str, Any]
     log: logging.Logger
-    runtime: Runtime = field(repr=False)
+    runtime: Services = field(repr=False)
     state: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
-    def config(self) -> Config:
-        """Returns the deployment's configuration. Its secrets are for the core only."""
+    def config(self) -> Deployment:
+        """Returns the parts of the deployment's configuration that plugins may read."""
         return self.runtime.config
 
     @property
@@ -107,7 +218,7 @@ class Context:
 
     def now(self) -> int:
         """Returns the time in Unix seconds. Tests can set it."""
-        return self.runtime.now()
+        return int(self.runtime.clock())
 
     def chain(self, network: Network | int) -> Chain:
         """Returns the reader of one chain.
@@ -137,6 +248,4 @@ class Context:
 
     def web3(self, network: Network | int) -> Any:
         """Returns an ``AsyncWeb3`` that sends through the same RPC upstreams (extra ``quoteway[web3]``)."""
-        from quoteway.evm.web3_bridge import async_web3
-
-        return async_web3(self.chain(network))
+        return self.runtime.web3(self.chain(network))

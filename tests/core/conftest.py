@@ -8,7 +8,7 @@ from devnet_nodes import DEVNET, Node
 from distributions import install
 from quoteway.config.model import Config, PluginsConfig
 from quoteway.engine.gateway import Gateway
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, HttpRpc, RouterSwap
 
@@ -56,7 +56,7 @@ async def make_chain():
     chains = []
 
     def make(node, **options):
-        chains.append(Chain(options.pop("network", DEVNET), node, **options))
+        chains.append(RpcChain(options.pop("network", DEVNET), node, **options))
         return chains[-1]
 
     yield make

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from quoteway.errors import RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.evm.units import readable_units
 from quoteway.guard.findings import totals
 from quoteway.models import (
@@ -63,7 +63,7 @@ class WalletReader:
 
     async def read(
         self,
-        chain: Chain,
+        chain: RpcChain,
         block: Block,
         owner: Address,
         tokens: Iterable[Address],
@@ -182,7 +182,7 @@ def shortfalls(
 
 
 async def approval_steps(
-    chain: Chain, wallet: Wallet, spends: Sequence[Spend], tokens: Mapping[Address, Token], deadline: int
+    chain: RpcChain, wallet: Wallet, spends: Sequence[Spend], tokens: Mapping[Address, Token], deadline: int
 ) -> list[Step]:
     """Returns the approval transactions that ``spends`` still need, in order, for exact amounts.
 
@@ -219,7 +219,7 @@ def _required(spends: Iterable[Spend]) -> Mapping[tuple[Address, Address], int]:
 
 
 async def _refuses_change(
-    chain: Chain, wallet: Wallet, token: Address, spender: Address, amount: int
+    chain: RpcChain, wallet: Wallet, token: Address, spender: Address, amount: int
 ) -> bool:
     """Returns whether the token rejects a change of a non-zero allowance (USDT ``approve``)."""
     data = erc20.APPROVE.encode([spender, amount])
@@ -244,7 +244,7 @@ def _amount(token: Token, amount: int) -> str:
 
 
 def _step(
-    chain: Chain,
+    chain: RpcChain,
     kind: str,
     to: Address,
     function: Function,
@@ -265,7 +265,7 @@ def _step(
     )
 
 
-def _approve(chain: Chain, token: Token, spender: Address, amount: int, approval: Approval) -> Step:
+def _approve(chain: RpcChain, token: Token, spender: Address, amount: int, approval: Approval) -> Step:
     if amount == 0:
         kind, intent = "approval_reset", f"Reset the allowance of {spender} over your {named(token)} to zero"
     else:
@@ -273,7 +273,7 @@ def _approve(chain: Chain, token: Token, spender: Address, amount: int, approval
     return _step(chain, kind, token.address, erc20.APPROVE, [spender, amount], intent, approval)
 
 
-def _permit2_approve(chain: Chain, token: Token, approval: Approval, deadline: int) -> Step:
+def _permit2_approve(chain: RpcChain, token: Token, approval: Approval, deadline: int) -> Step:
     until = datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     exactly = _amount(token, approval.required)
     intent = f"Allow {approval.spender} to take exactly {exactly} through Permit2 until {until}"

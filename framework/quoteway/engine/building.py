@@ -22,7 +22,7 @@ from quoteway.engine.quoting import Quoter, Quoting
 from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
@@ -141,7 +141,7 @@ class Building:
             )
         return Part(provider, quote, outcome.value)
 
-    async def _require_code(self, chain: Chain, parts: Iterable[Part]) -> None:
+    async def _require_code(self, chain: RpcChain, parts: Iterable[Part]) -> None:
         """Raises ``UnsafeAnswer`` for a target without code: a call to it succeeds and loses the funds."""
         targets = {step.to: part.provider for part in parts for step in part.build.steps}
         missing = [to for to in targets if (chain.network.chain_id, to) not in self._code_hashes]
@@ -151,7 +151,7 @@ class Building:
                 raise UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
             self._code_hashes[chain.network.chain_id, to] = "0x" + keccak256(bytes.fromhex(code[2:])).hex()
 
-    async def _approve(self, chain: Chain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
+    async def _approve(self, chain: RpcChain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
         """Sets the approvals that each part still needs."""
         for part in parts:
             deadline = part.build.deadline or created_at + self._quoting.config.action_deadline_s

@@ -11,18 +11,18 @@ from functools import partial
 from typing import Any, cast
 
 from quoteway.config.model import Config
-from quoteway.context import Runtime
 from quoteway.engine.approvals import WalletReader
 from quoteway.engine.building import Building
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
 from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
 from quoteway.host.lists import Lists
 from quoteway.host.reachability import Reachability
 from quoteway.host.registry import Registry
+from quoteway.host.runtime import Runtime
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.models import Address, Capability
@@ -85,7 +85,7 @@ class Gateway:
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
-            self.runtime.chains[network.chain_id] = Chain(network, partial(self._forward, network))
+            self.runtime.chains[network.chain_id] = RpcChain(network, partial(self._forward, network))
         for capability in Capability:
             if capability is not Capability.RPC:
                 self.registry.collect(capability)

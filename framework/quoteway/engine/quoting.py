@@ -13,17 +13,17 @@ from typing import Any, Protocol, cast
 
 from quoteway import models
 from quoteway.config.model import QuotesConfig
-from quoteway.context import Runtime
 from quoteway.engine import approvals
 from quoteway.engine.quote_tokens import Sealer
 from quoteway.errors import GatewayError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm import permit2
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
 from quoteway.guard.findings import check_units, is_address
 from quoteway.guard.quotes import check_quote
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry
+from quoteway.host.runtime import Runtime
 from quoteway.host.states import serves
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.providers import Provider, SwapProvider
@@ -141,7 +141,7 @@ class Quoting:
         return await self.registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
 
     async def _read_wallet_ahead(
-        self, chain: Chain, request: models.Request, candidates: Sequence[Provider]
+        self, chain: RpcChain, request: models.Request, candidates: Sequence[Provider]
     ) -> None:
         """Reads the sender's balance and allowances while the providers quote, to save a round trip."""
         if not isinstance(request, models.SwapRequest):
@@ -164,7 +164,7 @@ class Quoting:
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
 
     async def _wallet(
-        self, chain: Chain, request: models.Request, quote: models.Quote
+        self, chain: RpcChain, request: models.Request, quote: models.Quote
     ) -> approvals.Wallet | None:
         """Returns the sender's wallet at the quote's block; None when it cannot be read in time."""
         tokens = [leg.token.address for leg in quote.inputs if leg.token.chain_id == request.chain_id]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
-from quoteway.evm.chain import Chain, Log, SimulatedCall, SimulationUnsupported
+from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
 from quoteway.guard.findings import totals
 from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation.trace import Transfer, trace_of
@@ -37,7 +37,7 @@ class Settlement:
 
 
 async def settlement(
-    chain: Chain,
+    chain: RpcChain,
     commitment: TransactionCommitment,
     transaction: Mapping[str, Any],
     receipt: Mapping[str, Any],
@@ -108,7 +108,7 @@ def _vs_quote(
 
 
 async def _native_transfers(
-    chain: Chain, transaction: Mapping[str, Any], number: int, index: int, logs: Sequence[Log]
+    chain: RpcChain, transaction: Mapping[str, Any], number: int, index: int, logs: Sequence[Log]
 ) -> list[Transfer] | None:
     """Returns the native transfers of a transaction from its replay; None when the replay differs.
 

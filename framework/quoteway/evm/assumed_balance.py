@@ -10,7 +10,7 @@ from typing import Any
 from quoteway.errors import RpcError
 from quoteway.evm import erc20
 from quoteway.evm.address import address_bytes, checksum, keccak256
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.models import Address, Block
 
 _MAX_CANDIDATES = 16
@@ -42,7 +42,7 @@ def layouts(contract: Address) -> Iterator[BalanceSlot]:
 
 
 async def assume_balance(
-    chain: Chain, token: Address, account: Address, amount: int, block: Block
+    chain: RpcChain, token: Address, account: Address, amount: int, block: Block
 ) -> dict[Address, dict[str, Any]] | None:
     """A state override that gives ``account`` at least ``amount`` of ``token``; None when none was found.
 
@@ -71,7 +71,7 @@ async def assume_balance(
 
 
 async def _candidates(
-    chain: Chain, token: Address, account: Address, block: Block
+    chain: RpcChain, token: Address, account: Address, block: Block
 ) -> list[tuple[Address, str]]:
     call = {"from": account, "to": token, "data": "0x" + erc20.BALANCE_OF.encode([account]).hex()}
     try:
@@ -86,7 +86,7 @@ async def _candidates(
 
 
 async def _balance(
-    chain: Chain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
+    chain: RpcChain, token: Address, account: Address, block: Block, override: dict[Address, dict[str, Any]]
 ) -> int | None:
     try:
         data = erc20.BALANCE_OF.encode([account])

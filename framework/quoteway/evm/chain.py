@@ -45,7 +45,7 @@ _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
 @dataclass(eq=False, repr=False)
-class Chain:
+class RpcChain:
     """Reads one chain through the RPC upstreams: pinned to a block, batched, shared by concurrent callers.
 
     Do not change results: other callers may have the same object. Every method raises ``UpstreamError`` when

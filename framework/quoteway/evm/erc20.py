@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quoteway.context import Chain
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import unused_address
-from quoteway.evm.chain import Chain
 from quoteway.models import (
     NATIVE,
     Address,

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from quoteway.context import Chain
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20
 from quoteway.evm import opcodes as op
 from quoteway.evm.address import address_bytes
-from quoteway.evm.chain import Chain
 from quoteway.evm.opcodes import push, push_address
 from quoteway.models import Address, Block, Token
 

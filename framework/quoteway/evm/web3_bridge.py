@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from quoteway.context import Chain
 from quoteway.errors import RpcError
-from quoteway.evm.chain import Chain
 
 
 def async_web3(chain: Chain) -> Any:

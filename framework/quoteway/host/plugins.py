@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from quoteway import hookspecs
-from quoteway.context import Context, Runtime
+from quoteway.context import Context
 from quoteway.errors import ConfigError
+from quoteway.host.runtime import Runtime
 from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State
 from quoteway.secrets import SecretField, missing_credentials
 

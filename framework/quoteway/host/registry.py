@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Mapping
 
 from quoteway import providers
-from quoteway.context import Runtime
 from quoteway.host.plugins import Plugins
 from quoteway.host.provider_calls import ProviderCalls
+from quoteway.host.runtime import Runtime
 from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of
 from quoteway.models import Capability
 

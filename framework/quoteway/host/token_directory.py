@@ -8,17 +8,17 @@ from typing import cast
 
 from cachetools import TTLCache
 
-from quoteway.context import Runtime, TokenReader
 from quoteway.evm.erc20 import token_facts
 from quoteway.guard.findings import check_form
 from quoteway.host.registry import Registry
+from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Capability, Token, TokenProfile
 from quoteway.providers import Provider, TokenCatalog
 
 TOKEN_CACHE_S = 300
 
 
-class TokenDirectory(TokenReader):
+class TokenDirectory:
     """Finds tokens that the catalogs list, and others on the chain."""
 
     def __init__(self, runtime: Runtime, registry: Registry) -> None:

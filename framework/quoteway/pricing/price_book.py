@@ -10,10 +10,10 @@ from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
-from quoteway.context import PriceReader, Runtime
 from quoteway.guard.model_types import flaw
 from quoteway.host.refresh import Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
+from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Capability, Price
 from quoteway.providers import PriceSource, Provider
 
@@ -42,7 +42,7 @@ class _Answer:
     block_hash: str
 
 
-class PriceBook(PriceReader):
+class PriceBook:
     """The prices of one gateway.
 
     Each token is read once per block, in the background. Callers get the known prices at once and wait only

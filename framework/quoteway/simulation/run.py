@@ -17,7 +17,7 @@ from quoteway.evm import erc20
 from quoteway.evm.address import unused_address
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
-from quoteway.evm.chain import Chain, SimulatedCall, SimulatedResult, SimulationUnsupported
+from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
 from quoteway.models import (
     NATIVE,
@@ -74,7 +74,7 @@ class Run:
 
 
 async def simulate(
-    chain: Chain,
+    chain: RpcChain,
     block: Block,
     sender: Address,
     segments: Sequence[Segment],
@@ -221,7 +221,7 @@ def _values(reads: Iterable[Read], result: SimulatedResult) -> dict[Read, int]:
 
 
 async def _assume(
-    chain: Chain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
+    chain: RpcChain, block: Block, sender: Address, needs: Mapping[Address, int], signatures_assumed: bool
 ) -> tuple[dict[Address, dict[str, Any]], tuple[str, ...]] | None:
     """The overrides and their names; None when a balance cannot be assumed."""
     overrides: dict[Address, dict[str, Any]] = {}

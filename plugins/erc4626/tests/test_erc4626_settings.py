@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from quoteway import ConfigError, Context, Network, Networks
 from quoteway.config.model import Config
-from quoteway.context import Runtime
 from quoteway.evm.address import checksum
+from quoteway.host.runtime import Runtime
 from quoteway_erc4626.provider import Erc4626Provider
 from quoteway_erc4626.public_vaults import ROWS
 from quoteway_erc4626.settings import Erc4626Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from quoteway import ConfigError, Context, Network, Networks
 from quoteway.config.model import Config
-from quoteway.context import Runtime
+from quoteway.host.runtime import Runtime
 from quoteway_managedvault.deployments import deployments_of
 from quoteway_managedvault.settings import ManagedVaultSettings
 

@@ -11,7 +11,7 @@ import pytest
 from fake_node import FakeNode, error, healthy, ok, raw, send
 from quoteway import ConfigError, Context, Endpoint, Network, Networks, Reason, RpcError, UpstreamError
 from quoteway.config.model import Config
-from quoteway.context import Runtime
+from quoteway.host.runtime import Runtime
 from quoteway_rpc.dispatch import Dispatcher
 from quoteway_rpc.settings import RpcSettings
 

@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 from quoteway import NATIVE, Build, Capability, Context, PoolRequest, Quote, SealedQuote, SwapRequest, Token
 from quoteway.config.model import Config
-from quoteway.context import Runtime, TokenReader
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
+from quoteway.host.runtime import NoTokens, Runtime
 from quoteway.networks import Networks
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
@@ -85,7 +85,7 @@ class SwapHarness:
 
     async def __aenter__(self) -> SwapHarness:
         self.session = aiohttp.ClientSession()
-        self.chain = Chain(self.network, self._forward)
+        self.chain = RpcChain(self.network, self._forward)
         runtime = Runtime(Config())
         runtime.networks = Networks([self.network])
         runtime.chains = {self.network.chain_id: self.chain}
@@ -228,7 +228,7 @@ class SwapHarness:
         return "eth_call", [{"to": token, "data": "0x" + BALANCE_OF.encode([owner]).hex()}, "latest"]
 
 
-class HarnessTokens(TokenReader):
+class HarnessTokens(NoTokens):
     """The token reader over the tokens of a harness."""
 
     def __init__(self, harness: SwapHarness) -> None:

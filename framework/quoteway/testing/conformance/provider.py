@@ -15,7 +15,7 @@ from quoteway.host.registry import PROVIDER_ID
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
-    from quoteway.evm.chain import Chain
+    from quoteway.evm.chain import RpcChain
 
 MAX_BLOCK_S = 0.05
 """The maximum time that a provider may block the event loop, in seconds."""
@@ -150,7 +150,7 @@ class _forwarding:  # noqa: N801 - reads as the context manager that it is
     """Sends the JSON-RPC calls of all chains through ``forward`` and drops known heads."""
 
     def __init__(self, gateway: Gateway, forward: Any) -> None:
-        self._chains: list[Chain] = list(gateway.runtime.chains.values())
+        self._chains: list[RpcChain] = list(gateway.runtime.chains.values())
         self._forward = forward
         self._honest: list[Any] = []
 

@@ -14,7 +14,7 @@ from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.engine.settlement import Settlement, settlement
 from quoteway.errors import FieldError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
 from quoteway.evm.address import checksum, keccak256
-from quoteway.evm.chain import Chain
+from quoteway.evm.chain import RpcChain
 from quoteway.models import Capability, TransferState
 from quoteway.networks import Networks
 from quoteway.providers import BridgeProvider, Relay
@@ -141,7 +141,7 @@ def _decoded(raw: bytes) -> SignedTransaction:
     )
 
 
-async def recover_sender(chain: Chain, transaction: SignedTransaction) -> str:
+async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str:
     """Who signed, by the chain's own ``ecrecover`` (precompile 1).
 
     Raises ``InvalidRequest`` when the signature has no signer, and ``UpstreamError`` when no node answers.
@@ -227,7 +227,7 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
     return Submitted.of(call.networks, tx_id=tx_id, hash=tx_hash, broadcast=True, verified=True)
 
 
-def _chain(call: Call, chain_id: int) -> Chain:
+def _chain(call: Call, chain_id: int) -> RpcChain:
     chain = call.gateway.runtime.chains.get(chain_id)
     if chain is None:
         raise disabled("No RPC upstream serves this chain.")
@@ -281,7 +281,7 @@ async def submit_transaction_hash(call: Call) -> dict[str, Any]:
     return HashReport.render(report, call.networks)
 
 
-async def _look_up(chain: Chain, tx_hash: str) -> tuple[Any, Any]:
+async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
     """The transaction and its receipt, as the node has them now."""
     found, receipt = await asyncio.gather(
         chain.request("eth_getTransactionByHash", [tx_hash], shared=False),
@@ -292,7 +292,7 @@ async def _look_up(chain: Chain, tx_hash: str) -> tuple[Any, Any]:
 
 async def _on_another_chain(
     call: Call, chain_id: int, tx_hash: str
-) -> tuple[Chain, tuple[Mapping[str, Any], Any]] | None:
+) -> tuple[RpcChain, tuple[Mapping[str, Any], Any]] | None:
     """The transaction where it was sent by mistake: on another network of this deployment."""
     others = [chain for other, chain in call.gateway.runtime.chains.items() if other != chain_id]
     answers = await asyncio.gather(*(_look_up(chain, tx_hash) for chain in others), return_exceptions=True)

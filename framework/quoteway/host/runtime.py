@@ -1,0 +1,69 @@
+"""The state that the parts of one running gateway share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from quoteway.config.model import Config
+from quoteway.context import Chain, PriceReader, TokenReader
+from quoteway.errors import ProviderUnavailable, Reason
+from quoteway.evm.chain import RpcChain
+from quoteway.models import Address, Price, Token
+from quoteway.networks import Networks
+
+if TYPE_CHECKING:
+    import aiohttp
+
+
+class NoTokens:
+    """A token reader without tokens, used until the catalogs are collected."""
+
+    async def find(self, chain_id: int, address: Address) -> Token | None:
+        return None
+
+    async def listed(self, chain_id: int) -> Mapping[Address, Token]:
+        return {}
+
+
+class NoPrices:
+    """A price reader without prices, used until the price sources are collected."""
+
+    async def get(
+        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = 0
+    ) -> Mapping[Address, Price]:
+        return {}
+
+
+@dataclass(eq=False)
+class Runtime:
+    """The shared state of one gateway, which fills it at start-up. Plugins see it as ``Services``."""
+
+    config: Config
+    clock: Callable[[], float] = time.time
+    networks: Networks = field(default_factory=Networks)
+    session: aiohttp.ClientSession | None = None
+    chains: dict[int, RpcChain] = field(default_factory=dict)
+    tokens: TokenReader = field(default_factory=NoTokens)
+    prices: PriceReader = field(default_factory=NoPrices)
+
+    def chain(self, chain_id: int) -> RpcChain:
+        """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
+        chain = self.chains.get(chain_id)
+        if chain is None:
+            raise ProviderUnavailable(
+                f"No RPC upstream is configured for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
+            )
+        return chain
+
+    def now(self) -> int:
+        """Returns the time in Unix seconds."""
+        return int(self.clock())
+
+    def web3(self, chain: Chain) -> Any:
+        """Returns an ``AsyncWeb3`` over a chain. Imports web3 at the first call."""
+        from quoteway.evm.web3_bridge import async_web3
+
+        return async_web3(chain)
