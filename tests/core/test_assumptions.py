@@ -5,7 +5,8 @@ from dataclasses import replace
 from devnet_nodes import NOBODY, RICH, token
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import function
-from quoteway.evm.assumed_balance import BalanceSlot, assume_balance
+from quoteway.evm.assumed_balance import assume_balance
+from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.models import NATIVE, AssetChange
 from quoteway.simulation.trace import ApprovalEvent
 from simulated_runs import SPENDER, execute, payment, run_of, step

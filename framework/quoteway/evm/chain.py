@@ -9,13 +9,14 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from cachetools import LRUCache
 
 from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
+from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, At, Block, Overrides, Read
@@ -27,9 +28,6 @@ from quoteway.models import SimulatedCall as SimulatedCall
 from quoteway.models import SimulatedResult as SimulatedResult
 from quoteway.models import SimulationUnsupported as SimulationUnsupported
 from quoteway.networks import Network
-
-if TYPE_CHECKING:
-    from quoteway.evm.assumed_balance import BalanceSlot
 
 Forward: TypeAlias = Callable[[str, Sequence[Any], float], Awaitable[Any]]
 """``(method, params, timeout_s) -> result``; raises as ``RpcUpstream.forward`` does."""
