@@ -39,7 +39,8 @@ async def make_harness(make_gateway):
             "l2_port": devnet.ports["devnet-l2"],
             "relayer_port": relayer_port,
         }
-        plugin_sections = {"devnet": section, "across": across or {}}
+        # A busy machine is slow, not wrong. Tests of slow services give their own time.
+        plugin_sections = {"devnet": section, "across": {"api_timeout_s": 10.0} | (across or {})}
         gateway = await make_gateway(PLUGINS, plugin_sections=plugin_sections, clock=clock, **sections)
         return TransferHarness(devnet, gateway)
 
