@@ -37,6 +37,7 @@ class Reason(StrEnum):
     PROVIDER_TIMEOUT = "provider_timeout"
     PROVIDER_ERROR = "provider_error"
     RPC_ERROR = "rpc_error"
+    BEHIND = "behind"
     CAPABILITY_DISABLED = "capability_disabled"
     RELAY_UNSUPPORTED = "relay_unsupported"
     METHOD_NOT_ALLOWED = "method_not_allowed"

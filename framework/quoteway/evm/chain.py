@@ -17,7 +17,7 @@ from quoteway.errors import Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.head import HeadTracker, arrival
+from quoteway.evm.head import HeadTracker, arrival, until
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, At, Block, Overrides, Read
 from quoteway.models import Call as Call
@@ -163,6 +163,22 @@ class RpcChain:
             timestamp=timestamp,
             base_fee_wei=None if base_fee is None else _quantity(base_fee),
         )
+
+    async def mined_in(self, transaction: str) -> int:
+        """Returns the block number of a transaction, 0x hex of its hash, once the nodes have its receipt.
+
+        Raises ``UpstreamError`` with reason ``behind`` when they do not have it within a block time.
+        """
+
+        async def look() -> int | None:
+            receipt = await self.request("eth_getTransactionReceipt", [transaction], shared=False)
+            if receipt is None:
+                return None
+            if not isinstance(receipt, Mapping):
+                raise _unreadable()
+            return _quantity(receipt.get("blockNumber"))
+
+        return await until(look, self.network, "that transaction")
 
     async def _read_head(self) -> Block:
         return await self.block("latest", shared=False)

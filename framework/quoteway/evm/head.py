@@ -8,10 +8,13 @@ import contextvars
 import functools
 import itertools
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+import math
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
+from quoteway.errors import Reason, UpstreamError
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Block
 from quoteway.networks import Network
@@ -24,6 +27,13 @@ T = TypeVar("T")
 _moments = itertools.count(1)
 """Numbers arrivals of requests and starts of reads in their order. A clock may give two of them one time."""
 _arrived: contextvars.ContextVar[int] = contextvars.ContextVar("quoteway_request_arrived", default=0)
+_least: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar(
+    "quoteway_least_blocks", default=MappingProxyType({})
+)
+"""The oldest block that the current request accepts as the head, by chain id."""
+
+_MAX_WAIT_S = 3.0
+_WAIT_STEP_S = 0.05
 
 
 @contextlib.contextmanager
@@ -54,6 +64,44 @@ def on_arrival(call: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Corouti
     return arrived
 
 
+@contextlib.contextmanager
+def no_older_than(chain_id: int, number: int) -> Iterator[None]:
+    """Makes ``Chain.head`` of one chain wait for block ``number``, for the code inside and its tasks."""
+    mark = _least.set({**_least.get(), chain_id: number})
+    try:
+        yield
+    finally:
+        _least.reset(mark)
+
+
+def wait_limit_s(network: Network) -> float:
+    """How long a request waits for a block or transaction that its caller's own node has: a block time."""
+    return min(network.block_time_s, _MAX_WAIT_S)
+
+
+def behind(network: Network, awaited: str) -> UpstreamError:
+    """The error when ``awaited`` did not come in that time. ``Retry-After`` is one block time."""
+    return UpstreamError(
+        f"The nodes of {network.name} do not have {awaited} yet. Send the request again.",
+        reason=Reason.BEHIND,
+        retryable=True,
+        headers={"Retry-After": str(math.ceil(wait_limit_s(network)))},
+    )
+
+
+async def until(look: Callable[[], Awaitable[T | None]], network: Network, awaited: str) -> T:
+    """What ``look`` returns as soon as it is not None. Raises ``behind`` after ``wait_limit_s``."""
+    try:
+        async with asyncio.timeout(wait_limit_s(network)):
+            while True:
+                found = await look()
+                if found is not None:
+                    return found
+                await asyncio.sleep(_WAIT_STEP_S)
+    except TimeoutError:
+        raise behind(network, awaited) from None
+
+
 def arrival() -> int:
     """The moment at which the current request arrived; 0 outside of a request."""
     return _arrived.get()
@@ -79,6 +127,8 @@ class HeadTracker:
     arrived before it began: it begins in the event loop's next turn, after all that arrived in this one. A
     read that was under way when a request arrived is not shared with it, since the node may have answered
     before the request's own transaction was mined.
+
+    Inside ``no_older_than``, an older head is read again until the node has that block.
     """
 
     network: Network
@@ -107,9 +157,17 @@ class HeadTracker:
         after = next(_moments) if fresh else arrival()
         stale_s = max(5.0, 3 * self.network.head_poll_s)
         in_time = 0 <= self._used_at - self._read_at <= stale_s
-        if self.known is not None and in_time and self._began > after:
-            return self.known
-        return await self._read_after(after)
+        kept = self.known is not None and in_time and self._began > after
+        block = self.known if self.known is not None and kept else await self._read_after(after)
+        least = _least.get().get(self.network.chain_id, 0)
+        return block if block.number >= least else await self._wait_for(least)
+
+    async def _wait_for(self, least: int) -> Block:
+        async def look() -> Block | None:
+            block = await self._read_after(next(_moments))
+            return block if block.number >= least else None
+
+        return await until(look, self.network, f"block {least}")
 
     async def close(self) -> None:
         """Stops polling and reading."""

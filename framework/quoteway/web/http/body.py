@@ -15,9 +15,17 @@ from quoteway.errors import MalformedRequest, Reason
 from quoteway.web.http.envelope import BodyTimeout, BodyTooLarge, UnsupportedMediaType
 
 
-async def read_object(request: web.Request, *, limit_bytes: int, timeout_s: float) -> dict[str, Any]:
-    """The request's JSON object. Raises ``MalformedRequest`` (400, 408, 413 or 415)."""
+async def read_object(
+    request: web.Request, *, limit_bytes: int, timeout_s: float, may_be_empty: bool = False
+) -> dict[str, Any]:
+    """The request's JSON object. Raises ``MalformedRequest`` (400, 408, 413 or 415).
+
+    With ``may_be_empty`` no body is an empty object, and the content type does not matter: clients that send
+    nothing often name another one.
+    """
     raw = await _read(request, limit_bytes, timeout_s)
+    if may_be_empty:
+        return parse_object(raw) if raw.strip() else {}
     if not raw.strip():
         raise MalformedRequest("A JSON object is required as the body.", reason=Reason.MISSING)
     _check_content_type(request)

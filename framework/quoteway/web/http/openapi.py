@@ -68,7 +68,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["parameters"] += [{"in": "query", "schema": operation.query(Networks)}]
     if operation.body is not None:
         described["requestBody"] = {
-            "required": True,
+            "required": operation.body_required,
             "content": {"application/json": {"schema": operation.body(Networks)}},
         }
     return described

@@ -104,6 +104,7 @@ class Operation:
     path_schema: type[RequestSchema] | None = None
     query: type[RequestSchema] | None = None
     body: type[RequestSchema] | None = None
+    body_required: bool = True
     failures: tuple[int, ...] = ()
     needs_ready: bool = True
 
@@ -133,7 +134,12 @@ class Operation:
                 require_ready(gateway)
             raw: Mapping[str, Any] = {}
             if body is not None:
-                raw = await read_object(request, limit_bytes=limit, timeout_s=server.body_timeout_s)
+                raw = await read_object(
+                    request,
+                    limit_bytes=limit,
+                    timeout_s=server.body_timeout_s,
+                    may_be_empty=not self.body_required,
+                )
             loaded = _load(
                 (path, dict(request.match_info)),
                 (query, _single(request) if query is not None else {}),

@@ -15,8 +15,9 @@ from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import RequestSchema, refuse_all
+from quoteway.web.http.schema import refuse_all
 from quoteway.web.resources import catalog
+from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
 from quoteway.web.resources.ids import PoolPath, owner_of
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.resources.series import series_of, series_operations
@@ -29,7 +30,7 @@ TICK_LIMIT = 887_272
 """Uniswap v3 TickMath.MAX_TICK; v4 has the same."""
 
 
-class PoolBody(RequestSchema):
+class PoolBody(FreshBody):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
@@ -81,7 +82,7 @@ class PoolsQuery(catalog.PageQuery):
     sort = catalog.sort_field("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")
 
 
-class PositionsQuery(catalog.PageQuery):
+class PositionsQuery(FreshQuery, catalog.PageQuery):
     wallet = fields.AddressField("Whose positions", required=True)
 
 
@@ -138,12 +139,13 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     failures=(404, 502),
 )
 async def list_pool_positions(call: Call) -> web.Response:
-    pool, provider = await owner_of(call, Capability.POOL)
+    async with at_least(call, call.path["resource"].chain_id, call.query):
+        pool, provider = await owner_of(call, Capability.POOL)
 
-    async def ask(source: Provider) -> Sequence[PoolPosition]:
-        return tuple(await cast(PoolProvider, source).positions(call.query["wallet"], pool.id) or ())
+        async def ask(source: Provider) -> Sequence[PoolPosition]:
+            return tuple(await cast(PoolProvider, source).positions(call.query["wallet"], pool.id) or ())
 
-    (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
+        (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
     if outcome.value is None:
         raise catalog.failure(outcome)
     valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))

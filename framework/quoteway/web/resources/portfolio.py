@@ -21,8 +21,9 @@ from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
 from quoteway.web.http.operation import Call, disabled, get
-from quoteway.web.http.schema import RequestSchema, invalid, refuse
+from quoteway.web.http.schema import invalid, refuse
 from quoteway.web.resources import catalog
+from quoteway.web.resources.freshness import FreshQuery, at_least_there
 from quoteway.web.wire.rows import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
 from quoteway.web.wire.view import Wire
 
@@ -60,14 +61,14 @@ class TokensField(Member[tuple[str, ...]]):
             raise refuse(Reason.INVALID_FORMAT, f"must be addresses separated by commas: {error}") from None
 
 
-class BalancesQuery(RequestSchema):
+class BalancesQuery(FreshQuery):
     wallet = AddressField("Whose balances", required=True)
     network = NetworkField("On this network; on all when left out")
     tokens = TokensField()
     include_native = QueryBoolean("Whether the native coin is read too", load_default=True)
 
 
-class PositionsQuery(catalog.PageQuery):
+class PositionsQuery(FreshQuery, catalog.PageQuery):
     wallet = AddressField("Whose positions", required=True)
     network = NetworkField("On this network; on all when left out")
 
@@ -105,18 +106,19 @@ async def get_portfolio_balances(call: Call) -> Wire:
     wanted = {chain_id: facts[chain_id] if asked is None else asked for chain_id in chain_ids}
     shares = fair_shares({chain_id: len(wanted[chain_id]) for chain_id in chain_ids})
     tokens = {chain_id: [token for token in wanted[chain_id] if token != NATIVE] for chain_id in chain_ids}
-    reads = {
-        network.chain_id: asyncio.create_task(
-            read_holdings(
-                call.gateway.runtime.chains[network.chain_id],
-                wallet,
-                tokens[network.chain_id][: shares[network.chain_id]],
-                facts[network.chain_id],
-            ),
-            name=f"portfolio:{network.slug}",
-        )
-        for network in networks
-    }
+    async with at_least_there(call, only):
+        reads = {
+            network.chain_id: asyncio.create_task(
+                read_holdings(
+                    call.gateway.runtime.chains[network.chain_id],
+                    wallet,
+                    tokens[network.chain_id][: shares[network.chain_id]],
+                    facts[network.chain_id],
+                ),
+                name=f"portfolio:{network.slug}",
+            )
+            for network in networks
+        }
     try:
         _, late = await asyncio.wait(reads.values(), timeout=call.gateway.config.quotes.competition_timeout_s)
     finally:
@@ -250,7 +252,8 @@ async def get_portfolio_positions(call: Call) -> web.Response:
             PortfolioPosition.render(HeldPosition(source.id, position), call.networks)
         return found
 
-    outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
+    async with at_least_there(call, network):
+        outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
     valuation = await call.gateway.valuation(
         tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S

@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from quoteway.models import Capability, Request
+from quoteway.networks import Network
 from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
 from quoteway.web.http.operation import Call, Operation, post_quotes
 from quoteway.web.http.schema import RequestSchema
+from quoteway.web.resources.freshness import FreshBody, at_least
+from quoteway.web.resources.ids import ResourceId
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
 from quoteway.web.wire.view import Wire
@@ -37,12 +40,13 @@ class Quotable:
         """The operation that quotes a request."""
 
         async def create_quote(call: Call) -> Wire:
-            request, provider = await self.read_request(call)
-            gateway = call.gateway
-            gateway.prices.begin(tokens_of_request(request))
-            answer = await gateway.quoting.quote(
-                self.capability, request, provider=provider, atomic_batch=call.body.get("atomic_batch", True)
-            )
+            gateway, together = call.gateway, call.body.get("atomic_batch", True)
+            async with at_least(call, _chain_id(call), call.body):
+                request, provider = await self.read_request(call)
+                gateway.prices.begin(tokens_of_request(request))
+                answer = await gateway.quoting.quote(
+                    self.capability, request, provider=provider, atomic_batch=together
+                )
             valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
             shown = ShownQuote(
                 answer.sealed,
@@ -73,14 +77,32 @@ class Quotable:
             gateway, capability = call.gateway, self.capability
             if body is None:
                 sealed = gateway.quote_tokens.open(capability, call.path["quoteId"])
-                action = await gateway.building.action(sealed)
+                async with at_least(call, sealed.request.chain_id, call.body):
+                    action = await gateway.building.action(sealed)
             else:
-                request, provider = await self.read_request(call)
                 token = call.body.get("quote_id")
-                pin = None if token is None else gateway.quote_tokens.open(capability, token)
-                action = await gateway.building.direct(capability, request, provider=provider, pin=pin)
+                async with at_least(call, _chain_id(call), call.body):
+                    request, provider = await self.read_request(call)
+                    pin = None if token is None else gateway.quote_tokens.open(capability, token)
+                    action = await gateway.building.direct(capability, request, provider=provider, pin=pin)
             return Action.render(action, call.networks)
 
         path, path_schema = f"{self.path}/{'action' if body else '{quoteId}/action'}", self.path_schema
-        declared = post_quotes(path, summary, response, status=201, path_schema=path_schema, body=body)
+        declared = post_quotes(
+            path,
+            summary,
+            response,
+            status=201,
+            path_schema=path_schema,
+            body=body or FreshBody,
+            body_required=body is not None,
+        )
         return declared(create_action, f"create{self.noun}Action")
+
+
+def _chain_id(call: Call) -> int:
+    """The network of the transactions: that of the path, or the first one that the body names."""
+    place: ResourceId | Network = (
+        call.path.get("resource") or call.body.get("from_chain") or call.body["network"]
+    )
+    return place.chain_id

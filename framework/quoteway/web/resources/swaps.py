@@ -15,8 +15,9 @@ from quoteway.models import BridgeRoute, Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import RequestSchema, invalid, refuse, refuse_all
+from quoteway.web.http.schema import invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
+from quoteway.web.resources.freshness import FreshBody
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, SwapQuote
@@ -26,7 +27,7 @@ from quoteway.web.wire.view import Wire
 APPROVAL_MODES = ("transactions", "permit2-signature")
 
 
-class Transfer(RequestSchema):
+class Transfer(FreshBody):
     """What a swap and a bridge transfer have in common."""
 
     address = fields.AddressField("Who signs, and pays what is sold", required=True)

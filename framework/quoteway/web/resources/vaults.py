@@ -23,8 +23,9 @@ from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import RequestSchema, invalid, refuse
+from quoteway.web.http.schema import invalid, refuse
 from quoteway.web.resources import catalog
+from quoteway.web.resources.freshness import FreshBody
 from quoteway.web.resources.ids import VaultPath, owner_of
 from quoteway.web.resources.quote_action import Quotable
 from quoteway.web.resources.series import series_of, series_operations
@@ -36,7 +37,7 @@ from quoteway.web.wire.view import Wire
 ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 
 
-class VaultBody(RequestSchema):
+class VaultBody(FreshBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
     action = fields.Choice("What to do", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
@@ -60,7 +61,7 @@ class VaultActionBody(VaultBody):
     quote_id = fields.Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
-class ManageBody(RequestSchema):
+class ManageBody(FreshBody):
     """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``).
 
     ``amount`` is the value of ``setCap`` and ``setFee`` ("max": no cap); ``bot`` the account of ``setBot``
@@ -83,7 +84,7 @@ class ManageBody(RequestSchema):
             raise refuse(Reason.MISSING, f"is needed for {data['action']}", needed)
 
 
-class RebalanceBody(RequestSchema):
+class RebalanceBody(FreshBody):
     """Moves ``amount`` base units of the underlying into ``strategy``; without ``amount`` all that can be
     moved.
 
@@ -99,7 +100,7 @@ class RebalanceBody(RequestSchema):
     slippage_bps = fields.SlippageField("What the move may cost, in basis points")
 
 
-class DeployBody(RequestSchema):
+class DeployBody(FreshBody):
     asset = fields.AddressField("The underlying", required=True)
     bot = fields.AddressField("Who may rebalance; the zero address: nobody", zero=True)
     network = fields.NetworkField("Where to", required=True)

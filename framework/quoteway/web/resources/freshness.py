@@ -1,0 +1,63 @@
+"""What a caller's own node has seen already: no answer is older than that."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from quoteway.errors import FieldError, Reason
+from quoteway.evm.head import no_older_than
+from quoteway.networks import Network
+from quoteway.web.http import fields
+from quoteway.web.http.operation import Call
+from quoteway.web.http.schema import RequestSchema, invalid
+
+_MIN_BLOCK = "The answer is of this block or a later one: the newest that the caller's own node has shown it"
+_AFTER_TRANSACTION = "The answer is of the block of this transaction, by its hash, or a later one"
+_LAST_BLOCK = (1 << 53) - 1
+
+
+class FreshBody(RequestSchema):
+    """The members of a body that name what the caller has seen on the (first) network."""
+
+    min_block = fields.StrictInteger(_MIN_BLOCK, 0, _LAST_BLOCK)
+    after_transaction = fields.HexField(_AFTER_TRANSACTION, 32, 32)
+
+
+class FreshQuery(RequestSchema):
+    """The same members in a query, which then names its network."""
+
+    min_block = fields.QueryInteger(_MIN_BLOCK, 0, _LAST_BLOCK)
+    after_transaction = fields.HexField(_AFTER_TRANSACTION, 32, 32)
+
+
+@contextlib.asynccontextmanager
+async def at_least(call: Call, chain_id: int, seen: Mapping[str, Any]) -> AsyncIterator[None]:
+    """Code inside reads heads of a chain that are no older than what ``seen``, the body or query, names.
+
+    Raises ``UpstreamError`` with reason ``behind`` when the nodes do not have it within a block time.
+    """
+    number: int = seen.get("min_block", 0)
+    transaction: bytes | None = seen.get("after_transaction")
+    if not number and transaction is None:
+        yield
+        return
+    chain = call.gateway.runtime.chain(chain_id)
+    if transaction is not None:
+        number = max(number, await chain.mined_in("0x" + transaction.hex()))
+    with no_older_than(chain_id, number):
+        # Before any provider is asked: none of them is at fault when the nodes are behind.
+        await chain.head()
+        yield
+
+
+@contextlib.asynccontextmanager
+async def at_least_there(call: Call, network: Network | None) -> AsyncIterator[None]:
+    """``at_least`` for a query that may name a network. Raises ``InvalidRequest`` when it names none."""
+    given = [name for name in ("minBlock", "afterTransaction") if call.request.query.get(name)]
+    if given and network is None:
+        message = "is of one network: name it in network"
+        raise invalid(*(FieldError(name, Reason.CONFLICT, message) for name in given))
+    async with at_least(call, network.chain_id if network else 0, call.query):
+        yield
