@@ -15,13 +15,14 @@ def relayer(fresh_devnet):
 
 @pytest.fixture
 async def make_harness(fresh_devnet, relayer, make_gateway):
-    from crossings import PLUGINS, Harness, read_lists, section
+    from crossings import PLUGINS, Harness, plugin_sections, read_lists
 
     async def make(clock=time.time, without=(), more=None, **sections):
         plugins = {name: plugin for name, plugin in PLUGINS.items() if name not in without} | (more or {})
+        settings = plugin_sections(fresh_devnet, relayer.port)
         gateway = await make_gateway(
             plugins,
-            plugin_sections={"devnet": section(fresh_devnet, relayer.port)},
+            plugin_sections={name: each for name, each in settings.items() if name in plugins},
             clock=clock,
             **sections,
         )

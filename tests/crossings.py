@@ -44,10 +44,11 @@ RECIPIENT = "0x4444444444444444444444444444444444444444"
 THIEF = checksum("0x" + "7e" * 20)
 
 
-def section(devnet, relayer_port):
-    """``[plugin.devnet]`` for chains and a relayer that run already."""
+def plugin_sections(devnet, relayer_port):
+    """The plugins' settings for chains and a relayer that run already. A busy machine is slow, not wrong."""
     ports = {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
-    return {"enabled": True, "start": False, "relayer_port": relayer_port, **ports}
+    chains = {"enabled": True, "start": False, "relayer_port": relayer_port, **ports}
+    return {"devnet": chains, "across": {"api_timeout_s": 10.0}}
 
 
 async def read_lists(gateway):
@@ -218,7 +219,7 @@ async def run_crossings(count, seed):
     async with Devnet.start() as devnet, Relayer.start(devnet) as relayer:
         config = Config(
             quotes=QuotesConfig(competition_timeout_s=30.0),
-            plugin_sections={"devnet": section(devnet, relayer.port)},
+            plugin_sections=plugin_sections(devnet, relayer.port),
         )
         async with Gateway(config, plugins=PLUGINS, discover=False).running() as gateway:
             await read_lists(gateway)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import aiohttp
 import quoteway_erc4626
 from aiohttp import web
-from crossings import PLUGINS, read_lists, section
+from crossings import PLUGINS, plugin_sections, read_lists
 from quoteway import NATIVE
 from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
 from quoteway.evm import erc20
@@ -168,7 +168,7 @@ async def client_of(devnet, latency_s, relayer_port=1, node=None, **network):
             limits=LimitsConfig(enabled=False),
             quotes=QuotesConfig(competition_timeout_s=30.0),
             networks={"devnet": NetworkConfig(rpc=(Endpoint(url),), **network)},
-            plugin_sections={"devnet": section(devnet, relayer_port)},
+            plugin_sections=plugin_sections(devnet, relayer_port),
         )
         plugins = PLUGINS | {"erc4626": quoteway_erc4626}
         async with served(plugins, config) as api:

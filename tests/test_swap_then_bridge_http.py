@@ -14,7 +14,7 @@ from quoteway.testing.serving import served
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from crossings import PLUGINS, RECIPIENT, SENDER, THIEF, Harness, read_lists, section  # noqa: E402
+from crossings import PLUGINS, RECIPIENT, SENDER, THIEF, Harness, plugin_sections, read_lists  # noqa: E402
 from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 
 
@@ -106,7 +106,7 @@ async def api(fresh_devnet, relayer):
     config = Config(
         limits=limits,
         quotes=QuotesConfig(competition_timeout_s=30.0),
-        plugin_sections={"devnet": section(fresh_devnet, relayer.port)},
+        plugin_sections=plugin_sections(fresh_devnet, relayer.port),
     )
     async with served(PLUGINS, config) as api:
         await read_lists(api.gateway)

@@ -14,7 +14,7 @@ from quoteway.testing.execution import execute
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from crossings import PLUGINS, SENDER, Harness, section  # noqa: E402
+from crossings import PLUGINS, SENDER, Harness, plugin_sections  # noqa: E402
 
 
 async def test_an_operator_may_leave_it_out(make_harness):
@@ -73,7 +73,7 @@ async def test_a_relayer_without_liquidity_is_named(harness, relayer):
 async def test_without_the_fee_service_a_quote_fails_in_time(fresh_devnet, make_gateway):
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
-    gateway = await make_gateway(PLUGINS, plugin_sections={"devnet": section(fresh_devnet, port)})
+    gateway = await make_gateway(PLUGINS, plugin_sections=plugin_sections(fresh_devnet, port))
     harness = Harness(fresh_devnet, gateway)
     with pytest.raises(UpstreamError) as refusal:
         await harness.quote(harness.request())
