@@ -6,8 +6,9 @@ The same code serves swaps, bridges, pools and vaults.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
@@ -20,7 +21,7 @@ from quoteway.evm import permit2
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
 from quoteway.guard.findings import check_units, is_address
-from quoteway.guard.quotes import check_quote
+from quoteway.guard.quotes import check_quote, check_recipient
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
@@ -82,6 +83,7 @@ class Quoting:
         candidates = self.candidates(
             capability, request.chain_id, to_chain_id, provider=provider, atomic_batch=atomic_batch
         )
+        check_recipient(request, _contracts(candidates, {request.chain_id, to_chain_id}))
         chain = self.runtime.chain(request.chain_id)
         outcomes, _ = await asyncio.gather(
             self.ask(candidates, request, self.config.competition_timeout_s),
@@ -174,6 +176,17 @@ class Quoting:
                 return await self.wallets.read(chain, quote.block, request.sender, tokens, grants)
         except (GatewayError, TimeoutError):
             return None
+
+
+def _contracts(candidates: Iterable[Provider], chain_ids: Iterable[int]) -> set[models.Address]:
+    """Returns the contracts that the providers' transactions call or approve."""
+    found: set[models.Address] = set()
+    for candidate, chain_id in itertools.product(candidates, chain_ids):
+        try:
+            found |= {*candidate.contracts(chain_id), *candidate.spenders(chain_id)}
+        except Exception:  # isolation border
+            log.exception("provider %r raised", candidate.id)
+    return found
 
 
 def _consent(part: models.QuotePart, now: int, until: int) -> models.SealedQuote:

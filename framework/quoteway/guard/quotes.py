@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from quoteway.errors import Reason, UpstreamError
-from quoteway.guard.findings import Expect, check_form, check_spends, is_address, is_amount, recipients
+from quoteway.errors import FieldError, InvalidRequest, Reason, UpstreamError
+from quoteway.evm import permit2
+from quoteway.guard.findings import (
+    Expect,
+    check_form,
+    check_spends,
+    is_address,
+    is_amount,
+    named_by_caller,
+    recipients,
+)
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
-from quoteway.models import PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
+from quoteway.models import Address, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
 
 MAX_PLAN_CHARS = 2048
+_RESERVED = 0x1000
+"""Accounts below are precompiled contracts (EIP-7587, EIP-7951, and those of layer-2 chains). The Universal
+Router reads 1 and 2 as the sender and the router itself (v4-periphery, ActionConstants)."""
 
 
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
@@ -69,6 +81,31 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     minimum = got.amount_min or 0
     expect(minimum >= floor, "its minimum is below the slippage asked for")
     expect(quote.net_output is None or quote.net_output <= minimum, "its net_output exceeds its minimum")
+
+
+def check_recipient(request: Request, contracts: Collection[Address]) -> None:
+    """Refuses to pay, or to pay back, an account that cannot move what it gets. ``contracts`` are the
+    providers' on the network that pays out. Raises ``InvalidRequest``."""
+    if isinstance(request, SwapRequest):
+        named = {"toAddress": request.recipient, "refundAddress": request.refund_account}
+        tokens = {request.token_in.address, request.token_out.address}
+    elif isinstance(request, PoolRequest | VaultRequest):
+        named, tokens = {"recipient": request.recipient}, {request.asset, *named_by_caller(request)}
+    else:
+        return
+    refused = []
+    for path, account in named.items():
+        if account == request.sender:
+            continue
+        if int(account, 16) < _RESERVED:
+            refused.append((path, "is a precompiled contract or has a special meaning to routers"))
+        elif account in tokens:
+            refused.append((path, "is a token of this request: what a token contract gets is lost"))
+        elif account in contracts or account == permit2.ADDRESS:
+            refused.append((path, "is a contract that carries out such requests: what it gets is lost"))
+    if refused:
+        fields = [FieldError(path, Reason.CONFLICT, message) for path, message in refused]
+        raise InvalidRequest(fields[0].sentence, reason=Reason.CONFLICT, fields=fields)
 
 
 def _check_liquidity(request: PoolRequest, quote: Quote, expect: Expect) -> None:
