@@ -93,7 +93,9 @@ class Building:
         await self._approve(chain, wallet, parts, created_at)
         steps = [step for part in parts for step in part.approvals if step.kind == "approval"]
         own = [issue for part in parts for issue in part.build.issues]
-        issues = (*own, *shortfalls(needs, [step.approval for step in steps if step.approval], wallet))
+        told = {(issue.code, issue.token): issue for issue in (*sealed.issues, *own)}
+        needed = [step.approval for step in steps if step.approval]
+        issues = (*told.values(), *shortfalls(needs, needed, wallet))
         run = await simulate(
             chain,
             block,
@@ -174,7 +176,9 @@ class Building:
         sender = sealed.request.sender
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
-        warnings = dict.fromkeys(warning for build in builds for warning in build.warnings)
+        handovers = handover_warnings([part.quote.request for part in parts])
+        built = (warning for build in builds for warning in build.warnings)
+        warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers)))
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
         firsts = accumulate((len(part.steps) for part in parts), initial=0)
         own = tuple(
@@ -226,7 +230,7 @@ class Building:
             deadline=min((build.deadline for build in builds if build.deadline is not None), default=None),
             quote_token=sealed.token or None,
             issues=issues,
-            warnings=(*warnings, *handover_warnings([part.quote.request for part in parts])),
+            warnings=warnings,
             terms=builds[-1].terms,
         )
 

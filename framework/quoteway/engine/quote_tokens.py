@@ -15,7 +15,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 import jwt
@@ -236,6 +236,8 @@ def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
         quote.slippage_bps,
         quote.plan,
         [quote.block.number, quote.block.hash, quote.block.timestamp],
+        [[*astuple(told)] for told in quote.issues],
+        [[*astuple(told)] for told in quote.warnings],
     ]
     return [*row, *([part.capability.value, _quote_to_json(part)] for part in quote.parts)]
 
@@ -243,7 +245,7 @@ def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
 def _quote_from_json(
     capability: models.Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
 ) -> models.SealedQuote:
-    provider, request, inputs, outputs, slippage_bps, plan, block, *parts = content
+    provider, request, inputs, outputs, slippage_bps, plan, block, issues, warnings, *parts = content
     return models.SealedQuote(
         capability,
         provider,
@@ -257,6 +259,8 @@ def _quote_from_json(
         int(claims["exp"]),
         token,
         tuple(_quote_from_json(models.Capability(kind), row, claims, "") for kind, row in parts),
+        tuple(models.Issue(*row) for row in issues),
+        tuple(models.Notice(*row) for row in warnings),
     )
 
 

@@ -32,6 +32,9 @@ from quoteway.providers import Provider, SwapProvider
 log = logging.getLogger("quoteway.engine.quoting")
 
 
+HIGH_SLIPPAGE_BPS = 300
+
+
 class Quoter(Protocol):
     """The common interface of swap, bridge, pool and vault providers."""
 
@@ -94,7 +97,7 @@ class Quoting:
         now, lifetime_s = self.runtime.now(), self.config.lifetime_s
         until = now + min(lifetime_s, quote.lifetime_s or lifetime_s)
         consent = _consent(models.QuotePart(capability, winner.id, request, quote), now, until)
-        sealed = self.sealer.seal(consent)
+        sealed = self.sealer.seal(replace(consent, issues=quote.issues, warnings=_warnings(quote)))
         needed = approvals.outlook(quote.spends, wallet)
         needs = {leg.token.address: leg.amount for leg in quote.inputs}
         issues = (*quote.issues, *approvals.shortfalls(needs, needed, wallet))
@@ -187,6 +190,13 @@ def _contracts(candidates: Iterable[Provider], chain_ids: Iterable[int]) -> set[
         except Exception:  # isolation border
             log.exception("provider %r raised", candidate.id)
     return found
+
+
+def _warnings(quote: models.Quote) -> tuple[models.Notice, ...]:
+    """Returns the provider's warnings and the gateway's own."""
+    if quote.slippage_bps <= HIGH_SLIPPAGE_BPS:
+        return quote.warnings
+    return (*quote.warnings, models.Notice("high_slippage", "The allowed slippage is above 3 %."))
 
 
 def _consent(part: models.QuotePart, now: int, until: int) -> models.SealedQuote:

@@ -88,6 +88,7 @@ class SealedQuote:
     """The content of a quote token. ``build`` must honour every minimum.
 
     ``parts`` are the quotes of several providers that this quote combines, in order; empty for one provider.
+    ``issues`` and ``warnings`` are the quote's own; its action repeats them.
     """
 
     capability: Capability
@@ -102,3 +103,5 @@ class SealedQuote:
     expires_at: int
     token: str = ""
     parts: tuple[SealedQuote, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    warnings: tuple[Notice, ...] = ()

@@ -18,7 +18,6 @@ from quoteway.web.wire.text import AmountText, CodeText, NetworkText, TimeText
 from quoteway.web.wire.view import View, Wire, constant, itself, nullable, required
 
 _PRICE = Context(prec=18)
-_HIGH_SLIPPAGE_BPS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,7 @@ class ShownQuote:
 
     @property
     def warnings(self) -> Sequence[models.Notice] | None:
-        if self.quote is None:
-            return None
-        if self.quote.slippage_bps <= _HIGH_SLIPPAGE_BPS:
-            return self.quote.warnings
-        notice = models.Notice("high_slippage", "The allowed slippage is above 3 %.")
-        return [*self.quote.warnings, notice]
+        return None if self.quote is None else self.sealed.warnings
 
 
 def _fresh(member: str) -> Callable[[ShownQuote], Any]:
