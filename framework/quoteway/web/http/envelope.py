@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import orjson
 from aiohttp import web
@@ -16,28 +15,20 @@ class PathMissing(NotFound):
     """No such path."""
 
 
-class MethodNotAllowed(MalformedRequest):
+class MethodNotAllowed(MalformedRequest, status=405):
     """The path exists, the method does not."""
 
-    status: ClassVar[int] = 405
 
-
-class BodyTimeout(MalformedRequest):
+class BodyTimeout(MalformedRequest, status=408):
     """The body did not arrive within the deadline."""
 
-    status: ClassVar[int] = 408
 
-
-class BodyTooLarge(MalformedRequest):
+class BodyTooLarge(MalformedRequest, status=413):
     """The body is over the limit."""
 
-    status: ClassVar[int] = 413
 
-
-class UnsupportedMediaType(MalformedRequest):
+class UnsupportedMediaType(MalformedRequest, status=415):
     """The body is not declared as UTF-8 JSON."""
-
-    status: ClassVar[int] = 415
 
 
 class RequestTimeout(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
