@@ -224,10 +224,13 @@ class VaultTerms(View):
     fees_bps = optional(QuotedVaultFees, itself)
 
 
-class Refund(View):
+class RefundPlace(View):
     chain_id = required(fields.Integer)
     token = required(AddressText)
     address = required(AddressText)
+
+
+class Refund(RefundPlace):
     on_expiry = nullable(fields.String)
 
 
