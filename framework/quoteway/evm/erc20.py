@@ -86,6 +86,11 @@ def balance_read(account: Address, token: Address) -> Read:
     return NativeBalance(account) if token == NATIVE else Call(token, BALANCE_OF.encode([account]))
 
 
+def allowance_read(token: Address, owner: Address, spender: Address) -> Read:
+    """The read of the owner's allowance for a spender."""
+    return Call(token, ALLOWANCE.encode([owner, spender]))
+
+
 async def transfer_tax(
     chain: Chain, token: Address, holder: Address, amount: int, block: Block | None = None
 ) -> tuple[int, int] | None:

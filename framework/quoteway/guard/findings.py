@@ -27,8 +27,6 @@ from quoteway.models import (
 )
 from quoteway.providers import Provider
 
-MAX_UINT160 = (1 << 160) - 1
-
 _Key = TypeVar("_Key", bound=Hashable)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
@@ -108,7 +106,7 @@ def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend
             expect(
                 spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared"
             )
-            expect(spend.amount <= MAX_UINT160, "a Permit2 spend does not fit uint160")
+            expect(spend.amount <= permit2.MAX_AMOUNT, "a Permit2 spend does not fit uint160")
     quoted = totals((leg.token.address, leg.most) for leg in inputs)
     for token, amount in totals((spend.token, spend.amount) for spend in spends).items():
         expect(token != NATIVE and amount <= quoted[token], f"it spends more of {token} than quoted")

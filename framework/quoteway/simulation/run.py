@@ -96,7 +96,7 @@ async def simulate(
     reads: dict[Read, None] = dict.fromkeys(
         [
             *(erc20.balance_read(account, token) for account, token in (*watch, *needed)),
-            *(_allowance(*grant) for grant in allowances),
+            *(erc20.allowance_read(*grant) for grant in allowances),
             *(_preview(preview) for segment in segments for preview in segment.previews),
         ]
     )
@@ -177,7 +177,7 @@ def _with_changes(
         if read in was and read in became:
             assets.append(AssetChange(account, token, became[read] - was[read]))
     for token, owner, spender in dict.fromkeys(allowances):
-        read = _allowance(token, owner, spender)
+        read = erc20.allowance_read(token, owner, spender)
         if read in was and read in became:
             grants.append(AllowanceChange(owner, token, spender, was[read], became[read]))
     return replace(simulation, asset_changes=tuple(assets), allowance_changes=tuple(grants))
@@ -195,10 +195,6 @@ def gas_limit(result: SimulatedResult) -> int:
 
 
 # --- reads -------------------------------------------------------------------------------------------------
-
-
-def _allowance(token: Address, owner: Address, spender: Address) -> Read:
-    return Call(token, erc20.ALLOWANCE.encode([owner, spender]))
 
 
 def _preview(preview: Preview) -> Read:
