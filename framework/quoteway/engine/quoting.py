@@ -227,7 +227,7 @@ def best(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[Provider,
             attempts=attempts,
             retryable=False,
         )
-    failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
+    failed = next(o for o in outcomes if o.failed)
     raise UpstreamError(
         "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
     )

@@ -117,8 +117,8 @@ class Lists:
         (outcome,) = await self._registry.calls.ask_all(
             [provider], ask, verb="list", timeout_s=READ_TIMEOUT_S
         )
-        if outcome.kind in ("failed", "timeout"):
-            raise outcome.error or UpstreamError("The provider failed.", reason=outcome.reason)
+        if outcome.failed:
+            raise outcome.failure()
         return {keys[0]: (outcome.value or (), self._clock())}
 
 

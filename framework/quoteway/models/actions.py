@@ -188,18 +188,10 @@ class ActionStep(Step):
 
     @classmethod
     def of(
-        cls,
-        step: Step,
-        *,
-        index: int,
-        tx_id: str,
-        target_label: str | None,
-        code_hash: str | None,
-        gas_limit: int | None,
+        cls, step: Step, *, index: int, tx_id: str, code_hash: str | None, gas_limit: int | None
     ) -> ActionStep:
         """Returns the step at ``index`` of an action with the added members."""
         given = {member.name: getattr(step, member.name) for member in fields(Step)}
-        given["target_label"] = target_label
         return cls(**given, index=index, tx_id=tx_id, code_hash=code_hash, gas_limit=gas_limit)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from aiohttp import web
 
-from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError
+from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.states import networks_of
-from quoteway.models import Token
+from quoteway.models import Pool, Token, TokenProfile, Vault
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, keep
@@ -25,19 +25,8 @@ from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.rows import Page
 
 T = TypeVar("T")
+D = TypeVar("D", Pool, Vault, TokenProfile)
 Row = Mapping[str, Any]
-
-
-class Dated(Protocol):
-    """What every row of a list by network has."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def updated_at(self) -> int: ...
-
-
-D = TypeVar("D", bound=Dated)
 
 
 class PageQuery(RequestSchema):
@@ -136,7 +125,7 @@ def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str
     return [
         (outcome.provider.id, outcome.reason or Reason.PROVIDER_ERROR)
         for outcome in outcomes
-        if outcome.kind in ("failed", "timeout")
+        if outcome.failed
     ]
 
 
@@ -145,11 +134,6 @@ def require_all(outcomes: Sequence[Outcome[Provider, Any]], unknown: str) -> Non
     failed = failed_sources(outcomes)
     if failed:
         raise UpstreamError(unknown, reason=failed[0][1], retryable=True)
-
-
-def failure(outcome: Outcome[Provider, Any]) -> GatewayError:
-    """The error of a provider that gave no answer."""
-    return outcome.error or UpstreamError("The provider failed.", reason=outcome.reason, retryable=True)
 
 
 def _sorted(listing: Listing, sort: str | None) -> list[Row]:

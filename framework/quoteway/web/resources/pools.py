@@ -145,7 +145,7 @@ async def list_pool_positions(call: Call) -> web.Response:
 
     (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
     if outcome.value is None:
-        raise catalog.failure(outcome)
+        raise outcome.failure()
     valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))
     rows = PositionEntry.render_all(map(valuation.position, outcome.value), call.networks)
     return catalog.fresh(call, catalog.Listing(rows, key=lambda row: str(row["positionId"])))
