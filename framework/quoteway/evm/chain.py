@@ -7,7 +7,7 @@ import functools
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -304,13 +304,15 @@ def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
         ok=ok,
         gas_used=_quantity(result["gasUsed"]),
         output=output,
-        logs=tuple(
-            Log(checksum(entry["address"]), tuple(entry["topics"]), _bytes(entry["data"]))
-            for entry in result.get("logs") or ()
-        ),
+        logs=logs_of(result.get("logs") or ()),
         error=error.get("code"),
         peak_gas=None if peak is None else _quantity(peak),
     )
+
+
+def logs_of(entries: Iterable[Mapping[str, Any]]) -> tuple[Log, ...]:
+    """The logs of a receipt or a simulated transaction."""
+    return tuple(Log(checksum(row["address"]), tuple(row["topics"]), _bytes(row["data"])) for row in entries)
 
 
 def _hex(data: bytes) -> str:

@@ -194,13 +194,13 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
     """Compares the transaction with the one that was built, with or without a relay, and broadcasts it."""
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    registry = call.gateway.registry
+    registry, runtime = call.gateway.registry, call.gateway.runtime
     relays = registry.enabled(Capability.RELAY, commitment.chain_id)
     raw: bytes = call.body["signed_payload"]
     signed = decode_signed(raw)
     signed.require(commitment)
     try:
-        signed = replace(signed, sender=await recover_sender(_chain(call, commitment.chain_id), signed))
+        signed = replace(signed, sender=await recover_sender(runtime.chain(commitment.chain_id), signed))
     except (UpstreamError, ProviderUnavailable):
         if relays:
             raise
@@ -227,13 +227,6 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
     return Submitted.of(call.networks, tx_id=tx_id, hash=tx_hash, broadcast=True, verified=True)
 
 
-def _chain(call: Call, chain_id: int) -> RpcChain:
-    chain = call.gateway.runtime.chains.get(chain_id)
-    if chain is None:
-        raise disabled("No RPC upstream serves this chain.")
-    return chain
-
-
 @dataclass(frozen=True, slots=True)
 class _Report:
     """What is known of a broadcast transaction; ``settled`` once it is in a block of the chain."""
@@ -256,7 +249,7 @@ class _Report:
 async def submit_transaction_hash(call: Call) -> dict[str, Any]:
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    chain = _chain(call, commitment.chain_id)
+    chain = call.gateway.runtime.chain(commitment.chain_id)
     tx_hash = "0x" + call.body["hash"].hex()
     report = _Report(tx_id, tx_hash, commitment.chain_id)
     found, receipt = await _look_up(chain, tx_hash)
