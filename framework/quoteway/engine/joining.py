@@ -16,13 +16,13 @@ from dataclasses import replace
 from quoteway import models
 from quoteway.engine.approvals import named
 from quoteway.engine.quoting import Quoting, best, rank
-from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import GatewayError, UpstreamError
 from quoteway.evm.units import readable_units
 from quoteway.guard.quotes import plain_plan
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.refresh import RefreshPolicy
 from quoteway.host.states import networks_of
-from quoteway.providers import Provider, SwapProvider
+from quoteway.providers import Provider, SwapProvider, TransactionProvider
 
 MAX_INTERMEDIATES = 3
 """The maximum number of intermediate tokens tried at once."""
@@ -105,9 +105,7 @@ class SwapThenBridge(SwapProvider):
     async def build(self, sealed: models.SealedQuote) -> models.Build:
         """Raises ``ProviderUnavailable``: the provider of each part builds it, and a quote without parts is
         none of this provider's."""
-        raise ProviderUnavailable(
-            "The quote has no parts to build: request a new quote.", reason=Reason.CAPABILITY_DISABLED
-        )
+        return await TransactionProvider.build(self, sealed)
 
     async def _intermediates(self, request: models.SwapRequest) -> list[models.Address]:
         """Returns the intermediate tokens: those that a bridge converts to the output token.

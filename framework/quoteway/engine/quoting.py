@@ -216,21 +216,15 @@ def best(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[Provider,
     silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
     if refusals and len(refusals) + len(silent) == len(outcomes):
         raise refusals[0]
-    spoken = [o.error for o in outcomes if o.error is not None and o.kind == "no_route"]
-    if spoken:
-        error = spoken[0]
-        raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
-    if all(o.kind == "no_route" for o in outcomes):
-        raise UpstreamError(
-            "No provider has a route for this pair.",
-            reason=Reason.NO_ROUTE,
-            attempts=attempts,
-            retryable=False,
-        )
-    failed = next(o for o in outcomes if o.failed)
-    raise UpstreamError(
-        "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
-    )
+    failed = next((o for o in outcomes if o.failed), None)
+    spoken = next((o.error for o in outcomes if o.error is not None and not o.failed), None)
+    message, reason = "No provider could quote this request.", failed.reason if failed else Reason.NO_ROUTE
+    if spoken is not None:
+        message, reason = spoken.message, spoken.reason
+    elif failed is None:
+        message = "No provider has a route for this pair."
+    retryable = spoken is None and failed is not None
+    raise UpstreamError(message, reason=reason, attempts=attempts, retryable=retryable)
 
 
 def rank(quote: models.Quote) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
 from quoteway.host.plugins import core_version
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
@@ -20,9 +21,6 @@ from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import listings, pools, portfolio, rpc, swaps, tokens, transactions, vaults
 from quoteway.web.wire.view import ResponseSchema
-
-if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
 
 log = logging.getLogger("quoteway.web")
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 import orjson
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import ProviderUnavailable
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
 from quoteway.web.http.operation import NO_STORE
-
-if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -8,17 +8,14 @@ import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from aiohttp import web
 from limits import parse
 from limits.aio.storage import Storage
 
 from quoteway.config.model import LimitsConfig
 from quoteway.errors import ConfigError, RateLimited
 from quoteway.secrets import Secret
-
-if TYPE_CHECKING:
-    from aiohttp import web
 
 log = logging.getLogger("quoteway.web")
 

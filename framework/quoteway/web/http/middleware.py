@@ -13,7 +13,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -24,9 +24,7 @@ from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Limiter
 from quoteway.web.http.metrics import Metrics
-
-if TYPE_CHECKING:
-    from quoteway.web.http.operation import Operation
+from quoteway.web.http.operation import Operation
 
 log = logging.getLogger("quoteway.web")
 

@@ -6,26 +6,24 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
 from quoteway.evm.head import request_arrival
 from quoteway.guard.findings import check_form
+from quoteway.host.provider_calls import Outcome
 from quoteway.host.states import networks_of
 from quoteway.models import Capability
+from quoteway.networks import Networks
 from quoteway.providers import Provider
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.view import ResponseSchema, camel_case
-
-if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
-    from quoteway.host.provider_calls import Outcome
-    from quoteway.networks import Networks
 
 T = TypeVar("T")
 Group = Literal["quotes", "catalog", "rpc"]
