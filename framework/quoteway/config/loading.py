@@ -77,9 +77,8 @@ def load_config(
             raise ConfigError(_MISSING_KEY.format(source=path or "environment", sign=sign))
         return config
     if "startup_timeout_s" not in tree.get("plugins", {}):
-        config = replace(
-            config, plugins=replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
-        )
+        plugins = replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
+        config = replace(config, plugins=plugins)
     return replace(config, embedded=True, run_key=_run_key(environ))
 
 

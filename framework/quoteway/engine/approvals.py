@@ -20,19 +20,7 @@ from quoteway.evm.abi import Function
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.units import readable_units
 from quoteway.guard.findings import totals
-from quoteway.models import (
-    NATIVE,
-    Address,
-    Approval,
-    Block,
-    Build,
-    Call,
-    Issue,
-    Read,
-    Spend,
-    Step,
-    Token,
-)
+from quoteway.models import NATIVE, Address, Approval, Block, Build, Call, Issue, Read, Spend, Step, Token
 
 GrantKey = tuple[Address, Address, Address | None]
 """Token, spender, and the Permit2 spender when ``spender`` is Permit2 (else None)."""
@@ -156,13 +144,11 @@ def shortfalls(
         balance = wallet.balances.get(token) if wallet else None
         if balance is not None and balance < required:
             issues.append(Issue("insufficient_balance", token, balance, required))
-    for approval in approvals:
-        if approval.needed:
-            issues.append(
-                Issue("insufficient_allowance", approval.token, approval.current, approval.required)
-            )
-        if approval.needs_reset:
-            issues.append(Issue("allowance_reset_needed", approval.token, approval.current, 0))
+    for grant in approvals:
+        if grant.needed:
+            issues.append(Issue("insufficient_allowance", grant.token, grant.current, grant.required))
+        if grant.needs_reset:
+            issues.append(Issue("allowance_reset_needed", grant.token, grant.current, 0))
     return tuple(issues)
 
 

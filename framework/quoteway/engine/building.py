@@ -19,7 +19,7 @@ from quoteway.engine.approvals import Wallet, approval_steps, grants_of, needs_o
 from quoteway.engine.joining import handover_warnings, joined_legs
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import Quoter, Quoting
-from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason
+from quoteway.errors import InvalidRequest, Reason, disabled
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
@@ -112,9 +112,7 @@ class Building:
         """Returns the checked build of a quote's provider."""
         provider = self._quoting.registry.get(quote.capability, quote.provider)
         if provider is None:
-            raise ProviderUnavailable(
-                "The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED
-            )
+            raise disabled("The quote's provider is not enabled.")
         request = quote.request
         paid_on = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
         network = self._quoting.runtime.networks.by_chain_id(paid_on)

@@ -31,6 +31,13 @@ ROUTES_RETRY_S = 10.0
 ROUTES_OLD_S = 900.0
 """The maximum age of a route list that is used while it is refreshed in the background."""
 
+ROUTES = ListKind(
+    models.Capability.BRIDGE,
+    models.BridgeRoute,
+    lambda bridge, *ends: bridge.routes(*ends),
+    everything=(None, None),
+)
+
 
 class SwapThenBridge(SwapProvider):
     """The built-in provider of cross-chain swaps that combine a swap provider and a bridge.
@@ -47,9 +54,6 @@ class SwapThenBridge(SwapProvider):
     def __init__(self, quoting: Quoting) -> None:
         self._quoting = quoting
         self._timeout_s = quoting.config.competition_timeout_s
-        self._routes = ListKind(
-            models.Capability.BRIDGE, models.BridgeRoute, lambda bridge, *ends: bridge.routes(*ends)
-        )
         policy = RefreshPolicy(
             fresh_s=ROUTES_FRESH_S,
             retry_s=ROUTES_RETRY_S,
@@ -115,7 +119,7 @@ class SwapThenBridge(SwapProvider):
         route list is not trusted alone.
         """
         ends = request.chain_id, request.to_chain_id
-        listed = await self._lists.get(self._routes, ends, self._bridges(*ends))
+        listed = await self._lists.get(ROUTES, ends, self._bridges(*ends))
         sources = dict.fromkeys(
             route.from_token.address
             for route in listed.rows

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals
 from quoteway.engine.quote_tokens import Sealer
-from quoteway.errors import GatewayError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError, disabled
 from quoteway.evm import permit2
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
@@ -60,8 +60,8 @@ class Quoting:
     runtime: Runtime
     registry: Registry
     tokens: TokenDirectory
-    wallets: approvals.WalletReader
     sealer: Sealer
+    wallets: approvals.WalletReader = field(default_factory=approvals.WalletReader)
 
     @on_arrival
     async def quote(
@@ -116,10 +116,8 @@ class Quoting:
             and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
         ]
         if not found:
-            raise ProviderUnavailable(
-                f"No enabled provider serves this {capability.value} request on the network(s) asked for.",
-                reason=Reason.CAPABILITY_DISABLED,
-            )
+            text = f"No enabled provider serves this {capability.value} request on the network(s) asked for."
+            raise disabled(text)
         return found
 
     async def ask(

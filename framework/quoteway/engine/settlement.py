@@ -93,11 +93,7 @@ def _vs_quote(
     if not quoted or any(token == NATIVE and not native_known for token, _, _ in quoted):
         return None
     got = {(change.token, change.account): change.delta for change in changes}
-    shares = [
-        (got.get((token, account), 0) - amount) * 10_000 // amount
-        for token, account, amount in quoted
-        if amount
-    ]
+    shares = [(got.get((token, payee), 0) - due) * 10_000 // due for token, payee, due in quoted if due]
     return min(shares) if shares else None
 
 

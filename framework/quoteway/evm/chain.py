@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import re
 import time
@@ -61,9 +60,7 @@ class RpcChain:
     timeout_s: float = 10.0
     idle_s: float = 60.0
     requests: int = field(default=0, init=False)
-    balance_slots: LRUCache[Address, BalanceSlot] = field(
-        default_factory=functools.partial(LRUCache, 4096), init=False
-    )
+    balance_slots: LRUCache[Address, BalanceSlot] = field(default_factory=lambda: LRUCache(4096), init=False)
     _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
     _verified: bool = field(default=False, init=False)
     _hash_refused: bool = field(default=False, init=False)
@@ -100,9 +97,7 @@ class RpcChain:
                 raise outcome
         return outcomes[1]
 
-    async def _send(
-        self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool = True
-    ) -> Any:
+    async def _send(self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool) -> Any:
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         among: object = arrival() if "latest" in params else None
         key = (method, json.dumps(params, separators=(",", ":")), among if shared else object())
@@ -122,7 +117,7 @@ class RpcChain:
             ) from error
 
     async def _verify(self, timeout_s: float | None) -> None:
-        answered = _quantity(await self._send("eth_chainId", (), timeout_s))
+        answered = _quantity(await self._send("eth_chainId", (), timeout_s, shared=True))
         if answered != self.network.chain_id:
             raise UpstreamError(
                 f"The RPC upstream of {self.network.name} is a node of another chain: "

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quoteway import models
 from quoteway.context import Chain
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import unused_address
-from quoteway.models import (
-    NATIVE,
-    Address,
-    At,
-    Block,
-    Call,
-    NativeBalance,
-    Read,
-    SimulatedCall,
-    SimulationUnsupported,
-    Token,
-)
+from quoteway.models import NATIVE, Address, At, Block, Call, NativeBalance, Read, SimulatedCall, Token
 
 APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
@@ -108,7 +98,7 @@ async def transfer_tax(
     transfer = SimulatedCall(holder, token, TRANSFER.encode([receiver, amount]))
     try:
         results = await chain.simulate([*reads, transfer, *reads], block=block)
-    except SimulationUnsupported:
+    except models.SimulationUnsupported:
         return None
     if not all(result.ok for result in results):
         return None

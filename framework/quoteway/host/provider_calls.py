@@ -92,10 +92,7 @@ class ProviderCalls:
                 for task in running:
                     task.cancel()
                 raise
-        return [
-            self._outcome(provider, task, verb, timeout_s)
-            for provider, task in zip(providers, tasks, strict=True)
-        ]
+        return [self._outcome(p, task, verb, timeout_s) for p, task in zip(providers, tasks, strict=True)]
 
     def _begin(
         self, provider: P, call: Callable[[P], Awaitable[T | None]], verb: str
@@ -109,11 +106,7 @@ class ProviderCalls:
     ) -> Outcome[P, T]:
         outcome: Outcome[P, T]
         if task is None:
-            log.error(
-                "provider %r is not called for %s: too many of its cancelled calls never end",
-                provider.id,
-                verb,
-            )
+            log.error("provider %r not called for %s: too many cancelled calls never end", provider.id, verb)
             outcome = Outcome(provider, "timeout")
         elif not task.done():
             log.warning("provider %r did not answer %s within %.1f s", provider.id, verb, timeout_s)

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 
@@ -17,6 +17,7 @@ log = logging.getLogger("quoteway.host.refresh")
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+Clock: TypeAlias = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Refresher(Generic[K, T]):
         policy: RefreshPolicy,
         *,
         most_keys: int,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._read = read
         self._policy = policy

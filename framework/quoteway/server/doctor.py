@@ -101,9 +101,7 @@ async def _endpoints(gateway: Gateway) -> list[Finding]:
     return findings
 
 
-async def _endpoint(
-    session: aiohttp.ClientSession, subject: str, endpoint: Endpoint, chain_id: int
-) -> Finding:
+async def _endpoint(session: aiohttp.ClientSession, name: str, endpoint: Endpoint, chain_id: int) -> Finding:
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
     headers = dict(endpoint.headers)
     try:
@@ -113,9 +111,7 @@ async def _endpoint(
         found = int(answer["result"], 16)
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
         # the type only: messages of the HTTP client hold the URL
-        return Finding("fail", subject, f"no usable answer ({type(error).__name__})")
+        return Finding("fail", name, f"no usable answer ({type(error).__name__})")
     if found != chain_id:
-        return Finding(
-            "fail", subject, f"it is chain {found}, expected {chain_id}: correct the URL or the network"
-        )
-    return Finding("ok", subject, f"chain {found}")
+        return Finding("fail", name, f"chain {found}, expected {chain_id}: correct the URL or the network")
+    return Finding("ok", name, f"chain {found}")

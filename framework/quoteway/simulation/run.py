@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from quoteway import models
 from quoteway.errors import RpcError
 from quoteway.evm import erc20
 from quoteway.evm.address import unused_address
@@ -19,18 +20,7 @@ from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
 from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
-from quoteway.models import (
-    NATIVE,
-    Address,
-    AllowanceChange,
-    AssetChange,
-    Block,
-    Call,
-    Preview,
-    Read,
-    Simulation,
-    Step,
-)
+from quoteway.models import NATIVE, Address, Block, Call, Preview, Read, Simulation, Step
 from quoteway.simulation.trace import Trace, trace_of
 
 MAX_TRANSACTION_GAS = 1 << 24
@@ -175,11 +165,11 @@ def _with_changes(
     for account, token in dict.fromkeys(watch):
         read = erc20.balance_read(account, token)
         if read in was and read in became:
-            assets.append(AssetChange(account, token, became[read] - was[read]))
+            assets.append(models.AssetChange(account, token, became[read] - was[read]))
     for token, owner, spender in dict.fromkeys(allowances):
         read = erc20.allowance_read(token, owner, spender)
         if read in was and read in became:
-            grants.append(AllowanceChange(owner, token, spender, was[read], became[read]))
+            grants.append(models.AllowanceChange(owner, token, spender, was[read], became[read]))
     return replace(simulation, asset_changes=tuple(assets), allowance_changes=tuple(grants))
 
 

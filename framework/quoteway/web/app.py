@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
+from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
@@ -44,7 +45,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[CACHE] = cache
     app[MIDDLEWARE] = middleware
     gateway.registry.plugins.listeners.append(metrics.called)
-    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, swaps.ROUTES)
+    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)

@@ -19,12 +19,8 @@ from quoteway.secrets import Secret
 
 log = logging.getLogger("quoteway.web")
 
-_COUNTED = {
-    "quotes": "requests",
-    "catalog": "requests",
-    "rpc": "requests",
-    "wrong_keys": "requests without a valid API key",
-}
+_COUNTED = dict.fromkeys(("quotes", "catalog", "rpc"), "requests")
+_COUNTED["wrong_keys"] = "requests without a valid API key"
 """The groups, with what the error message counts."""
 
 STORE_TIMEOUT_S = 1.0

@@ -117,9 +117,8 @@ class Middleware:
             # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
             route = operation.path if operation is not None else _route(request)
             log.exception("unexpected error", extra={"request_id": request_id, "route": route})
-            response = error_response(
-                ProviderUnavailable("The service failed to answer this request."), request_id
-            )
+            failure = ProviderUnavailable("The service failed to answer this request.")
+            response = error_response(failure, request_id)
         out = response.headers
         out["X-Request-ID"] = request_id
         if "Server" not in out:  # a cached answer has them already

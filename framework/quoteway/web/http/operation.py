@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
-from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason, disabled
 from quoteway.evm.head import request_arrival
 from quoteway.guard.findings import check_form
 from quoteway.host.provider_calls import Outcome
@@ -63,11 +63,6 @@ class Call:
             return answer
 
         return await self.gateway.registry.calls.ask_all(providers, checked, verb=verb)
-
-
-def disabled(message: str) -> ProviderUnavailable:
-    """The 503 of what no enabled provider serves."""
-    return ProviderUnavailable(message, reason=Reason.CAPABILITY_DISABLED)
 
 
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]

@@ -89,9 +89,8 @@ def _rendered(call: Call, listing: Listing) -> bytes:
 
 async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:
     """What every enabled provider of these chains lists, from memory; see ``Lists.get``."""
-    providers = [
-        p for p in call.gateway.registry.enabled(kind.capability) if set(chain_ids) <= networks_of(p)
-    ]
+    enabled = call.gateway.registry.enabled(kind.capability)
+    providers = [p for p in enabled if set(chain_ids) <= networks_of(p)]
     return await call.gateway.lists.get(kind, scope, providers)
 
 
@@ -122,11 +121,7 @@ async def list_of_network(
 
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str, Reason]]:
     """The ids of the providers that failed or were late, with the reasons."""
-    return [
-        (outcome.provider.id, outcome.reason or Reason.PROVIDER_ERROR)
-        for outcome in outcomes
-        if outcome.failed
-    ]
+    return [(o.provider.id, o.reason or Reason.PROVIDER_ERROR) for o in outcomes if o.failed]
 
 
 def require_all(outcomes: Sequence[Outcome[Provider, Any]], unknown: str) -> None:
@@ -165,9 +160,8 @@ def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
         if not isinstance(last, str) or type(position) is not int or position < 0:
             raise ValueError
     except (ValueError, TypeError):
-        raise invalid(
-            FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")
-        ) from None
+        refusal = FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")
+        raise invalid(refusal) from None
     return next((index + 1 for index, row in enumerate(rows) if key(row) == last), position)
 
 

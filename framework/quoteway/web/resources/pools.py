@@ -33,9 +33,7 @@ class PoolBody(RequestSchema):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = fields.Choice(
-        "What to do with liquidity", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True
-    )
+    action = fields.Action("What to do with liquidity", ACTIONS, required=True)
     address = fields.AddressField("Who signs, pays and holds the position", required=True)
     amount = fields.AmountOrMax("Base units of asset; max takes everything out", minimum=1)
     asset = fields.AddressField("The token that amount counts: one of the pool, or its shares", native=True)
@@ -103,10 +101,8 @@ def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
         return False
     if "token" in query and not any(catalog.names_token(query["token"], token) for token in pool.tokens):
         return False
-    symbols = "/".join(token.symbol or "" for token in pool.tokens)
-    return catalog.matches(pool, query, "protocol") and catalog.mentions(
-        query, pool.id, pool.protocol, symbols
-    )
+    pair = "/".join(token.symbol or "" for token in pool.tokens)
+    return catalog.matches(pool, query, "protocol") and catalog.mentions(query, pool.id, pool.protocol, pair)
 
 
 async def _read_request(call: Call) -> tuple[PoolRequest, str]:

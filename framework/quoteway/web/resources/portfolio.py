@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from aiohttp import web
 
-from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError
+from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError, disabled
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
@@ -20,7 +20,7 @@ from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
-from quoteway.web.http.operation import Call, disabled, get
+from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.wire.rows import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
@@ -201,9 +201,7 @@ def _valued(held: Holding, valuation: Valuation) -> ValuedHolding:
     return ValuedHolding(token, held.amount, valuation.usd(token, held.amount))
 
 
-def _unreadable(
-    held: Mapping[int, Holdings], too_long: Container[int], *, explicit: bool
-) -> Iterator[_Missing]:
+def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[_Missing]:
     """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
     elsewhere: it is named only when it is a token nowhere."""
     tokens = {row.token.address for holdings in held.values() for row in holdings.tokens}
@@ -252,9 +250,8 @@ async def get_portfolio_positions(call: Call) -> web.Response:
 
     outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
-    valuation = await call.gateway.valuation(
-        tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S
-    )
+    tokens = tokens_of_positions(position for _, position in found)
+    valuation = await call.gateway.valuation(tokens, wait_s=VALUES_WAIT_S)
     once: dict[tuple[object, ...], Wire] = {}
     for source, position in found:
         row = PortfolioPosition.render(HeldPosition(source.id, valuation.position(position)), call.networks)

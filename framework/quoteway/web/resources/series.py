@@ -8,12 +8,12 @@ from typing import Any, TypeAlias, cast
 
 from marshmallow import validates_schema
 
-from quoteway.errors import FieldError, Reason
+from quoteway.errors import FieldError, Reason, disabled
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import MetricsProvider, PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import Choice, QueryInteger
-from quoteway.web.http.operation import Call, Operation, disabled, get
+from quoteway.web.http.operation import Call, Operation, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.ids import ResourceId, owner_of
 from quoteway.web.wire.rows import Series as SeriesView

@@ -12,14 +12,22 @@ from typing import Any, Literal, cast
 
 from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.engine.settlement import Settlement, settlement
-from quoteway.errors import FieldError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import (
+    FieldError,
+    InvalidRequest,
+    NotFound,
+    ProviderUnavailable,
+    Reason,
+    UpstreamError,
+    disabled,
+)
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.models import Capability, TransferState
 from quoteway.networks import Networks
 from quoteway.providers import BridgeProvider, Relay
 from quoteway.web.http.fields import HexField
-from quoteway.web.http.operation import Call, disabled, get, post_quotes
+from quoteway.web.http.operation import Call, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources import catalog
 from quoteway.web.wire.actions import Difference as DifferenceView

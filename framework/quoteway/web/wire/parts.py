@@ -113,9 +113,7 @@ class SwapEcho(View):
     amount = required(AmountText, "amount_in")
     address = required(AddressText, "sender")
     to_address = required(AddressText, "recipient")
-    refund_address = nullable(
-        AddressText, lambda request: request.refund_account if request.is_cross_chain else None
-    )
+    refund_address = nullable(AddressText, lambda swap: swap.refund_account if swap.is_cross_chain else None)
     slippage_bps = required(fields.Integer)
     approval_mode = required(
         fields.String, lambda request: "permit2-signature" if request.permit2_signature else "transactions"
