@@ -190,11 +190,8 @@ def source_of(config: Config) -> str:
 
 def redacted(config: Config) -> dict[str, Any]:
     """The configuration as plain data, without secrets, header values and paths of RPC URLs."""
-    sections = {
-        member.metadata["field"].data_key or member.name: _show(getattr(config, member.name))
-        for member in members_of(config)
-        if member.metadata
-    }
+    declared = [(member.name, member.metadata["field"]) for member in members_of(config) if member.metadata]
+    sections = {field.data_key or name: _show(getattr(config, name)) for name, field in declared}
     return {"path": source_of(config), "embedded": config.embedded, **sections}
 
 

@@ -14,18 +14,7 @@ from typing import Any, Literal
 from marshmallow import fields
 
 from quoteway.config import fields as kinds
-from quoteway.config.fields import (
-    Listing,
-    Table,
-    choice,
-    flag,
-    integer,
-    matching,
-    seconds,
-    setting,
-    table,
-    text,
-)
+from quoteway.config.fields import Listing, Table, choice, flag, integer, seconds, setting, table, text
 from quoteway.networks import Endpoint
 from quoteway.secrets import Secret, SecretField
 
@@ -98,7 +87,7 @@ class LimitsConfig:
 class SigningKey:
     """One key of the ring."""
 
-    id: str = setting(matching(r"^[A-Za-z0-9_.-]{1,32}$"), "The `kid` of its quote tokens.")
+    id: str = setting(kinds.matching(r"^[A-Za-z0-9_.-]{1,32}$"), "The `kid` of its quote tokens.")
     secret: Secret = setting(SecretField(validate=kinds.strong(MIN_KEY_BYTES, MIN_KEY_BITS)), "The key.")
 
 
@@ -117,7 +106,7 @@ class QuotesConfig:
         Listing(Table(SigningKey)), "`{id, secret}` each: the first signs quotes, all verify them.", ()
     )
     issuer: str = setting(
-        matching(r"^[A-Za-z0-9_.:/-]{1,64}$"), "The `iss` of quote tokens: this deployment.", "quoteway"
+        kinds.matching(r"^[A-Za-z0-9_.:/-]{1,64}$"), "The `iss` of quote tokens: this deployment.", "quoteway"
     )
     order: tuple[str, ...] = setting(
         Listing(fields.String()), "Provider ids, preferred first, among equal quotes.", ()
@@ -172,7 +161,7 @@ class NetworkConfig:
     native_name: str | None = setting(text(64, 1), "Name of the native coin.", None)
     native_decimals: int | None = setting(integer(0, 36), "Decimals of the native coin.", None)
     wrapped_native: str | None = setting(
-        matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
+        kinds.matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
     )
     explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
     block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)

@@ -223,17 +223,8 @@ def _step(
     intent: str,
     approval: Approval,
 ) -> Step:
-    return Step(
-        kind=kind,
-        to=to,
-        data=function.encode(args),
-        value=0,
-        chain_id=chain.network.chain_id,
-        decoded=function.describe(args),
-        description=intent,
-        intent=intent,
-        approval=approval,
-    )
+    value, data, decoded = 0, function.encode(args), function.describe(args)
+    return Step(kind, to, data, value, chain.network.chain_id, decoded, intent, intent, approval=approval)
 
 
 def _approve(chain: RpcChain, token: Token, spender: Address, amount: int, approval: Approval) -> Step:

@@ -111,10 +111,8 @@ class RpcChain:
             async with asyncio.timeout(limit_s + 0.05):
                 return await self._flights.run(key, forward)
         except TimeoutError as error:
-            raise UpstreamError(
-                f"No node of {self.network.name} answered within {limit_s:g} seconds.",
-                reason=Reason.PROVIDER_TIMEOUT,
-            ) from error
+            text = f"No node of {self.network.name} answered within {limit_s:g} seconds."
+            raise UpstreamError(text, reason=Reason.PROVIDER_TIMEOUT) from error
 
     async def _verify(self, timeout_s: float | None) -> None:
         answered = _quantity(await self._send("eth_chainId", (), timeout_s, shared=True))
@@ -154,12 +152,7 @@ class RpcChain:
         number, timestamp = _quantity(header.get("number")), _quantity(header.get("timestamp"))
         if number >= _MOST or timestamp >= _MOST:
             raise _unreadable()
-        return Block(
-            number=number,
-            hash=block_hash,
-            timestamp=timestamp,
-            base_fee_wei=None if base_fee is None else _quantity(base_fee),
-        )
+        return Block(number, block_hash, timestamp, None if base_fee is None else _quantity(base_fee))
 
     async def _read_head(self) -> Block:
         return await self.block("latest", shared=False)
@@ -263,11 +256,8 @@ class RpcChain:
             if error.rpc_code not in _METHOD_MISSING:
                 raise
             if self.clock() < self._simulation_known_until:
-                raise UpstreamError(
-                    f"{self.network.name} does not run transactions at the moment.",
-                    reason=Reason.RPC_ERROR,
-                    retryable=True,
-                ) from error
+                text = f"{self.network.name} does not run transactions at the moment."
+                raise UpstreamError(text, reason=Reason.RPC_ERROR, retryable=True) from error
             self._simulation_missing_until = self.clock() + _RETRY_SIMULATION_S
             raise SimulationUnsupported from error
         try:

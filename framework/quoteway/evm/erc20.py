@@ -51,11 +51,7 @@ async def token_facts(chain: Chain, address: Address, block: At | None = "latest
     if places is None or places > 255 or word(supply) is None:
         return None
     return Token(
-        chain_id=network.chain_id,
-        address=address,
-        decimals=places,
-        symbol=text(symbol, MAX_SYMBOL_CHARS),
-        name=text(name, MAX_NAME_CHARS),
+        network.chain_id, address, places, text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS)
     )
 
 
@@ -65,10 +61,8 @@ async def names(
     """The symbol and name of each token; None where unreadable or over 96 bytes. One call up to 70 tokens."""
     reads = [Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)]
     outputs = await chain.call_many(reads, block=block)
-    return [
-        (text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS))
-        for symbol, name in zip(outputs[::2], outputs[1::2], strict=True)
-    ]
+    pairs = zip(outputs[::2], outputs[1::2], strict=True)
+    return [(text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS)) for symbol, name in pairs]
 
 
 def balance_read(account: Address, token: Address) -> Read:

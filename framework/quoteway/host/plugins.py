@@ -168,12 +168,8 @@ class Plugins:
         except PLUGIN_ERRORS as error:
             entry.refuse(NotEnabled.STARTUP_FAILED, f"quoteway_settings: {error!r}", error=error)
             return
-        entry.context = Context(
-            entry.name,
-            MappingProxyType(dict(settings)),
-            logging.getLogger(f"quoteway.plugin.{entry.name}"),
-            self._runtime,
-        )
+        own_log = logging.getLogger(f"quoteway.plugin.{entry.name}")
+        entry.context = Context(entry.name, MappingProxyType(dict(settings)), own_log, self._runtime)
         entry.state = State.CONFIGURED
 
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:

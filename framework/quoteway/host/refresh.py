@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
 from cachetools import LRUCache
@@ -149,9 +149,7 @@ class Refresher(Generic[K, T]):
                 del self._reads[key]
         now = self._clock()
         for key in keys:
-            before = self.known(key)
-            self._kept[key] = (
-                Kept(answers[key], now, None, now)
-                if key in answers
-                else Kept(before.value, before.read_at_s, failure, now)
-            )
+            if key in answers:
+                self._kept[key] = Kept(answers[key], now, None, now)
+            else:
+                self._kept[key] = replace(self.known(key), failure=failure, ended_at_s=now)

@@ -125,16 +125,10 @@ async def simulate(
         after = _values(reads, next(results))
         failed = next((index for index, result in enumerate(own) if not result.ok), None)
         if failed is not None and whole.status == "success":
-            whole = replace(
-                whole,
-                status="reverted",
-                reverted_step=len(executed) + failed,
-                revert_reason=revert_reason(own[failed].output),
-            )
-        trace = replace(
-            trace_of([result.logs for result in own]),
-            previews=tuple(before.get(_preview(preview)) for preview in segment.previews),
-        )
+            step, reason = len(executed) + failed, revert_reason(own[failed].output)
+            whole = replace(whole, status="reverted", reverted_step=step, revert_reason=reason)
+        previews = tuple(before.get(_preview(preview)) for preview in segment.previews)
+        trace = replace(trace_of([result.logs for result in own]), previews=previews)
         part = replace(whole, gas_used=tuple(result.gas_used for result in own))
         if part.status == "success":
             part = _with_changes(part, watch, allowances, before, after)

@@ -59,11 +59,8 @@ def from_http_exception(error: web.HTTPException) -> GatewayError:
         return PathMissing("This path does not exist. /v2/openapi.json lists all paths.")
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
-        return MethodNotAllowed(
-            f"This path does not allow this method. Allowed: {allowed}.",
-            reason=Reason.METHOD_NOT_ALLOWED,
-            headers={"Allow": allowed},
-        )
+        text = f"This path does not allow this method. Allowed: {allowed}."
+        return MethodNotAllowed(text, reason=Reason.METHOD_NOT_ALLOWED, headers={"Allow": allowed})
     if isinstance(error, web.HTTPRequestEntityTooLarge):
         return BodyTooLarge("The request is too large.", reason=Reason.OUT_OF_RANGE)
     return MalformedRequest("The request cannot be read.", reason=Reason.INVALID_FORMAT)

@@ -33,12 +33,8 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
             if networks and len(silent) == len(networks):
                 reasons = [f"no RPC upstream of {slug} answers" for slug in silent]
         if reasons:
-            raise ProviderUnavailable(
-                "Not ready: " + "; ".join(reasons) + ".",
-                headers={"Retry-After": "1"},
-                extra={"notReady": reasons},
-                retryable=True,
-            )
+            text, extra = f"Not ready: {'; '.join(reasons)}.", {"notReady": reasons}
+            raise ProviderUnavailable(text, headers={"Retry-After": "1"}, extra=extra, retryable=True)
         body = {"status": "ready", **({"notAnswering": silent} if silent else {})}
         return json_response(orjson.dumps(body), 200, NO_STORE)
 

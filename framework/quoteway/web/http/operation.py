@@ -112,9 +112,9 @@ class Operation:
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
+        schemas = (self.path_schema, self.query, self.body)
         path, query, body = (
-            schema(lambda: gateway.runtime.networks) if schema else None
-            for schema in (self.path_schema, self.query, self.body)
+            schema(lambda: gateway.runtime.networks) if schema else None for schema in schemas
         )
         server = gateway.config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
@@ -127,11 +127,8 @@ class Operation:
             raw: Mapping[str, Any] = {}
             if body is not None:
                 raw = await read_object(request, limit_bytes=limit, timeout_s=server.body_timeout_s)
-            loaded = _load(
-                (path, dict(request.match_info)),
-                (query, _single(request) if query is not None else {}),
-                (body, raw),
-            )
+            asked = _single(request) if query is not None else {}
+            loaded = _load((path, dict(request.match_info)), (query, asked), (body, raw))
             # The request has arrived in full only here: all chain reads that follow are at a head read later.
             with request_arrival() if self.group == "quotes" else contextlib.nullcontext():
                 answer = await handler(Call(gateway, request, self, *loaded))

@@ -133,11 +133,8 @@ async def get_portfolio_balances(call: Call) -> Wire:
         for token in held[chain_id].found:
             call.gateway.tokens.remember(token)
     if not held:
-        raise UpstreamError(
-            "The balances could not be read on any of the networks.",
-            reason=Reason(missing[0].reason),
-            retryable=True,
-        )
+        text = "The balances could not be read on any of the networks."
+        raise UpstreamError(text, reason=Reason(missing[0].reason), retryable=True)
     too_long = {chain_id for chain_id in held if len(tokens[chain_id]) > shares[chain_id]}
     missing += _unreadable(held, too_long, explicit=asked is not None)
     return await _rendered(call, held, missing)
@@ -258,14 +255,9 @@ async def get_portfolio_positions(call: Call) -> web.Response:
         # Two sources may know one vault or pool: what a wallet has there is not counted twice.
         once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
     rows = [row for row in once.values() if network is None or row["chainId"] == network.chain_id]
-    return catalog.fresh(
-        call,
-        catalog.Listing(
-            rows,
-            key=lambda row: f"{row['provider']}/{row['positionId']}",
-            missing=catalog.failed_sources(outcomes),
-        ),
-    )
+    missing = catalog.failed_sources(outcomes)
+    listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
+    return catalog.fresh(call, listing)
 
 
 OPERATIONS = (get_portfolio_balances, get_portfolio_positions)

@@ -214,11 +214,8 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
             raise
     signed.require(commitment)
     if not relays:
-        raise ProviderUnavailable(
-            "This deployment broadcasts nothing: send the signed transaction through your own node.",
-            reason=Reason.RELAY_UNSUPPORTED,
-            retryable=False,
-        )
+        text = "This deployment broadcasts nothing: send the signed transaction through your own node."
+        raise ProviderUnavailable(text, reason=Reason.RELAY_UNSUPPORTED, retryable=False)
     (outcome,) = await registry.calls.ask_all(
         relays[:1], lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw), verb="submit"
     )
