@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from quoteway import NATIVE, Capability, InvalidRequest, Reason, Token, UpstreamError
 from quoteway.config.model import ProviderConfig, QuotesConfig
-from quoteway.engine.joining import ROUTES_FRESH_S, ROUTES_RETRY_S
+from quoteway.engine.joining import ROUTES_POLICY
 from quoteway.errors import ProviderUnavailable
 from quoteway.testing.execution import execute
 
@@ -137,7 +137,7 @@ async def test_a_list_that_could_not_be_read_is_read_before_the_next_refusal(har
         patch.setattr(harness.bridge, "routes", down)
         with pytest.raises(UpstreamError):
             await harness.quote(harness.request())
-    age_routes(harness, ROUTES_RETRY_S)
+    age_routes(harness, ROUTES_POLICY.retry_s)
     assert (await harness.quote(harness.request())).sealed.provider == "swap+bridge"
 
 
@@ -156,7 +156,7 @@ async def test_an_old_list_of_routes_serves_while_it_is_read_anew(harness, monke
             ended += 1
 
     monkeypatch.setattr(harness.bridge, "routes", slow)
-    age_routes(harness, ROUTES_FRESH_S)
+    age_routes(harness, ROUTES_POLICY.fresh_s)
     for _ in range(3):
         assert (await harness.quote(harness.request())).sealed.provider == "swap+bridge"
     assert asked == 1, "nobody waited, and all share one read"

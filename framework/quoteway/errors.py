@@ -112,6 +112,11 @@ class ProviderUnavailable(GatewayError, status=503, code="provider_unavailable")
     """No enabled provider serves this capability on this network."""
 
 
+def disabled(message: str) -> ProviderUnavailable:
+    """Returns the error of what no enabled provider serves."""
+    return ProviderUnavailable(message, reason=Reason.CAPABILITY_DISABLED)
+
+
 class UpstreamError(GatewayError, status=502, code="upstream_error"):
     """A provider or its upstream failed, has no route, or no longer meets the quote."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quoteway.errors import ConfigError, FieldError, InvalidRequest, Reason
+from quoteway.errors import ConfigError
 from quoteway.near_names import suggestion
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -56,6 +56,18 @@ class Network:
         """Returns the CAIP-2 id, ``eip155:<chain id>``."""
         return f"eip155:{self.chain_id}"
 
+    def with_rows_of(self, other: Network) -> Network:
+        """Returns this network with the endpoints, deployment rows and token lists of ``other`` added."""
+        deployments = {family: tuple(rows) for family, rows in self.deployments.items()}
+        for family, rows in other.deployments.items():
+            deployments[family] = deployments.get(family, ()) + tuple(rows)
+        return replace(
+            self,
+            endpoints=self.endpoints + tuple(e for e in other.endpoints if e not in self.endpoints),
+            deployments=deployments,
+            token_lists=tuple(dict.fromkeys(self.token_lists + other.token_lists)),
+        )
+
 
 class Networks:
     """The networks of this deployment, found by slug, decimal chain id or CAIP-2 id."""
@@ -91,7 +103,7 @@ class Networks:
                     f"{other.slug!r} (chain id {other.chain_id}): rename one of them or load one plugin only"
                 )
         if same_slug is not None:
-            network = _merge(same_slug, network)
+            network = same_slug.with_rows_of(network)
         self._by_slug[network.slug] = network
         self._by_id[network.chain_id] = network
 
@@ -129,31 +141,3 @@ class Networks:
             known = ", ".join(network.slug for network in self)
             raise ConfigError(f"{where}: network {name!r} is unknown; known: {known}")
         return found
-
-    def get(self, text: str, *, member: str = "network") -> Network:
-        """Returns the network as ``find`` does.
-
-        Raises ``InvalidRequest``, with the nearest known slug, when there is none.
-        """
-        found = self.find(text)
-        if found is not None:
-            return found
-        text = f"{member} names no network of this deployment.{self.suggestion(text)}"
-        raise InvalidRequest(
-            text,
-            reason=Reason.UNSUPPORTED_NETWORK,
-            fields=[FieldError(member, Reason.UNSUPPORTED_NETWORK, text)],
-        )
-
-
-def _merge(first: Network, second: Network) -> Network:
-    """Returns ``first`` with the endpoints, deployment rows and token lists of ``second`` added."""
-    deployments = {family: tuple(rows) for family, rows in first.deployments.items()}
-    for family, rows in second.deployments.items():
-        deployments[family] = deployments.get(family, ()) + tuple(rows)
-    return replace(
-        first,
-        endpoints=first.endpoints + tuple(e for e in second.endpoints if e not in first.endpoints),
-        deployments=deployments,
-        token_lists=tuple(dict.fromkeys(first.token_lists + second.token_lists)),
-    )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from quoteway import models
-from quoteway.errors import ProviderUnavailable, Reason
+from quoteway.errors import disabled
 from quoteway.networks import Network
 
 
@@ -59,10 +59,7 @@ class TransactionProvider(Provider):
         The same quote at the same block gives the same bytes. Raises ``ProviderUnavailable`` for a quote that
         another version of the provider made and this one cannot build.
         """
-        raise ProviderUnavailable(
-            f"Provider {self.id} builds no transactions: request a new quote.",
-            reason=Reason.CAPABILITY_DISABLED,
-        )
+        raise disabled(f"Provider {self.id} builds no transactions: request a new quote.")
 
 
 class SwapProvider(TransactionProvider):

@@ -1,7 +1,7 @@
 """Attack: a quote whose warning the signer never sees, because the wallet shows the action only.
 
-An order far larger than the pools costs most of its value. The quote says so. The action is what a wallet shows
-before it asks for the signature: it has to say so too.
+An order far larger than the pools costs most of its value. The quote says so. The action is what a wallet
+shows before it asks for the signature: it has to say so too.
 """
 
 import pytest

@@ -124,7 +124,7 @@ async def test_odd_decimals_of_a_catalog_leave_the_token_to_the_next(serve_besid
 
     api = await serve_beside(tokens={"token": token, "profile": profile})
     assert (
-        await api.gateway.tokens.find(31337, api.gateway.runtime.networks.get("devnet").wrapped_native)
+        await api.gateway.tokens.find(31337, api.gateway.runtime.networks.find("devnet").wrapped_native)
     ).decimals == 18
     shown = await api.get("/v2/tokens/weth")
     assert (shown.status, shown.body["symbol"]) == (200, "WETH")

@@ -18,7 +18,6 @@ from quoteway.secrets import Secret, measured_bits, revealed
 
 _Section = TypeVar("_Section")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_RATE = re.compile(r"[1-9][0-9]{0,6}/(second|minute|hour)")
 
 
 def setting(kind: fields.Field[Any], about: str = "", default: Any = MISSING, *, shown: bool = True) -> Any:
@@ -113,9 +112,9 @@ def choice(literal: Any) -> fields.String:
     return fields.String(validate=validate.OneOf(get_args(literal)))
 
 
-def rate(value: str) -> None:
-    if not _RATE.fullmatch(value):
-        raise ValidationError('expected a rate such as "60/minute" (per second, minute or hour)')
+def rate() -> fields.String:
+    error = 'expected a rate such as "60/minute" (per second, minute or hour)'
+    return fields.String(validate=validate.Regexp(r"[1-9][0-9]{0,6}/(second|minute|hour)\Z", error=error))
 
 
 def slug(value: str) -> None:

@@ -77,9 +77,8 @@ def load_config(
             raise ConfigError(_MISSING_KEY.format(source=path or "environment", sign=sign))
         return config
     if "startup_timeout_s" not in tree.get("plugins", {}):
-        config = replace(
-            config, plugins=replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
-        )
+        plugins = replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
+        config = replace(config, plugins=plugins)
     return replace(config, embedded=True, run_key=_run_key(environ))
 
 
@@ -191,11 +190,8 @@ def source_of(config: Config) -> str:
 
 def redacted(config: Config) -> dict[str, Any]:
     """The configuration as plain data, without secrets, header values and paths of RPC URLs."""
-    sections = {
-        member.metadata["field"].data_key or member.name: _show(getattr(config, member.name))
-        for member in members_of(config)
-        if member.metadata
-    }
+    declared = [(member.name, member.metadata["field"]) for member in members_of(config) if member.metadata]
+    sections = {field.data_key or name: _show(getattr(config, name)) for name, field in declared}
     return {"path": source_of(config), "embedded": config.embedded, **sections}
 
 

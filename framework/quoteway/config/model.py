@@ -13,27 +13,8 @@ from typing import Any, Literal
 
 from marshmallow import fields
 
-from quoteway.config.fields import (
-    EndpointField,
-    Listing,
-    LoadField,
-    StoreField,
-    Table,
-    Tables,
-    choice,
-    flag,
-    integer,
-    matching,
-    origin,
-    proxy,
-    rate,
-    seconds,
-    setting,
-    slug,
-    strong,
-    table,
-    text,
-)
+from quoteway.config import fields as kinds
+from quoteway.config.fields import Listing, Table, choice, flag, integer, seconds, setting, table, text
 from quoteway.networks import Endpoint
 from quoteway.secrets import Secret, SecretField
 
@@ -72,10 +53,10 @@ class ServerConfig:
     request_timeout_s: float = setting(seconds(0.05, 600), "Time to answer a request.", 30.0)
     shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
     cors_origins: tuple[str, ...] = setting(
-        Listing(fields.String(validate=origin)), "Origins whose pages may call the API; `*`: all.", ()
+        Listing(fields.String(validate=kinds.origin)), "Origins whose pages may call the API; `*`: all.", ()
     )
     trusted_proxies: tuple[str, ...] = setting(
-        Listing(fields.String(validate=proxy)),
+        Listing(fields.String(validate=kinds.proxy)),
         "Addresses or networks whose `X-Forwarded-For` names the client.",
         (),
     )
@@ -93,14 +74,12 @@ class LimitsConfig:
     """
 
     enabled: bool = setting(flag(), "Whether requests are limited.", True)
-    quotes: str = setting(fields.String(validate=rate), "Quotes and actions.", "60/minute")
-    catalog: str = setting(fields.String(validate=rate), "Lists, series and all other reads.", "300/minute")
-    rpc: str = setting(fields.String(validate=rate), "The JSON-RPC proxy.", "600/minute")
-    wrong_keys: str = setting(
-        fields.String(validate=rate), "401 answers per client address; the next are 429.", "10/minute"
-    )
+    quotes: str = setting(kinds.rate(), "Quotes and actions.", "60/minute")
+    catalog: str = setting(kinds.rate(), "Lists, series and all other reads.", "300/minute")
+    rpc: str = setting(kinds.rate(), "The JSON-RPC proxy.", "600/minute")
+    wrong_keys: str = setting(kinds.rate(), "401 answers per client address; the next are 429.", "10/minute")
     store: Secret | str = setting(
-        StoreField(), "Where the counters are: `memory://` or a Valkey/Redis URL.", "memory://"
+        kinds.StoreField(), "Where the counters are: `memory://` or a Valkey/Redis URL.", "memory://"
     )
 
 
@@ -108,8 +87,8 @@ class LimitsConfig:
 class SigningKey:
     """One key of the ring."""
 
-    id: str = setting(matching(r"^[A-Za-z0-9_.-]{1,32}$"), "The `kid` of its quote tokens.")
-    secret: Secret = setting(SecretField(validate=strong(MIN_KEY_BYTES, MIN_KEY_BITS)), "The key.")
+    id: str = setting(kinds.matching(r"^[A-Za-z0-9_.-]{1,32}$"), "The `kid` of its quote tokens.")
+    secret: Secret = setting(SecretField(validate=kinds.strong(MIN_KEY_BYTES, MIN_KEY_BITS)), "The key.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +106,7 @@ class QuotesConfig:
         Listing(Table(SigningKey)), "`{id, secret}` each: the first signs quotes, all verify them.", ()
     )
     issuer: str = setting(
-        matching(r"^[A-Za-z0-9_.:/-]{1,64}$"), "The `iss` of quote tokens: this deployment.", "quoteway"
+        kinds.matching(r"^[A-Za-z0-9_.:/-]{1,64}$"), "The `iss` of quote tokens: this deployment.", "quoteway"
     )
     order: tuple[str, ...] = setting(
         Listing(fields.String()), "Provider ids, preferred first, among equal quotes.", ()
@@ -139,7 +118,7 @@ class PluginsConfig:
     """Which plugins run. ``load`` is applied before anything is imported, since an import runs code."""
 
     load: Literal["all"] | tuple[str, ...] = setting(
-        LoadField(text(min_chars=1)), '`"all"` or names of plugins.', "all"
+        kinds.LoadField(text(min_chars=1)), '`"all"` or names of plugins.', "all"
     )
     startup_timeout_s: float = setting(
         seconds(0.05, 600),
@@ -156,7 +135,7 @@ class AuthConfig:
     """
 
     keys: tuple[Secret, ...] = setting(
-        Listing(SecretField(validate=strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS))),
+        Listing(SecretField(validate=kinds.strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS))),
         "With keys, every `/v2` request needs one of them as a Bearer token.",
         (),
     )
@@ -174,7 +153,7 @@ class NetworkConfig:
     """One network: its endpoints, and facts that no plugin gives."""
 
     rpc: tuple[Endpoint, ...] = setting(
-        Listing(EndpointField()), "JSON-RPC endpoints: a URL or `{url, headers, name}` each.", ()
+        Listing(kinds.EndpointField()), "JSON-RPC endpoints: a URL or `{url, headers, name}` each.", ()
     )
     chain_id: int | None = setting(integer(1, 2**53 - 1), "EIP-155 id.", None)
     name: str | None = setting(text(64, 1), "Name for people.", None)
@@ -182,7 +161,7 @@ class NetworkConfig:
     native_name: str | None = setting(text(64, 1), "Name of the native coin.", None)
     native_decimals: int | None = setting(integer(0, 36), "Decimals of the native coin.", None)
     wrapped_native: str | None = setting(
-        matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
+        kinds.matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
     )
     explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
     block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
@@ -209,12 +188,12 @@ class Config:
     quotes: QuotesConfig = table(QuotesConfig)
     plugins: PluginsConfig = table(PluginsConfig)
     auth: AuthConfig = table(AuthConfig)
-    providers: Mapping[str, ProviderConfig] = setting(Tables(values=Table(ProviderConfig)), default={})
+    providers: Mapping[str, ProviderConfig] = setting(kinds.Tables(values=Table(ProviderConfig)), default={})
     networks: Mapping[str, NetworkConfig] = setting(
-        Tables(keys=fields.String(validate=slug), values=Table(NetworkConfig)), default={}
+        kinds.Tables(keys=fields.String(validate=kinds.slug), values=Table(NetworkConfig)), default={}
     )
     plugin_sections: Mapping[str, Mapping[str, Any]] = setting(
-        Tables(values=fields.Dict(error_messages={"invalid": "expected a table"}), data_key="plugin"),
+        kinds.Tables(values=fields.Dict(error_messages={"invalid": "expected a table"}), data_key="plugin"),
         default={},
         shown=False,
     )

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal
 
 from cachetools import LRUCache
 
@@ -21,21 +20,7 @@ from quoteway.evm.abi import Function
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.units import readable_units
 from quoteway.guard.findings import totals
-from quoteway.models import (
-    NATIVE,
-    Address,
-    Approval,
-    Block,
-    Build,
-    Call,
-    Issue,
-    NativeBalance,
-    Spend,
-    Step,
-    Token,
-)
-
-_Item = tuple[Literal["balance", "allowance", "permit2"], Address, Address]
+from quoteway.models import NATIVE, Address, Approval, Block, Build, Call, Issue, Read, Spend, Step, Token
 
 GrantKey = tuple[Address, Address, Address | None]
 """Token, spender, and the Permit2 spender when ``spender`` is Permit2 (else None)."""
@@ -59,7 +44,7 @@ class WalletReader:
     """Reads wallets with a cache per block. Values not in the cache are read in one round trip."""
 
     def __init__(self, size: int = 4096) -> None:
-        self._known: LRUCache[tuple[int, Block, Address], dict[_Item, bytes]] = LRUCache(size)
+        self._known: LRUCache[tuple[int, Block, Address], dict[Read, Sequence[int]]] = LRUCache(size)
 
     async def read(
         self,
@@ -67,49 +52,37 @@ class WalletReader:
         block: Block,
         owner: Address,
         tokens: Iterable[Address],
-        grants: Iterable[GrantKey],
+        grants: Sequence[GrantKey],
     ) -> Wallet:
         """Returns the balances of ``tokens`` and the allowances of ``grants``. Raises ``UpstreamError``."""
-        items: dict[_Item, None] = dict.fromkeys(("balance", token, "") for token in tokens)
-        for token, spender, puller in grants:
-            items["allowance", token, spender] = None
-            if puller is not None:
-                items["permit2", token, puller] = None
+        balances = {token: erc20.balance_read(owner, token) for token in tokens}
+        allowances = {(token, to): erc20.allowance_read(token, owner, to) for token, to, _ in grants}
+        pulled: dict[tuple[Address, Address], Read] = {
+            (token, puller): Call(permit2.ADDRESS, permit2.ALLOWANCE.encode([owner, token, puller]))
+            for token, _, puller in grants
+            if puller is not None
+        }
         # Keyed by the whole block, not its hash: a provider may combine the hash of one block with the
         # number of another, and some nodes read by number.
         known = self._known.setdefault((chain.network.chain_id, block, owner), {})
-        missing = [item for item in items if item not in known]
+        reads = dict.fromkeys((*balances.values(), *allowances.values(), *pulled.values()))
+        missing = [read for read in reads if read not in known]
         if missing:
-            answers = await chain.call_many([_read(owner, item) for item in missing], block=block)
-            for item, answer in zip(missing, answers, strict=True):
-                known[item] = answer if isinstance(answer, bytes) else b""
-        return _wallet(owner, block, {item: known[item] for item in items})
+            answers = await chain.call_many(missing, block=block)
+            known.update(zip(missing, map(_words, answers), strict=True))
+        return Wallet(
+            owner,
+            block,
+            {token: known[read][0] for token, read in balances.items() if known[read]},
+            {pair: known[read][0] for pair, read in allowances.items() if known[read]},
+            {pair: (known[read][0], known[read][1]) for pair, read in pulled.items() if len(known[read]) > 2},
+        )
 
 
-def _read(owner: Address, item: _Item) -> Call | NativeBalance:
-    kind, token, spender = item
-    if kind == "permit2":
-        return Call(permit2.ADDRESS, permit2.ALLOWANCE.encode([owner, token, spender]))
-    if kind == "allowance":
-        return Call(token, erc20.ALLOWANCE.encode([owner, spender]))
-    if token == NATIVE:
-        return NativeBalance(owner)
-    return Call(token, erc20.BALANCE_OF.encode([owner]))
-
-
-def _wallet(owner: Address, block: Block, answers: Mapping[_Item, bytes]) -> Wallet:
-    balances: dict[Address, int] = {}
-    allowances: dict[tuple[Address, Address], int] = {}
-    grants: dict[tuple[Address, Address], tuple[int, int]] = {}
-    for (kind, token, spender), answer in answers.items():
-        words = [int.from_bytes(answer[i : i + 32]) for i in range(0, len(answer) - 31, 32)]
-        if kind == "permit2" and len(words) >= 3:
-            grants[token, spender] = words[0], words[1]
-        elif kind == "allowance" and words:
-            allowances[token, spender] = words[0]
-        elif kind == "balance" and words:
-            balances[token] = words[0]
-    return Wallet(owner, block, balances, allowances, grants)
+def _words(answer: object) -> Sequence[int]:
+    """The words of a read's output; none when it failed."""
+    data = answer if isinstance(answer, bytes) else b""
+    return [int.from_bytes(data[at : at + 32]) for at in range(0, len(data) - 31, 32)]
 
 
 # --- needs ------------------------------------------------------------------------------------------------
@@ -171,13 +144,11 @@ def shortfalls(
         balance = wallet.balances.get(token) if wallet else None
         if balance is not None and balance < required:
             issues.append(Issue("insufficient_balance", token, balance, required))
-    for approval in approvals:
-        if approval.needed:
-            issues.append(
-                Issue("insufficient_allowance", approval.token, approval.current, approval.required)
-            )
-        if approval.needs_reset:
-            issues.append(Issue("allowance_reset_needed", approval.token, approval.current, 0))
+    for grant in approvals:
+        if grant.needed:
+            issues.append(Issue("insufficient_allowance", grant.token, grant.current, grant.required))
+        if grant.needs_reset:
+            issues.append(Issue("allowance_reset_needed", grant.token, grant.current, 0))
     return tuple(issues)
 
 
@@ -252,17 +223,8 @@ def _step(
     intent: str,
     approval: Approval,
 ) -> Step:
-    return Step(
-        kind=kind,
-        to=to,
-        data=function.encode(args),
-        value=0,
-        chain_id=chain.network.chain_id,
-        decoded=function.describe(args),
-        description=intent,
-        intent=intent,
-        approval=approval,
-    )
+    value, data, decoded = 0, function.encode(args), function.describe(args)
+    return Step(kind, to, data, value, chain.network.chain_id, decoded, intent, intent, approval=approval)
 
 
 def _approve(chain: RpcChain, token: Token, spender: Address, amount: int, approval: Approval) -> Step:

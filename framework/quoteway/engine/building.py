@@ -19,7 +19,7 @@ from quoteway.engine.approvals import Wallet, approval_steps, grants_of, needs_o
 from quoteway.engine.joining import handover_warnings, joined_legs
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import Quoter, Quoting
-from quoteway.errors import InvalidRequest, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import InvalidRequest, Reason, disabled
 from quoteway.evm import permit2
 from quoteway.evm.address import keccak256
 from quoteway.evm.chain import RpcChain
@@ -114,9 +114,7 @@ class Building:
         """Returns the checked build of a quote's provider."""
         provider = self._quoting.registry.get(quote.capability, quote.provider)
         if provider is None:
-            raise ProviderUnavailable(
-                "The quote's provider is not enabled.", reason=Reason.CAPABILITY_DISABLED
-            )
+            raise disabled("The quote's provider is not enabled.")
         request = quote.request
         paid_on = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
         network = self._quoting.runtime.networks.by_chain_id(paid_on)
@@ -136,11 +134,7 @@ class Building:
 
         (outcome,) = await self._quoting.registry.calls.ask_all([provider], build, verb="build")
         if outcome.value is None:
-            raise outcome.error or UpstreamError(
-                "The quote's provider could not build its transactions.",
-                reason=outcome.reason,
-                retryable=True,
-            )
+            raise outcome.failure("The quote's provider could not build its transactions.")
         return Part(provider, quote, outcome.value)
 
     async def _require_code(self, chain: RpcChain, parts: Iterable[Part]) -> None:
@@ -207,12 +201,11 @@ class Building:
             sender=sender,
             steps=tuple(
                 models.ActionStep.of(
-                    step,
+                    replace(step, target_label=_target_label(part, step)),
                     index=index,
                     tx_id=self._quoting.sealer.seal_transaction(
                         commitment_of(step, index, mine, identity, sender, signatures, created_at)
                     ),
-                    target_label=_target_label(part, step),
                     code_hash=self._code_hashes.get((step.chain_id, step.to)),
                     gas_limit=run.gas_limits[index],
                 )

@@ -6,17 +6,16 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from quoteway.config.model import Config
-from quoteway.engine.approvals import WalletReader
 from quoteway.engine.building import Building
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
-from quoteway.errors import ConfigError, GatewayError, ProviderUnavailable, Reason, RpcError, UpstreamError
+from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
 from quoteway.evm.chain import RpcChain
 from quoteway.host.known_networks import known_networks
 from quoteway.host.lists import Lists
@@ -25,10 +24,10 @@ from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
-from quoteway.models import Address, Capability
+from quoteway.models import Capability
 from quoteway.networks import Network, Networks
 from quoteway.pricing.price_book import WAIT_S, PriceBook
-from quoteway.pricing.valuation import Valuation
+from quoteway.pricing.valuation import Keys, Valuation
 from quoteway.providers import RpcUpstream
 
 log = logging.getLogger("quoteway.engine.gateway")
@@ -59,9 +58,7 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.quote_tokens = _sealer(config, clock)
-        self.quoting = Quoting(
-            config.quotes, self.runtime, self.registry, self.tokens, WalletReader(), self.quote_tokens
-        )
+        self.quoting = Quoting(config.quotes, self.runtime, self.registry, self.tokens, self.quote_tokens)
         self.building = Building(self.quoting)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
@@ -178,9 +175,8 @@ class Gateway:
                 task.cancel()
         for reader in (self.lists, self.reachability, self.prices, self._joiner):
             await reader.close()
-        await asyncio.gather(
-            *(chain.close() for chain in self.runtime.chains.values()), return_exceptions=True
-        )
+        chains = self.runtime.chains.values()
+        await asyncio.gather(*(chain.close() for chain in chains), return_exceptions=True)
         if self.runtime.session is not None:
             await self.runtime.session.close()
             self.runtime.session = None
@@ -233,9 +229,7 @@ class Gateway:
                 last = UpstreamError(f"An RPC upstream of {network.slug} failed.", reason=Reason.RPC_ERROR)
         if last is not None:
             raise last
-        raise ProviderUnavailable(
-            f"No RPC upstream is enabled for {network.slug}.", reason=Reason.CAPABILITY_DISABLED
-        )
+        raise disabled(f"No RPC upstream is enabled for {network.slug}.")
 
     async def look_ahead(self, chain_id: int) -> None:
         """Reads a chain's head in advance. Ignores errors: the code that needs the head raises them."""
@@ -244,9 +238,7 @@ class Gateway:
             with contextlib.suppress(GatewayError):
                 await chain.head()
 
-    async def valuation(
-        self, tokens: Collection[tuple[int, Address]], *, wait_s: float = WAIT_S
-    ) -> Valuation:
+    async def valuation(self, tokens: Keys, *, wait_s: float = WAIT_S) -> Valuation:
         """Returns the USD prices of tokens (chain id, address) that are known within ``wait_s`` seconds."""
         return Valuation(await self.prices.get_each(tokens, wait_s=wait_s))
 

@@ -16,20 +16,25 @@ from dataclasses import replace
 from quoteway import models
 from quoteway.engine.approvals import named
 from quoteway.engine.quoting import Quoting, best, rank
-from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import GatewayError, UpstreamError
 from quoteway.evm.units import readable_units
 from quoteway.guard.quotes import plain_plan
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.refresh import RefreshPolicy
 from quoteway.host.states import networks_of
-from quoteway.providers import Provider, SwapProvider
+from quoteway.providers import Provider, SwapProvider, TransactionProvider
 
 MAX_INTERMEDIATES = 3
 """The maximum number of intermediate tokens tried at once."""
-ROUTES_FRESH_S = 60.0
-ROUTES_RETRY_S = 10.0
-ROUTES_OLD_S = 900.0
-"""The maximum age of a route list that is used while it is refreshed in the background."""
+ROUTES_POLICY = RefreshPolicy(fresh_s=60.0, retry_s=10.0, old_s=900.0)
+"""A route list is used up to the age ``old_s`` while it is refreshed in the background."""
+
+ROUTES = ListKind(
+    models.Capability.BRIDGE,
+    models.BridgeRoute,
+    lambda bridge, *ends: bridge.routes(*ends),
+    everything=(None, None),
+)
 
 
 class SwapThenBridge(SwapProvider):
@@ -47,15 +52,7 @@ class SwapThenBridge(SwapProvider):
     def __init__(self, quoting: Quoting) -> None:
         self._quoting = quoting
         self._timeout_s = quoting.config.competition_timeout_s
-        self._routes = ListKind(
-            models.Capability.BRIDGE, models.BridgeRoute, lambda bridge, *ends: bridge.routes(*ends)
-        )
-        policy = RefreshPolicy(
-            fresh_s=ROUTES_FRESH_S,
-            retry_s=ROUTES_RETRY_S,
-            first_wait_s=self._timeout_s / 2,
-            old_s=ROUTES_OLD_S,
-        )
+        policy = replace(ROUTES_POLICY, first_wait_s=self._timeout_s / 2)
         self._lists = Lists(quoting.registry, quoting.runtime.clock, policy)
 
     @property
@@ -105,9 +102,7 @@ class SwapThenBridge(SwapProvider):
     async def build(self, sealed: models.SealedQuote) -> models.Build:
         """Raises ``ProviderUnavailable``: the provider of each part builds it, and a quote without parts is
         none of this provider's."""
-        raise ProviderUnavailable(
-            "The quote has no parts to build: request a new quote.", reason=Reason.CAPABILITY_DISABLED
-        )
+        return await TransactionProvider.build(self, sealed)
 
     async def _intermediates(self, request: models.SwapRequest) -> list[models.Address]:
         """Returns the intermediate tokens: those that a bridge converts to the output token.
@@ -117,7 +112,7 @@ class SwapThenBridge(SwapProvider):
         route list is not trusted alone.
         """
         ends = request.chain_id, request.to_chain_id
-        listed = await self._lists.get(self._routes, ends, self._bridges(*ends))
+        listed = await self._lists.get(ROUTES, ends, self._bridges(*ends))
         sources = dict.fromkeys(
             route.from_token.address
             for route in listed.rows
@@ -165,11 +160,9 @@ class SwapThenBridge(SwapProvider):
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
         bridge, transfer = best(await self._quoting.ask(bridges, second, 0.9 * left_s))
-        return _joined(
-            models.QuotePart(models.Capability.SWAP, swapper.id, first, swap),
-            models.QuotePart(models.Capability.BRIDGE, bridge.id, second, transfer),
-            passed_on,
-        )
+        part = models.QuotePart(models.Capability.SWAP, swapper.id, first, swap)
+        then = models.QuotePart(models.Capability.BRIDGE, bridge.id, second, transfer)
+        return _joined(part, then, passed_on)
 
 
 def _joined(first: models.QuotePart, second: models.QuotePart, passed_on: int) -> models.Quote:

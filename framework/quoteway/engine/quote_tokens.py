@@ -216,10 +216,8 @@ def _leg_from_json(row: Sequence[Any]) -> models.Leg:
 
 def _request_to_json(request: models.Request) -> list[Any]:
     values = [getattr(request, f.name) for f in fields(request)]
-    return [
-        _REQUEST_TAGS[type(request)],
-        [{"t": _token_to_json(v)} if isinstance(v, models.Token) else v for v in values],
-    ]
+    tag = _REQUEST_TAGS[type(request)]
+    return [tag, [{"t": _token_to_json(v)} if isinstance(v, models.Token) else v for v in values]]
 
 
 def _request_from_json(row: Sequence[Any]) -> models.Request:

@@ -9,14 +9,14 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
 
 from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals
 from quoteway.engine.quote_tokens import Sealer
-from quoteway.errors import GatewayError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError, disabled
 from quoteway.evm import permit2
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
@@ -64,8 +64,8 @@ class Quoting:
     runtime: Runtime
     registry: Registry
     tokens: TokenDirectory
-    wallets: approvals.WalletReader
     sealer: Sealer
+    wallets: approvals.WalletReader = field(default_factory=approvals.WalletReader)
 
     @on_arrival
     async def quote(
@@ -121,10 +121,8 @@ class Quoting:
             and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
         ]
         if not found:
-            raise ProviderUnavailable(
-                f"No enabled provider serves this {capability.value} request on the network(s) asked for.",
-                reason=Reason.CAPABILITY_DISABLED,
-            )
+            text = f"No enabled provider serves this {capability.value} request on the network(s) asked for."
+            raise disabled(text)
         return found
 
     async def ask(
@@ -239,21 +237,15 @@ def best(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[Provider,
     silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
     if refusals and len(refusals) + len(silent) == len(outcomes):
         raise refusals[0]
-    spoken = [o.error for o in outcomes if o.error is not None and o.kind == "no_route"]
-    if spoken:
-        error = spoken[0]
-        raise UpstreamError(error.message, reason=error.reason, attempts=attempts, retryable=False)
-    if all(o.kind == "no_route" for o in outcomes):
-        raise UpstreamError(
-            "No provider has a route for this pair.",
-            reason=Reason.NO_ROUTE,
-            attempts=attempts,
-            retryable=False,
-        )
-    failed = next(o for o in outcomes if o.kind in ("failed", "timeout"))
-    raise UpstreamError(
-        "No provider could quote this request.", reason=failed.reason, attempts=attempts, retryable=True
-    )
+    failed = next((o for o in outcomes if o.failed), None)
+    spoken = next((o.error for o in outcomes if o.error is not None and not o.failed), None)
+    message, reason = "No provider could quote this request.", failed.reason if failed else Reason.NO_ROUTE
+    if spoken is not None:
+        message, reason = spoken.message, spoken.reason
+    elif failed is None:
+        message = "No provider has a route for this pair."
+    retryable = spoken is None and failed is not None
+    raise UpstreamError(message, reason=reason, attempts=attempts, retryable=retryable)
 
 
 def rank(quote: models.Quote) -> int:

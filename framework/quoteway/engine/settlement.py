@@ -9,7 +9,7 @@ from typing import Any, Literal
 from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
-from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
+from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported, logs_of
 from quoteway.guard.findings import totals
 from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation.trace import Transfer, trace_of
@@ -58,10 +58,7 @@ async def settlement(
     confirmations = max(1, head.number - number + 1)
     if int(receipt["status"], 16) != 1:
         return Settlement("reverted", number, confirmations, gas_used, native_known=True)
-    logs = [
-        Log(checksum(entry["address"]), tuple(entry["topics"]), bytes.fromhex(entry["data"][2:]))
-        for entry in receipt["logs"]
-    ]
+    logs = logs_of(receipt["logs"])
     transfers = list(trace_of([logs]).transfers)
     # From the receipt: the transaction may have been read while it was pending, without an index.
     index = int(receipt["transactionIndex"], 16)
@@ -96,11 +93,7 @@ def _vs_quote(
     if not quoted or any(token == NATIVE and not native_known for token, _, _ in quoted):
         return None
     got = {(change.token, change.account): change.delta for change in changes}
-    shares = [
-        (got.get((token, account), 0) - amount) * 10_000 // amount
-        for token, account, amount in quoted
-        if amount
-    ]
+    shares = [(got.get((token, payee), 0) - due) * 10_000 // due for token, payee, due in quoted if due]
     return min(shares) if shares else None
 
 
@@ -124,8 +117,8 @@ async def _native_transfers(
     except (GatewayError, SimulationUnsupported, LookupError, TypeError, ValueError, AttributeError):
         return None  # no such method, no state of that block, or a contract creation
     replayed = results[-1]
-    events = [log for log in replayed.logs if log.address != ERC7528_NATIVE]
-    if not replayed.ok or events != list(logs):
+    events = tuple(log for log in replayed.logs if log.address != ERC7528_NATIVE)
+    if not replayed.ok or events != logs:
         return None
     return [transfer for transfer in trace_of([replayed.logs]).transfers if transfer.token == NATIVE]
 

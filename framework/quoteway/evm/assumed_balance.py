@@ -30,9 +30,7 @@ async def assume_balance(
     overrides = [_override(contract, slot, amount) for contract, slot in candidates]
     outcomes = await asyncio.gather(*(_balance(chain, token, account, block, each) for each in overrides))
     # A token that counts shares (stETH) answers more than the slot holds: the smallest answer is best.
-    fitting = [
-        (balance, at) for at, balance in enumerate(outcomes) if balance is not None and balance >= amount
-    ]
+    fitting = [(held, at) for at, held in enumerate(outcomes) if held is not None and held >= amount]
     if not fitting:
         return None
     _, at = min(fitting)
@@ -50,9 +48,8 @@ async def _candidates(
     call = {"from": account, "to": token, "data": "0x" + erc20.BALANCE_OF.encode([account]).hex()}
     try:
         answer = await chain.pinned("eth_createAccessList", [call], block)
-        touched = [
-            (checksum(row["address"]), slot) for row in answer["accessList"] for slot in row["storageKeys"]
-        ]
+        rows = answer["accessList"]
+        touched = [(checksum(row["address"]), slot) for row in rows for slot in row["storageKeys"]]
     except (RpcError, LookupError, TypeError, ValueError):
         # Not every node has the method; most tokens have the balances in one of their first slots.
         touched = [(token, slot.of(account)) for slot in layouts(token) if slot.base < 8]

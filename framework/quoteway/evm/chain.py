@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -59,9 +58,7 @@ class RpcChain:
     timeout_s: float = 10.0
     idle_s: float = 60.0
     requests: int = field(default=0, init=False)
-    balance_slots: LRUCache[Address, BalanceSlot] = field(
-        default_factory=functools.partial(LRUCache, 4096), init=False
-    )
+    balance_slots: LRUCache[Address, BalanceSlot] = field(default_factory=lambda: LRUCache(4096), init=False)
     _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
     _verified: bool = field(default=False, init=False)
     _hash_refused: bool = field(default=False, init=False)
@@ -98,9 +95,7 @@ class RpcChain:
                 raise outcome
         return outcomes[1]
 
-    async def _send(
-        self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool = True
-    ) -> Any:
+    async def _send(self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool) -> Any:
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         among: object = arrival() if "latest" in params else None
         key = (method, json.dumps(params, separators=(",", ":")), among if shared else object())
@@ -114,13 +109,11 @@ class RpcChain:
             async with asyncio.timeout(limit_s + 0.05):
                 return await self._flights.run(key, forward)
         except TimeoutError as error:
-            raise UpstreamError(
-                f"No node of {self.network.name} answered within {limit_s:g} seconds.",
-                reason=Reason.PROVIDER_TIMEOUT,
-            ) from error
+            text = f"No node of {self.network.name} answered within {limit_s:g} seconds."
+            raise UpstreamError(text, reason=Reason.PROVIDER_TIMEOUT) from error
 
     async def _verify(self, timeout_s: float | None) -> None:
-        answered = _quantity(await self._send("eth_chainId", (), timeout_s))
+        answered = _quantity(await self._send("eth_chainId", (), timeout_s, shared=True))
         if answered != self.network.chain_id:
             raise UpstreamError(
                 f"The RPC upstream of {self.network.name} is a node of another chain: "
@@ -157,12 +150,7 @@ class RpcChain:
         number, timestamp = _quantity(header.get("number")), _quantity(header.get("timestamp"))
         if number >= _MOST or timestamp >= _MOST:
             raise _unreadable()
-        return Block(
-            number=number,
-            hash=block_hash,
-            timestamp=timestamp,
-            base_fee_wei=None if base_fee is None else _quantity(base_fee),
-        )
+        return Block(number, block_hash, timestamp, None if base_fee is None else _quantity(base_fee))
 
     async def mined_in(self, transaction: str) -> int:
         """Returns the block number of a transaction, 0x hex of its hash, once the nodes have its receipt.
@@ -282,11 +270,8 @@ class RpcChain:
             if error.rpc_code not in _METHOD_MISSING:
                 raise
             if self.clock() < self._simulation_known_until:
-                raise UpstreamError(
-                    f"{self.network.name} does not run transactions at the moment.",
-                    reason=Reason.RPC_ERROR,
-                    retryable=True,
-                ) from error
+                text = f"{self.network.name} does not run transactions at the moment."
+                raise UpstreamError(text, reason=Reason.RPC_ERROR, retryable=True) from error
             self._simulation_missing_until = self.clock() + _RETRY_SIMULATION_S
             raise SimulationUnsupported from error
         try:
@@ -318,13 +303,15 @@ def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
         ok=ok,
         gas_used=_quantity(result["gasUsed"]),
         output=output,
-        logs=tuple(
-            Log(checksum(entry["address"]), tuple(entry["topics"]), _bytes(entry["data"]))
-            for entry in result.get("logs") or ()
-        ),
+        logs=logs_of(result.get("logs") or ()),
         error=error.get("code"),
         peak_gas=None if peak is None else _quantity(peak),
     )
+
+
+def logs_of(entries: Iterable[Mapping[str, Any]]) -> tuple[Log, ...]:
+    """The logs of a receipt or a simulated transaction."""
+    return tuple(Log(checksum(row["address"]), tuple(row["topics"]), _bytes(row["data"])) for row in entries)
 
 
 def _hex(data: bytes) -> str:

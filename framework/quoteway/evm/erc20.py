@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quoteway import models
 from quoteway.context import Chain
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import unused_address
-from quoteway.models import (
-    NATIVE,
-    Address,
-    At,
-    Block,
-    Call,
-    NativeBalance,
-    Read,
-    SimulatedCall,
-    SimulationUnsupported,
-    Token,
-)
+from quoteway.models import NATIVE, Address, At, Block, Call, NativeBalance, Read, SimulatedCall, Token
 
 APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
@@ -61,11 +51,7 @@ async def token_facts(chain: Chain, address: Address, block: At | None = "latest
     if places is None or places > 255 or word(supply) is None:
         return None
     return Token(
-        chain_id=network.chain_id,
-        address=address,
-        decimals=places,
-        symbol=text(symbol, MAX_SYMBOL_CHARS),
-        name=text(name, MAX_NAME_CHARS),
+        network.chain_id, address, places, text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS)
     )
 
 
@@ -75,15 +61,18 @@ async def names(
     """The symbol and name of each token; None where unreadable or over 96 bytes. One call up to 70 tokens."""
     reads = [Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)]
     outputs = await chain.call_many(reads, block=block)
-    return [
-        (text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS))
-        for symbol, name in zip(outputs[::2], outputs[1::2], strict=True)
-    ]
+    pairs = zip(outputs[::2], outputs[1::2], strict=True)
+    return [(text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS)) for symbol, name in pairs]
 
 
 def balance_read(account: Address, token: Address) -> Read:
     """The read of the account's balance of a token (``NATIVE``: the chain's coin)."""
     return NativeBalance(account) if token == NATIVE else Call(token, BALANCE_OF.encode([account]))
+
+
+def allowance_read(token: Address, owner: Address, spender: Address) -> Read:
+    """The read of the owner's allowance for a spender."""
+    return Call(token, ALLOWANCE.encode([owner, spender]))
 
 
 async def transfer_tax(
@@ -103,7 +92,7 @@ async def transfer_tax(
     transfer = SimulatedCall(holder, token, TRANSFER.encode([receiver, amount]))
     try:
         results = await chain.simulate([*reads, transfer, *reads], block=block)
-    except SimulationUnsupported:
+    except models.SimulationUnsupported:
         return None
     if not all(result.ok for result in results):
         return None

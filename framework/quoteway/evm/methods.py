@@ -164,53 +164,38 @@ def _check_storage_values(params: Sequence[Any]) -> None:
         raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must hold at most {MAX_STORAGE_KEYS} keys")
 
 
+def _methods(
+    least: int, most: int, *names: str, check: Callable[[Sequence[Any]], None] | None = None
+) -> Mapping[str, Method]:
+    return dict.fromkeys(names, Method(least, most, check))
+
+
 METHODS: Final[Mapping[str, Method]] = {
     # answered here
-    "eth_chainId": Method(0, 0),
-    "net_version": Method(0, 0),
-    "web3_clientVersion": Method(0, 0),
-    "web3_sha3": Method(1, 1, _check_data),
+    **_methods(0, 0, "eth_chainId", "net_version", "web3_clientVersion"),
+    **_methods(1, 1, "web3_sha3", check=_check_data),
     # the chain's present state
-    "eth_blockNumber": Method(0, 0),
-    "eth_gasPrice": Method(0, 0),
-    "eth_maxPriorityFeePerGas": Method(0, 0),
-    "eth_blobBaseFee": Method(0, 0),
-    "eth_baseFee": Method(0, 0),
-    "eth_feeHistory": Method(2, 3, _check_fee_history),
-    "eth_syncing": Method(0, 0),
-    "eth_config": Method(0, 0),
-    "eth_capabilities": Method(0, 0),
-    "net_listening": Method(0, 0),
+    **_methods(0, 0, "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee"),
+    **_methods(0, 0, "eth_baseFee", "eth_syncing", "eth_config", "eth_capabilities", "net_listening"),
+    **_methods(2, 3, "eth_feeHistory", check=_check_fee_history),
     # blocks
-    "eth_getBlockByHash": Method(1, 2),
-    "eth_getBlockByNumber": Method(1, 2),
-    "eth_getBlockTransactionCountByHash": Method(1, 1),
-    "eth_getBlockTransactionCountByNumber": Method(1, 1),
-    "eth_getUncleCountByBlockHash": Method(1, 1),
-    "eth_getUncleCountByBlockNumber": Method(1, 1),
-    "eth_getUncleByBlockHashAndIndex": Method(2, 2),
-    "eth_getUncleByBlockNumberAndIndex": Method(2, 2),
-    "eth_getBlockReceipts": Method(1, 1),
-    "eth_getBlockAccessList": Method(1, 1),
-    "eth_getHeaderByHash": Method(1, 1),
-    "eth_getHeaderByNumber": Method(1, 1),
+    **_methods(1, 2, "eth_getBlockByHash", "eth_getBlockByNumber"),
+    **_methods(1, 1, "eth_getBlockTransactionCountByHash", "eth_getBlockTransactionCountByNumber"),
+    **_methods(1, 1, "eth_getUncleCountByBlockHash", "eth_getUncleCountByBlockNumber"),
+    **_methods(2, 2, "eth_getUncleByBlockHashAndIndex", "eth_getUncleByBlockNumberAndIndex"),
+    **_methods(1, 1, "eth_getHeaderByHash", "eth_getHeaderByNumber"),
+    **_methods(1, 1, "eth_getBlockReceipts", "eth_getBlockAccessList"),
     # transactions
-    "eth_getTransactionByHash": Method(1, 1),
-    "eth_getTransactionByBlockHashAndIndex": Method(2, 2),
-    "eth_getTransactionByBlockNumberAndIndex": Method(2, 2),
-    "eth_getTransactionReceipt": Method(1, 1),
-    "eth_getLogs": Method(1, 1, _check_logs),
+    **_methods(1, 1, "eth_getTransactionByHash", "eth_getTransactionReceipt"),
+    **_methods(2, 2, "eth_getTransactionByBlockHashAndIndex", "eth_getTransactionByBlockNumberAndIndex"),
+    **_methods(1, 1, "eth_getLogs", check=_check_logs),
     # accounts
-    "eth_getBalance": Method(1, 2),
-    "eth_getCode": Method(1, 2),
-    "eth_getStorageAt": Method(2, 3),
-    "eth_getStorageValues": Method(1, 2, _check_storage_values),
-    "eth_getTransactionCount": Method(1, 2),
-    "eth_getProof": Method(2, 3, _check_proof),
-    "eth_getAccount": Method(1, 2),
+    **_methods(1, 2, "eth_getBalance", "eth_getCode", "eth_getTransactionCount", "eth_getAccount"),
+    **_methods(2, 3, "eth_getStorageAt"),
+    **_methods(1, 2, "eth_getStorageValues", check=_check_storage_values),
+    **_methods(2, 3, "eth_getProof", check=_check_proof),
     # calls
-    "eth_call": Method(1, 4, _check_call),
-    "eth_estimateGas": Method(1, 4, _check_call),
-    "eth_createAccessList": Method(1, 3, _check_call),
-    "eth_simulateV1": Method(1, 2, _check_simulation),
+    **_methods(1, 4, "eth_call", "eth_estimateGas", check=_check_call),
+    **_methods(1, 3, "eth_createAccessList", check=_check_call),
+    **_methods(1, 2, "eth_simulateV1", check=_check_simulation),
 }

@@ -11,20 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from quoteway import models
 from quoteway.evm import abi
 from quoteway.evm.address import ERC7528_NATIVE
 from quoteway.guard.findings import Expect
-from quoteway.models import (
-    NATIVE,
-    Address,
-    Arrival,
-    Build,
-    Leg,
-    SealedQuote,
-    Step,
-    SwapRequest,
-    TransferTracking,
-)
+from quoteway.models import NATIVE, Address, Arrival, Build, Leg, SealedQuote, Step, SwapRequest
 
 _DEPOSIT = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
 _DEPOSIT_TAIL = "uint32,uint32,uint32,bytes)"
@@ -75,7 +66,7 @@ def check_refund(sealed: SealedQuote, build: Build, expect: Expect) -> None:
             found = _at(build.steps[arrival.step], arrival.refund)
             expect(found == int(account, 16), "its calldata refunds another account")
             named += 1
-    told = build.terms.refund_address if isinstance(build.terms, TransferTracking) else None
+    told = build.terms.refund_address if isinstance(build.terms, models.TransferTracking) else None
     expect(told in (None, account), "its tracking names another refund account than asked")
     if told is not None or request.refund_to is not None:
         expect(

@@ -8,26 +8,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from quoteway import models
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import permit2
 from quoteway.evm.address import checksum
 from quoteway.guard.model_types import flaw
-from quoteway.models import (
-    MAX_UINT256,
-    NATIVE,
-    Address,
-    Leg,
-    ManageRequest,
-    PoolRequest,
-    Request,
-    Spend,
-    SwapRequest,
-    Token,
-    VaultRequest,
-)
+from quoteway.models import NATIVE, Address, Leg, ManageRequest, Request, Spend, Token, VaultRequest
 from quoteway.providers import Provider
-
-MAX_UINT160 = (1 << 160) - 1
 
 _Key = TypeVar("_Key", bound=Hashable)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -63,7 +50,7 @@ def check_form(provider: Provider, answer: object, kind: Any) -> None:
 
 def is_amount(value: object) -> bool:
     """Whether it is a whole number that fits uint256."""
-    return type(value) is int and 0 <= value <= MAX_UINT256
+    return type(value) is int and 0 <= value <= models.MAX_UINT256
 
 
 def is_address(text: object) -> bool:
@@ -81,9 +68,9 @@ def totals(amounts: Iterable[tuple[_Key, int]]) -> Counter[_Key]:
 
 def recipients(request: Request) -> frozenset[Address]:
     """Who may be paid."""
-    if isinstance(request, SwapRequest):
+    if isinstance(request, models.SwapRequest):
         return frozenset({request.recipient})
-    if isinstance(request, PoolRequest | VaultRequest):
+    if isinstance(request, models.PoolRequest | VaultRequest):
         return frozenset({request.sender, request.recipient})
     return frozenset({request.sender})
 
@@ -108,7 +95,7 @@ def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend
             expect(
                 spend.permit2_spender in spenders, f"Permit2 spender {spend.permit2_spender} is not declared"
             )
-            expect(spend.amount <= MAX_UINT160, "a Permit2 spend does not fit uint160")
+            expect(spend.amount <= permit2.MAX_AMOUNT, "a Permit2 spend does not fit uint160")
     quoted = totals((leg.token.address, leg.most) for leg in inputs)
     for token, amount in totals((spend.token, spend.amount) for spend in spends).items():
         expect(token != NATIVE and amount <= quoted[token], f"it spends more of {token} than quoted")

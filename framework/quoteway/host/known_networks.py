@@ -34,15 +34,10 @@ def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[Plu
             known = with_these
             for network in networks:
                 authors.setdefault(network.chain_id, []).append(entry)
-    overlaid = Networks()
-    for network in known:
-        settings = config.networks.get(network.slug)
-        overlaid.add(network if settings is None else _overlay(network, settings))
-    described = {network.slug for network in known}
+    described = {network.slug: network for network in known}
     for slug, settings in config.networks.items():
-        if slug not in described:
-            overlaid.add(_from_config(slug, settings))
-    return overlaid
+        described[slug] = _overlay(described.get(slug) or _from_config(slug, settings), settings)
+    return Networks(described.values())
 
 
 def _overlay(network: Network, settings: NetworkConfig) -> Network:
@@ -52,16 +47,8 @@ def _overlay(network: Network, settings: NetworkConfig) -> Network:
             f"with chain id {network.chain_id}: remove the line, or give the network another name"
         )
     given = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
-    deployments = dict(network.deployments)
-    for family, rows in settings.deployments.items():
-        deployments[family] = (*deployments.get(family, ()), *rows)
-    return replace(
-        network,
-        **given,
-        endpoints=settings.rpc or network.endpoints,
-        deployments=deployments,
-        token_lists=(*network.token_lists, *settings.token_lists),
-    )
+    added = replace(network, endpoints=(), deployments=settings.deployments, token_lists=settings.token_lists)
+    return replace(network.with_rows_of(added), **given, endpoints=settings.rpc or network.endpoints)
 
 
 def _from_config(slug: str, settings: NetworkConfig) -> Network:
@@ -69,4 +56,4 @@ def _from_config(slug: str, settings: NetworkConfig) -> Network:
         raise ConfigError(
             f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name"
         )
-    return _overlay(Network(slug, settings.chain_id, settings.name or slug), settings)
+    return Network(slug, settings.chain_id, settings.name or slug)

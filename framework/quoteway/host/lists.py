@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from quoteway.errors import Reason, UpstreamError
 from quoteway.guard.findings import check_form
-from quoteway.host.refresh import Refresher, RefreshPolicy
+from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
 from quoteway.host.states import networks_of
 from quoteway.models import Capability
@@ -56,20 +56,17 @@ class Merged(Generic[T]):
 
 
 _Key: TypeAlias = tuple[ListKind[Any], str, Scope]
+_Answer: TypeAlias = tuple[tuple[Any, ...], float]
 
 
 class Lists:
     """The lists of one gateway. ``kinds`` are read when the providers have started."""
 
-    def __init__(
-        self, registry: Registry, clock: Callable[[], float], policy: RefreshPolicy = POLICY
-    ) -> None:
+    def __init__(self, registry: Registry, clock: Clock, policy: RefreshPolicy = POLICY) -> None:
         self.kinds: Sequence[ListKind[Any]] = ()
         self._registry = registry
         self._clock = clock
-        self._refresher: Refresher[_Key, tuple[tuple[Any, ...], float]] = Refresher(
-            self._read, policy, most_keys=MOST_LISTS
-        )
+        self._refresher: Refresher[_Key, _Answer] = Refresher(self._read, policy, most_keys=MOST_LISTS)
 
     def warm(self) -> None:
         """Starts a read of every list of ``kinds``."""
@@ -103,7 +100,7 @@ class Lists:
         """Cancels running reads."""
         await self._refresher.close()
 
-    async def _read(self, keys: Sequence[_Key]) -> dict[_Key, tuple[tuple[Any, ...], float]]:
+    async def _read(self, keys: Sequence[_Key]) -> dict[_Key, _Answer]:
         ((kind, provider_id, scope),) = keys
         provider = self._registry.get(kind.capability, provider_id)
         if provider is None:
@@ -117,8 +114,8 @@ class Lists:
         (outcome,) = await self._registry.calls.ask_all(
             [provider], ask, verb="list", timeout_s=READ_TIMEOUT_S
         )
-        if outcome.kind in ("failed", "timeout"):
-            raise outcome.error or UpstreamError("The provider failed.", reason=outcome.reason)
+        if outcome.failed:
+            raise outcome.failure()
         return {keys[0]: (outcome.value or (), self._clock())}
 
 

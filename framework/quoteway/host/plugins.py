@@ -11,9 +11,10 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pluggy
+from marshmallow import RAISE, Schema, ValidationError
 
 from quoteway import hookspecs
 from quoteway.context import Context
@@ -21,9 +22,6 @@ from quoteway.errors import ConfigError
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State
 from quoteway.secrets import SecretField, missing_credentials
-
-if TYPE_CHECKING:
-    from marshmallow import Schema
 
 log = logging.getLogger("quoteway.host.plugins")
 
@@ -151,8 +149,6 @@ class Plugins:
             )
 
     def _configure(self, entry: PluginEntry) -> None:
-        from marshmallow import RAISE, ValidationError
-
         section = self._config.plugin_sections.get(entry.name, {})
         settings: Mapping[str, Any] = {}
         try:
@@ -172,12 +168,8 @@ class Plugins:
         except PLUGIN_ERRORS as error:
             entry.refuse(NotEnabled.STARTUP_FAILED, f"quoteway_settings: {error!r}", error=error)
             return
-        entry.context = Context(
-            entry.name,
-            MappingProxyType(dict(settings)),
-            logging.getLogger(f"quoteway.plugin.{entry.name}"),
-            self._runtime,
-        )
+        own_log = logging.getLogger(f"quoteway.plugin.{entry.name}")
+        entry.context = Context(entry.name, MappingProxyType(dict(settings)), own_log, self._runtime)
         entry.state = State.CONFIGURED
 
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:

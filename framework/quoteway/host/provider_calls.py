@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from quoteway.errors import GatewayError, Reason
+from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.models import Capability
 from quoteway.providers import Provider
 
@@ -48,6 +48,15 @@ class Outcome(Generic[P, T]):
         if self.error is not None and self.error.reason is not None:
             return self.error.reason
         return Reason.NO_ROUTE if self.kind == "no_route" else Reason.PROVIDER_ERROR
+
+    @property
+    def failed(self) -> bool:
+        """Returns whether the provider failed or was late."""
+        return self.kind in ("failed", "timeout")
+
+    def failure(self, message: str = "The provider failed.") -> GatewayError:
+        """Returns the error of a provider without an answer; ``message`` is for one that raised none."""
+        return self.error or UpstreamError(message, reason=self.reason, retryable=True)
 
 
 class ProviderCalls:
@@ -83,10 +92,7 @@ class ProviderCalls:
                 for task in running:
                     task.cancel()
                 raise
-        return [
-            self._outcome(provider, task, verb, timeout_s)
-            for provider, task in zip(providers, tasks, strict=True)
-        ]
+        return [self._outcome(p, task, verb, timeout_s) for p, task in zip(providers, tasks, strict=True)]
 
     def _begin(
         self, provider: P, call: Callable[[P], Awaitable[T | None]], verb: str
@@ -100,11 +106,7 @@ class ProviderCalls:
     ) -> Outcome[P, T]:
         outcome: Outcome[P, T]
         if task is None:
-            log.error(
-                "provider %r is not called for %s: too many of its cancelled calls never end",
-                provider.id,
-                verb,
-            )
+            log.error("provider %r not called for %s: too many cancelled calls never end", provider.id, verb)
             outcome = Outcome(provider, "timeout")
         elif not task.done():
             log.warning("provider %r did not answer %s within %.1f s", provider.id, verb, timeout_s)

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 
@@ -17,6 +17,7 @@ log = logging.getLogger("quoteway.host.refresh")
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+Clock: TypeAlias = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Refresher(Generic[K, T]):
         policy: RefreshPolicy,
         *,
         most_keys: int,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self._read = read
         self._policy = policy
@@ -148,9 +149,7 @@ class Refresher(Generic[K, T]):
                 del self._reads[key]
         now = self._clock()
         for key in keys:
-            before = self.known(key)
-            self._kept[key] = (
-                Kept(answers[key], now, None, now)
-                if key in answers
-                else Kept(before.value, before.read_at_s, failure, now)
-            )
+            if key in answers:
+                self._kept[key] = Kept(answers[key], now, None, now)
+            else:
+                self._kept[key] = replace(self.known(key), failure=failure, ended_at_s=now)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from quoteway.config.model import Config
 from quoteway.context import Chain, PriceReader, TokenReader
-from quoteway.errors import ProviderUnavailable, Reason
+from quoteway.errors import disabled
 from quoteway.evm.chain import RpcChain
 from quoteway.models import Address, Price, Token
 from quoteway.networks import Networks
@@ -53,9 +53,7 @@ class Runtime:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
         chain = self.chains.get(chain_id)
         if chain is None:
-            raise ProviderUnavailable(
-                f"No RPC upstream is configured for chain {chain_id}.", reason=Reason.CAPABILITY_DISABLED
-            )
+            raise disabled(f"No RPC upstream is configured for chain {chain_id}.")
         return chain
 
     def now(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -48,7 +49,8 @@ class NotEnabled(StrEnum):
 
 @dataclass(slots=True)
 class PluginEntry:
-    """One installed plugin. ``detail`` may contain exception text: never send it to clients."""
+    """One installed plugin. ``detail`` and ``trace``, the traceback of its import, may contain secrets of
+    exceptions: never send them to clients."""
 
     name: str
     distribution: str
@@ -56,6 +58,7 @@ class PluginEntry:
     state: State = State.INSTALLED
     reason: NotEnabled | None = None
     detail: str | None = None
+    trace: str = field(default="", repr=False)
     loader: Any = field(default=None, repr=False)
     plugin: Any = field(default=None, repr=False)
     context: Context | None = field(default=None, repr=False)
@@ -65,6 +68,8 @@ class PluginEntry:
         if self.reason is not None:
             return
         self.reason, self.detail = reason, detail
+        if reason is NotEnabled.IMPORT_FAILED:
+            self.trace = "\n" + "".join(traceback.format_exception(error))
         log.error("plugin %r is not enabled: %s: %s", self.name, reason, detail, exc_info=error)
 
 

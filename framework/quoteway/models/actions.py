@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from quoteway.models.amounts import Approval, Issue, Leg, Notice, Spend
 from quoteway.models.requests import Capability
@@ -187,19 +187,9 @@ class ActionStep(Step):
     gas_limit: int | None
 
     @classmethod
-    def of(
-        cls,
-        step: Step,
-        *,
-        index: int,
-        tx_id: str,
-        target_label: str | None,
-        code_hash: str | None,
-        gas_limit: int | None,
-    ) -> ActionStep:
+    def of(cls, step: Step, *, index: int, tx_id: str, code_hash: str | None, gas_limit: int | None) -> Self:
         """Returns the step at ``index`` of an action with the added members."""
         given = {member.name: getattr(step, member.name) for member in fields(Step)}
-        given["target_label"] = target_label
         return cls(**given, index=index, tx_id=tx_id, code_hash=code_hash, gas_limit=gas_limit)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
 from quoteway.guard.model_types import flaw
-from quoteway.host.refresh import Refresher, RefreshPolicy
+from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.models import NATIVE, Address, Capability, Price
@@ -49,9 +49,7 @@ class PriceBook:
     for tokens without an answer.
     """
 
-    def __init__(
-        self, runtime: Runtime, registry: Registry, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, runtime: Runtime, registry: Registry, clock: Clock = time.monotonic) -> None:
         self._runtime = runtime
         self._registry = registry
         self._clock = clock

@@ -141,11 +141,8 @@ def providers(config_path: Path | None) -> None:
         what = entry.provider.id, entry.provider.capability.value, networks
         rows.append((*what, *_status(entry.plugin, entry.not_enabled)))
     with_providers = {entry.plugin.name for entry in gateway.registry.providers}
-    rows += [
-        ("-", "-", "-", *_status(plugin, plugin.reason))
-        for plugin in gateway.registry.plugins
-        if plugin.name not in with_providers
-    ]
+    others = (plugin for plugin in gateway.registry.plugins if plugin.name not in with_providers)
+    rows += [("-", "-", "-", *_status(plugin, plugin.reason)) for plugin in others]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         click.echo("  ".join(map(str.ljust, row, widths)).rstrip())

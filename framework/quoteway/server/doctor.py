@@ -1,28 +1,23 @@
-"""What ``quoteway doctor`` checks: the interpreter, the tools, the configuration, the plugins, the RPC
-endpoints.
-"""
+"""What ``quoteway doctor`` checks: the tools, the configuration, the plugins, the RPC endpoints."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import subprocess
-import sys
-import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import aiohttp
+
+from quoteway.config.loading import load_config, source_of
+from quoteway.config.model import Config
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError
-
-if TYPE_CHECKING:
-    import aiohttp
-
-    from quoteway.config.model import Config
-    from quoteway.engine.gateway import Gateway
-    from quoteway.host.states import PluginEntry
-    from quoteway.networks import Endpoint
+from quoteway.networks import Endpoint
+from quoteway.server.serve import check_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,7 @@ class Finding:
 
 async def examine(config_path: Path | None) -> list[Finding]:
     """Examines the deployment. Problems are findings, not exceptions."""
-    findings = [Finding("ok", "python", sys.version.split()[0]), *_tools()]
+    findings = list(_tools())
     try:
         findings += await _deployment(config_path)
     except ConfigError as error:
@@ -63,9 +58,6 @@ def _tools() -> Iterator[Finding]:
 
 
 async def _deployment(config_path: Path | None) -> list[Finding]:
-    from quoteway.config.loading import load_config, source_of
-    from quoteway.server.serve import check_store
-
     config = load_config(config_path)
     kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
     findings = [Finding("ok", "config", kind)]
@@ -81,7 +73,7 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
         elif plugin.reason == "not_selected":
             findings.append(Finding("ok", name, plugin.reason))
         else:
-            findings.append(Finding("fail", name, f"{plugin.reason}: {plugin.detail}{_import_trace(plugin)}"))
+            findings.append(Finding("fail", name, f"{plugin.reason}: {plugin.detail}{plugin.trace}"))
     findings += [
         Finding("fail", f"provider {entry.provider.id}", f"{entry.reason}: {entry.detail}")
         for entry in gateway.registry.providers
@@ -92,29 +84,14 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
 
 def loaded(config: Config) -> Gateway:
     """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
-    from quoteway.engine.gateway import Gateway
-
     logging.getLogger("quoteway").setLevel(logging.CRITICAL)
     gateway = Gateway(config)
     gateway.load()
     return gateway
 
 
-def _import_trace(plugin: PluginEntry) -> str:
-    """The traceback of a plugin that cannot be imported, for its author."""
-    if plugin.reason != "import_failed":
-        return ""
-    try:
-        plugin.loader()
-    except (Exception, SystemExit):
-        return "\n" + traceback.format_exc()
-    return ""
-
-
 async def _endpoints(gateway: Gateway) -> list[Finding]:
     """Asks every configured endpoint for its chain id, without the devnet's, which only run while served."""
-    import aiohttp
-
     findings: list[Finding] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
         for network in gateway.runtime.networks:
@@ -124,11 +101,7 @@ async def _endpoints(gateway: Gateway) -> list[Finding]:
     return findings
 
 
-async def _endpoint(
-    session: aiohttp.ClientSession, subject: str, endpoint: Endpoint, chain_id: int
-) -> Finding:
-    from aiohttp import ClientError
-
+async def _endpoint(session: aiohttp.ClientSession, name: str, endpoint: Endpoint, chain_id: int) -> Finding:
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
     headers = dict(endpoint.headers)
     try:
@@ -136,11 +109,9 @@ async def _endpoint(
         async with session.post(endpoint.url, json=call, headers=headers, allow_redirects=False) as response:
             answer = await response.json(content_type=None)
         found = int(answer["result"], 16)
-    except (ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
         # the type only: messages of the HTTP client hold the URL
-        return Finding("fail", subject, f"no usable answer ({type(error).__name__})")
+        return Finding("fail", name, f"no usable answer ({type(error).__name__})")
     if found != chain_id:
-        return Finding(
-            "fail", subject, f"it is chain {found}, expected {chain_id}: correct the URL or the network"
-        )
-    return Finding("ok", subject, f"chain {found}")
+        return Finding("fail", name, f"chain {found}, expected {chain_id}: correct the URL or the network")
+    return Finding("ok", name, f"chain {found}")

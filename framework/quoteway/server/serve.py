@@ -143,11 +143,9 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
         raise ConfigError("start-up failed: see the log")
     if gateway.config.embedded and not gateway.runtime.networks:
         # Without a configuration there is nothing to serve but what the plugins bring by themselves.
-        failed = [entry for entry in gateway.registry.plugins if entry.reason is NotEnabled.STARTUP_FAILED]
+        failed = [p for p in gateway.registry.plugins if p.reason is NotEnabled.STARTUP_FAILED]
         if failed:
-            raise ConfigError(
-                "; ".join(f"plugin {entry.name} did not start: {entry.detail}" for entry in failed)
-            )
+            raise ConfigError("; ".join(f"plugin {p.name} did not start: {p.detail}" for p in failed))
     # Modules and plugins stay for good: walking them at every collection costs a tenth of a cached answer.
     gc.collect()
     gc.freeze()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from quoteway import models
 from quoteway.errors import RpcError
 from quoteway.evm import erc20
 from quoteway.evm.address import unused_address
@@ -19,18 +20,7 @@ from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
 from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
-from quoteway.models import (
-    NATIVE,
-    Address,
-    AllowanceChange,
-    AssetChange,
-    Block,
-    Call,
-    Preview,
-    Read,
-    Simulation,
-    Step,
-)
+from quoteway.models import NATIVE, Address, Block, Call, Preview, Read, Simulation, Step
 from quoteway.simulation.trace import Trace, trace_of
 
 MAX_TRANSACTION_GAS = 1 << 24
@@ -96,7 +86,7 @@ async def simulate(
     reads: dict[Read, None] = dict.fromkeys(
         [
             *(erc20.balance_read(account, token) for account, token in (*watch, *needed)),
-            *(_allowance(*grant) for grant in allowances),
+            *(erc20.allowance_read(*grant) for grant in allowances),
             *(_preview(preview) for segment in segments for preview in segment.previews),
         ]
     )
@@ -135,16 +125,10 @@ async def simulate(
         after = _values(reads, next(results))
         failed = next((index for index, result in enumerate(own) if not result.ok), None)
         if failed is not None and whole.status == "success":
-            whole = replace(
-                whole,
-                status="reverted",
-                reverted_step=len(executed) + failed,
-                revert_reason=revert_reason(own[failed].output),
-            )
-        trace = replace(
-            trace_of([result.logs for result in own]),
-            previews=tuple(before.get(_preview(preview)) for preview in segment.previews),
-        )
+            step, reason = len(executed) + failed, revert_reason(own[failed].output)
+            whole = replace(whole, status="reverted", reverted_step=step, revert_reason=reason)
+        previews = tuple(before.get(_preview(preview)) for preview in segment.previews)
+        trace = replace(trace_of([result.logs for result in own]), previews=previews)
         part = replace(whole, gas_used=tuple(result.gas_used for result in own))
         if part.status == "success":
             part = _with_changes(part, watch, allowances, before, after)
@@ -175,11 +159,11 @@ def _with_changes(
     for account, token in dict.fromkeys(watch):
         read = erc20.balance_read(account, token)
         if read in was and read in became:
-            assets.append(AssetChange(account, token, became[read] - was[read]))
+            assets.append(models.AssetChange(account, token, became[read] - was[read]))
     for token, owner, spender in dict.fromkeys(allowances):
-        read = _allowance(token, owner, spender)
+        read = erc20.allowance_read(token, owner, spender)
         if read in was and read in became:
-            grants.append(AllowanceChange(owner, token, spender, was[read], became[read]))
+            grants.append(models.AllowanceChange(owner, token, spender, was[read], became[read]))
     return replace(simulation, asset_changes=tuple(assets), allowance_changes=tuple(grants))
 
 
@@ -195,10 +179,6 @@ def gas_limit(result: SimulatedResult) -> int:
 
 
 # --- reads -------------------------------------------------------------------------------------------------
-
-
-def _allowance(token: Address, owner: Address, spender: Address) -> Read:
-    return Call(token, erc20.ALLOWANCE.encode([owner, spender]))
 
 
 def _preview(preview: Preview) -> Read:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
+from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
@@ -20,9 +22,6 @@ from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import listings, pools, portfolio, rpc, swaps, tokens, transactions, vaults
 from quoteway.web.wire.view import ResponseSchema
-
-if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
 
 log = logging.getLogger("quoteway.web")
 
@@ -46,7 +45,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[CACHE] = cache
     app[MIDDLEWARE] = middleware
     gateway.registry.plugins.listeners.append(metrics.called)
-    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, swaps.ROUTES)
+    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)

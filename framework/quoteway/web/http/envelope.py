@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 import orjson
 from aiohttp import web
@@ -16,28 +15,20 @@ class PathMissing(NotFound):
     """No such path."""
 
 
-class MethodNotAllowed(MalformedRequest):
+class MethodNotAllowed(MalformedRequest, status=405):
     """The path exists, the method does not."""
 
-    status: ClassVar[int] = 405
 
-
-class BodyTimeout(MalformedRequest):
+class BodyTimeout(MalformedRequest, status=408):
     """The body did not arrive within the deadline."""
 
-    status: ClassVar[int] = 408
 
-
-class BodyTooLarge(MalformedRequest):
+class BodyTooLarge(MalformedRequest, status=413):
     """The body is over the limit."""
 
-    status: ClassVar[int] = 413
 
-
-class UnsupportedMediaType(MalformedRequest):
+class UnsupportedMediaType(MalformedRequest, status=415):
     """The body is not declared as UTF-8 JSON."""
-
-    status: ClassVar[int] = 415
 
 
 class RequestTimeout(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
@@ -68,11 +59,8 @@ def from_http_exception(error: web.HTTPException) -> GatewayError:
         return PathMissing("This path does not exist. /v2/openapi.json lists all paths.")
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
-        return MethodNotAllowed(
-            f"This path does not allow this method. Allowed: {allowed}.",
-            reason=Reason.METHOD_NOT_ALLOWED,
-            headers={"Allow": allowed},
-        )
+        text = f"This path does not allow this method. Allowed: {allowed}."
+        return MethodNotAllowed(text, reason=Reason.METHOD_NOT_ALLOWED, headers={"Allow": allowed})
     if isinstance(error, web.HTTPRequestEntityTooLarge):
         return BodyTooLarge("The request is too large.", reason=Reason.OUT_OF_RANGE)
     return MalformedRequest("The request cannot be read.", reason=Reason.INVALID_FORMAT)

@@ -65,23 +65,23 @@ class Text(Member[str]):
 class Choice(Member[str]):
     """One of a closed set of words."""
 
-    def __init__(
-        self,
-        description: str,
-        choices: Sequence[str],
-        *,
-        reason: Reason = Reason.INVALID_FORMAT,
-        **kwargs: Any,
-    ) -> None:
+    reason = Reason.INVALID_FORMAT
+
+    def __init__(self, description: str, choices: Sequence[str], **kwargs: Any) -> None:
         schema = {"type": "string", "maxLength": 100, "enum": list(choices)}
         super().__init__(description, schema=schema, **kwargs)
         self.choices = choices
-        self.reason = reason
 
     def parse(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.choices:
             raise refuse(self.reason, f"must be one of: {', '.join(self.choices)}")
         return value
+
+
+class Action(Choice):
+    """One of the actions of a resource."""
+
+    reason = Reason.UNSUPPORTED_ACTION
 
 
 class Amount(Member[int | None]):

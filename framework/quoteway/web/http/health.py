@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 import orjson
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import ProviderUnavailable
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
 from quoteway.web.http.operation import NO_STORE
-
-if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -36,12 +33,8 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
             if networks and len(silent) == len(networks):
                 reasons = [f"no RPC upstream of {slug} answers" for slug in silent]
         if reasons:
-            raise ProviderUnavailable(
-                "Not ready: " + "; ".join(reasons) + ".",
-                headers={"Retry-After": "1"},
-                extra={"notReady": reasons},
-                retryable=True,
-            )
+            text, extra = f"Not ready: {'; '.join(reasons)}.", {"notReady": reasons}
+            raise ProviderUnavailable(text, headers={"Retry-After": "1"}, extra=extra, retryable=True)
         body = {"status": "ready", **({"notAnswering": silent} if silent else {})}
         return json_response(orjson.dumps(body), 200, NO_STORE)
 

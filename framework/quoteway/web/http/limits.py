@@ -8,8 +8,8 @@ import math
 import time
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from aiohttp import web
 from limits import parse
 from limits.aio.storage import Storage
 
@@ -17,17 +17,10 @@ from quoteway.config.model import LimitsConfig
 from quoteway.errors import ConfigError, RateLimited
 from quoteway.secrets import Secret
 
-if TYPE_CHECKING:
-    from aiohttp import web
-
 log = logging.getLogger("quoteway.web")
 
-_COUNTED = {
-    "quotes": "requests",
-    "catalog": "requests",
-    "rpc": "requests",
-    "wrong_keys": "requests without a valid API key",
-}
+_COUNTED = dict.fromkeys(("quotes", "catalog", "rpc"), "requests")
+_COUNTED["wrong_keys"] = "requests without a valid API key"
 """The groups, with what the error message counts."""
 
 STORE_TIMEOUT_S = 1.0

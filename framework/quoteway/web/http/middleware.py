@@ -13,7 +13,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiohttp import web
 
@@ -24,9 +24,7 @@ from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Limiter
 from quoteway.web.http.metrics import Metrics
-
-if TYPE_CHECKING:
-    from quoteway.web.http.operation import Operation
+from quoteway.web.http.operation import Operation
 
 log = logging.getLogger("quoteway.web")
 
@@ -119,9 +117,8 @@ class Middleware:
             # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
             route = operation.path if operation is not None else _route(request)
             log.exception("unexpected error", extra={"request_id": request_id, "route": route})
-            response = error_response(
-                ProviderUnavailable("The service failed to answer this request."), request_id
-            )
+            failure = ProviderUnavailable("The service failed to answer this request.")
+            response = error_response(failure, request_id)
         out = response.headers
         out["X-Request-ID"] = request_id
         if "Server" not in out:  # a cached answer has them already

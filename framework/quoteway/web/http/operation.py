@@ -6,26 +6,24 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import orjson
 from aiohttp import web
 
-from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.engine.gateway import Gateway
+from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason, disabled
 from quoteway.evm.head import request_arrival
 from quoteway.guard.findings import check_form
+from quoteway.host.provider_calls import Outcome
 from quoteway.host.states import networks_of
 from quoteway.models import Capability
+from quoteway.networks import Networks
 from quoteway.providers import Provider
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.view import ResponseSchema, camel_case
-
-if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
-    from quoteway.host.provider_calls import Outcome
-    from quoteway.networks import Networks
 
 T = TypeVar("T")
 Group = Literal["quotes", "catalog", "rpc"]
@@ -65,11 +63,6 @@ class Call:
             return answer
 
         return await self.gateway.registry.calls.ask_all(providers, checked, verb=verb)
-
-
-def disabled(message: str) -> ProviderUnavailable:
-    """The 503 of what no enabled provider serves."""
-    return ProviderUnavailable(message, reason=Reason.CAPABILITY_DISABLED)
 
 
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]
@@ -120,9 +113,9 @@ class Operation:
 
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
+        schemas = (self.path_schema, self.query, self.body)
         path, query, body = (
-            schema(lambda: gateway.runtime.networks) if schema else None
-            for schema in (self.path_schema, self.query, self.body)
+            schema(lambda: gateway.runtime.networks) if schema else None for schema in schemas
         )
         server = gateway.config.server
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
@@ -134,17 +127,12 @@ class Operation:
                 require_ready(gateway)
             raw: Mapping[str, Any] = {}
             if body is not None:
+                optional = not self.body_required
                 raw = await read_object(
-                    request,
-                    limit_bytes=limit,
-                    timeout_s=server.body_timeout_s,
-                    may_be_empty=not self.body_required,
+                    request, limit_bytes=limit, timeout_s=server.body_timeout_s, may_be_empty=optional
                 )
-            loaded = _load(
-                (path, dict(request.match_info)),
-                (query, _single(request) if query is not None else {}),
-                (body, raw),
-            )
+            asked = _single(request) if query is not None else {}
+            loaded = _load((path, dict(request.match_info)), (query, asked), (body, raw))
             # The request has arrived in full only here: all chain reads that follow are at a head read later.
             with request_arrival() if self.group == "quotes" else contextlib.nullcontext():
                 answer = await handler(Call(gateway, request, self, *loaded))

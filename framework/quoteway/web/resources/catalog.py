@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from aiohttp import web
 
-from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError
+from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.provider_calls import Outcome
 from quoteway.host.states import networks_of
-from quoteway.models import Token
+from quoteway.models import Pool, Token, TokenProfile, Vault
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, keep
@@ -25,19 +25,8 @@ from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.rows import Page
 
 T = TypeVar("T")
+D = TypeVar("D", Pool, Vault, TokenProfile)
 Row = Mapping[str, Any]
-
-
-class Dated(Protocol):
-    """What every row of a list by network has."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def updated_at(self) -> int: ...
-
-
-D = TypeVar("D", bound=Dated)
 
 
 class PageQuery(RequestSchema):
@@ -100,9 +89,8 @@ def _rendered(call: Call, listing: Listing) -> bytes:
 
 async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:
     """What every enabled provider of these chains lists, from memory; see ``Lists.get``."""
-    providers = [
-        p for p in call.gateway.registry.enabled(kind.capability) if set(chain_ids) <= networks_of(p)
-    ]
+    enabled = call.gateway.registry.enabled(kind.capability)
+    providers = [p for p in enabled if set(chain_ids) <= networks_of(p)]
     return await call.gateway.lists.get(kind, scope, providers)
 
 
@@ -133,11 +121,7 @@ async def list_of_network(
 
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str, Reason]]:
     """The ids of the providers that failed or were late, with the reasons."""
-    return [
-        (outcome.provider.id, outcome.reason or Reason.PROVIDER_ERROR)
-        for outcome in outcomes
-        if outcome.kind in ("failed", "timeout")
-    ]
+    return [(o.provider.id, o.reason or Reason.PROVIDER_ERROR) for o in outcomes if o.failed]
 
 
 def require_all(outcomes: Sequence[Outcome[Provider, Any]], unknown: str) -> None:
@@ -145,11 +129,6 @@ def require_all(outcomes: Sequence[Outcome[Provider, Any]], unknown: str) -> Non
     failed = failed_sources(outcomes)
     if failed:
         raise UpstreamError(unknown, reason=failed[0][1], retryable=True)
-
-
-def failure(outcome: Outcome[Provider, Any]) -> GatewayError:
-    """The error of a provider that gave no answer."""
-    return outcome.error or UpstreamError("The provider failed.", reason=outcome.reason, retryable=True)
 
 
 def _sorted(listing: Listing, sort: str | None) -> list[Row]:
@@ -181,9 +160,8 @@ def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
         if not isinstance(last, str) or type(position) is not int or position < 0:
             raise ValueError
     except (ValueError, TypeError):
-        raise invalid(
-            FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")
-        ) from None
+        refusal = FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")
+        raise invalid(refusal) from None
     return next((index + 1 for index, row in enumerate(rows) if key(row) == last), position)
 
 

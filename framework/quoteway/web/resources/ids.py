@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from operator import methodcaller
 from typing import Any
 
-from quoteway.errors import NotFound, Reason
+from quoteway.errors import NotFound, Reason, disabled
 from quoteway.evm.address import parse_address
 from quoteway.models import Capability
 from quoteway.providers import Provider
 from quoteway.web.http.fields import Member
-from quoteway.web.http.operation import Call, disabled
+from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import RequestSchema, refuse
 from quoteway.web.resources.catalog import require_all
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from aiohttp import web
 
 from quoteway.guard.findings import is_address
-from quoteway.host.states import NotEnabled, PluginEntry, ProviderEntry, networks_of
+from quoteway.host.states import PluginEntry, ProviderEntry, networks_of
 from quoteway.models import Address, Capability
-from quoteway.networks import Network
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.wire.rows import NetworkPage, NetworkRow, ProviderPage, ProviderRow
+from quoteway.web.wire.view import Wire
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
@@ -36,49 +35,27 @@ async def list_providers(call: Call) -> web.Response:
         groups: dict[tuple[str, str], list[ProviderEntry]] = {}
         for entry in registry.providers:
             groups.setdefault((entry.provider.id, entry.plugin.name), []).append(entry)
-        rows = await asyncio.gather(*(_provider_row(entries) for entries in groups.values()))
-        with_providers = {entry.plugin.name for entry in registry.providers}
-        broken = [
-            _Row(plugin.name, plugin.name, plugin, plugin.reason)
-            for plugin in registry.plugins
-            if plugin.reason is not None and plugin.name not in with_providers
-        ]
-        shown = ProviderRow.render_all([*rows, *broken], call.networks)
-        return catalog.Listing(shown, key=lambda row: f"{row['id']}/{row['plugin']}")
+        with_providers = {plugin for _, plugin in groups}
+        broken = [p for p in registry.plugins if p.reason is not None and p.name not in with_providers]
+        shown = [(entries[0].plugin, entries) for entries in groups.values()] + [(p, []) for p in broken]
+        rows = await asyncio.gather(*(_provider_row(call, *group) for group in shown))
+        return catalog.Listing(rows, key=lambda row: f"{row['id']}/{row['plugin']}")
 
     return await catalog.answer(call, collect)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A provider, or a plugin without one: then only its name and the reason are known.
-
-    ``actions`` are those of its pools, of its vaults, and of their management; ``spenders`` pairs of chain id
-    and address.
-    """
-
-    id: str
-    name: str
-    plugin: PluginEntry
-    reason: NotEnabled | None
-    capabilities: Sequence[str] = ()
-    chain_ids: Sequence[int] = ()
-    actions: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ())
-    enabled: bool = False
-    healthy: bool | None = None
-    spenders: Sequence[tuple[int, Address]] = ()
-    docs: str | None = None
-
-
-async def _provider_row(entries: Sequence[ProviderEntry]) -> _Row:
-    first, plugin = entries[0].provider, entries[0].plugin
+async def _provider_row(call: Call, plugin: PluginEntry, entries: Sequence[ProviderEntry]) -> Wire:
+    """The row of a provider, or of a plugin without one: then only its name and the reason are known."""
+    first = entries[0].provider if entries else None
+    provider_id = first.id if first else plugin.name
     enabled = any(entry.enabled for entry in entries)
-    reason = next((entry.not_enabled for entry in entries if entry.not_enabled is not None), None)
-    return _Row(
-        id=first.id,
-        name=_text(first, "title") or first.id,
+    reasons = (entry.not_enabled for entry in entries if entry.not_enabled is not None)
+    return ProviderRow.of(
+        call.networks,
+        id=provider_id,
+        name=_text(first, "title") or provider_id,
         plugin=plugin,
-        reason=None if enabled else reason,
+        reason=None if enabled else next(reasons, plugin.reason),
         capabilities=sorted({entry.provider.capability.value for entry in entries}),
         chain_ids=sorted({chain_id for entry in entries for chain_id in networks_of(entry.provider)}),
         actions=(
@@ -87,7 +64,7 @@ async def _provider_row(entries: Sequence[ProviderEntry]) -> _Row:
             _actions(entries, VaultProvider, "manage_actions"),
         ),
         enabled=enabled,
-        healthy=await _healthy(first) if enabled else None,
+        healthy=await _healthy(first) if first and enabled else None,
         spenders=_spenders(entries),
         docs=_text(first, "docs"),
     )
@@ -102,7 +79,7 @@ def _actions(entries: Sequence[ProviderEntry], kind: type[Provider], member: str
     return sorted(found)
 
 
-def _text(provider: Provider, member: str) -> str | None:
+def _text(provider: Provider | None, member: str) -> str | None:
     with contextlib.suppress(Exception):
         text = getattr(provider, member)
         return text if type(text) is str and text.isprintable() else None
@@ -131,19 +108,13 @@ async def _healthy(provider: Provider) -> bool | None:
 async def list_networks(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
         registry = call.gateway.registry
-        served = [
-            _ServedNetwork(network, [c.value for c in Capability if registry.enabled(c, network.chain_id)])
-            for network in call.networks
-        ]
-        return catalog.Listing(NetworkRow.render_all(served, call.networks))
+        rows = []
+        for network in call.networks:
+            capabilities = [c.value for c in Capability if registry.enabled(c, network.chain_id)]
+            rows.append(NetworkRow.of(call.networks, network=network, capabilities=capabilities))
+        return catalog.Listing(rows)
 
     return await catalog.answer(call, collect)
-
-
-@dataclass(frozen=True, slots=True)
-class _ServedNetwork:
-    network: Network
-    capabilities: Sequence[str]
 
 
 OPERATIONS = (list_providers, list_networks)

@@ -34,9 +34,7 @@ class PoolBody(FreshBody):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = fields.Choice(
-        "What to do with liquidity", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True
-    )
+    action = fields.Action("What to do with liquidity", ACTIONS, required=True)
     address = fields.AddressField("Who signs, pays and holds the position", required=True)
     amount = fields.AmountOrMax("Base units of asset; max takes everything out", minimum=1)
     asset = fields.AddressField("The token that amount counts: one of the pool, or its shares", native=True)
@@ -104,10 +102,8 @@ def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
         return False
     if "token" in query and not any(catalog.names_token(query["token"], token) for token in pool.tokens):
         return False
-    symbols = "/".join(token.symbol or "" for token in pool.tokens)
-    return catalog.matches(pool, query, "protocol") and catalog.mentions(
-        query, pool.id, pool.protocol, symbols
-    )
+    pair = "/".join(token.symbol or "" for token in pool.tokens)
+    return catalog.matches(pool, query, "protocol") and catalog.mentions(query, pool.id, pool.protocol, pair)
 
 
 async def _read_request(call: Call) -> tuple[PoolRequest, str]:
@@ -147,7 +143,7 @@ async def list_pool_positions(call: Call) -> web.Response:
 
         (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
     if outcome.value is None:
-        raise catalog.failure(outcome)
+        raise outcome.failure()
     valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))
     rows = PositionEntry.render_all(map(valuation.position, outcome.value), call.networks)
     return catalog.fresh(call, catalog.Listing(rows, key=lambda row: str(row["positionId"])))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from aiohttp import web
 
-from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError
+from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError, disabled
 from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
@@ -20,7 +20,7 @@ from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
-from quoteway.web.http.operation import Call, disabled, get
+from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.resources.freshness import FreshQuery, at_least_there
@@ -135,11 +135,8 @@ async def get_portfolio_balances(call: Call) -> Wire:
         for token in held[chain_id].found:
             call.gateway.tokens.remember(token)
     if not held:
-        raise UpstreamError(
-            "The balances could not be read on any of the networks.",
-            reason=Reason(missing[0].reason),
-            retryable=True,
-        )
+        text = "The balances could not be read on any of the networks."
+        raise UpstreamError(text, reason=Reason(missing[0].reason), retryable=True)
     too_long = {chain_id for chain_id in held if len(tokens[chain_id]) > shares[chain_id]}
     missing += _unreadable(held, too_long, explicit=asked is not None)
     return await _rendered(call, held, missing)
@@ -203,9 +200,7 @@ def _valued(held: Holding, valuation: Valuation) -> ValuedHolding:
     return ValuedHolding(token, held.amount, valuation.usd(token, held.amount))
 
 
-def _unreadable(
-    held: Mapping[int, Holdings], too_long: Container[int], *, explicit: bool
-) -> Iterator[_Missing]:
+def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[_Missing]:
     """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
     elsewhere: it is named only when it is a token nowhere."""
     tokens = {row.token.address for holdings in held.values() for row in holdings.tokens}
@@ -255,23 +250,17 @@ async def get_portfolio_positions(call: Call) -> web.Response:
     async with at_least_there(call, network):
         outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
-    valuation = await call.gateway.valuation(
-        tokens_of_positions(position for _, position in found), wait_s=VALUES_WAIT_S
-    )
+    tokens = tokens_of_positions(position for _, position in found)
+    valuation = await call.gateway.valuation(tokens, wait_s=VALUES_WAIT_S)
     once: dict[tuple[object, ...], Wire] = {}
     for source, position in found:
         row = PortfolioPosition.render(HeldPosition(source.id, valuation.position(position)), call.networks)
         # Two sources may know one vault or pool: what a wallet has there is not counted twice.
         once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
     rows = [row for row in once.values() if network is None or row["chainId"] == network.chain_id]
-    return catalog.fresh(
-        call,
-        catalog.Listing(
-            rows,
-            key=lambda row: f"{row['provider']}/{row['positionId']}",
-            missing=catalog.failed_sources(outcomes),
-        ),
-    )
+    missing = catalog.failed_sources(outcomes)
+    listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
+    return catalog.fresh(call, listing)
 
 
 OPERATIONS = (get_portfolio_balances, get_portfolio_positions)

@@ -9,13 +9,13 @@ from typing import Any
 
 from aiohttp import web
 
-from quoteway.errors import Reason, RpcError
+from quoteway.errors import Reason, RpcError, disabled
 from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.fields import Choice, Member, Text
-from quoteway.web.http.operation import Call, disabled, post
+from quoteway.web.http.operation import Call, post
 from quoteway.web.http.schema import RequestSchema, refuse
 from quoteway.web.wire.errors import RpcAnswer
 from quoteway.web.wire.view import ABSENT

@@ -8,14 +8,13 @@ from typing import Any, TypeAlias, cast
 
 from marshmallow import validates_schema
 
-from quoteway.errors import FieldError, Reason
+from quoteway.errors import FieldError, Reason, disabled
 from quoteway.host.provider_calls import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import MetricsProvider, PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import Choice, QueryInteger
-from quoteway.web.http.operation import Call, Operation, disabled, get
+from quoteway.web.http.operation import Call, Operation, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
-from quoteway.web.resources.catalog import failure
 from quoteway.web.resources.ids import ResourceId, owner_of
 from quoteway.web.wire.rows import Series as SeriesView
 from quoteway.web.wire.view import Wire
@@ -81,7 +80,7 @@ async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
     last = outcomes[-1]
     if last.error is None and last.kind == "no_route":
         raise disabled(f"No enabled provider has {metric} of this {noun}.")
-    raise failure(last)
+    raise last.failure()
 
 
 def _span(call: Call) -> tuple[int, int, str]:

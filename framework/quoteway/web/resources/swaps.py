@@ -9,9 +9,9 @@ from typing import Any
 from aiohttp import web
 from marshmallow import validates_schema
 
+from quoteway.engine.joining import ROUTES
 from quoteway.errors import FieldError, Reason
-from quoteway.host.lists import ListKind
-from quoteway.models import BridgeRoute, Capability, SwapRequest
+from quoteway.models import Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
@@ -96,14 +96,6 @@ class BridgeQuoteBody(Transfer):
 class RoutesQuery(catalog.PageQuery):
     from_chain = fields.NetworkField("Routes that begin here")
     to_chain = fields.NetworkField("Routes that end here")
-
-
-ROUTES = ListKind(
-    Capability.BRIDGE,
-    BridgeRoute,
-    lambda provider, from_chain_id, to_chain_id: provider.routes(from_chain_id, to_chain_id),
-    everything=(None, None),
-)
 
 
 def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:

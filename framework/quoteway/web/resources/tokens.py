@@ -62,7 +62,7 @@ async def get_token(call: Call) -> Wire:
     if profile is None:
         catalog.require_all(outcomes, "Whether this token exists could not be read.")
         raise NotFound("This token is unknown.")
-    valuation = await call.gateway.valuation([(t.chain_id, t.address) for t in profile.contracts])
+    valuation = await call.gateway.valuation({(t.chain_id, t.address) for t in profile.contracts})
     return Profile.render(valuation.profile(profile), call.networks)
 
 

@@ -12,14 +12,22 @@ from typing import Any, Literal, cast
 
 from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.engine.settlement import Settlement, settlement
-from quoteway.errors import FieldError, InvalidRequest, NotFound, ProviderUnavailable, Reason, UpstreamError
+from quoteway.errors import (
+    FieldError,
+    InvalidRequest,
+    NotFound,
+    ProviderUnavailable,
+    Reason,
+    UpstreamError,
+    disabled,
+)
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.models import Capability, TransferState
 from quoteway.networks import Networks
 from quoteway.providers import BridgeProvider, Relay
 from quoteway.web.http.fields import HexField
-from quoteway.web.http.operation import Call, disabled, get, post_quotes
+from quoteway.web.http.operation import Call, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources import catalog
 from quoteway.web.wire.actions import Difference as DifferenceView
@@ -194,23 +202,20 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
     """Compares the transaction with the one that was built, with or without a relay, and broadcasts it."""
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    registry = call.gateway.registry
+    registry, runtime = call.gateway.registry, call.gateway.runtime
     relays = registry.enabled(Capability.RELAY, commitment.chain_id)
     raw: bytes = call.body["signed_payload"]
     signed = decode_signed(raw)
     signed.require(commitment)
     try:
-        signed = replace(signed, sender=await recover_sender(_chain(call, commitment.chain_id), signed))
+        signed = replace(signed, sender=await recover_sender(runtime.chain(commitment.chain_id), signed))
     except (UpstreamError, ProviderUnavailable):
         if relays:
             raise
     signed.require(commitment)
     if not relays:
-        raise ProviderUnavailable(
-            "This deployment broadcasts nothing: send the signed transaction through your own node.",
-            reason=Reason.RELAY_UNSUPPORTED,
-            retryable=False,
-        )
+        text = "This deployment broadcasts nothing: send the signed transaction through your own node."
+        raise ProviderUnavailable(text, reason=Reason.RELAY_UNSUPPORTED, retryable=False)
     (outcome,) = await registry.calls.ask_all(
         relays[:1], lambda relay: cast(Relay, relay).submit(commitment.chain_id, raw), verb="submit"
     )
@@ -225,13 +230,6 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
             retryable=False,
         )
     return Submitted.of(call.networks, tx_id=tx_id, hash=tx_hash, broadcast=True, verified=True)
-
-
-def _chain(call: Call, chain_id: int) -> RpcChain:
-    chain = call.gateway.runtime.chains.get(chain_id)
-    if chain is None:
-        raise disabled("No RPC upstream serves this chain.")
-    return chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +254,7 @@ class _Report:
 async def submit_transaction_hash(call: Call) -> dict[str, Any]:
     tx_id = call.path["txId"]
     commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    chain = _chain(call, commitment.chain_id)
+    chain = call.gateway.runtime.chain(commitment.chain_id)
     tx_hash = "0x" + call.body["hash"].hex()
     report = _Report(tx_id, tx_hash, commitment.chain_id)
     found, receipt = await _look_up(chain, tx_hash)

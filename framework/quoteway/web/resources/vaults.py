@@ -8,17 +8,10 @@ from typing import Any, cast
 from aiohttp import web
 from marshmallow import validates_schema
 
+from quoteway import models
 from quoteway.errors import FieldError, Reason
 from quoteway.host.lists import ListKind
-from quoteway.models import (
-    MANAGE_ACTIONS,
-    NATIVE,
-    Capability,
-    DeployRequest,
-    ManageRequest,
-    Vault,
-    VaultRequest,
-)
+from quoteway.models import MANAGE_ACTIONS, Capability, DeployRequest, ManageRequest, Vault, VaultRequest
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
@@ -40,7 +33,7 @@ ACTIONS = ("deposit", "withdraw", "mint", "redeem")
 class VaultBody(FreshBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = fields.Choice("What to do", ACTIONS, reason=Reason.UNSUPPORTED_ACTION, required=True)
+    action = fields.Action("What to do", ACTIONS, required=True)
     address = fields.AddressField("Who signs, and pays", required=True)
     amount = fields.AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
     asset = fields.AddressField(
@@ -68,9 +61,7 @@ class ManageBody(FreshBody):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = fields.Choice(
-        "What to manage", tuple(MANAGE_ACTIONS), reason=Reason.UNSUPPORTED_ACTION, required=True
-    )
+    action = fields.Action("What to manage", tuple(MANAGE_ACTIONS), required=True)
     address = fields.AddressField("Who signs; must have the role", required=True)
     amount = fields.AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
     asset = fields.AddressField("The underlying", native=True)
@@ -121,9 +112,7 @@ class VaultsQuery(catalog.PageQuery):
     sort = catalog.sort_field("tvlUsd", "apy", "riskScore")
 
 
-VAULTS = ListKind(
-    Capability.VAULT, Vault, lambda provider, chain_id: provider.vaults(chain_id), by_chain=True
-)
+VAULTS = ListKind(Capability.VAULT, Vault, lambda source, chain_id: source.vaults(chain_id), by_chain=True)
 
 
 @get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery)
@@ -192,7 +181,7 @@ async def _read_deploy_request(call: Call) -> tuple[DeployRequest, None]:
         asset=body["asset"],
         owner=body["owner"],
         strategy=body["strategy"],
-        bot=None if bot == NATIVE else bot,
+        bot=None if bot == models.NATIVE else bot,
     )
     return request, None
 

@@ -10,7 +10,7 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire import text
-from quoteway.web.wire.parts import Approval, BlockRef, Issue, Leg, Notice, QuotePart, terms_wire
+from quoteway.web.wire.parts import Approval, BlockRef, Issue, Leg, Notice, QuotePart, RefundPlace, terms_wire
 from quoteway.web.wire.view import ABSENT, NetworkField, View, constant, itself, nullable, optional, required
 
 
@@ -41,14 +41,17 @@ class Simulation(View):
     assumptions = required([fields.String])
 
 
-class Transaction(View):
+class SendCall(View):
+    to = required(text.AddressText)
+    data = required(text.HexText)
+    value = required(text.QuantityText)
+
+
+class Transaction(SendCall):
     """Exactly four members: more, or a decimal value, breaks wallets (docs: why a transaction has four
     members).
     """
 
-    to = required(text.AddressText)
-    data = required(text.HexText)
-    value = required(text.QuantityText)
     chain_id = required(fields.Integer)
 
 
@@ -117,12 +120,6 @@ class Signature(View):
     applies_to = required(AppliesTo, itself)
 
 
-class SendCall(View):
-    to = required(text.AddressText)
-    data = required(text.HexText)
-    value = required(text.QuantityText)
-
-
 class WalletSendCalls(View):
     """The ``wallet_sendCalls`` parameter of EIP-5792, version 2.0.0."""
 
@@ -165,9 +162,14 @@ class Action(View):
         return super().render(model, networks) | terms_wire(model.terms, networks)
 
 
-class Submitted(View):
+class Broadcast(View):
+    """A transaction of an action as it was sent."""
+
     tx_id = required(fields.String)
     hash = required(fields.String)
+
+
+class Submitted(Broadcast):
     broadcast = required(fields.Boolean)
     verified = required(fields.Boolean)
 
@@ -189,9 +191,7 @@ class Realized(View):
     )
 
 
-class HashReport(View):
-    tx_id = required(fields.String)
-    hash = required(fields.String)
+class HashReport(Broadcast):
     chain_id = required(fields.Integer)
     match = required(fields.String, enum=["match", "mismatch", "not_found"])
     differences = required([Difference])
@@ -201,16 +201,11 @@ class HashReport(View):
     realized = nullable(Realized, "settled")
 
 
-class TrackedRefund(View):
-    chain_id = required(fields.Integer)
-    token = required(text.AddressText)
-    address = required(text.AddressText)
+class TrackedRefund(RefundPlace):
     amount = required(text.AmountText)
 
 
-class Tracked(View):
-    tx_id = required(fields.String)
-    hash = required(fields.String)
+class Tracked(Broadcast):
     status = required(
         fields.String,
         "state.status",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from marshmallow import fields
@@ -11,25 +10,7 @@ from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.networks import Networks
 from quoteway.web.wire.parts import RequiredRole
 from quoteway.web.wire.text import AmountText, CodeText
-from quoteway.web.wire.view import (
-    ABSENT,
-    View,
-    Wire,
-    constant,
-    in_extra,
-    itself,
-    nullable,
-    optional,
-    required,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FailedRequest:
-    """An error with the id of the request that it answers."""
-
-    error: GatewayError
-    request_id: str
+from quoteway.web.wire.view import ABSENT, View, Wire, constant, in_extra, nullable, optional, required
 
 
 class ErrorField(View):
@@ -71,26 +52,23 @@ class ErrorDetails(View):
         return {**model.extra, **super().render(model, networks)}
 
 
-def _details(failed: FailedRequest) -> Any:
-    error = failed.error
-    told = error.extra or error.reason is not None or error.fields or error.attempts
-    return error if told or _retryable(error) is not ABSENT else ABSENT
-
-
 class ErrorMembers(View):
-    code = required(fields.String, "error.code")
-    message = required(fields.String, "error.message")
+    code = required(fields.String)
+    message = required(fields.String)
     request_id = required(fields.String)
-    details = optional(ErrorDetails, _details)
+    details = optional(ErrorDetails)
 
 
 class Error(View):
-    error = required(ErrorMembers, itself)
+    error = required(ErrorMembers)
 
 
 def error_wire(error: GatewayError, request_id: str) -> Wire:
     """The envelope of an error."""
-    return Error.render(FailedRequest(error, request_id), Networks())
+    told = error.extra or error.reason is not None or error.fields or error.attempts
+    details = error if told or _retryable(error) is not ABSENT else ABSENT
+    members = {"code": error.code, "message": error.message, "request_id": request_id, "details": details}
+    return {"error": ErrorMembers.of(Networks(), **members)}
 
 
 class RpcErrorObject(View):

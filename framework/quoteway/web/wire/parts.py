@@ -113,9 +113,7 @@ class SwapEcho(View):
     amount = required(AmountText, "amount_in")
     address = required(AddressText, "sender")
     to_address = required(AddressText, "recipient")
-    refund_address = nullable(
-        AddressText, lambda request: request.refund_account if request.is_cross_chain else None
-    )
+    refund_address = nullable(AddressText, lambda swap: swap.refund_account if swap.is_cross_chain else None)
     slippage_bps = required(fields.Integer)
     approval_mode = required(
         fields.String, lambda request: "permit2-signature" if request.permit2_signature else "transactions"
@@ -224,10 +222,13 @@ class VaultTerms(View):
     fees_bps = optional(QuotedVaultFees, itself)
 
 
-class Refund(View):
+class RefundPlace(View):
     chain_id = required(fields.Integer)
     token = required(AddressText)
     address = required(AddressText)
+
+
+class Refund(RefundPlace):
     on_expiry = nullable(fields.String)
 
 
