@@ -46,6 +46,11 @@ class Part:
     def steps(self) -> tuple[models.Step, ...]:
         return (*self.approvals, *self.build.steps)
 
+    def begun_at(self, first_step: int) -> models.ActionPart:
+        """Returns the part as it is in an action, from its step ``first_step`` on."""
+        legs = (self.build.inputs, self.build.outputs)
+        return models.ActionPart(self.quote.capability, self.provider.id, *legs, len(self.steps), first_step)
+
 
 class Building:
     """Builds the actions of one gateway."""
@@ -118,18 +123,13 @@ class Building:
         request = quote.request
         paid_on = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
         network = self._quoting.runtime.networks.by_chain_id(paid_on)
+        wrapped = network.wrapped_native if network else None
 
         async def build(candidate: Provider) -> models.Build:
             answer = await cast(Quoter, candidate).build(quote)
             head = self._quoting.runtime.chain(request.chain_id).known_head
-            check_build(
-                candidate,
-                quote,
-                answer,
-                now=self._quoting.runtime.now(),
-                chain_now=0 if head is None else head.timestamp,
-                wrapped_native_out=network.wrapped_native if network else None,
-            )
+            now, chain_now = self._quoting.runtime.now(), 0 if head is None else head.timestamp
+            check_build(candidate, quote, answer, now=now, chain_now=chain_now, wrapped_native_out=wrapped)
             return answer
 
         (outcome,) = await self._quoting.registry.calls.ask_all([provider], build, verb="build")
@@ -175,17 +175,7 @@ class Building:
         warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers)))
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
         firsts = accumulate((len(part.steps) for part in parts), initial=0)
-        own = tuple(
-            models.ActionPart(
-                part.quote.capability,
-                part.provider.id,
-                part.build.inputs,
-                part.build.outputs,
-                len(part.steps),
-                first,
-            )
-            for part, first in zip(parts, firsts, strict=False)
-        )
+        own = tuple(part.begun_at(first) for part, first in zip(parts, firsts, strict=False))
         # A provider counts the steps from its first one; the action's include the approvals.
         signatures = tuple(
             replace(signature, step=mine.first_step + len(part.approvals) + signature.step)

@@ -204,19 +204,9 @@ def _consent(part: models.QuotePart, now: int, until: int) -> models.SealedQuote
     if isinstance(request, models.SwapRequest) and refund is not None:
         # The guard compares the refund account in the calldata with this one.
         request = replace(request, refund_to=request.refund_account)
-    return models.SealedQuote(
-        part.capability,
-        part.provider,
-        request,
-        quote.inputs,
-        quote.outputs,
-        quote.slippage_bps,
-        quote.plan,
-        quote.block,
-        now,
-        until,
-        parts=tuple(_consent(own, now, until) for own in quote.parts),
-    )
+    parts = tuple(_consent(own, now, until) for own in quote.parts)
+    members = (quote.inputs, quote.outputs, quote.slippage_bps, quote.plan, quote.block)
+    return models.SealedQuote(part.capability, part.provider, request, *members, now, until, parts=parts)
 
 
 # --- ranking -----------------------------------------------------------------------------------------------
@@ -260,12 +250,10 @@ def rank(quote: models.Quote) -> int:
 
 def attempts_of(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[models.Attempt, ...]:
     """Returns the outcomes as the ``attempts`` members of a response."""
-    return tuple(
-        models.Attempt(
-            o.provider.id,
-            o.kind,
-            o.value.outputs[0].amount if o.value is not None and o.value.outputs else None,
-            o.reason.value if o.reason is not None else None,
-        )
-        for o in outcomes
-    )
+    return tuple(_attempt(outcome) for outcome in outcomes)
+
+
+def _attempt(outcome: Outcome[Provider, models.Quote]) -> models.Attempt:
+    quote, reason = outcome.value, outcome.reason
+    amount_out = quote.outputs[0].amount if quote is not None and quote.outputs else None
+    return models.Attempt(outcome.provider.id, outcome.kind, amount_out, reason.value if reason else None)

@@ -65,15 +65,9 @@ async def settlement(
     coins = await _native_transfers(chain, transaction, number, index, logs)
     watched = {checksum(transaction["from"]), *(account for _, account, _ in commitment.outputs)}
     changes = _changes([*transfers, *(coins or ())], watched)
-    return Settlement(
-        "confirmed",
-        number,
-        confirmations,
-        gas_used,
-        changes,
-        native_known=coins is not None,
-        vs_quote_bps=_vs_quote(commitment.outputs, changes, coins is not None) if matches else None,
-    )
+    native_known = coins is not None
+    vs_quote_bps = _vs_quote(commitment.outputs, changes, native_known) if matches else None
+    return Settlement("confirmed", number, confirmations, gas_used, changes, native_known, vs_quote_bps)
 
 
 def _changes(transfers: Iterable[Transfer], accounts: set[Address]) -> tuple[AssetChange, ...]:
@@ -124,10 +118,6 @@ async def _native_transfers(
 
 
 def _call(transaction: Mapping[str, Any]) -> SimulatedCall:
-    return SimulatedCall(
-        checksum(transaction["from"]),
-        checksum(transaction["to"]),
-        bytes.fromhex(transaction["input"][2:]),
-        int(transaction["value"], 16),
-        int(transaction["gas"], 16),
-    )
+    data = bytes.fromhex(transaction["input"][2:])
+    value, gas = int(transaction["value"], 16), int(transaction["gas"], 16)
+    return SimulatedCall(checksum(transaction["from"]), checksum(transaction["to"]), data, value, gas)

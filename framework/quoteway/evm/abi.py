@@ -90,13 +90,9 @@ class Function:
 
     def describe(self, args: Sequence[Any]) -> DecodedCall:
         """The call with named arguments; ``reencode`` makes the same calldata of it."""
-        return DecodedCall(
-            signature=self.signature,
-            args=tuple(
-                Argument(name, type_, _convert(type_, value, _to_plain))
-                for name, type_, value in zip(self.names, self.types, args, strict=True)
-            ),
-        )
+        given = zip(self.names, self.types, args, strict=True)
+        named = (Argument(name, type_, _convert(type_, value, _to_plain)) for name, type_, value in given)
+        return DecodedCall(self.signature, tuple(named))
 
 
 @lru_cache(maxsize=1024)

@@ -59,13 +59,8 @@ class Registry:
 
         Includes those that are not enabled yet, since plugins read chains while they start.
         """
-        return [
-            entry.provider
-            for entry in self.providers
-            if entry.provider.capability is Capability.RPC
-            and entry.not_enabled is None
-            and chain_id in networks_of(entry.provider)
-        ]
+        usable = (entry.provider for entry in self.providers if entry.not_enabled is None)
+        return [p for p in usable if p.capability is Capability.RPC and chain_id in networks_of(p)]
 
     def changed(self) -> None:
         """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""

@@ -17,31 +17,21 @@ class Metrics:
     """Requests by route template, method and status; provider outcomes; whether the gateway is ready."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
+        own = self.registry = CollectorRegistry()
         self._requests = Counter(
-            "quoteway_http_requests",
-            "Requests answered",
-            ["route", "method", "status"],
-            registry=self.registry,
+            "quoteway_http_requests", "Requests answered", ["route", "method", "status"], registry=own
         )
         self._seconds = Histogram(
-            "quoteway_http_request_seconds",
-            "Time to the answer",
-            ["route"],
-            registry=self.registry,
-            buckets=_BUCKETS_S,
+            "quoteway_http_request_seconds", "Time to the answer", ["route"], registry=own, buckets=_BUCKETS_S
         )
         self._outcomes = Counter(
             "quoteway_provider_outcomes",
             "Outcomes of calls to providers",
             ["capability", "provider", "method", "outcome"],
-            registry=self.registry,
+            registry=own,
         )
         self._ready = Gauge(
-            "quoteway_ready",
-            "1 once every provider is up",
-            registry=self.registry,
-            multiprocess_mode="livemin",
+            "quoteway_ready", "1 once every provider is up", registry=own, multiprocess_mode="livemin"
         )
         self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

@@ -114,10 +114,9 @@ class Operation:
     def bind(self, gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         """The aiohttp handler: reads the request, refuses all wrong members at once, calls ``handler``."""
         schemas = (self.path_schema, self.query, self.body)
-        path, query, body = (
-            schema(lambda: gateway.runtime.networks) if schema else None for schema in schemas
-        )
+        path, query, body = (kind(lambda: gateway.runtime.networks) if kind else None for kind in schemas)
         server = gateway.config.server
+        timeout_s = server.body_timeout_s
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
         handler = self.handler
         assert handler is not None
@@ -127,9 +126,8 @@ class Operation:
                 require_ready(gateway)
             raw: Mapping[str, Any] = {}
             if body is not None:
-                optional = not self.body_required
                 raw = await read_object(
-                    request, limit_bytes=limit, timeout_s=server.body_timeout_s, may_be_empty=optional
+                    request, limit_bytes=limit, timeout_s=timeout_s, may_be_empty=not self.body_required
                 )
             asked = _single(request) if query is not None else {}
             loaded = _load((path, dict(request.match_info)), (query, asked), (body, raw))

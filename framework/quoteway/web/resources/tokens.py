@@ -52,11 +52,9 @@ def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
 async def get_token(call: Call) -> Wire:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])
+    catalogs = call.gateway.registry.enabled(Capability.TOKENS)
     outcomes = await call.ask(
-        call.gateway.registry.enabled(Capability.TOKENS),
-        TokenProfile | None,
-        lambda source: cast(TokenCatalog, source).profile(token_id),
-        verb="profile",
+        catalogs, TokenProfile | None, lambda p: cast(TokenCatalog, p).profile(token_id), verb="profile"
     )
     profile: TokenProfile | None = next((o.value for o in outcomes if o.value is not None), None)
     if profile is None:

@@ -102,12 +102,9 @@ class SignedTransaction:
             return
         names = ", ".join(difference.member for difference in wrong)
         text = f"{_MEMBER} is not the transaction that was built: {names} differ."
-        raise InvalidRequest(
-            text,
-            reason=Reason.CONFLICT,
-            fields=[FieldError(_MEMBER, Reason.CONFLICT, text)],
-            extra={"differences": DifferenceView.render_all(wrong, Networks())},
-        )
+        refused = [FieldError(_MEMBER, Reason.CONFLICT, text)]
+        extra = {"differences": DifferenceView.render_all(wrong, Networks())}
+        raise InvalidRequest(text, reason=Reason.CONFLICT, fields=refused, extra=extra)
 
 
 def decode_signed(raw: bytes) -> SignedTransaction:
@@ -140,13 +137,9 @@ def _decoded(raw: bytes) -> SignedTransaction:
     if y_parity not in (0, 1) or _integer(s) > _HALF_ORDER:
         raise ValueError("not a signature that a chain accepts")
     words = (27 + y_parity, _integer(r), _integer(s))
-    return SignedTransaction(
-        chain_id,
-        _target(members[to]),
-        _integer(members[value]),
-        _bytes(members[data]),
-        signature=keccak256(signed) + b"".join(word.to_bytes(32) for word in words),
-    )
+    signature = keccak256(signed) + b"".join(word.to_bytes(32) for word in words)
+    target, wei = _target(members[to]), _integer(members[value])
+    return SignedTransaction(chain_id, target, wei, _bytes(members[data]), signature=signature)
 
 
 async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str:
@@ -224,11 +217,8 @@ async def submit_transaction(call: Call) -> dict[str, Any]:
         raise outcome.error
     if outcome.value != tx_hash:
         # The relay was late, failed or lied; the transaction may have been broadcast all the same.
-        raise UpstreamError(
-            f"The relay did not confirm the broadcast. Look for {tx_hash} before signing another.",
-            reason=outcome.reason or Reason.PROVIDER_ERROR,
-            retryable=False,
-        )
+        text = f"The relay did not confirm the broadcast. Look for {tx_hash} before signing another."
+        raise UpstreamError(text, reason=outcome.reason or Reason.PROVIDER_ERROR, retryable=False)
     return Submitted.of(call.networks, tx_id=tx_id, hash=tx_hash, broadcast=True, verified=True)
 
 

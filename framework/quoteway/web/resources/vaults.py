@@ -198,10 +198,7 @@ async def _tvl_usd(call: Call) -> float | None:
     """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
     resource, provider = await owner_of(call, Capability.VAULT)
     (outcome,) = await call.ask(
-        [provider],
-        Vault | None,
-        lambda provider: cast(VaultProvider, provider).vault(resource.id),
-        verb="vault",
+        [provider], Vault | None, lambda source: cast(VaultProvider, source).vault(resource.id), verb="vault"
     )
     vault: Vault | None = outcome.value
     if vault is None:
