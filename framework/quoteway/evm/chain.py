@@ -298,15 +298,10 @@ def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
     # geth has the revert data in error.data, anvil in returnData.
     if not ok and not output and isinstance(error.get("data"), str):
         output = _bytes(error["data"])
-    peak = result.get("maxUsedGas")
-    return SimulatedResult(
-        ok=ok,
-        gas_used=_quantity(result["gasUsed"]),
-        output=output,
-        logs=logs_of(result.get("logs") or ()),
-        error=error.get("code"),
-        peak_gas=None if peak is None else _quantity(peak),
-    )
+    gas_used, peak = _quantity(result["gasUsed"]), result.get("maxUsedGas")
+    peak_gas = None if peak is None else _quantity(peak)
+    logs = logs_of(result.get("logs") or ())
+    return SimulatedResult(ok, gas_used, output, logs, error.get("code"), peak_gas)
 
 
 def logs_of(entries: Iterable[Mapping[str, Any]]) -> tuple[Log, ...]:
