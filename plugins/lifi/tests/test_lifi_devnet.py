@@ -226,6 +226,7 @@ def test_the_thief_is_not_the_user():
 
 @pytest.mark.slow
 async def test_the_gateways_own_time(start, record_property):
+    """In processor time, which a busy machine does not change. The fake LI.FI runs in the same process."""
     harness = await start()
     took = {"quote": [], "upstream": [], "action": []}
     honest = harness.fake.answer
@@ -238,12 +239,12 @@ async def test_the_gateways_own_time(start, record_property):
 
     harness.fake.answer = timed
     for amount in range(10**9, 10**9 + 30):
-        began = time.perf_counter()
+        began = time.process_time()
         _, sealed = await harness.quoted(Capability.SWAP, harness.swap(amount=amount))
-        took["quote"].append(time.perf_counter() - began)
-        began = time.perf_counter()
+        took["quote"].append(time.process_time() - began)
+        began = time.process_time()
         await harness.gateway.building.action(sealed)
-        took["action"].append(time.perf_counter() - began)
+        took["action"].append(time.process_time() - began)
     p50 = {name: statistics.median(times) * 1000 for name, times in took.items()}
     print({name: f"{ms:.1f} ms" for name, ms in p50.items()})
     record_property("p50_ms", p50)
