@@ -48,8 +48,10 @@ class Part:
 
     def begun_at(self, first_step: int) -> models.ActionPart:
         """Returns the part as it is in an action, from its step ``first_step`` on."""
-        legs = (self.build.inputs, self.build.outputs)
-        return models.ActionPart(self.quote.capability, self.provider.id, *legs, len(self.steps), first_step)
+        capability, build = self.quote.capability, self.build
+        return models.ActionPart(
+            capability, self.provider.id, build.inputs, build.outputs, len(self.steps), first_step
+        )
 
 
 class Building:

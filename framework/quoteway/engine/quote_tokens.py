@@ -304,7 +304,15 @@ def commitment_of(
         for leg in part.outputs
         if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
     )
-    expires_at, data_hash = created_at + TRANSACTION_LIFETIME_S, calldata_hash(step.data, blanks)
-    paid = outputs if index == part.indices[-1] else ()
-    sent = (step.chain_id, sender, step.to, step.value, data_hash)
-    return TransactionCommitment(*sent, action_id, index, expires_at, paid, blanks)
+    return TransactionCommitment(
+        step.chain_id,
+        sender,
+        step.to,
+        step.value,
+        calldata_hash(step.data, blanks),
+        action_id,
+        index,
+        created_at + TRANSACTION_LIFETIME_S,
+        outputs if index == part.indices[-1] else (),
+        blanks,
+    )

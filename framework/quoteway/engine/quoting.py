@@ -204,9 +204,19 @@ def _consent(part: models.QuotePart, now: int, until: int) -> models.SealedQuote
     if isinstance(request, models.SwapRequest) and refund is not None:
         # The guard compares the refund account in the calldata with this one.
         request = replace(request, refund_to=request.refund_account)
-    parts = tuple(_consent(own, now, until) for own in quote.parts)
-    members = (quote.inputs, quote.outputs, quote.slippage_bps, quote.plan, quote.block)
-    return models.SealedQuote(part.capability, part.provider, request, *members, now, until, parts=parts)
+    return models.SealedQuote(
+        part.capability,
+        part.provider,
+        request,
+        quote.inputs,
+        quote.outputs,
+        quote.slippage_bps,
+        quote.plan,
+        quote.block,
+        now,
+        until,
+        parts=tuple(_consent(own, now, until) for own in quote.parts),
+    )
 
 
 # --- ranking -----------------------------------------------------------------------------------------------
