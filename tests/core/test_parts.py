@@ -3,13 +3,10 @@
 from quoteway.engine.approvals import needs_of
 from quoteway.engine.joining import handover_warnings, joined_legs
 from quoteway.models import NATIVE, Build, DecodedCall, Leg, Step, SwapRequest, Token
+from sold_usdc import DAI, ETHER, USDC, USER
 
-USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 OTHER = "0x00000000000000000000000000000000000000A1"
-DAI = Token(1, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
-USDC = Token(1, "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48", 6, "USDC")
 FAR = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
-COIN = Token(1, NATIVE, 18, "ETH")
 
 
 def build(inputs, outputs, value=0):
@@ -46,8 +43,8 @@ def test_what_an_earlier_part_surely_pays_need_not_be_there():
 
 
 def test_the_coin_that_a_swap_pays_covers_the_value_of_the_transfer():
-    swap = build([Leg(DAI, 100, USER)], [Leg(COIN, 7, USER, 6)])
-    transfer = build([Leg(COIN, 6, USER)], [Leg(FAR, 5, OTHER, 5)], value=6)
+    swap = build([Leg(DAI, 100, USER)], [Leg(ETHER, 7, USER, 6)])
+    transfer = build([Leg(ETHER, 6, USER)], [Leg(FAR, 5, OTHER, 5)], value=6)
     assert needs_of([swap, transfer], USER) == {DAI.address: 100}
     assert needs_of([transfer], USER) == {NATIVE: 6}
 

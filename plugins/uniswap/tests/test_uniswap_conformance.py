@@ -19,13 +19,15 @@ def token(devnet, symbol, slug="devnet"):
     return Token(chain.chain_id, row.address, row.decimals, row.symbol)
 
 
-class TestSwaps(SwapConformance):
+class OfUniswap:
     provider_id = "uniswap"
 
     @pytest.fixture
     def gateway(self, gateway):
         return gateway
 
+
+class TestSwaps(OfUniswap, SwapConformance):
     @pytest.fixture
     def cases(self, fresh_devnet):
         def case(sold, bought, amount, slug="devnet"):
@@ -48,13 +50,7 @@ class TestSwaps(SwapConformance):
         return SwapRequest(31337, 31337, token(fresh_devnet, "USDC"), nowhere, 10**6, WALLET, WALLET, 50)
 
 
-class TestPools(PoolConformance):
-    provider_id = "uniswap"
-
-    @pytest.fixture
-    def gateway(self, gateway):
-        return gateway
-
+class TestPools(OfUniswap, PoolConformance):
     @pytest.fixture
     async def cases(self, fresh_devnet, gateway):
         """Returns requests of all actions in one pool of each version, with an existing position."""

@@ -10,15 +10,8 @@ import pytest
 
 from quoteway import Address, Capability, TokenCatalog
 from quoteway.evm.erc20 import token_facts
+from quoteway.testing.conformance import provider as suite
 from quoteway.testing.conformance.listing import check_token
-from quoteway.testing.conformance.provider import (
-    MAX_BLOCK_S,
-    STRANGER,
-    ProviderConformance,
-    assert_cancellable,
-    assert_silent,
-    longest_block,
-)
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
@@ -27,7 +20,7 @@ _SAMPLE = 25
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-class CatalogConformance(ProviderConformance):
+class CatalogConformance(suite.ProviderConformance):
     """Fixtures: ``gateway``, and ``unlisted``: (chain id, address) of an ERC-20 token that it does not list,
     or None to skip that test."""
 
@@ -85,7 +78,7 @@ class CatalogConformance(ProviderConformance):
 
     async def test_what_is_no_token_is_none(self, gateway: Gateway, provider: TokenCatalog) -> None:
         for chain_id in provider.networks & set(gateway.runtime.chains):
-            assert await provider.token(chain_id, STRANGER) is None
+            assert await provider.token(chain_id, suite.STRANGER) is None
 
     async def test_an_unlisted_token_is_read_from_the_chain_or_none(
         self,
@@ -103,16 +96,18 @@ class CatalogConformance(ProviderConformance):
         assert found is None or found.decimals == real.decimals
 
     async def test_lists_come_from_memory(self, provider: TokenCatalog) -> None:
-        assert await longest_block(lambda: provider.tokens(None)) < MAX_BLOCK_S
+        assert await suite.longest_block(lambda: provider.tokens(None)) < suite.MAX_BLOCK_S
         assert isinstance(provider.revision(), str)
         assert provider.revision() == provider.revision()
 
     async def test_cancellation_is_honoured(self, gateway: Gateway, provider: TokenCatalog) -> None:
         chain_id = min(provider.networks & set(gateway.runtime.chains))
-        await assert_cancellable(gateway, lambda: provider.token(chain_id, STRANGER))
+        await suite.assert_cancellable(gateway, lambda: provider.token(chain_id, suite.STRANGER))
 
     async def test_nothing_secret_shows_when_nodes_fail(
         self, gateway: Gateway, provider: TokenCatalog, caplog: pytest.LogCaptureFixture
     ) -> None:
         chain_id = min(provider.networks & set(gateway.runtime.chains))
-        await assert_silent(gateway, self.secrets, caplog, lambda: provider.token(chain_id, STRANGER))
+        await suite.assert_silent(
+            gateway, self.secrets, caplog, lambda: provider.token(chain_id, suite.STRANGER)
+        )
