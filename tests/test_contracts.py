@@ -9,6 +9,7 @@ import pytest
 PLUGINS = Path(__file__).parents[1] / "plugins"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", ["devnet", "managedvault", "uniswap"])
 def test_the_source_compiles_to_what_is_committed(plugin, tmp_path):
     sources, output = PLUGINS / plugin / "contracts", tmp_path / "artifacts"

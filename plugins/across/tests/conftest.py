@@ -4,6 +4,7 @@ import time
 
 import pytest
 import quoteway_across
+import quoteway_across.route_limits
 import quoteway_devnet.plugin
 import quoteway_rpc
 from quoteway_devnet.chains import Devnet
@@ -48,6 +49,7 @@ async def make_harness(make_gateway):
 
 
 @pytest.fixture
-async def harness(fresh_devnet, relayer, make_harness):
-    """A gateway over chains with an honest relayer."""
+async def harness(fresh_devnet, relayer, make_harness, monkeypatch):
+    """A gateway over chains with an honest relayer. Its lists wait for the limits of routes."""
+    monkeypatch.setattr(quoteway_across.route_limits, "PATIENCE_S", 30.0)
     return await make_harness(fresh_devnet, relayer.port)

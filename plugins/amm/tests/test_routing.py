@@ -150,6 +150,7 @@ def narrowed_sets(draw):
     return full, narrow
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(narrowed_sets(), amounts, gas_prices)
 def test_the_best_path_over_partly_known_pools_is_the_best_of_all(sets, amount, gas_price):

@@ -284,6 +284,7 @@ async def test_positions_show_what_a_withdrawal_pays(harness, fresh_devnet, kind
         await harness.fresh()
 
 
+@pytest.mark.slow
 async def test_volume_and_fees_equal_an_independent_computation(devnet):
     comparison = await compare_random_swaps(200, 5, devnet)
     assert comparison.wrong == []
