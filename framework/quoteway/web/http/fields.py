@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -20,7 +21,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 T = TypeVar("T")
 
 
-class Member(fields.Field[T]):
+class Member(fields.Field[T], ABC):
     """A member of a request. ``description`` and ``schema`` are what the OpenAPI document says of it."""
 
     schema: Mapping[str, Any]
@@ -28,9 +29,9 @@ class Member(fields.Field[T]):
     def __init__(self, description: str, *, schema: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(metadata={**(schema or self.schema), "description": description}, **kwargs)
 
+    @abstractmethod
     def parse(self, value: Any) -> T:
         """The value that the handler gets. Raises what ``refuse`` makes."""
-        raise NotImplementedError
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> T:
         return self.parse(value)

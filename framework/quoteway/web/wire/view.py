@@ -138,8 +138,7 @@ class ConvertedField(Field):
 class NetworkField(Field):
     """As ``ConvertedField``, for a conversion that needs the networks of the deployment."""
 
-    def convert(self, value: Any, networks: Networks) -> Any:
-        raise NotImplementedError
+    convert: Callable[[Any, Networks], Any]
 
 
 # --- rendering --------------------------------------------------------------------------------------------
