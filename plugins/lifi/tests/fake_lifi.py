@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 HERE = Path(__file__).parent
-HANG_S = 30
+HANG_S = 60
 
 
 def cases(folder):

@@ -3,7 +3,7 @@
 import pytest
 import quoteway_lifi
 from fake_lifi import FakeLifi, cases, logged, patched
-from lifi_cases import ANSWERS, ASKS, FAR, KEY, USDC, USER, WETH, scripted
+from lifi_cases import ANSWERS, ASKS, FAR, KEY, USDC, USER, WETH, scripted, timeout_s
 from quoteway import Capability, Network, TransferTerms, UpstreamError
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
@@ -24,7 +24,7 @@ async def test_case(name, case, start, clock, silent):
     capability, request = ASKS[case["ask"]]
     outcome = case["outcome"]
     async with FakeLifi(scripted(case["responses"])) as fake:
-        gateway = await start(fake)
+        gateway = await start(fake, timeout_s=timeout_s(case))
         if "reason" in outcome:
             with pytest.raises(UpstreamError) as refusal:
                 await gateway.quoting.quote(capability, request)

@@ -8,6 +8,7 @@ import pytest
 import quoteway_lifi
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi
+from lifi_cases import TIMEOUT_S
 from quoteway import Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest
 from quoteway.testing.conformance.bridges import BridgeConformance
 from quoteway.testing.fakes import FakePlugin, HttpRpc
@@ -35,9 +36,9 @@ async def lifi_of(devnet, make_gateway):
                 Network(slug, chain.chain_id, slug, endpoints=(Endpoint(devnet.urls[slug]),), **facts)
             )
             rows.append({"network": slug, "address": chain.contracts["SpokePool"]})
-        sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
+        section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": TIMEOUT_S}
         plugins = {"fake": FakePlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
-        yield await make_gateway(plugins, plugin_sections=sections)
+        yield await make_gateway(plugins, plugin_sections={"lifi": section})
 
 
 def transfer(devnet, symbol, amount, origin="devnet", target="devnet-l2"):

@@ -8,6 +8,7 @@ import pytest
 import quoteway_lifi
 from devnet_lifi import THIEF, DevnetLifi
 from fake_lifi import FakeLifi, cases
+from lifi_cases import TIMEOUT_S
 from quoteway import Capability, Endpoint, Network, RpcError, SwapRequest, UpstreamError
 from quoteway.evm import erc20
 from quoteway.testing.fakes import FakePlugin, HttpRpc
@@ -83,9 +84,9 @@ async def start(fresh_devnet, make_gateway):
             networks.append(Network(slug, chain.chain_id, slug, endpoints=(endpoint,), **facts))
             for name in ("UniswapV2Router02", "SpokePool"):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
-        sections = {"lifi": {"enabled": True, "base_url": fake.url, "deployments": rows}}
+        section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": TIMEOUT_S}
         plugins = {"toy": FakePlugin([rpc], networks=networks), "lifi": quoteway_lifi}
-        return LifiHarness(fresh_devnet, await make_gateway(plugins, plugin_sections=sections), fake)
+        return LifiHarness(fresh_devnet, await make_gateway(plugins, plugin_sections={"lifi": section}), fake)
 
     yield make
     for fake in fakes:

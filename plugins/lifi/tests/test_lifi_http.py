@@ -9,8 +9,8 @@ import quoteway_lifi
 from aiohttp import web
 from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi, cases, logged
-from lifi_cases import filled
-from quoteway import Endpoint, Network, Secret
+from lifi_cases import TIMEOUT_S, filled, timeout_s
+from quoteway import Capability, Endpoint, Network, Secret
 from quoteway.config.loading import redacted
 from quoteway.config.model import LimitsConfig
 from quoteway.evm.abi import opaque_call, reencode
@@ -51,7 +51,7 @@ async def client(fresh_devnet, make_gateway, caplog):
             networks.append(Network(slug, chain.chain_id, slug, endpoints=(endpoint,), **facts))
             for name in ("UniswapV2Router02", "SpokePool"):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
-        section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": 0.5}
+        section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": TIMEOUT_S}
         section |= {"api_key": Secret(KEY), "max_response_bytes": 65_536}
         plugins = {"fake": FakePlugin([HttpRpc], networks=networks), "lifi": quoteway_lifi}
         limits = LimitsConfig(enabled=False)
@@ -132,12 +132,14 @@ async def test_no_route_is_502_with_a_request_id(client):
 
 
 @pytest.mark.parametrize(("name", "case"), [pytest.param(*case, id=case[0]) for case in cases("api")])
-async def test_the_key_shows_in_no_answer_log_or_metric(name, case, client):
+async def test_the_key_shows_in_no_answer_log_or_metric(name, case, client, monkeypatch):
     """Runs every case file as a quote and as an action; the fixture searches the texts afterwards."""
     responses = [filled(response) for response in case["responses"]]
     status, quote = await client.ask("POST", "/v2/swaps/quote", swap(client))
     assert status == 200
     client.fake.answer = lambda path, query, count: responses[-1]
+    api = client.gateway.registry.get(Capability.SWAP, "lifi")._quoter.api
+    monkeypatch.setattr(api, "_timeout_s", timeout_s(case))
     status, refused = await client.ask("POST", "/v2/swaps/quote", swap(client))
     assert status == 502, "these answers are about other tokens"
     assert refused["error"]["code"] == "upstream_error"
