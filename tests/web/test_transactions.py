@@ -202,13 +202,14 @@ async def test_a_filled_in_signature_is_what_was_built_and_nothing_else_is(signi
 async def test_a_swap_with_a_real_permit2_signature_in_it_matches(fresh_devnet, serve_app, contract):
     """The wallet signs typed data and puts the signature into the calldata, as the action says."""
     import quoteway_devnet.plugin
-    from quoteway.config.model import Config, LimitsConfig
+    from quoteway.config.model import Config, LimitsConfig, QuotesConfig
 
     rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
     uniswap = pytest.importorskip("quoteway_uniswap", reason="needs the quoteway-uniswap distribution")
     ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
     sections = {"devnet": {"enabled": True, "start": False, **ports}}
-    config = Config(limits=LimitsConfig(enabled=False), plugin_sections=sections)
+    quotes = QuotesConfig(competition_timeout_s=30.0)
+    config = Config(limits=LimitsConfig(enabled=False), quotes=quotes, plugin_sections=sections)
     plugins = {"devnet": quoteway_devnet.plugin, "rpc": rpc, "uniswap": uniswap}
     here = SigningClient(fresh_devnet, await serve_app(plugins, config=config))
     body = {

@@ -77,18 +77,20 @@ class Served:
 async def served(plugins: Mapping[str, Any], config: Config | None = None) -> AsyncIterator[Served]:
     """Serves a gateway with these plugins on a free port of 127.0.0.1 during the block.
 
-    Without ``config``, rate limits are too high for tests to reach.
+    Without ``config``, rate limits are too high for tests to reach, and the competition timeout is 30 s, so
+    that tests pass on a busy machine.
     """
     from aiohttp import web
 
-    from quoteway.config.model import Config, LimitsConfig, ServerConfig
+    from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.server.serve import make_runner
     from quoteway.web.app import make_app
 
     if config is None:
         limits = LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
-        config = Config(server=replace(ServerConfig(), port=0), limits=limits)
+        quotes = QuotesConfig(competition_timeout_s=30.0)
+        config = Config(server=replace(ServerConfig(), port=0), limits=limits, quotes=quotes)
     gateway = Gateway(config, plugins=dict(plugins), discover=False)
     runner = make_runner(make_app(gateway), config)
     await runner.setup()

@@ -4,7 +4,7 @@ import secrets
 
 import pytest
 import quoteway_tokenlist
-from quoteway.config.model import Config
+from quoteway.config.model import Config, QuotesConfig
 from quoteway.evm.address import checksum
 from served_catalog import Chains, Clock
 
@@ -19,7 +19,8 @@ async def start(devnet, make_gateway):
     async def start(**section):
         chains = Chains(networks.devnet_networks(devnet.ports))
         upstreams.append(chains.rpc)
-        config = Config(plugin_sections={"tokenlist": section})
+        quotes = QuotesConfig(competition_timeout_s=30.0)
+        config = Config(quotes=quotes, plugin_sections={"tokenlist": section})
         plugins = {"chains": chains, "tokenlist": quoteway_tokenlist}
         clock = Clock()
         gateway = await make_gateway(plugins, config=config, clock=clock)
