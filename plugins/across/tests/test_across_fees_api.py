@@ -97,12 +97,17 @@ def test_the_cases_are_all_different():
     assert len({case["case"] for case in CASES}) == len(CASES)
 
 
-async def test_every_bad_answer_fails_the_quote_within_its_deadline(fresh_devnet, liar, make_harness):
-    harness = await make_harness(fresh_devnet, liar.port, across={"api_timeout_s": 2.0})
+async def test_every_bad_answer_fails_the_quote_within_its_deadline(
+    fresh_devnet, liar, make_harness, monkeypatch
+):
+    harness = await make_harness(fresh_devnet, liar.port)
     request = harness.request("USDC", 10**9)
     await harness.quote(request)
     for case in CASES:
         liar.case = case
+        late = case.get("reason") == "provider_timeout"
+        for api in harness.bridge._transfers._apis.values():
+            monkeypatch.setattr(api, "_timeout_s", 0.5 if late else 10.0)
         with pytest.raises(UpstreamError) as refusal:
             await harness.quote(request)
         said, attempts = refusal.value, refusal.value.attempts
