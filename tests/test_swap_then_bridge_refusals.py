@@ -114,8 +114,9 @@ def same_but_names(part):
     )
 
 
+@pytest.mark.slow
 async def test_a_slow_provider_of_swaps_leaves_time_for_the_transfer(make_harness):
-    harness = await make_harness(quotes=QuotesConfig(competition_timeout_s=4.0))
+    harness = await make_harness(quotes=QuotesConfig(competition_timeout_s=10.0))
     slow = harness.gateway.registry.get(Capability.SWAP, "across")  # asked for the swap too, and has none
 
     async def asleep(request):
