@@ -144,17 +144,6 @@ class NetworkField(Field):
 # --- rendering --------------------------------------------------------------------------------------------
 
 
-def _is_declared_alone(view: type[View]) -> bool:
-    """Whether the class does not override ``render``."""
-    own: Any = view.render
-    return own.__func__ is View.__dict__["render"].__func__
-
-
-def _rendering(view: type[View]) -> Renderer:
-    """``view.render``, without its look-up where the class does not override it."""
-    return _renderer(view) if _is_declared_alone(view) else view.render
-
-
 @cache
 def _renderer(view: type[View]) -> Renderer:
     """The rendering of a class as one Python function that builds one dict, made once.
@@ -163,66 +152,54 @@ def _renderer(view: type[View]) -> Renderer:
     members took twice the time of a dict written by hand.
     """
     names: dict[str, Any] = {"ABSENT": ABSENT}
-    optional = [key for key, _, field in _members(view) if not field.required]
-    body = [
-        f"wire = {_object(view, 'model', '', names)}",
-        *(f"if wire[{key!r}] is ABSENT: del wire[{key!r}]" for key in optional),
-        "return wire",
-    ]
-    source = "def render(model, networks):\n" + "".join(f"    {line}\n" for line in body)
+    members: list[str] = []
+    leave_out: list[str] = []
+    for name, field in view._declared_fields.items():
+        if field.metadata.get(_SOURCE) is in_extra:
+            continue
+        key = field.data_key or camel_case(name)
+        members.append(f"{key!r}: {_expression(name, field, names)}")
+        if not field.required:
+            leave_out.append(f"    if wire[{key!r}] is ABSENT: del wire[{key!r}]\n")
+    built = f"    wire = {{{', '.join(members)}}}\n"
+    source = f"def render(model, networks):\n{built}{''.join(leave_out)}    return wire\n"
     exec(compile(source, f"<rendering of {view.__name__}>", "exec"), names)  # noqa: S102 - of declarations alone
     render: Renderer = names["render"]
     return render
 
 
-def _members(view: type[View]) -> list[tuple[str, str, Field]]:
-    """The name on the wire, the name here and the field of each member to render."""
-    return [
-        (field.data_key or camel_case(name), name, field)
-        for name, field in view._declared_fields.items()
-        if field.metadata.get(_SOURCE) is not in_extra
-    ]
+def _rendering(view: type[View]) -> Renderer:
+    """``view.render``, without its look-up where the class does not override it."""
+    own: Any = view.render
+    return _renderer(view) if own.__func__ is View.__dict__["render"].__func__ else view.render
 
 
-def _object(view: type[View], model: str, path: str, names: dict[str, Any]) -> str:
-    """The dict of a view as Python source.
-
-    ``model`` is the expression of its model, ``path`` makes the variables unique, and ``names`` gets the
-    functions that the source calls.
-    """
-    members = (
-        f"{key!r}: {_expression(name, field, model, f'{path}_{name}', names)}"
-        for key, name, field in _members(view)
-    )
-    return f"{{{', '.join(members)}}}"
-
-
-def _expression(name: str, field: Field, model: str, path: str, names: dict[str, Any]) -> str:
+def _expression(name: str, field: Field, names: dict[str, Any]) -> str:
+    """The value of a member as Python source; ``names`` gets the functions that the source calls."""
     source = field.metadata.get(_SOURCE, name)
     if isinstance(source, str):
-        value = f"{model}.{source}"
+        value = f"model.{source}"
     elif isinstance(source, int):
-        value = f"{model}[{source}]"
+        value = f"model[{source}]"
     elif source is itself:
-        value = model
+        value = "model"
     else:
-        names[f"source{path}"] = source
-        value = f"source{path}({model})"
-    held = f"value{path}"
-    converted = _converted(held, field, path, names)
-    if converted == held:
+        names[f"source_{name}"] = source
+        value = f"source_{name}(model)"
+    converted = _converted("value", field, name, names)
+    if converted == "value":
         return value
     absent = [*(["None"] if field.allow_none else []), *([] if field.required else ["ABSENT"])]
     if not absent:
-        return _converted(value, field, path, names)
+        return _converted(value, field, name, names)
     first, *others = absent
-    tests = [f"({held} := {value}) is {first}", *(f"{held} is {other}" for other in others)]
-    return f"{held} if {' or '.join(tests)} else {converted}"
+    tests = [f"(value := {value}) is {first}", *(f"value is {other}" for other in others)]
+    return f"value if {' or '.join(tests)} else {converted}"
 
 
-def _converted(value: str, field: Field, path: str, names: dict[str, Any]) -> str:
+def _converted(value: str, field: Field, name: str, names: dict[str, Any]) -> str:
     """The expression ``value`` as it is on the wire."""
-    function = f"convert{path}"
+    function = f"convert_{name}"
     match field:
         case ConvertedField():
             names[function] = field.convert
@@ -234,20 +211,9 @@ def _converted(value: str, field: Field, path: str, names: dict[str, Any]) -> st
             names[function] = _nested(field)
             return f"{function}({value}, networks)"
         case fields.List():
-            item = f"item{path}"
-            rendered = _item(item, field.inner, path, names)
-            return f"list({value})" if rendered == item else f"[{rendered} for {item} in {value}]"
+            rendered = _converted("item", field.inner, name, names)
+            return f"list({value})" if rendered == "item" else f"[{rendered} for item in {value}]"
     return value
-
-
-def _item(item: str, field: Field, path: str, names: dict[str, Any]) -> str:
-    """An item of a list; the dict of a view is written in place, which spares a call for each row."""
-    view = field.nested if isinstance(field, fields.Nested) else None
-    if not (isinstance(view, type) and issubclass(view, View) and _is_declared_alone(view)):
-        return _converted(item, field, path, names)
-    if not all(member.required for _, _, member in _members(view)):
-        return _converted(item, field, path, names)
-    return _object(view, item, path, names)
 
 
 def _nested(field: fields.Nested) -> Renderer:
