@@ -16,8 +16,6 @@ from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import RequestSchema, refuse
 from quoteway.web.resources.catalog import require_all
 
-_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40}|0x[0-9a-fA-F]{64})")
-
 
 @dataclass(frozen=True, slots=True)
 class ResourceId:
@@ -32,18 +30,16 @@ class VaultIdField(Member[ResourceId]):
 
     schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}:0x[0-9a-fA-F]{40}$"}
     hint = "must be {chainId}:{address}"
-    allows_32_bytes = False
 
     def parse(self, value: Any) -> ResourceId:
-        match = _ID.fullmatch(value) if isinstance(value, str) else None
-        if match is None or (len(match[2]) == 66 and not self.allows_32_bytes):
+        if not isinstance(value, str) or not re.fullmatch(self.schema["pattern"], value):
             raise refuse(Reason.INVALID_FORMAT, self.hint)
-        if len(match[2]) == 66:
-            return ResourceId(int(match[1]), f"{match[1]}:{match[2].lower()}")
+        chain_id, _, place = value.partition(":")
         try:
-            return ResourceId(int(match[1]), f"{match[1]}:{parse_address(match[2])}")
+            spelled = place.lower() if len(place) == 66 else parse_address(place)
         except ValueError as error:
             raise refuse(Reason.INVALID_FORMAT, f"{self.hint}: {error}") from None
+        return ResourceId(int(chain_id), f"{chain_id}:{spelled}")
 
 
 class PoolIdField(VaultIdField):
@@ -51,7 +47,6 @@ class PoolIdField(VaultIdField):
 
     schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}:0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$"}
     hint = "must be {chainId}:{address}, or {chainId}:{32-byte id} for v4"
-    allows_32_bytes = True
 
 
 class PoolPath(RequestSchema):

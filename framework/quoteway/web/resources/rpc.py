@@ -23,14 +23,13 @@ from quoteway.web.wire.view import ABSENT
 REDACTOR: web.AppKey[Redactor] = web.AppKey("redactor", Redactor)
 
 _URL = re.compile(r"[a-z]{2,5}://[^\s\"'<>]+", re.IGNORECASE)
-_CHAIN_ID = re.compile(r"[1-9][0-9]{0,15}")
 
 
 class ChainIdField(Member[int]):
     schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}
 
     def parse(self, value: Any) -> int:
-        if not _CHAIN_ID.fullmatch(value):
+        if not re.fullmatch(self.schema["pattern"], value):
             raise refuse(Reason.INVALID_FORMAT, "must be a chain id in decimal digits")
         return int(value)
 
