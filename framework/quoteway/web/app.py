@@ -21,12 +21,12 @@ from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import listings, pools, portfolio, rpc, swaps, tokens, transactions, vaults
-from quoteway.web.wire.view import ResponseSchema
+from quoteway.web.wire.view import View
 
 log = logging.getLogger("quoteway.web")
 
 
-class OpenApiDocument(ResponseSchema):
+class OpenApiDocument(View):
     """An OpenAPI 3.1 document."""
 
 
@@ -50,9 +50,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)
         middleware.operations[handler] = operation
-        app.router.add_route(operation.method, operation.path, handler)
-        if operation.method == "GET":
-            app.router.add_route("HEAD", operation.path, handler)
+        app.add_routes([web.route(operation.method, operation.path, handler)])  # with HEAD beside GET
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
     app.add_routes(health_routes(gateway))
     if gateway.config.server.metrics_port is None:
@@ -69,17 +67,15 @@ def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.Str
 
     It has routers of its own, since aiohttp takes no routes after plugins are loaded.
     """
-    routers: dict[str, web.UrlDispatcher] = {}
-    asked = False
+
+    @functools.cache
+    def routers() -> dict[str, web.UrlDispatcher]:
+        answers = gateway.registry.plugins.ask("quoteway_routes")
+        return {entry.name: _router(entry.name, routes) for entry, routes in answers}
 
     async def dispatch(request: web.Request) -> web.StreamResponse:
-        nonlocal asked
         require_ready(gateway)
-        if not asked:
-            asked = True
-            for entry, routes in gateway.registry.plugins.ask("quoteway_routes"):
-                routers[entry.name] = _router(entry.name, routes)
-        router = routers.get(request.match_info["plugin"])
+        router = routers().get(request.match_info["plugin"])
         if router is None:
             raise web.HTTPNotFound
         found = await router.resolve(request)

@@ -30,12 +30,11 @@ be added within v2; none is removed."""
 
 def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]:
     """The OpenAPI document as plain data."""
-    plugin = MarshmallowPlugin(schema_name_resolver=_schema_name)
     spec = APISpec(
         title="Quoteway",
         version=version,
         openapi_version="3.1.0",
-        plugins=[plugin],
+        plugins=[MarshmallowPlugin()],
         info={"description": _DESCRIPTION, "license": {"name": "MIT", "identifier": "MIT"}},
         servers=[{"url": "/"}],
     )
@@ -102,10 +101,3 @@ def _error(status: int | None) -> dict[str, Any]:
         "description": _ERRORS[status] if status is not None else "Any other error, in the same envelope",
         "content": {"application/json": {"schema": "Error"}},
     }
-
-
-def _schema_name(schema: Any) -> str:
-    if isinstance(schema, str):
-        return schema
-    cls: type = schema if isinstance(schema, type) else type(schema)
-    return cls.__name__

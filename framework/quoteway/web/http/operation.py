@@ -23,7 +23,7 @@ from quoteway.providers import Provider
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.schema import RequestSchema, invalid
-from quoteway.web.wire.view import ResponseSchema, camel_case
+from quoteway.web.wire.view import View, camel_case
 
 T = TypeVar("T")
 Group = Literal["quotes", "catalog", "rpc"]
@@ -86,7 +86,7 @@ class Operation:
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    response: type[ResponseSchema]
+    response: type[View]
     _: KW_ONLY
     name: str = ""
     handler: Handler | None = field(default=None, repr=False)

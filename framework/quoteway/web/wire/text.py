@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from enum import Enum
 from typing import Any, ClassVar
 
 from marshmallow import fields
@@ -32,24 +31,22 @@ class AddressText(PatternText):
     form = {"pattern": "^0x[0-9a-fA-F]{40}$"}
 
 
-class AmountText(PatternText, ConvertedField):
+class IntegerText(fields.String, ConvertedField):
+    """An integer as a decimal string, as gas is."""
+
+    convert = staticmethod(str)
+
+
+class AmountText(PatternText, IntegerText):
     """Base units as a decimal string."""
 
     form = {"pattern": "^(0|[1-9][0-9]{0,77})$"}
-
-    convert = staticmethod(str)
 
 
 class DeltaText(AmountText):
     """A gain or a loss in base units as a decimal string."""
 
     form = {"pattern": "^(0|-?[1-9][0-9]{0,77})$"}
-
-
-class IntegerText(fields.String, ConvertedField):
-    """An integer as a decimal string, as gas is."""
-
-    convert = staticmethod(str)
 
 
 class QuantityText(PatternText, ConvertedField):
@@ -124,8 +121,6 @@ class ExplorerText(fields.String, NetworkField):
 
 
 class CodeText(fields.String, ConvertedField):
-    """A member of an enumeration as its value."""
+    """A member of a ``StrEnum`` as its value."""
 
-    @staticmethod
-    def convert(value: Enum) -> str:
-        return str(value.value)
+    convert = staticmethod(str)

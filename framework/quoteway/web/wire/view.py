@@ -53,15 +53,13 @@ class WireSchema(Schema):
             field_obj.data_key = camel_case(field_name)
 
 
-class ResponseSchema(WireSchema):
-    """An open response: members may be added within v2, so clients ignore what they do not know."""
+class View(WireSchema):
+    """A noun of an answer. It is open: members may be added within v2, so clients ignore what they do not
+    know.
+    """
 
     class Meta:
         unknown = EXCLUDE
-
-
-class View(ResponseSchema):
-    """A noun of an answer."""
 
     @classmethod
     def render(cls, model: Any, networks: Networks) -> Wire:
