@@ -166,19 +166,12 @@ class Services(Protocol):
     @property
     def clock(self) -> Callable[[], float]: ...
 
-    @property
-    def networks(self) -> Networks: ...
-
-    @property
-    def session(self) -> aiohttp.ClientSession | None: ...
+    networks: Networks
+    session: aiohttp.ClientSession | None
+    tokens: TokenReader
+    prices: PriceReader
 
     def chain(self, chain_id: int) -> Chain: ...
-
-    @property
-    def tokens(self) -> TokenReader: ...
-
-    @property
-    def prices(self) -> PriceReader: ...
 
     def web3(self, chain: Chain) -> Any:
         """Returns an ``AsyncWeb3`` over a chain."""

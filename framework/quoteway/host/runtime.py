@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,30 +11,10 @@ from quoteway.config.model import Config
 from quoteway.context import Chain, PriceReader, TokenReader
 from quoteway.errors import disabled
 from quoteway.evm.chain import RpcChain
-from quoteway.models import Address, Price, Token
 from quoteway.networks import Networks
 
 if TYPE_CHECKING:
     import aiohttp
-
-
-class NoTokens:
-    """A token reader without tokens, used until the catalogs are collected."""
-
-    async def find(self, chain_id: int, address: Address) -> Token | None:
-        return None
-
-    async def listed(self, chain_id: int) -> Mapping[Address, Token]:
-        return {}
-
-
-class NoPrices:
-    """A price reader without prices, used until the price sources are collected."""
-
-    async def get(
-        self, chain_id: int, addresses: Sequence[Address], *, wait_s: float = 0
-    ) -> Mapping[Address, Price]:
-        return {}
 
 
 @dataclass(eq=False)
@@ -46,8 +26,8 @@ class Runtime:
     networks: Networks = field(default_factory=Networks)
     session: aiohttp.ClientSession | None = None
     chains: dict[int, RpcChain] = field(default_factory=dict)
-    tokens: TokenReader = field(default_factory=NoTokens)
-    prices: PriceReader = field(default_factory=NoPrices)
+    tokens: TokenReader = field(init=False)
+    prices: PriceReader = field(init=False)
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import aiohttp
-from quoteway import NATIVE, Build, Capability, Context, PoolRequest, Quote, SealedQuote, SwapRequest, Token
+from quoteway import (
+    NATIVE,
+    Build,
+    Capability,
+    Context,
+    PoolRequest,
+    Price,
+    Quote,
+    SealedQuote,
+    SwapRequest,
+    Token,
+)
 from quoteway.config.model import Config
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
 from quoteway.evm.chain import RpcChain
-from quoteway.host.runtime import NoTokens, Runtime
+from quoteway.host.runtime import Runtime
 from quoteway.networks import Networks
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
@@ -89,7 +100,7 @@ class SwapHarness:
         runtime = Runtime(Config())
         runtime.networks = Networks([self.network])
         runtime.chains = {self.network.chain_id: self.chain}
-        runtime.tokens = HarnessTokens(self)
+        runtime.tokens, runtime.prices = HarnessTokens(self), NoPrices()
         self.context = Context("uniswap", self.settings, logging.getLogger("uniswap"), runtime)
         self.provider = UniswapProvider(self.context)
         self.rpc("evm_setAutomine", False)
@@ -228,7 +239,7 @@ class SwapHarness:
         return "eth_call", [{"to": token, "data": "0x" + BALANCE_OF.encode([owner]).hex()}, "latest"]
 
 
-class HarnessTokens(NoTokens):
+class HarnessTokens:
     """The token reader over the tokens of a harness."""
 
     def __init__(self, harness: SwapHarness) -> None:
@@ -236,6 +247,16 @@ class HarnessTokens(NoTokens):
 
     async def find(self, chain_id: int, address: str) -> Token | None:
         return next((token for token in self._harness.tokens.values() if token.address == address), None)
+
+    async def listed(self, chain_id: int) -> Mapping[str, Token]:
+        return {}
+
+
+class NoPrices:
+    """The price reader of a harness: no token has a price."""
+
+    async def get(self, chain_id: int, addresses: Sequence[str], *, wait_s: float = 0) -> Mapping[str, Price]:
+        return {}
 
 
 def gas_cost_wei(receipts: Sequence[dict[str, Any]]) -> int:
