@@ -68,26 +68,18 @@ class Limiter:
         }
         self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
         self._storage = storage or open_store(config.store)
-        self.in_process = isinstance(self._storage, Counters)
-        """Whether the counters are in this process, so that ``take_now`` can be used."""
         self._paused_until = 0.0
-
-    def take_now(self, group: str, caller: str) -> str:
-        """``take`` on this process's counters, without a coroutine: one slows cached answers."""
-        assert isinstance(self._storage, Counters)
-        now = time.monotonic()
-        count, resets_at = self._storage.count(f"quoteway/{group}/{caller}", self._bounds[group][1], now)
-        return self._verdict(group, count, resets_at, now)
 
     async def take(self, group: str, caller: str) -> str:
         """Counts one request; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
-        if isinstance(self._storage, Counters):
-            return self.take_now(group, caller)
         allowed, window_s = self._bounds[group]
+        key, now = f"quoteway/{group}/{caller}", time.monotonic()
+        if isinstance(self._storage, Counters):
+            count, resets_at = self._storage.count(key, window_s, now)
+            return self._verdict(group, count, resets_at, now)
         uncounted = f'"{group}";r={allowed};t={window_s}'
-        if time.monotonic() < self._paused_until:
+        if now < self._paused_until:
             return uncounted
-        key = f"quoteway/{group}/{caller}"
         try:
             count = await self._storage.incr(key, window_s)
             resets_at = await self._storage.get_expiry(key)

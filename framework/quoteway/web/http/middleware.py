@@ -82,9 +82,7 @@ class Middleware:
     ) -> web.StreamResponse:
         headers = request.headers
         request_id = request_id_of(headers.get("X-Request-ID"))
-        trace = headers.get("traceparent")
-        if trace is not None:
-            trace = continue_trace(trace)
+        trace = continue_trace(headers.get("traceparent"))
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
         group = operation.group if operation is not None else "catalog"
@@ -98,11 +96,8 @@ class Middleware:
                     caller = self._key_of(request) if self._keys else self._callers.of(request)
                     if caller is None:
                         raise await self._unauthorized(request)
-                    limiter = self._limiter
-                    if limiter is not None and limiter.in_process:
-                        state = limiter.take_now(group, caller)
-                    elif limiter is not None:
-                        state = await limiter.take(group, caller)
+                    if self._limiter is not None:
+                        state = await self._limiter.take(group, caller)
                 if isinstance(source, Rendered):
                     response = respond(request, source)
                 else:
