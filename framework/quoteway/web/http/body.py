@@ -20,23 +20,18 @@ async def read_object(
 ) -> dict[str, Any]:
     """The request's JSON object. Raises ``MalformedRequest`` (400, 408, 413 or 415).
 
+    Of a key given twice the last value counts; NaN, a BOM and bad UTF-8 are refused.
+
     With ``may_be_empty`` no body is an empty object, and the content type does not matter: clients that send
     nothing often name another one.
     """
     raw = await _read(request, limit_bytes, timeout_s)
-    if may_be_empty:
-        return parse_object(raw) if raw.strip() else {}
+    if may_be_empty and not raw.strip():
+        return {}
     if not raw.strip():
         raise MalformedRequest("A JSON object is required as the body.", reason=Reason.MISSING)
-    _check_content_type(request)
-    return parse_object(raw)
-
-
-def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parses a JSON object. Of a key given twice the last value counts; NaN, a BOM and bad UTF-8 are refused.
-
-    Raises ``MalformedRequest``.
-    """
+    if not may_be_empty:
+        _check_content_type(request)
     try:
         value = orjson.loads(raw)
     except ValueError:  # orjson limits the depth, so a deep document fails too
