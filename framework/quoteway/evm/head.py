@@ -74,32 +74,27 @@ def no_older_than(chain_id: int, number: int) -> Iterator[None]:
         _least.reset(mark)
 
 
-def wait_limit_s(network: Network) -> float:
-    """How long a request waits for a block or transaction that its caller's own node has: a block time."""
-    return min(network.block_time_s, _MAX_WAIT_S)
-
-
-def behind(network: Network, awaited: str) -> UpstreamError:
-    """The error when ``awaited`` did not come in that time. ``Retry-After`` is one block time."""
-    return UpstreamError(
-        f"The nodes of {network.name} do not have {awaited} yet. Send the request again.",
-        reason=Reason.BEHIND,
-        retryable=True,
-        headers={"Retry-After": str(math.ceil(wait_limit_s(network)))},
-    )
-
-
 async def until(look: Callable[[], Awaitable[T | None]], network: Network, awaited: str) -> T:
-    """What ``look`` returns as soon as it is not None. Raises ``behind`` after ``wait_limit_s``."""
+    """What ``look`` returns as soon as it is not None.
+
+    For a block or transaction that the caller's own node has. Raises ``UpstreamError`` with reason ``behind``
+    when it does not come within a block time, or ``_MAX_WAIT_S``.
+    """
+    limit_s = min(network.block_time_s, _MAX_WAIT_S)
     try:
-        async with asyncio.timeout(wait_limit_s(network)):
+        async with asyncio.timeout(limit_s):
             while True:
                 found = await look()
                 if found is not None:
                     return found
                 await asyncio.sleep(_WAIT_STEP_S)
     except TimeoutError:
-        raise behind(network, awaited) from None
+        raise UpstreamError(
+            f"The nodes of {network.name} do not have {awaited} yet. Send the request again.",
+            reason=Reason.BEHIND,
+            retryable=True,
+            headers={"Retry-After": str(math.ceil(limit_s))},
+        ) from None
 
 
 def arrival() -> int:
