@@ -115,13 +115,11 @@ def revert_data(error: RpcError) -> bytes | None:
         return None
 
 
-def revert_reason(data: bytes) -> str:
+def revert_reason(data: bytes, levels: int = _MAX_NESTING) -> str:
     """The text of ``Error(string)``, the meaning of ``Panic(uint256)`` or of a known custom error with its
-    name, else the selector. The contract chooses its text freely: it is cut and made printable."""
-    return _reason(data, _MAX_NESTING)
-
-
-def _reason(data: bytes, levels: int) -> str:
+    name, else the selector. The contract chooses its text freely: it is cut and made printable. An error
+    inside another is read ``levels`` deep.
+    """
     if not data:
         return "reverted without a reason"
     if len(data) < 4:
@@ -148,7 +146,7 @@ def _in_words(error: Function, words: str, data: bytes, levels: int) -> str:
     shown = ["0x" + value.hex() if isinstance(value, bytes) else value for value in values]
     if "reason" in error.names:
         nested = values[error.names.index("reason")]
-        return words.format(*shown, reason=_reason(nested, levels - 1))
+        return words.format(*shown, reason=revert_reason(nested, levels - 1))
     return f"{words.format(*shown)} ({error.signature.partition('(')[0]})"
 
 
