@@ -52,8 +52,7 @@ def parse_address(text: str) -> Address:
 
 def is_native_alias(text: str) -> bool:
     """Whether the text names the chain's own coin: ``native``, zero address or ERC-7528 alias, any case."""
-    lower = text.lower()
-    return lower in ("native", NATIVE) or lower == ERC7528_NATIVE.lower()
+    return text.lower() in ("native", NATIVE, ERC7528_NATIVE.lower())
 
 
 def address_bytes(address: str) -> bytes:

@@ -10,6 +10,7 @@ fails the whole call.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from quoteway.evm import opcodes as op
 from quoteway.evm.opcodes import push, push_address
@@ -47,10 +48,7 @@ def program(reads: Sequence[Read]) -> bytes:
     tails = [read.data if isinstance(read, Call) else b"" for read in reads]
     # Offsets are pushed with a fixed width, so the code's length does not depend on them.
     data_offset = len(_assemble(reads, [0] * len(reads)))
-    offsets = []
-    for tail in tails:
-        offsets.append(data_offset)
-        data_offset += len(tail)
+    *offsets, _ = accumulate(map(len, tails), initial=data_offset)
     return _assemble(reads, offsets) + b"".join(tails)
 
 
