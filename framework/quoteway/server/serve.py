@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError
@@ -203,17 +203,19 @@ class Supervisor:
     environ: Mapping[str, str]
     _workers: list[_Worker] = field(default_factory=list)
     _stopping: bool = False
-    _lifeline: int = -1
+    _lifeline: IO[bytes] | None = None
 
     def run(self) -> int:
         """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up, 2 when the
         configuration cannot be used. Raises ``ConfigError`` for what no worker can be started with.
         """
         check_store(self.config)
+        read_end, write_end = os.pipe()  # which children do not inherit
         with (
+            open(read_end, "rb") as self._lifeline,
+            open(write_end, "wb"),
             _reserved_port(self.config) as port,
             tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
-            _pipe() as self._lifeline,
         ):
             shared = self._shared_environment(port, folder)
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
@@ -287,17 +289,6 @@ class Supervisor:
                 log.error("a worker did not stop in time: killed")
                 process.kill()
                 process.wait()
-
-
-@contextlib.contextmanager
-def _pipe() -> Iterator[int]:
-    """The read end of a pipe whose write end only this process holds; children do not inherit them."""
-    read_end, write_end = os.pipe()
-    try:
-        yield read_end
-    finally:
-        os.close(read_end)
-        os.close(write_end)
 
 
 @contextlib.contextmanager
