@@ -34,10 +34,8 @@ class PluginCommands(click.Group):
         return sorted({*super().list_commands(ctx), *(command.name or "" for command in _plugin_commands())})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = super().get_command(ctx, cmd_name)
-        if found is not None:
-            return found
-        return next((command for command in _plugin_commands() if command.name == cmd_name), None)
+        own = super().get_command(ctx, cmd_name)
+        return own or next((command for command in _plugin_commands() if command.name == cmd_name), None)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -68,10 +68,8 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
     gateway = loaded(config)
     for plugin in gateway.registry.plugins:
         name = f"plugin {plugin.name} {plugin.version}"
-        if plugin.reason is None:
-            findings.append(Finding("ok", name, plugin.state.value))
-        elif plugin.reason == "not_selected":
-            findings.append(Finding("ok", name, plugin.reason))
+        if plugin.reason in (None, "not_selected"):
+            findings.append(Finding("ok", name, plugin.reason or plugin.state.value))
         else:
             findings.append(Finding("fail", name, f"{plugin.reason}: {plugin.detail}{plugin.trace}"))
     findings += [
@@ -92,13 +90,12 @@ def loaded(config: Config) -> Gateway:
 
 async def _endpoints(gateway: Gateway) -> list[Finding]:
     """Asks every configured endpoint for its chain id, without the devnet's, which only run while served."""
-    findings: list[Finding] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
-        for network in gateway.runtime.networks:
-            for position, endpoint in enumerate(network.endpoints):
-                subject = f"rpc {network.slug} #{position + 1}"
-                findings.append(await _endpoint(session, subject, endpoint, network.chain_id))
-    return findings
+        return [
+            await _endpoint(session, f"rpc {network.slug} #{position}", endpoint, network.chain_id)
+            for network in gateway.runtime.networks
+            for position, endpoint in enumerate(network.endpoints, 1)
+        ]
 
 
 async def _endpoint(session: aiohttp.ClientSession, name: str, endpoint: Endpoint, chain_id: int) -> Finding:
