@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
@@ -103,11 +103,11 @@ class ConsoleFormatter(JsonFormatter):
         return f"{line}\n{exception}" if exception else line
 
 
-def configure_logging(config: Config, stream: IO[str] | None = None) -> None:
-    """Routes every logger to ``stream`` (standard error). Called once, by the command line."""
-    stream = stream or sys.stderr
-    json = config.server.log_format == "json" or (config.server.log_format == "auto" and not stream.isatty())
-    handler = logging.StreamHandler(stream)
+def configure_logging(config: Config) -> None:
+    """Routes every logger to standard error. Called once, by the command line."""
+    form = config.server.log_format
+    json = form == "json" or (form == "auto" and not sys.stderr.isatty())
+    handler = logging.StreamHandler(sys.stderr)
     redact = Redactor(config)
     handler.setFormatter(JsonFormatter(redact) if json else ConsoleFormatter(redact))
     root = logging.getLogger()
