@@ -134,6 +134,3 @@ class SecretField(fields.Field[Secret]):
         raise ValidationError(
             'secrets come by reference only: write {env = "NAME"} or {file = "path"} instead of the value'
         )
-
-    def _serialize(self, value: Secret | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
-        return None if value is None else REDACTED
