@@ -141,11 +141,8 @@ async def _one(provider: P, call: Callable[[P], Awaitable[T | None]]) -> Outcome
     try:
         value = await call(provider)
     except GatewayError as error:
-        kind: Literal["no_route", "failed"] = "no_route" if error.reason in NO_ROUTE_REASONS else "failed"
-        return ended(kind, error=error)
+        return ended("no_route" if error.reason in NO_ROUTE_REASONS else "failed", error=error)
     except (Exception, SystemExit):  # SystemExit in a task stops the event loop
         log.exception("provider %r raised", provider.id)
         return ended("failed")
-    if value is None:
-        return ended("no_route")
-    return ended("quoted", value=value)
+    return ended("no_route" if value is None else "quoted", value=value)
