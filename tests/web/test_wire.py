@@ -320,7 +320,7 @@ class Parts(View):
     count = view.required(fields.Integer, "length")
     word = view.nullable(fields.String, lambda model: model.word)
     note = view.optional(fields.String, lambda model: ABSENT if model.word is None else model.word)
-    more = view.optional(fields.String, view.in_extra)
+    more = view.optional(fields.String, view.hidden)
 
 
 @dataclasses.dataclass
@@ -329,7 +329,7 @@ class Thing:
     word: str | None
 
 
-def test_members_come_from_attributes_and_functions_and_absent_ones_are_left_out():
+def test_members_come_from_attributes_and_functions_and_absent_ones_are_hidden():
     assert Parts.render(Thing(3, "x"), NETWORKS) == {"count": 3, "word": "x", "note": "x"}
     assert Parts.render(Thing(3, None), NETWORKS) == {"count": 3, "word": None}
 

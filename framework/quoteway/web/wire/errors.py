@@ -10,7 +10,7 @@ from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.networks import Networks
 from quoteway.web.wire.parts import RequiredRole
 from quoteway.web.wire.text import AmountText, CodeText
-from quoteway.web.wire.view import ABSENT, View, Wire, constant, in_extra, nullable, optional, required
+from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, nullable, optional, required
 
 
 class ErrorField(View):
@@ -40,9 +40,9 @@ class ErrorDetails(View):
     with a simulation that reverted: the contract's own words, cut and made printable."""
 
     reason = optional(CodeText, lambda error: ABSENT if error.reason is None else Reason(error.reason))
-    limit = optional(AmountText, in_extra)
-    required_role = optional(RequiredRole, in_extra)
-    revert_reason = optional(fields.String, in_extra, allow_none=True)
+    limit = optional(AmountText, hidden)
+    required_role = optional(RequiredRole, hidden)
+    revert_reason = optional(fields.String, hidden, allow_none=True)
     fields_ = optional([ErrorField], lambda error: error.fields or ABSENT)
     attempts = optional([Attempt], lambda error: error.attempts or ABSENT)
     retryable = optional(fields.Boolean, _retryable)

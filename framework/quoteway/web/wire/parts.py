@@ -10,7 +10,7 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText, LinkText, NetworkText
-from quoteway.web.wire.view import NetworkField, View, Wire, constant, itself, nullable, optional, required
+from quoteway.web.wire.view import NetworkField, View, constant, hidden, itself, nullable, optional, required
 
 
 class TokenRef(View):
@@ -146,13 +146,8 @@ class VaultEcho(View):
     bot = nullable(AddressText, constant(None))
 
 
-class ManageEcho(View):
-    vault_id = required(fields.String)
-    action = required(fields.String)
-    asset = nullable(AddressText)
-    amount = nullable(AmountText)
-    address = required(AddressText, "sender")
-    slippage_bps = required(fields.Integer)
+class ManageEcho(VaultEcho):
+    recipient = optional(AddressText, hidden)
     strategy = nullable(fields.String)
     bot = nullable(AddressText)
 
@@ -177,7 +172,7 @@ ECHOES: Mapping[type, type[View]] = {
 class RequestEcho(fields.Dict, NetworkField):
     """A request by its kind."""
 
-    def convert(self, value: models.Request, networks: Networks) -> Wire:
+    def convert(self, value: models.Request, networks: Networks) -> dict[str, Any]:
         return ECHOES[type(value)].render(value, networks)
 
 
@@ -287,6 +282,6 @@ VIEWS: Mapping[type, type[View]] = {
 }
 
 
-def terms_wire(terms: Any, networks: Networks) -> Wire:
+def terms_wire(terms: Any, networks: Networks) -> dict[str, Any]:
     """The members that terms add to a quote or an action."""
     return {} if terms is None else VIEWS[type(terms)].render(terms, networks)

@@ -13,7 +13,7 @@ from quoteway.evm.units import format_units
 from quoteway.networks import Networks
 from quoteway.web.wire import text
 from quoteway.web.wire.parts import BlockRef, Leg, Notice, Range, TokenRef
-from quoteway.web.wire.view import ABSENT, View, Wire, constant, itself, nullable, optional, required
+from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, itself, nullable, optional, required
 
 
 class FailedSource(View):
@@ -346,20 +346,16 @@ class Whereabouts(View):
     chain_id = required(fields.Integer)
 
 
-class VaultPositionEntry(View):
+class VaultPositionEntry(PositionEntry):
     """A position in a vault with the members of one in a pool."""
 
     position_id = required(fields.String, "vault_id")
-    owner = required(text.AddressText)
+    pool_id = optional(fields.String, hidden)
     kind = required(fields.String, constant("fungible"))
     liquidity = required(text.AmountText, "shares")
-    share = nullable(fields.Float)
-    amounts = required([Leg])
     uncollected_fees = required([Leg], constant(()))
     range = nullable(Range, constant(None))
     in_range = nullable(fields.Boolean, constant(None))
-    value_usd = nullable(fields.Float)
-    as_of_block = required(BlockRef, "block")
 
 
 class PortfolioPosition(Whereabouts, PositionEntry):

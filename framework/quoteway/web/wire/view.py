@@ -104,8 +104,10 @@ def itself(model: Any) -> Any:
     return model
 
 
-def in_extra(model: Any) -> Any:
-    """The source of a member that ``GatewayError.extra`` has in wire form: documented, not rendered."""
+def hidden(model: Any) -> Any:
+    """The source of a member that is not rendered: ``GatewayError.extra`` has it in wire form, or the noun
+    lacks it while it has the others of its base.
+    """
     return ABSENT
 
 
@@ -153,7 +155,7 @@ def _renderer(view: type[View]) -> Renderer:
     members: list[str] = []
     leave_out: list[str] = []
     for name, field in view._declared_fields.items():
-        if field.metadata.get(_SOURCE) is in_extra:
+        if field.metadata.get(_SOURCE) is hidden:
             continue
         key = field.data_key or camel_case(name)
         members.append(f"{key!r}: {_expression(name, field, names)}")
