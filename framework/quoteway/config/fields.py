@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field
 from dataclasses import fields as members_of
@@ -17,7 +16,6 @@ from quoteway.networks import Endpoint
 from quoteway.secrets import Secret, measured_bits, revealed
 
 _Section = TypeVar("_Section")
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def setting(kind: fields.Field[Any], about: str = "", default: Any = MISSING, *, shown: bool = True) -> Any:
@@ -104,8 +102,8 @@ def text(max_chars: int | None = None, min_chars: int = 0) -> fields.String:
     return fields.String(validate=validate.Length(min_chars, max_chars))
 
 
-def matching(pattern: str) -> fields.String:
-    return fields.String(validate=validate.Regexp(pattern))
+def matching(pattern: str, error: str | None = None) -> fields.String:
+    return fields.String(validate=validate.Regexp(pattern, error=error))
 
 
 def choice(literal: Any) -> fields.String:
@@ -114,12 +112,12 @@ def choice(literal: Any) -> fields.String:
 
 def rate() -> fields.String:
     error = 'expected a rate such as "60/minute" (per second, minute or hour)'
-    return fields.String(validate=validate.Regexp(r"[1-9][0-9]{0,6}/(second|minute|hour)\Z", error=error))
+    return matching(r"[1-9][0-9]{0,6}/(second|minute|hour)\Z", error)
 
 
-def slug(value: str) -> None:
-    if not _SLUG.fullmatch(value):
-        raise ValidationError("no network name: lowercase letters, digits and single dashes")
+def slug() -> fields.String:
+    error = "no network name: lowercase letters, digits and single dashes"
+    return matching(r"[a-z0-9]+(-[a-z0-9]+)*\Z", error)
 
 
 def proxy(value: str) -> None:

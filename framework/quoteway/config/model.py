@@ -190,7 +190,7 @@ class Config:
     auth: AuthConfig = table(AuthConfig)
     providers: Mapping[str, ProviderConfig] = setting(kinds.Tables(values=Table(ProviderConfig)), default={})
     networks: Mapping[str, NetworkConfig] = setting(
-        kinds.Tables(keys=fields.String(validate=kinds.slug), values=Table(NetworkConfig)), default={}
+        kinds.Tables(keys=kinds.slug(), values=Table(NetworkConfig)), default={}
     )
     plugin_sections: Mapping[str, Mapping[str, Any]] = setting(
         kinds.Tables(values=fields.Dict(error_messages={"invalid": "expected a table"}), data_key="plugin"),
