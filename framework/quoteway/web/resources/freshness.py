@@ -14,7 +14,6 @@ from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import RequestSchema, invalid
 
 _MIN_BLOCK = "The answer is of this block or a later one: the newest that the caller's own node has shown it"
-_AFTER_TRANSACTION = "The answer is of the block of this transaction, by its hash, or a later one"
 _LAST_BLOCK = (1 << 53) - 1
 
 
@@ -22,14 +21,15 @@ class FreshBody(RequestSchema):
     """The members of a body that name what the caller has seen on the (first) network."""
 
     min_block = fields.StrictInteger(_MIN_BLOCK, 0, _LAST_BLOCK)
-    after_transaction = fields.HexField(_AFTER_TRANSACTION, 32, 32)
+    after_transaction = fields.HexField(
+        "The answer is of the block of this transaction, by its hash, or a later one", 32, 32
+    )
 
 
-class FreshQuery(RequestSchema):
+class FreshQuery(FreshBody):
     """The same members in a query, which then names its network."""
 
     min_block = fields.QueryInteger(_MIN_BLOCK, 0, _LAST_BLOCK)
-    after_transaction = fields.HexField(_AFTER_TRANSACTION, 32, 32)
 
 
 @contextlib.asynccontextmanager
