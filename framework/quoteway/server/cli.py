@@ -158,8 +158,7 @@ def show_config(config_path: Path | None) -> None:
 
     from quoteway.config.loading import redacted
 
-    shown = redacted(_config(config_path))
-    click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2, default=str).decode())
+    click.echo(orjson.dumps(redacted(_config(config_path)), option=orjson.OPT_INDENT_2, default=str).decode())
 
 
 @main.command()

@@ -35,10 +35,6 @@ class RequestTimeout(UpstreamError):  # noqa: N818 - named as the others of quot
     """The request took longer than the deployment allows."""
 
 
-CLOSING = (BodyTimeout, BodyTooLarge)
-"""After these errors the rest of the body may still arrive, so the connection is closed."""
-
-
 def json_response(body: bytes, status: int, headers: Mapping[str, str]) -> web.Response:
     """An answer whose body is already JSON."""
     return web.Response(body=body, status=status, headers={**headers, "Content-Type": "application/json"})
@@ -48,7 +44,7 @@ def error_response(error: GatewayError, request_id: str) -> web.Response:
     """The answer to an error, with the headers it carries."""
     response = json_response(orjson.dumps(error_wire(error, request_id)), error.status, error.headers)
     response.headers["Cache-Control"] = "no-store"
-    if isinstance(error, CLOSING):
+    if isinstance(error, BodyTimeout | BodyTooLarge):  # the rest of the body may still arrive
         response.force_close()
     return response
 

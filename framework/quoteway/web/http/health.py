@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 import orjson
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ProviderUnavailable
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
 from quoteway.web.http.operation import NO_STORE
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def health_routes(gateway: Gateway) -> list[web.RouteDef]:

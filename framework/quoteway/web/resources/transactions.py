@@ -271,11 +271,10 @@ async def submit_transaction_hash(call: Call) -> dict[str, Any]:
 
 async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
     """The transaction and its receipt, as the node has them now."""
-    found, receipt = await asyncio.gather(
+    return await asyncio.gather(
         chain.request("eth_getTransactionByHash", [tx_hash], shared=False),
         chain.request("eth_getTransactionReceipt", [tx_hash], shared=False),
     )
-    return found, receipt
 
 
 async def _on_another_chain(
