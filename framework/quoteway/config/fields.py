@@ -180,8 +180,8 @@ class LoadField(Listing):
         return "all" if value == "all" else super()._deserialize(value, attr, data, **kwargs)
 
 
-class HeaderField(fields.Field[str]):
-    """A header's value: text, or a reference."""
+class RevealedField(fields.Field[str]):
+    """A header's value or a URL: text, or a reference when it holds a credential."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text = revealed(value)
@@ -190,20 +190,15 @@ class HeaderField(fields.Field[str]):
         return text
 
 
-class EndpointUrlField(HeaderField):
-    """An RPC URL: text, or a reference when it holds a credential."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        text = super()._deserialize(value, attr, data, **kwargs)
-        parts = _url(text)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValidationError('expected an http:// or https:// URL, or {env = "NAME"} holding one')
-        return text
+def _endpoint_url(value: str) -> None:
+    parts = _url(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValidationError('expected an http:// or https:// URL, or {env = "NAME"} holding one')
 
 
 class _EndpointTable(Section):
-    url = EndpointUrlField(required=True)
-    headers = fields.Dict(keys=fields.String(), values=HeaderField())
+    url = RevealedField(required=True, validate=_endpoint_url)
+    headers = fields.Dict(keys=fields.String(), values=RevealedField())
     name = fields.String()
 
 
