@@ -27,6 +27,8 @@ T = TypeVar("T")
 NO_ROUTE_REASONS = frozenset(
     {Reason.NO_ROUTE, Reason.INSUFFICIENT_LIQUIDITY, Reason.AMOUNT_TOO_LOW, Reason.AMOUNT_TOO_HIGH}
 )
+_REASONS = {"timeout": Reason.PROVIDER_TIMEOUT, "no_route": Reason.NO_ROUTE, "failed": Reason.PROVIDER_ERROR}
+"""The reasons of outcomes whose error says none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +43,7 @@ class Outcome(Generic[P, T]):
 
     @property
     def reason(self) -> Reason | None:
-        if self.kind == "quoted":
-            return None
-        if self.kind == "timeout":
-            return Reason.PROVIDER_TIMEOUT
-        if self.error is not None and self.error.reason is not None:
-            return self.error.reason
-        return Reason.NO_ROUTE if self.kind == "no_route" else Reason.PROVIDER_ERROR
+        return (self.error.reason if self.error is not None else None) or _REASONS.get(self.kind)
 
     @property
     def failed(self) -> bool:
