@@ -84,7 +84,10 @@ class Limiter:
             count = await self._storage.incr(key, window_s)
             resets_at = await self._storage.get_expiry(key)
         except Exception as error:  # the store's client has exceptions of its own
-            self._pause(error)
+            if now >= self._paused_until:  # only the first of the requests that waited together logs it
+                self._paused_until = time.monotonic() + STORE_PAUSE_S
+                text = "the rate limit store does not answer, requests pass uncounted: %s"
+                log.error(text, type(error).__name__)
             return uncounted
         return self._verdict(group, count, resets_at, time.time())
 
@@ -102,14 +105,6 @@ class Limiter:
             },
             retryable=True,
         )
-
-    def _pause(self, error: Exception) -> None:
-        now = time.monotonic()
-        if now >= self._paused_until:  # only the first of the requests that waited together logs it
-            self._paused_until = now + STORE_PAUSE_S
-            log.error(
-                "the rate limit store does not answer, requests pass uncounted: %s", type(error).__name__
-            )
 
 
 def open_store(store: Secret | str) -> Storage | Counters:

@@ -41,8 +41,7 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
     spec.components.schema("Error", schema=Error)
     for operation in operations:
         spec.path(path=operation.path, operations={operation.method.lower(): _operation(operation)})
-    made: dict[str, Any] = spec.to_dict()
-    return made
+    return spec.to_dict()
 
 
 def _operation(operation: Operation) -> dict[str, Any]:

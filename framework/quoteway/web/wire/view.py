@@ -164,8 +164,7 @@ def _renderer(view: type[View]) -> Renderer:
     built = f"    wire = {{{', '.join(members)}}}\n"
     source = f"def render(model, networks):\n{built}{''.join(leave_out)}    return wire\n"
     exec(compile(source, f"<rendering of {view.__name__}>", "exec"), names)  # noqa: S102 - of declarations alone
-    render: Renderer = names["render"]
-    return render
+    return cast(Renderer, names["render"])
 
 
 def _rendering(view: type[View]) -> Renderer:
