@@ -83,14 +83,11 @@ def load_config(
 
 
 def _find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    if path is None and environ.get("QUOTEWAY_CONFIG"):
-        path = Path(environ["QUOTEWAY_CONFIG"])
-    if path is not None:
-        if not path.is_file():
-            raise ConfigError(f"{path}: no such configuration file")
-        return path
-    default = Path("quoteway.toml")
-    return default if default.is_file() else None
+    named = path or environ.get("QUOTEWAY_CONFIG")
+    found = Path(named or "quoteway.toml")
+    if named and not found.is_file():
+        raise ConfigError(f"{found}: no such configuration file")
+    return found if found.is_file() else None
 
 
 def _read(path: Path) -> dict[str, Any]:
