@@ -205,8 +205,7 @@ class RpcChain:
         """
         if block is None:
             block = await self.head()
-        parts = list(batch.split(reads))
-        answers = await asyncio.gather(*(self._call_batch(part, block) for part in parts))
+        answers = await asyncio.gather(*(self._call_batch(part, block) for part in batch.split(reads)))
         return [result for answer in answers for result in answer]
 
     async def _call_batch(self, reads: Sequence[Read], block: At) -> list[bytes | CallFailed]:
