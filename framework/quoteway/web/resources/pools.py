@@ -25,7 +25,6 @@ from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import PoolQuote
 from quoteway.web.wire.rows import PoolEntry, PoolPage, PositionEntry, PositionPage
 
-ACTIONS = ("add", "remove", "collect")
 TICK_LIMIT = 887_272
 """Uniswap v3 TickMath.MAX_TICK; v4 has the same."""
 
@@ -34,7 +33,7 @@ class PoolBody(FreshBody):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = fields.Action("What to do with liquidity", ACTIONS, required=True)
+    action = fields.Action("What to do with liquidity", ("add", "remove", "collect"), required=True)
     address = fields.AddressField("Who signs, pays and holds the position", required=True)
     amount = fields.AmountOrMax("Base units of asset; max takes everything out", minimum=1)
     asset = fields.AddressField("The token that amount counts: one of the pool, or its shares", native=True)

@@ -24,8 +24,6 @@ from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, Swap
 from quoteway.web.wire.rows import BridgeRouteEntry, RoutePage
 from quoteway.web.wire.view import Wire
 
-APPROVAL_MODES = ("transactions", "permit2-signature")
-
 
 class Transfer(FreshBody):
     """What a swap and a bridge transfer have in common."""
@@ -44,7 +42,7 @@ class Transfer(FreshBody):
     provider = fields.Text("Ask this provider alone", max_length=64)
     approval_mode = fields.Choice(
         "Whether a Permit2 allowance comes as a transaction or as typed data to sign",
-        APPROVAL_MODES,
+        ("transactions", "permit2-signature"),
         load_default="transactions",
     )
 

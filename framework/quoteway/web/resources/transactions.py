@@ -138,7 +138,8 @@ def _decoded(raw: bytes) -> SignedTransaction:
         raise ValueError("not a signature that a chain accepts")
     words = (27 + y_parity, _integer(r), _integer(s))
     signature = keccak256(signed) + b"".join(word.to_bytes(32) for word in words)
-    target, wei = _target(members[to]), _integer(members[value])
+    target = checksum("0x" + _bytes(members[to]).hex()) if members[to] else None
+    wei = _integer(members[value])
     return SignedTransaction(chain_id, target, wei, _bytes(members[data]), signature=signature)
 
 
@@ -151,10 +152,6 @@ async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str
     if len(output) != 32:
         raise _refused("has a signature from which no signer can be recovered")
     return checksum("0x" + output[12:].hex())
-
-
-def _target(member: Any) -> str | None:
-    return checksum("0x" + _bytes(member).hex()) if member else None
 
 
 def _integer(member: Any) -> int:

@@ -27,13 +27,11 @@ from quoteway.web.wire.quotes import DeployAction, DeployQuote, ManageAction, Va
 from quoteway.web.wire.rows import VaultEntry, VaultPage
 from quoteway.web.wire.view import Wire
 
-ACTIONS = ("deposit", "withdraw", "mint", "redeem")
-
 
 class VaultBody(FreshBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = fields.Action("What to do", ACTIONS, required=True)
+    action = fields.Action("What to do", ("deposit", "withdraw", "mint", "redeem"), required=True)
     address = fields.AddressField("Who signs, and pays", required=True)
     amount = fields.AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
     asset = fields.AddressField(
