@@ -60,7 +60,8 @@ async def test_readable_bodies_with_wrong_members_are_422(api, refused, case):
 @pytest.mark.parametrize(
     "kind",
     ["text/plain", "application/x-www-form-urlencoded", "", "application/json; charset=utf-16",
-     "application/json; charset=latin-1", "application/json; charset=nonsense", "application/xml", "json"],
+     "application/json; charset=latin-1", "application/json; charset=nonsense", "application/xml", "json",
+     "application/json; a*"],  # the last makes aiohttp fail
 )  # fmt: skip
 async def test_other_content_types_are_415(api, refused, kind):
     refused(

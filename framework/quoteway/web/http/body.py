@@ -42,10 +42,9 @@ async def read_object(
 
 
 def _check_content_type(request: web.Request) -> None:
-    kind = request.content_type
-    charset: str | None = None
-    with contextlib.suppress(Exception):
-        charset = request.charset
+    kind, charset = "", None
+    with contextlib.suppress(Exception):  # of a header that the standard library's parser fails at
+        kind, charset = request.content_type, request.charset
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise UnsupportedMediaType(
             "Send the body as Content-Type: application/json.", reason=Reason.INVALID_FORMAT
