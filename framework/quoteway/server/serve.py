@@ -153,9 +153,9 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
         announce(gateway, url)
 
 
-def is_worker(environ: Mapping[str, str] = os.environ) -> bool:
+def is_worker() -> bool:
     """Whether this process is one of several on one port."""
-    return "QUOTEWAY_WORKER" in environ
+    return "QUOTEWAY_WORKER" in os.environ
 
 
 def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
