@@ -143,12 +143,10 @@ class RpcChain:
         header = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
         if not isinstance(header, Mapping):
             raise UpstreamError(f"{self.network.name} has no block {at}.", reason=Reason.RPC_ERROR)
-        base_fee = header.get("baseFeePerGas")
-        block_hash = header.get("hash")
-        if not isinstance(block_hash, str) or len(block_hash) != 66:
-            raise _unreadable()
+        block_hash, base_fee = header.get("hash"), header.get("baseFeePerGas")
         number, timestamp = _quantity(header.get("number")), _quantity(header.get("timestamp"))
-        if number >= _MOST or timestamp >= _MOST:
+        in_bounds = number < _MOST and timestamp < _MOST
+        if not isinstance(block_hash, str) or len(block_hash) != 66 or not in_bounds:
             raise _unreadable()
         return Block(number, block_hash, timestamp, None if base_fee is None else _quantity(base_fee))
 
