@@ -329,7 +329,7 @@ class Thing:
     word: str | None
 
 
-def test_members_come_from_attributes_and_functions_and_absent_ones_are_hidden():
+def test_members_come_from_attributes_and_functions_and_absent_ones_are_left_out():
     assert Parts.render(Thing(3, "x"), NETWORKS) == {"count": 3, "word": "x", "note": "x"}
     assert Parts.render(Thing(3, None), NETWORKS) == {"count": 3, "word": None}
 
