@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from quoteway.models import RequiredRole
 
 
 class Reason(StrEnum):
@@ -66,7 +69,12 @@ class FieldError:
 
 @dataclass(eq=False, repr=False)
 class GatewayError(Exception):
-    """Base of all errors that are sent to clients. ``message`` must not contain secrets or URLs."""
+    """Base of all errors that are sent to clients. ``message`` must not contain secrets or URLs.
+
+    Of the further members a client is shown those that are given: ``limit`` is the largest amount that would
+    pass (base units), ``revert_reason`` the contract's words, ``not_ready`` why the service is not ready,
+    ``differences`` what of a signed transaction is not as it was built.
+    """
 
     status: ClassVar[int]
     code: ClassVar[str]
@@ -78,7 +86,11 @@ class GatewayError(Exception):
     attempts: Sequence[Any] = ()
     retryable: bool | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    extra: dict[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    required_role: RequiredRole | None = None
+    revert_reason: str | None = None
+    not_ready: Sequence[str] = ()
+    differences: Sequence[Any] = ()
 
     def __init_subclass__(cls, status: int = 0, code: str = "") -> None:
         """Takes the HTTP status and ``error.code`` of a class; without them it has those of its base."""

@@ -82,7 +82,7 @@ async def test_a_price_that_moved_is_refused_and_the_minimum_stands(open_gateway
     with pytest.raises(UpstreamError) as refusal:
         await here.gateway.building.action(answer.sealed)
     assert refusal.value.reason is Reason.PRICE_MOVED
-    assert "revertReason" in refusal.value.extra
+    assert refusal.value.revert_reason
 
 
 async def test_an_action_may_pin_a_quote_but_only_for_the_same_request(open_gateway):

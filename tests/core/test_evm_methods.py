@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from quoteway.errors import InvalidRequest, Reason
 from quoteway.evm.methods import CLIENT_VERSION, METHODS, answered_locally, check
 from quoteway.networks import Network
+from quoteway.web.wire.errors import error_wire
 
 NETWORK = Network("ethereum", 1, "Ethereum")
 ADDRESS = "0x" + "11" * 20
@@ -57,7 +58,7 @@ def test_the_list_is_exactly_this():
 def test_everything_else_is_refused(method):
     error = refusal(method, [])
     assert error.reason is Reason.METHOD_NOT_ALLOWED
-    assert error.extra == {"rpcCode": -32601}
+    assert error_wire(error, "")["error"]["details"]["rpcCode"] == -32601
     assert len(error.message) < 120
     assert len(method) < 5 or method not in error.message
 

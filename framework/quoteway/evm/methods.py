@@ -49,7 +49,6 @@ def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
             f"This method is not forwarded on {network.name}: only listed read methods are.",
             reason=Reason.METHOD_NOT_ALLOWED,
             fields=[FieldError("method", Reason.METHOD_NOT_ALLOWED, "is not an allowed read method")],
-            extra={"rpcCode": -32601},
         )
     if not isinstance(params, (list, tuple)):
         raise _refused("params", Reason.INVALID_FORMAT, "must be an array")

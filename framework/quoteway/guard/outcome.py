@@ -46,7 +46,7 @@ def check_run(
             + (" Request a new quote." if priced else ""),
             reason=Reason.PRICE_MOVED if priced else Reason.REVERTED,
             retryable=False,
-            extra={"revertReason": run.revert_reason} if run.revert_reason else {},
+            revert_reason=run.revert_reason or None,
         )
 
     inputs = totals((leg.token.address, leg.most) for leg in sealed.inputs)

@@ -114,7 +114,7 @@ async def test_every_bad_answer_fails_the_quote_within_its_deadline(
         reason = case.get("reason", "provider_error")
         assert said.reason == reason, (case, said.message)
         assert attempts[0].reason == reason, case
-        assert "evil-marker" not in f"{said.message}{said.extra}{attempts}", case
+        assert "evil-marker" not in f"{said.message}{said.revert_reason}{attempts}", case
         # A competition says only that no provider could quote; one provider's own error says why.
         if reason != "no_route":
             with pytest.raises(UpstreamError) as own:

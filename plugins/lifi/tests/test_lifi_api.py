@@ -29,7 +29,7 @@ async def test_case(name, case, start, clock, silent):
             with pytest.raises(UpstreamError) as refusal:
                 await gateway.quoting.quote(capability, request)
             error = refusal.value
-            silent += [error.message, error.extra, error.attempts]
+            silent += [error.message, error.revert_reason, error.attempts]
             assert error.reason == outcome["reason"]
             assert error.attempts[0].reason == outcome["reason"]
         else:

@@ -99,4 +99,4 @@ async def test_an_action_whose_minimum_was_front_run_says_so_in_words(gateway, f
         await gateway.building.action(victim)
     assert refusal.value.reason == "price_moved"
     assert "the swap gives" in refusal.value.message, refusal.value.message
-    assert "less than its minimum" in refusal.value.extra["revertReason"]
+    assert "less than its minimum" in refusal.value.revert_reason

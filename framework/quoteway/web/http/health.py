@@ -30,8 +30,8 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
             if networks and len(silent) == len(networks):
                 reasons = [f"no RPC upstream of {slug} answers" for slug in silent]
         if reasons:
-            text, extra = f"Not ready: {'; '.join(reasons)}.", {"notReady": reasons}
-            raise ProviderUnavailable(text, headers={"Retry-After": "1"}, extra=extra, retryable=True)
+            text, after = f"Not ready: {'; '.join(reasons)}.", {"Retry-After": "1"}
+            raise ProviderUnavailable(text, headers=after, not_ready=reasons, retryable=True)
         body = {"status": "ready", **({"notAnswering": silent} if silent else {})}
         return json_response(orjson.dumps(body), 200, NO_STORE)
 

@@ -24,13 +24,11 @@ from quoteway.errors import (
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.models import Capability, TransferState
-from quoteway.networks import Networks
 from quoteway.providers import BridgeProvider, Relay
 from quoteway.web.http.fields import HexField
 from quoteway.web.http.operation import Call, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources import catalog
-from quoteway.web.wire.actions import Difference as DifferenceView
 from quoteway.web.wire.actions import HashReport, Submitted, Tracked
 
 # --- a signed transaction and the one that was built ------------------------------------------------------
@@ -103,8 +101,7 @@ class SignedTransaction:
         names = ", ".join(difference.member for difference in wrong)
         text = f"{_MEMBER} is not the transaction that was built: {names} differ."
         refused = [FieldError(_MEMBER, Reason.CONFLICT, text)]
-        extra = {"differences": DifferenceView.render_all(wrong, Networks())}
-        raise InvalidRequest(text, reason=Reason.CONFLICT, fields=refused, extra=extra)
+        raise InvalidRequest(text, reason=Reason.CONFLICT, fields=refused, differences=wrong)
 
 
 def decode_signed(raw: bytes) -> SignedTransaction:

@@ -10,7 +10,17 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire import text
-from quoteway.web.wire.parts import Approval, BlockRef, Issue, Leg, Notice, QuotePart, RefundPlace, terms_wire
+from quoteway.web.wire.parts import (
+    Approval,
+    BlockRef,
+    Difference,
+    Issue,
+    Leg,
+    Notice,
+    QuotePart,
+    RefundPlace,
+    terms_wire,
+)
 from quoteway.web.wire.view import ABSENT, NetworkField, View, constant, itself, nullable, optional, required
 
 
@@ -172,12 +182,6 @@ class Broadcast(View):
 class Submitted(Broadcast):
     broadcast = required(fields.Boolean)
     verified = required(fields.Boolean)
-
-
-class Difference(View):
-    member = required(fields.String)
-    expected = nullable(fields.String)
-    actual = nullable(fields.String)
 
 
 class Realized(View):

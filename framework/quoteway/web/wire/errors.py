@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from marshmallow import fields
 
-from quoteway.errors import GatewayError, Reason, UpstreamError
+from quoteway.errors import GatewayError, InvalidRequest, Reason, UpstreamError
 from quoteway.networks import Networks
-from quoteway.web.wire.parts import RequiredRole
+from quoteway.web.wire.parts import Difference, RequiredRole
 from quoteway.web.wire.text import AmountText, CodeText
 from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, nullable, optional, required
 
@@ -35,28 +36,45 @@ def _retryable(error: GatewayError) -> Any:
     return retryable or error.status == 429
 
 
+def _given(name: str) -> Callable[[GatewayError], Any]:
+    """The source of a member that is shown when it is given."""
+
+    def source(error: GatewayError) -> Any:
+        value = getattr(error, name)
+        return ABSENT if value is None or value in ((), []) else value
+
+    return source
+
+
+def _rpc_code(error: GatewayError) -> Any:
+    """That of JSON-RPC for a method that does not exist (EIP-1474)."""
+    refused = isinstance(error, InvalidRequest) and error.reason is Reason.METHOD_NOT_ALLOWED
+    return -32601 if refused else ABSENT
+
+
 class ErrorDetails(View):
     """``limit`` comes with ``amount_too_high``, ``requiredRole`` with ``role_required``, ``revertReason``
-    with a simulation that reverted: the contract's own words, cut and made printable."""
+    with a simulation that reverted: the contract's own words, cut and made printable. ``differences`` come
+    with a signed transaction that is not the one that was built, ``notReady`` with ``/readyz``, ``rpcCode``
+    with a JSON-RPC method that is not forwarded."""
 
-    reason = optional(CodeText, lambda error: ABSENT if error.reason is None else Reason(error.reason))
-    limit = optional(AmountText, hidden)
-    required_role = optional(RequiredRole, hidden)
-    revert_reason = optional(fields.String, hidden, allow_none=True)
-    fields_ = optional([ErrorField], lambda error: error.fields or ABSENT)
-    attempts = optional([Attempt], lambda error: error.attempts or ABSENT)
+    reason = optional(CodeText, _given("reason"))
+    limit = optional(AmountText, _given("limit"))
+    required_role = optional(RequiredRole, _given("required_role"))
+    revert_reason = optional(fields.String, _given("revert_reason"), allow_none=True)
+    differences = optional([Difference], _given("differences"))
+    not_ready = optional([fields.String], _given("not_ready"))
+    rpc_code = optional(fields.Integer, _rpc_code)
+    fields_ = optional([ErrorField], _given("fields"))
+    attempts = optional([Attempt], _given("attempts"))
     retryable = optional(fields.Boolean, _retryable)
-
-    @classmethod
-    def render(cls, model: GatewayError, networks: Networks) -> Wire:
-        return {**model.extra, **super().render(model, networks)}
 
 
 class ErrorMembers(View):
     code = required(fields.String)
     message = required(fields.String)
     request_id = required(fields.String)
-    details = optional(ErrorDetails)
+    details = optional(ErrorDetails, hidden)
 
 
 class Error(View):
@@ -65,10 +83,9 @@ class Error(View):
 
 def error_wire(error: GatewayError, request_id: str) -> Wire:
     """The envelope of an error."""
-    told = error.extra or error.reason is not None or error.fields or error.attempts
-    details = error if told or _retryable(error) is not ABSENT else ABSENT
-    members = {"code": error.code, "message": error.message, "request_id": request_id, "details": details}
-    return {"error": ErrorMembers.of(Networks(), **members)}
+    details = ErrorDetails.render(error, Networks())
+    members = ErrorMembers.of(Networks(), code=error.code, message=error.message, request_id=request_id)
+    return {"error": members | ({"details": details} if details else {})}
 
 
 class RpcErrorObject(View):

@@ -260,6 +260,12 @@ class DeploymentTerms(View):
     params = optional(DeploymentParams, itself)
 
 
+class Difference(View):
+    member = required(fields.String)
+    expected = nullable(fields.String)
+    actual = nullable(fields.String)
+
+
 class RequiredRole(View):
     """Who may take a vault's management action."""
 

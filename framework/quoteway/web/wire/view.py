@@ -105,8 +105,8 @@ def itself(model: Any) -> Any:
 
 
 def hidden(model: Any) -> Any:
-    """The source of a member that is not rendered: ``GatewayError.extra`` has it in wire form, or the noun
-    lacks it while it has the others of its base.
+    """The source of a member that is not rendered: it is added in wire form, or the noun lacks it while it
+    has the others of its base.
     """
     return ABSENT
 

@@ -154,7 +154,7 @@ def _too_much(order: Order, limit: int) -> InvalidRequest:
         why = "it is paused or has no liquid assets" if limit == 0 else "its liquid assets"
         message = f"the vault pays out at most {limit} base units of {unit} now ({why})"
     error = refused("amount", Reason.AMOUNT_TOO_HIGH, message)
-    error.extra["limit"] = str(limit)
+    error.limit = limit
     return error
 
 

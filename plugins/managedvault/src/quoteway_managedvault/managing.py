@@ -247,7 +247,7 @@ async def _simulate(
                 f"address: {message}.",
                 reason=Reason.ROLE_REQUIRED,
                 fields=[FieldError("address", Reason.ROLE_REQUIRED, message)],
-                extra={"requiredRole": _shown(role)},
+                required_role=role,
             ) from None
         if data[:4] in REFUSALS:
             member, message = REFUSALS[data[:4]]
@@ -256,13 +256,8 @@ async def _simulate(
             f"The vault would refuse this: {revert_reason(data)}.",
             reason=Reason.REVERTED,
             retryable=False,
-            extra={"requiredRole": _shown(role)},
+            required_role=role,
         ) from None
-
-
-def _shown(role: RequiredRole) -> dict[str, Any]:
-    """Returns a role as the details of an error show it."""
-    return {"name": role.name, "holder": role.holder, "callerHasRole": role.caller_has_role}
 
 
 def _intent(action: str, args: Sequence[Any], facts: VaultFacts) -> str:
