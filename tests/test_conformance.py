@@ -111,7 +111,7 @@ class AsksForMore(RouterSwap):
 
 FAULTS = [
     (BlocksTheLoop, "test_the_event_loop_is_never_kept"),
-    (SwallowsCancellation, "test_cancellation_is_honoured"),
+    pytest.param(SwallowsCancellation, "test_cancellation_is_honoured", marks=pytest.mark.slow),
     (Overquotes, "test_actions_pay_what_their_quotes_say"),
     (BuildsAnew, "test_the_same_quote_at_the_same_block_builds_the_same_bytes"),
     (SaysItsKey, "test_nothing_secret_shows_when_nodes_fail"),

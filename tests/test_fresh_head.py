@@ -59,6 +59,7 @@ async def test_no_quote_is_older_than_ones_own_receipt(client):
     assert stale == 0, f"{stale} of 25 quotes were of a block before the client's own"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", [0.0], ids=["near"], indirect=True)
 async def test_no_quote_is_older_than_ones_own_receipt_where_blocks_are_slow(client, slow_blocks):
     stale = 0
@@ -171,6 +172,7 @@ async def test_swaps_one_after_another_do_what_they_say_to_the_wei(client):
         await client.carry_out(quote, await client.act(quote))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", [0.0], ids=["near"], indirect=True)
 async def test_swaps_are_exact_where_blocks_are_slow(client, slow_blocks):
     quote = await client.quote_swap(slippageBps=0)

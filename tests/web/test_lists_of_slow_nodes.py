@@ -67,7 +67,9 @@ async def complete(api, path):
         return (await api.get(path)).body
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15])
+@pytest.mark.parametrize(
+    "delay_s", [0.0, *(pytest.param(far, marks=pytest.mark.slow) for far in (0.05, 0.15))]
+)
 async def test_the_first_list_after_ready_is_answered(far_away, delay_s):
     api = await far_away(delay_s)
 

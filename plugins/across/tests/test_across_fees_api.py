@@ -178,6 +178,7 @@ def bounds(routes):
     return {(route.min_amount, route.max_amount) for route in routes}
 
 
+@pytest.mark.slow
 async def test_no_bad_answer_about_limits_fails_or_delays_the_list(fresh_devnet, liar, make_harness):
     for case in NO_LIMITS:
         liar.limits_case, liar.limits_at_once = case, 0

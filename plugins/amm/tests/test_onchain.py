@@ -312,6 +312,7 @@ def set_protocol_fees(chain, rng, pools):
         assert chain.snapshot(pool).swap_fee_pips(True) > pool.fee
 
 
+@pytest.mark.slow
 def test_routes_of_three_hops(devnet, chain):
     """Compares best paths over v3 pools with the quoter's multi-hop calls."""
     rng = random.Random(3)

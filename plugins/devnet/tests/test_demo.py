@@ -127,6 +127,7 @@ def test_another_server_is_one_sentence_with_the_remedy(devnet):
     assert_refused(run_demo("--url", devnet.urls["devnet"]), "no Quoteway gateway", "--url")
 
 
+@pytest.mark.slow
 def test_a_node_of_another_devnet_is_noticed_before_anything_is_signed(fresh):
     from quoteway_devnet.chains import Devnet
 
@@ -136,6 +137,7 @@ def test_a_node_of_another_devnet_is_noticed_before_anything_is_signed(fresh):
         )
 
 
+@pytest.mark.slow
 def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
     from quoteway_devnet.demo import run, wallet
 
