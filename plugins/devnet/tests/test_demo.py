@@ -101,6 +101,19 @@ def test_the_operation_scenarios_print_their_properties(done):
         assert provider in text["portfolio"]
 
 
+@pytest.mark.parametrize("retry_after", ["3600", "-1", "0", "soon"])
+def test_a_gateway_that_limits_for_ever_is_an_error(monkeypatch, retry_after):
+    from quoteway_devnet.demo import clients
+    from quoteway_devnet.demo.errors import DemoError
+
+    slept = []
+    monkeypatch.setattr(clients.time, "sleep", slept.append)
+    monkeypatch.setattr(clients, "_send", lambda *_: (429, {"retry-after": retry_after}, b""))
+    with pytest.raises(DemoError, match=r"more than 120 s; raise `limits.quotes`"):
+        clients.Gateway("http://127.0.0.1:1", lambda seconds: None).get("/v2/pools")
+    assert sum(slept) <= 120
+
+
 @pytest.mark.slow
 def test_against_a_running_gateway_with_rate_limits(fresh):
     port = fresh.ports["devnet-l2"] + 1  # where the gateway looks for it

@@ -10,6 +10,8 @@ from typing import Any
 from quoteway_devnet.demo.errors import DemoError, RefusedError
 
 _TIMEOUT_S = 30.0
+_LIMITED_S = 120
+"""How long one request waits in all for a rate limit to end."""
 # A proxy from the environment cannot reach this machine's own ports.
 _NO_PROXY = urllib.request.ProxyHandler({})
 
@@ -55,6 +57,7 @@ class Gateway:
             cursor = f"&cursor={page['nextCursor']}"
 
     def _ask(self, method: str, path: str, body: object | None) -> dict[str, Any]:
+        waited_s = 0
         while True:
             try:
                 status, headers, text = _send(self.url + path, body, method)
@@ -64,7 +67,14 @@ class Gateway:
                     "or leave out --url and the demo starts its own."
                 ) from None
             if status == 429:
-                seconds = int(headers.get("retry-after", "1"))
+                stated = headers.get("retry-after", "")
+                seconds = max(1, int(stated)) if stated.isdecimal() else 1
+                waited_s += seconds
+                if waited_s > _LIMITED_S:
+                    raise DemoError(
+                        f"The gateway at {self.url} limits requests for more than {_LIMITED_S} s; "
+                        "raise `limits.quotes` and `limits.catalog` in its configuration, or try again later."
+                    )
                 self._waiting(seconds)
                 time.sleep(seconds)
                 continue
