@@ -69,6 +69,7 @@ async def test_no_quote_is_older_than_ones_own_receipt_where_blocks_are_slow(cli
     assert stale == 0
 
 
+@pytest.mark.slow
 async def test_quotes_of_many_clients_are_each_as_new_as_their_own_receipt(client):
     """What one client reads may be under way when the next one has its receipt."""
     stopped = asyncio.Event()

@@ -175,7 +175,7 @@ def all_end(pids, seconds=30):
     assert not left
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_sighup_stops_gracefully_and_leaves_no_process(serve, workers):
     served = serve("--workers", str(workers))
     served.url(workers)
@@ -212,7 +212,7 @@ def test_workers_end_when_the_supervisor_is_killed(serve):
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGHUP"])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_chain_of_the_devnet_outlives_the_server(serve, tmp_path, workers, name):
     (tmp_path / "quoteway.toml").unlink()
     names = ("PORT", "L2_PORT", "RELAYER_PORT")

@@ -200,6 +200,7 @@ async def test_no_bad_answer_about_limits_fails_or_delays_the_list(fresh_devnet,
         assert await harness.bridge.healthy() is True, case
 
 
+@pytest.mark.slow
 async def test_one_slow_route_does_not_hide_the_others_limits(fresh_devnet, liar, make_harness, monkeypatch):
     monkeypatch.setattr(quoteway_across.route_limits, "PATIENCE_S", 5.0)
     harness = await make_harness(fresh_devnet, liar.port)

@@ -344,6 +344,7 @@ def test_routes_of_three_hops(devnet, chain):
     assert set(lengths) == {1, 2, 3}
 
 
+@pytest.mark.slow
 def test_tick_at_the_price_of_every_pool(devnet, chain):
     for protocol in ("uniswap-v3", "uniswap-v4"):
         for pool in pools_of(devnet, protocol):

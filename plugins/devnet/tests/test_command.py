@@ -4,6 +4,7 @@ import socket
 import subprocess
 import sys
 
+import pytest
 from click.testing import CliRunner
 from ports import answers, closes
 from quoteway_devnet.accounts import ACCOUNTS
@@ -40,6 +41,7 @@ def test_the_command_reports_a_taken_port_in_one_sentence():
     assert len(result.output.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_preparing_and_rebuilding(monkeypatch, tmp_path):
     packages = [prepare().bytecode.parent, *cache_root().glob("anvil-*")]
     monkeypatch.setenv("QUOTEWAY_CACHE_DIR", str(tmp_path))
@@ -56,6 +58,7 @@ def test_preparing_and_rebuilding(monkeypatch, tmp_path):
     assert (built / "devnet.json").stat().st_mtime_ns > first
 
 
+@pytest.mark.slow
 def test_two_processes_on_an_empty_cache_build_once(tmp_path):
     shared = cache_root()
     cache = tmp_path / "devnet"
