@@ -134,7 +134,7 @@ class Report:
 
 
 async def execute_random_transfers(harness, count, seed):
-    """Transfers every bridged token and the native coin, both ways, worth 10 to 100,000 US dollars."""
+    """Transfers every bridged token and the native coin, both ways, worth 30 to 100,000 US dollars."""
     chance, report = random.Random(seed), Report()
     for _ in range(count):
         origin = chance.choice(tuple(CHAIN_IDS))
@@ -142,7 +142,7 @@ async def execute_random_transfers(harness, count, seed):
         symbol = "ETH" if row.behaviour == "wrapped" else row.symbol
         # The wrapped coin can be deposited as such; wallets are paid the native one.
         sold = chance.choice(("ETH", "WETH")) if symbol == "ETH" else symbol
-        usd = Fraction(10 ** chance.uniform(1, 5)).limit_denominator(1000)
+        usd = Fraction(10 ** chance.uniform(1.5, 5)).limit_denominator(1000)
         amount = int(usd / row.price * 10**row.decimals)
         recipient = chance.choice((SENDER, RECIPIENT, f"0x{chance.getrandbits(160):040x}"))
         request = harness.request(sold, amount, symbol, origin, recipient=_checksum(recipient))
