@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from quoteway import models
 from quoteway.context import Chain
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import unused_address
+from quoteway.evm.token_text import shown_name, shown_symbol
 from quoteway.models import NATIVE, Address, At, Block, Call, NativeBalance, Read, SimulatedCall, Token
 
 APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
@@ -22,47 +24,82 @@ TOTAL_SUPPLY = function("totalSupply() returns (uint256)")
 TRANSFER_EVENT = event_topic("Transfer(address,address,uint256)")
 APPROVAL_EVENT = event_topic("Approval(address,address,uint256)")
 
-MAX_SYMBOL_CHARS = 32
-MAX_NAME_CHARS = 128
+_MAX_TEXT_BYTES = 1_024
+_NAMED_BYTES = 160
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """A token as its contract describes it, with the symbol and name that may be shown.
+
+    ``raw_symbol`` is the contract's symbol as it is, to find look-alikes. Never show it.
+    """
+
+    token: Token
+    raw_symbol: str | None = None
 
 
 async def token_facts(chain: Chain, address: Address, block: At | None = "latest") -> Token | None:
     """Reads a token's metadata in one round trip; None when the address is no ERC-20 token.
 
-    A token has ``decimals`` (at most 255) and ``totalSupply``. ``symbol`` and ``name`` may be ``string`` or,
-    as in old tokens such as MKR, ``bytes32``; unreadable ones are None, long ones are cut. ``NATIVE`` gives
-    the network's coin without a request.
+    ``NATIVE`` gives the network's coin without a request.
     """
     network = chain.network
     if address == NATIVE:
         return Token(
             network.chain_id, NATIVE, network.native_decimals, network.native_symbol, network.native_name
         )
-    decimals, supply, symbol, name = await chain.call_many(
-        [
-            Call(address, DECIMALS.encode([])),
-            Call(address, TOTAL_SUPPLY.encode([])),
-            Call(address, SYMBOL.encode([]), max_output=1_024),
-            Call(address, NAME.encode([]), max_output=1_024),
-        ],
-        block=block,
-    )
-    places = word(decimals)
-    if places is None or places > 255 or word(supply) is None:
-        return None
-    return Token(
-        network.chain_id, address, places, text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS)
+    found = await read_tokens(chain, [address], block)
+    return found[address].token if found else None
+
+
+async def read_tokens(
+    chain: Chain, addresses: Sequence[Address], block: At | None = "latest"
+) -> dict[Address, TokenFacts]:
+    """Reads the metadata of tokens in one round trip. Leaves out addresses that are no ERC-20 token.
+
+    A token has ``decimals`` (at most 255) and ``totalSupply``. ``symbol`` and ``name`` may be ``string`` or,
+    as in old tokens such as MKR, ``bytes32``; those that may not be shown (``token_text``) are None.
+    """
+    reads = [read for address in addresses for read in metadata_reads(address)]
+    outputs = iter(await chain.call_many(reads, block=block))
+    found: dict[Address, TokenFacts] = {}
+    for address, decimals, supply, symbol, name in zip(addresses, *[outputs] * 4, strict=True):
+        places = word(decimals)
+        if places is not None and places <= 255 and word(supply) is not None:
+            found[address] = facts_of(chain.network.chain_id, address, places, symbol, name)
+    return found
+
+
+def metadata_reads(address: Address) -> tuple[Call, ...]:
+    """The reads of a token's decimals, total supply, symbol and name."""
+    return (
+        Call(address, DECIMALS.encode([])),
+        Call(address, TOTAL_SUPPLY.encode([])),
+        Call(address, SYMBOL.encode([]), max_output=_MAX_TEXT_BYTES),
+        Call(address, NAME.encode([]), max_output=_MAX_TEXT_BYTES),
     )
 
 
-async def names(
+def facts_of(chain_id: int, address: Address, decimals: int, symbol: object, name: object) -> TokenFacts:
+    """The facts of a token by the outputs of ``symbol()`` and ``name()``."""
+    raw_symbol = text(symbol)
+    token = Token(chain_id, address, decimals, shown_symbol(raw_symbol), shown_name(text(name)))
+    return TokenFacts(token, raw_symbol)
+
+
+async def read_names(
     chain: Chain, tokens: Sequence[Address], block: At | None = "latest"
-) -> list[tuple[str | None, str | None]]:
-    """The symbol and name of each token; None where unreadable or over 96 bytes. One call up to 70 tokens."""
-    reads = [Call(token, method.encode([]), max_output=160) for token in tokens for method in (SYMBOL, NAME)]
-    outputs = await chain.call_many(reads, block=block)
-    pairs = zip(outputs[::2], outputs[1::2], strict=True)
-    return [(text(symbol, MAX_SYMBOL_CHARS), text(name, MAX_NAME_CHARS)) for symbol, name in pairs]
+) -> list[tuple[object, object]]:
+    """The outputs of ``symbol()`` and ``name()`` of each token, of at most 96 bytes of text. One call up to
+    70 tokens."""
+    reads = [
+        Call(token, method.encode([]), max_output=_NAMED_BYTES)
+        for token in tokens
+        for method in (SYMBOL, NAME)
+    ]
+    outputs = iter(await chain.call_many(reads, block=block))
+    return list(zip(outputs, outputs, strict=True))
 
 
 def balance_read(account: Address, token: Address) -> Read:
@@ -107,19 +144,15 @@ def word(output: object) -> int | None:
     return int.from_bytes(output[:32], "big") if isinstance(output, bytes) and len(output) >= 32 else None
 
 
-def text(output: object, max_chars: int) -> str | None:
-    """The text in the output of ``symbol()`` or ``name()``, cut to ``max_chars``; None without one.
-
-    A text with unprintable characters counts as none: they can hide a name.
-    """
+def text(output: object) -> str | None:
+    """The text in the output of ``symbol()`` or ``name()``; None without one."""
     if not isinstance(output, bytes) or len(output) < 32:
         return None
     raw = output[:32].rstrip(b"\0") if len(output) == 32 else _string(output)
     try:
-        found = (raw or b"").decode().strip()
+        return (raw or b"").decode().strip() or None
     except UnicodeDecodeError:
         return None
-    return found[:max_chars] if found and found.isprintable() else None
 
 
 def _string(output: bytes) -> bytes | None:
