@@ -51,6 +51,7 @@ def number(answer):
 # --- quotes -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_no_quote_is_older_than_ones_own_receipt(client):
     stale = 0
     for amount in range(1, 26):
@@ -90,7 +91,7 @@ async def test_quotes_of_many_clients_are_each_as_new_as_their_own_receipt(clien
     assert stale == 0
 
 
-async def test_a_warm_quote_reads_the_head_once_and_nothing_else(client):
+async def test_a_warm_quote_reads_the_head_once_and_simulates_once(client):
     gateway = client.api.gateway
     await gateway.lists.close()  # they read the chain in the background
     request = request_of(client)
@@ -101,8 +102,9 @@ async def test_a_warm_quote_reads_the_head_once_and_nothing_else(client):
         await gateway.quoting.quote(Capability.SWAP, request)
     polls = 1 + (loop.time() - began) // gateway.runtime.networks.find("devnet").head_poll_s
     asked = client.node.asked - before
-    assert set(asked) == {"eth_getBlockByNumber"}
+    assert set(asked) == {"eth_getBlockByNumber", "eth_simulateV1"}
     assert asked["eth_getBlockByNumber"] <= quotes + polls
+    assert asked["eth_simulateV1"] == quotes
 
 
 async def test_quotes_that_arrive_together_share_one_read_of_the_head(client):
@@ -113,13 +115,14 @@ async def test_quotes_that_arrive_together_share_one_read_of_the_head(client):
     before = Counter(client.node.asked)
     await asyncio.gather(*(gateway.quoting.quote(Capability.SWAP, request) for _ in range(50)))
     asked = client.node.asked - before
-    assert set(asked) == {"eth_getBlockByNumber"}
+    assert set(asked) == {"eth_getBlockByNumber", "eth_simulateV1"}
     assert asked["eth_getBlockByNumber"] <= 3, "one, beside what is polled"
 
 
 # --- actions ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_no_action_asks_again_for_an_approval_that_is_mined(client):
     again = missing = 0
     for amount in range(10**6, 10**6 + 20):
@@ -136,6 +139,7 @@ async def test_no_action_asks_again_for_an_approval_that_is_mined(client):
     assert (again, missing) == (0, 0)
 
 
+@pytest.mark.slow
 async def test_an_allowance_that_was_just_withdrawn_is_asked_for(client):
     usdc, missing = client.token("USDC"), 0
     for _ in range(20):
@@ -147,6 +151,7 @@ async def test_an_allowance_that_was_just_withdrawn_is_asked_for(client):
     assert missing == 0
 
 
+@pytest.mark.slow
 async def test_a_quote_tells_the_balance_after_ones_own_transfer(client):
     usdc = client.token("USDC")
     held = (await client.balances([usdc]))[usdc]
@@ -180,6 +185,7 @@ async def test_swaps_are_exact_where_blocks_are_slow(client, slow_blocks):
     await client.carry_out(quote, await client.act(quote))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "pair"), [("v2", "WETH/USDC"), ("v3", "WETH/USDC"), ("v4", "USDC/USDT")])
 async def test_liquidity_is_added_and_removed_at_once(client, kind, pair):
     pool = client.pool(kind, pair)
@@ -197,6 +203,7 @@ async def test_liquidity_is_added_and_removed_at_once(client, kind, pair):
         await do("remove", amount="max")
 
 
+@pytest.mark.slow
 async def test_a_deposit_is_withdrawn_at_once(client):
     vault = next(vault for vault in client.devnet.chains["devnet"].vaults if vault.id == "steady-usdc")
     path = f"/v2/vaults/{CHAIN_IDS['devnet']}:{vault.address}"
@@ -219,6 +226,7 @@ async def test_a_deposit_is_withdrawn_at_once(client):
 # --- transfers between networks -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "sold"), [("bridges", "USDC"), ("swaps", "DAI")])
 async def test_transfers_and_joined_swaps_are_of_ones_own_block(fresh_devnet, path, sold):
     with Relayer.running(fresh_devnet) as relayer:
@@ -239,7 +247,7 @@ async def test_transfers_and_joined_swaps_are_of_ones_own_block(fresh_devnet, pa
                 mined = await client.approve(token, needed["spender"], int(needed["required"]))
                 action = await client.ask(f"/v2/{path}/{quote['quoteId']}/action", None)
                 first = next(step for step in action["steps"] if step["kind"] != "permit2_approval")
-                assert first["kind"] in ("swap", "deposit"), kinds(action)
+                assert first["kind"] in ("swap", "transfer"), kinds(action)
                 assert int(action["simulation"]["block"]["number"]) >= mined
                 mined = await client.approve(token, needed["spender"], 0)
                 quote = await client.ask(f"/v2/{path}/quote", body)

@@ -83,6 +83,58 @@ async def test_a_quote_asks_no_more_of_a_node_that_is_up_to_date(client):
     assert min(asked) == 1
 
 
+async def test_a_quote_is_no_older_than_the_one_before(client):
+    """Another node behind the same address lags: nobody has to name the block that an answer was of."""
+    _, before, mined = await own_transaction(client)
+    assert number(await client.quote_swap()) >= mined
+    client.node.lag(before, READS)
+    assert number(await client.quote_swap()) >= mined
+    assert client.node.held is None
+
+
+@pytest.mark.slow
+async def test_a_quote_of_nodes_that_went_back_blames_no_provider(client, short_wait):
+    quote = await client.quote_swap()
+    client.node.lag(number(quote) - 1)
+    body = {"network": "devnet", "fromToken": client.token("USDC"), "toToken": client.token("WETH")}
+    answer = await client.api.post("/v2/swaps/quote", body | {"amount": "1000000", "address": USER})
+    error = answer.refused(502, "upstream_error", "behind")
+    assert error["details"]["retryable"] is True
+    assert answer.headers["Retry-After"] == "3"
+    assert "attempts" not in error["details"]
+    answer = await client.api.post(f"/v2/swaps/{quote['quoteId']}/action")
+    answer.refused(502, "upstream_error", "behind")
+
+
+async def test_a_quote_is_of_the_chain_that_replaced_the_old_one(client):
+    await own_transaction(client)
+    before = await client.quote_swap()
+    await own_transaction(client, 2)
+    assert number(await client.quote_swap()) > number(before)
+    with client.devnet.rpc() as rpc:
+        rpc("anvil_reorg", 2, [])
+        newest = rpc("eth_getBlockByNumber", "latest", False)
+    after = await client.quote_swap()
+    assert (after["block"]["hash"], number(after)) == (newest["hash"], int(newest["number"], 16))
+    assert newest["hash"] != before["block"]["hash"]
+
+
+async def test_all_reads_of_an_action_are_of_one_block_hash(client):
+    quote = await client.quote_swap(amount=10**6, approvalMode="permit2-signature")
+    await own_transaction(client)
+    client.node.bodies.clear()
+    action = await client.act(quote)
+    block = {"blockHash": action["simulation"]["block"]["hash"]}
+    own = [body for body in client.node.bodies if body["method"] in ("eth_getCode", "eth_simulateV1")]
+    assert {body["method"] for body in own} == {"eth_getCode", "eth_simulateV1"}
+    assert [body["params"][1] for body in own] == [block] * len(own)
+    # Prices are read at other blocks meanwhile, in the background.
+    at = [body["params"][1] for body in client.node.bodies if body["method"] == "eth_call"]
+    assert block in at
+    assert "latest" not in at
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("named", ["minBlock", "afterTransaction"])
 async def test_a_node_that_stays_behind_is_named_so(client, short_wait, named):
     tx, before, mined = await own_transaction(client)
@@ -98,6 +150,7 @@ async def test_a_node_that_stays_behind_is_named_so(client, short_wait, named):
     await client.api.check("createSwapQuote", answer)
 
 
+@pytest.mark.slow
 async def test_a_transaction_that_nobody_mines_is_behind(client, short_wait):
     path = f"/v2/portfolio/balances?wallet={USER}&network=devnet&afterTransaction={UNKNOWN}"
     (await client.api.get(path)).refused(502, "upstream_error", "behind")
@@ -117,6 +170,7 @@ async def test_an_action_waits_for_the_approval_that_is_mined(client):
     assert quote["approvals"][0]["spender"] == permit2.ADDRESS
 
 
+@pytest.mark.slow
 async def test_a_deposit_is_redeemed_at_once(client):
     vault = next(vault for vault in client.devnet.chains["devnet"].vaults if vault.id == "steady-usdc")
     path = f"/v2/vaults/31337:{vault.address}"

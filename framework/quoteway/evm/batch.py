@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from quoteway.evm import opcodes as op
 from quoteway.evm.opcodes import push, push_address
-from quoteway.models import Call, CallFailed, NativeBalance, Read
+from quoteway.models import Call, CallFailed, CodeSize, NativeBalance, Read
 
 # EIP-170 limits what a call without `to` returns, EIP-3860 the code that it runs.
 _MAX_OUTPUT_BYTES = 24_576
@@ -79,7 +79,7 @@ def _assemble(reads: Sequence[Read], offsets: Sequence[int]) -> bytes:
     """Between the reads the stack holds one item: the place in memory of the next header."""
     code = bytearray(push(0, 1))
     for read, offset in zip(reads, offsets, strict=True):
-        code += _call(read, offset) if isinstance(read, Call) else _balance(read)
+        code += _call(read, offset) if isinstance(read, Call) else _word(read)
     return bytes(code + push(0, 1) + op.RETURN)
 
 
@@ -102,11 +102,12 @@ def _call(read: Call, offset: int) -> bytes:
     )
 
 
-def _balance(read: NativeBalance) -> bytes:
+def _word(read: NativeBalance | CodeSize) -> bytes:
+    opcode = op.BALANCE if isinstance(read, NativeBalance) else op.EXTCODESIZE
     return b"".join(
         (
             push(1, 1) + push(255, 1) + op.SHL + push(32, 1) + op.OR + op.DUP2 + op.MSTORE,
-            push_address(read.account) + op.BALANCE + op.DUP2 + push(32, 1) + op.ADD + op.MSTORE,
+            push_address(read.account) + opcode + op.DUP2 + push(32, 1) + op.ADD + op.MSTORE,
             push(64, 1) + op.ADD,
         )
     )

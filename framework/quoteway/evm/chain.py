@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -12,13 +13,13 @@ from typing import Any, Literal, TypeAlias
 
 from cachetools import LRUCache
 
-from quoteway.errors import Reason, RpcError, UpstreamError
+from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
 from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival, until
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import Address, At, Block, Overrides, Read
+from quoteway.models import Address, At, Block, Header, Overrides, Read
 from quoteway.models import Call as Call
 from quoteway.models import CallFailed as CallFailed
 from quoteway.models import Log as Log
@@ -38,6 +39,7 @@ _METHOD_MISSING = (-32601, -32004)
 _RETRY_SIMULATION_S = 600.0
 _MOST = 253_402_300_800
 """The year 10000 in Unix seconds: above every real block time and number."""
+_BLOOM = re.compile(r"0x[0-9a-fA-F]{512}", re.ASCII)
 _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
@@ -59,6 +61,7 @@ class RpcChain:
     idle_s: float = 60.0
     requests: int = field(default=0, init=False)
     balance_slots: LRUCache[Address, BalanceSlot] = field(default_factory=lambda: LRUCache(4096), init=False)
+    _headers: LRUCache[str, Header] = field(default_factory=lambda: LRUCache(256), init=False)
     _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
     _verified: bool = field(default=False, init=False)
     _hash_refused: bool = field(default=False, init=False)
@@ -66,7 +69,9 @@ class RpcChain:
     _simulation_known_until: float = field(default=float("-inf"), init=False)
 
     def __post_init__(self) -> None:
-        self._head = HeadTracker(self.network, self._read_head, idle_s=self.idle_s, clock=self.clock)
+        self._head = HeadTracker(
+            self.network, self._read_head, self._header_of, idle_s=self.idle_s, clock=self.clock
+        )
 
     async def close(self) -> None:
         """Ends the polling and every read under way."""
@@ -127,10 +132,20 @@ class RpcChain:
     async def head(self, *, fresh: bool = False) -> Block:
         """Returns the newest block; with ``fresh``, by a new read.
 
-        Inside a quote or an action, the block was read after the request arrived. Elsewhere it comes from
-        memory while the head is polled.
+        Inside a quote or an action, the block was read after the request arrived, and is the same each time.
+        Elsewhere it comes from memory while the head is polled. It never goes back but by a proven
+        reorganisation. Raises ``UpstreamError`` with reason ``behind`` when the nodes have older blocks only.
         """
         return await self._head.get(fresh=fresh)
+
+    def was_head(self, block: Block) -> bool:
+        """Returns whether ``head`` may have given ``block`` since the current request arrived."""
+        return self._head.was_head(block)
+
+    @property
+    def behind(self) -> UpstreamError | None:
+        """Returns the error of requests while the nodes answer older heads than a known one, else None."""
+        return self._head.behind() if self._head.is_behind else None
 
     @property
     def known_head(self) -> Block | None:
@@ -139,16 +154,35 @@ class RpcChain:
 
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
         """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+        return (await self._header(at, shared=shared)).block
+
+    async def header(self, block_hash: str) -> Header | None:
+        """Returns a block's header by its hash, or None when no node has it.
+
+        The headers of the newest heads, and of blocks read by number, come from memory.
+        """
+        known: Header | None = self._headers.get(block_hash)
+        return known or await self._header_of(block_hash)
+
+    async def _header(self, at: int | str, *, shared: bool = True) -> Header:
         tag = hex(at) if isinstance(at, int) else at
-        header = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
-        if not isinstance(header, Mapping):
+        answer = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
+        if not isinstance(answer, Mapping):
             raise UpstreamError(f"{self.network.name} has no block {at}.", reason=Reason.RPC_ERROR)
-        block_hash, base_fee = header.get("hash"), header.get("baseFeePerGas")
-        number, timestamp = _quantity(header.get("number")), _quantity(header.get("timestamp"))
-        in_bounds = number < _MOST and timestamp < _MOST
-        if not isinstance(block_hash, str) or len(block_hash) != 66 or not in_bounds:
-            raise _unreadable()
-        return Block(number, block_hash, timestamp, None if base_fee is None else _quantity(base_fee))
+        return self._kept(_header(answer))
+
+    async def _header_of(self, block_hash: str) -> Header | None:
+        """Returns a header by its hash; None when no node has it or gives it in a readable form."""
+        try:
+            answer = await self.request("eth_getBlockByHash", [block_hash, False])
+            header = _header(answer) if isinstance(answer, Mapping) else None
+        except GatewayError:
+            return None
+        return self._kept(header) if header is not None and header.block.hash == block_hash else None
+
+    def _kept(self, header: Header) -> Header:
+        self._headers[header.block.hash] = header
+        return header
 
     async def mined_in(self, transaction: str) -> int:
         """Returns the block number of a transaction, 0x hex of its hash, once the nodes have its receipt.
@@ -166,8 +200,8 @@ class RpcChain:
 
         return await until(look, self.network, "that transaction")
 
-    async def _read_head(self) -> Block:
-        return await self.block("latest", shared=False)
+    async def _read_head(self) -> Header:
+        return await self._header("latest", shared=False)
 
     # --- calls ----------------------------------------------------------------------------------------------
 
@@ -213,7 +247,7 @@ class RpcChain:
         except ValueError as error:
             raise _unreadable() from error
 
-    async def code(self, address: Address, *, block: Block | None = None) -> bytes:
+    async def code(self, address: Address, *, block: At | None = None) -> bytes:
         """Returns the code at an address; empty for an account without code."""
         return _bytes(await self.pinned("eth_getCode", [address], block))
 
@@ -246,17 +280,24 @@ class RpcChain:
     async def simulate(
         self, calls: Sequence[SimulatedCall], *, block: Block, overrides: Overrides | None = None
     ) -> list[SimulatedResult]:
-        """Simulates transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+        """Simulates transactions in order in the block after ``block`` (``eth_simulateV1``, not validated).
 
-        Transfers of the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
+        It comes one block time after ``block``: what contracts do once per block happens in it. Transfers of
+        the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
         Raises ``SimulationUnsupported`` when the node does not have the method. When it had the method within
         the last ten minutes that is an ``UpstreamError``: a load balancer must not be able to skip a run.
         """
         if self.clock() < self._simulation_missing_until:
             raise SimulationUnsupported
+        # Nodes differ in the block that they run in: anvil stays in `block`.
+        time_s = block.timestamp + max(math.ceil(self.network.block_time_s), 1)
         payload = {
             "blockStateCalls": [
-                {"stateOverrides": dict(overrides or {}), "calls": [_transaction(call) for call in calls]}
+                {
+                    "blockOverrides": {"number": hex(block.number + 1), "time": hex(time_s)},
+                    "stateOverrides": dict(overrides or {}),
+                    "calls": [_transaction(call) for call in calls],
+                }
             ],
             "traceTransfers": True,
             "validation": False,
@@ -279,6 +320,22 @@ class RpcChain:
             raise _unreadable()
         self._simulation_known_until = self.clock() + _RETRY_SIMULATION_S
         return results
+
+
+def _header(answer: Mapping[str, Any]) -> Header:
+    base_fee, block_hash, parent = answer.get("baseFeePerGas"), answer.get("hash"), answer.get("parentHash")
+    if not isinstance(block_hash, str) or len(block_hash) != 66:
+        raise _unreadable()
+    number, timestamp = _quantity(answer.get("number")), _quantity(answer.get("timestamp"))
+    if number >= _MOST or timestamp >= _MOST:
+        raise _unreadable()
+    block = Block(number, block_hash, timestamp, None if base_fee is None else _quantity(base_fee))
+    return Header(block, parent if isinstance(parent, str) else None, _bloom(answer.get("logsBloom")))
+
+
+def _bloom(text: Any) -> int | None:
+    """Returns the ``logsBloom`` of a header; None when a node does not give one of 256 bytes."""
+    return int(text, 16) if isinstance(text, str) and _BLOOM.fullmatch(text) else None
 
 
 def _transaction(call: SimulatedCall) -> dict[str, str]:

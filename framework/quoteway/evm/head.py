@@ -14,9 +14,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
+from cachetools import LRUCache
+
 from quoteway.errors import Reason, UpstreamError
+from quoteway.evm.header_ring import HeaderRing
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import Block
+from quoteway.models import Block, Header
 from quoteway.networks import Network
 
 log = logging.getLogger("quoteway.evm")
@@ -26,7 +29,20 @@ T = TypeVar("T")
 
 _moments = itertools.count(1)
 """Numbers arrivals of requests and starts of reads in their order. A clock may give two of them one time."""
-_arrived: contextvars.ContextVar[int] = contextvars.ContextVar("quoteway_request_arrived", default=0)
+
+
+@dataclass(slots=True, eq=False)
+class _Arrival:
+    """A request: when it arrived, and the head of each chain that all its reads are at, until it ends."""
+
+    moment: int
+    heads: dict[int, Block] = field(default_factory=dict)
+    is_over: bool = False
+
+
+_arrived: contextvars.ContextVar[_Arrival | None] = contextvars.ContextVar(
+    "quoteway_request_arrived", default=None
+)
 _least: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar(
     "quoteway_least_blocks", default=MappingProxyType({})
 )
@@ -34,6 +50,8 @@ _least: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar(
 
 _MAX_WAIT_S = 3.0
 _WAIT_STEP_S = 0.05
+_FORGET_AFTER_S = 10.0
+_FORGET_AFTER_BLOCKS = 5
 
 
 @contextlib.contextmanager
@@ -41,15 +59,18 @@ def request_arrival() -> Iterator[None]:
     """Marks the arrival of a request for the code inside and the tasks that it starts.
 
     There, ``Chain.head`` gives no block that was read before the arrival: a client sees the block of its own
-    transaction as soon as it has the receipt. An arrival that is marked already is kept.
+    transaction as soon as it has the receipt. It gives the same block each time, so that all that a quote or
+    an action reads is of one block. An arrival that is marked already is kept.
     """
-    if _arrived.get():
+    if _arrived.get() is not None:
         yield
         return
-    mark = _arrived.set(next(_moments))
+    request = _Arrival(next(_moments))
+    mark = _arrived.set(request)
     try:
         yield
     finally:
+        request.is_over = True  # a task that outlives it follows the chain again
         _arrived.reset(mark)
 
 
@@ -74,32 +95,43 @@ def no_older_than(chain_id: int, number: int) -> Iterator[None]:
         _least.reset(mark)
 
 
-async def until(look: Callable[[], Awaitable[T | None]], network: Network, awaited: str) -> T:
-    """What ``look`` returns as soon as it is not None.
+def wait_limit_s(network: Network) -> float:
+    """How long a request waits for a block or transaction that its caller's own node has: a block time."""
+    return min(network.block_time_s, _MAX_WAIT_S)
 
-    For a block or transaction that the caller's own node has. Raises ``UpstreamError`` with reason ``behind``
-    when it does not come within a block time, or ``_MAX_WAIT_S``.
-    """
-    limit_s = min(network.block_time_s, _MAX_WAIT_S)
+
+def behind(network: Network, awaited: str) -> UpstreamError:
+    """The error when ``awaited`` did not come in that time. ``Retry-After`` is one block time."""
+    return UpstreamError(
+        f"The nodes of {network.name} do not have {awaited} yet. Send the request again.",
+        reason=Reason.BEHIND,
+        retryable=True,
+        headers={"Retry-After": str(math.ceil(wait_limit_s(network)))},
+    )
+
+
+async def until(look: Callable[[], Awaitable[T | None]], network: Network, awaited: str) -> T:
+    """What ``look`` returns as soon as it is not None. Raises ``behind`` after ``wait_limit_s``."""
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(wait_limit_s(network)):
             while True:
                 found = await look()
                 if found is not None:
                     return found
                 await asyncio.sleep(_WAIT_STEP_S)
     except TimeoutError:
-        raise UpstreamError(
-            f"The nodes of {network.name} do not have {awaited} yet. Send the request again.",
-            reason=Reason.BEHIND,
-            retryable=True,
-            headers={"Retry-After": str(math.ceil(limit_s))},
-        ) from None
+        raise behind(network, awaited) from None
 
 
 def arrival() -> int:
     """The moment at which the current request arrived; 0 outside of a request."""
-    return _arrived.get()
+    request = _arrived.get()
+    return 0 if request is None else request.moment
+
+
+def forget_after_s(network: Network) -> float:
+    """How long a lower head is refused without a break: then the chain was reset, and it is the head."""
+    return max(_FORGET_AFTER_S, _FORGET_AFTER_BLOCKS * network.block_time_s)
 
 
 @dataclass(slots=True, eq=False)
@@ -123,16 +155,22 @@ class HeadTracker:
     read that was under way when a request arrived is not shared with it, since the node may have answered
     before the request's own transaction was mined.
 
-    Inside ``no_older_than``, an older head is read again until the node has that block.
+    Inside ``no_older_than``, an older head is read again until the node has that block. The same holds for a
+    head below the newest known one: another node behind the same address may lag. Only a reorganisation that
+    ``HeaderRing`` proves leads back. When no read has shown the newest known head for ``forget_after_s``, the
+    chain was reset (a local node that was restarted or reverted): the lower head is taken.
     """
 
     network: Network
-    read: Callable[[], Awaitable[Block]]
+    read: Callable[[], Awaitable[Header]]
+    parent_of: Callable[[str], Awaitable[Header | None]]
     _: KW_ONLY
     idle_s: float
     clock: Callable[[], float]
-    known: Block | None = field(default=None, init=False)
-    """The newest block read so far; None before the first read."""
+    _ring: HeaderRing = field(init=False)
+    _behind_since: float | None = field(default=None, init=False)
+    _heads: LRUCache[str, tuple[Block, int]] = field(default_factory=lambda: LRUCache(128), init=False)
+    """Heads by hash, with the start of the newest read that gave each."""
     _began: int = field(default=0, init=False)
     _read_at: float = field(default=0.0, init=False)
     _used_at: float = field(default=0.0, init=False)
@@ -141,8 +179,32 @@ class HeadTracker:
     _poller: asyncio.Task[None] | None = field(default=None, init=False)
     _failing: bool = field(default=False, init=False)
 
+    def __post_init__(self) -> None:
+        self._ring = HeaderRing(self.parent_of)
+
+    @property
+    def known(self) -> Block | None:
+        """The newest block read so far; None before the first read."""
+        return None if self._ring.tip is None else self._ring.tip.block
+
     async def get(self, *, fresh: bool = False) -> Block:
-        """The newest block. ``fresh`` reads it in any case, after this call."""
+        """The newest block. ``fresh`` reads it in any case, after this call.
+
+        Raises ``behind`` when the nodes answer older blocks only than one that is known or asked for.
+        """
+        request = _arrived.get()
+        if fresh or request is None or request.is_over:
+            return await self._newest(fresh=fresh)
+        least = _least.get().get(self.network.chain_id, 0)
+        pinned = request.heads.get(self.network.chain_id)
+        if pinned is None or pinned.number < least:
+            block = await self._newest(fresh=False)
+            pinned = request.heads.get(self.network.chain_id)  # of another read of the request meanwhile
+            if pinned is None or pinned.number < least:
+                pinned = request.heads[self.network.chain_id] = block
+        return pinned
+
+    async def _newest(self, *, fresh: bool) -> Block:
         self._used_at = self.clock()
         if self._poller is None or self._poller.done():
             # A context of its own: it outlives the request that happens to start it.
@@ -152,17 +214,34 @@ class HeadTracker:
         after = next(_moments) if fresh else arrival()
         stale_s = max(5.0, 3 * self.network.head_poll_s)
         in_time = 0 <= self._used_at - self._read_at <= stale_s
-        kept = self.known is not None and in_time and self._began > after
-        block = self.known if self.known is not None and kept else await self._read_after(after)
+        kept = self.known if in_time and self._began > after else None
+        block = kept or await self._read_after(after)
         least = _least.get().get(self.network.chain_id, 0)
-        return block if block.number >= least else await self._wait_for(least)
+        return block if block is not None and block.number >= least else await self._wait_for(least)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the newest answer of the nodes was an older block than one known before."""
+        return self._behind_since is not None
+
+    def was_head(self, block: Block) -> bool:
+        """Whether ``block`` was read as the head after the current request arrived."""
+        known, began = self._heads.get(block.hash, (None, 0))
+        return known == block and began > arrival()
 
     async def _wait_for(self, least: int) -> Block:
         async def look() -> Block | None:
             block = await self._read_after(next(_moments))
-            return block if block.number >= least else None
+            return block if block is not None and block.number >= least else None
 
-        return await until(look, self.network, f"block {least}")
+        return await until(look, self.network, self._awaited(least))
+
+    def behind(self) -> UpstreamError:
+        """The error of a request that needs a newer head than the nodes have."""
+        return behind(self.network, self._awaited(0))
+
+    def _awaited(self, least: int) -> str:
+        return f"block {max(least, 0 if self.known is None else self.known.number)}"
 
     async def close(self) -> None:
         """Stops polling and reading."""
@@ -172,26 +251,55 @@ class HeadTracker:
             self._poller = None
         await self._flights.close()
 
-    async def _read_after(self, moment: int) -> Block:
-        """The head by a read that begins after ``moment``: the newest one when it does, else another."""
+    async def _read_after(self, moment: int) -> Block | None:
+        """The head by a read that begins after ``moment``: the newest one when it does, else another.
+
+        None when the node answered an older block than was known when the read began.
+        """
         if 0 < self._reading.began <= moment:
             self._reading = _Reading()
         reading = self._reading
-        block: Block = await self._flights.run(reading, functools.partial(self._read_once, reading))
+        block: Block | None = await self._flights.run(reading, functools.partial(self._read_once, reading))
         return block
 
-    async def _read_once(self, reading: _Reading) -> Block:
+    async def _read_once(self, reading: _Reading) -> Block | None:
         began = reading.began = next(_moments)
-        read_at = self.clock()
+        read_at, least = self.clock(), self.known
         try:
-            block = await self.read()
+            header = await self.read()
         finally:
             if self._reading is reading:  # it is over: nobody may join it any more
                 self._reading = _Reading()
+        block = header.block
         # Answers can overtake each other: the read that began last is the newest knowledge.
+        if began < self._began:
+            if not self._ring.advances(header) and least is not None and block.number < least.number:
+                return None
+        elif not await self._accepts(header):
+            return None
         if began > self._began:
-            self.known, self._began, self._read_at = block, began, read_at
+            self._began, self._read_at = began, read_at
+        # The newest block is no older than what the newest read showed, also when an earlier read gave it.
+        known_at = self._began if block == self.known else began
+        self._heads[block.hash] = (block, max(known_at, self._heads.get(block.hash, (block, 0))[1]))
         return block
+
+    async def _accepts(self, header: Header) -> bool:
+        """Whether a header is the newest head. Takes a lower one at last, after ``forget_after_s``."""
+        follows = False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_limit_s(self.network)):
+                follows = await self._ring.follows(header)
+        if not follows:
+            now = self.clock()
+            self._behind_since = now if self._behind_since is None else self._behind_since
+            if now - self._behind_since < forget_after_s(self.network):
+                return False
+            told = self.network.slug, self.known and self.known.number, header.block.number
+            log.warning("the chain of %s went back from block %s to %s: it was reset", *told)
+            self._ring.restart(header)
+        self._behind_since = None
+        return True
 
     async def _poll(self) -> None:
         while True:

@@ -32,7 +32,14 @@ class NativeBalance:
     account: Address
 
 
-Read = Call | NativeBalance
+@dataclass(frozen=True, slots=True)
+class CodeSize:
+    """A read of the number of bytes of an account's code. The output is one 32-byte word; 0: no contract."""
+
+    account: Address
+
+
+Read = Call | NativeBalance | CodeSize
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,98 @@
+"""The newest headers of a chain, which tell a reorganisation from the answer of a node that is behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from cachetools import LRUCache
+
+from quoteway.models import Header
+
+RING_BLOCKS = 64
+"""How many blocks back a common ancestor is looked for: two epochs of Ethereum, where blocks become final."""
+
+
+class HeaderRing:
+    """The headers that were heads or ancestors of heads, one for each of the newest ``RING_BLOCKS`` numbers.
+
+    Blocks between two heads may be missing. ``parent_of`` reads a header by its hash; None: no node has it.
+    """
+
+    def __init__(self, parent_of: Callable[[str], Awaitable[Header | None]]) -> None:
+        self._read = parent_of
+        self._parents: LRUCache[str, Header] = LRUCache(2 * RING_BLOCKS)
+        self._known: dict[int, Header] = {}
+        self._proving = asyncio.Lock()
+        self.tip: Header | None = None
+
+    async def follows(self, header: Header) -> bool:
+        """Makes ``header`` the tip and returns True, unless it is older than the tip.
+
+        A header that is not above the tip is newer only after a reorganisation. That is proven when the
+        parents of the header lead to a block of the ring and depart from the ring's chain above it.
+        """
+        if self.advances(header):
+            return True
+        async with self._proving:
+            if self.advances(header):
+                return True
+            tip = self.tip
+            branch, departs = await self._branch_of(header)
+            if self.tip is not tip:  # another header was followed meanwhile
+                return self.advances(header)
+            if departs:
+                self._known = {n: known for n, known in self._known.items() if n < branch[-1].block.number}
+                self._accept(header)
+            for each in branch:
+                # The blocks in a gap of the ring too: the next answer of a node that is behind is known then.
+                self._known.setdefault(each.block.number, each)
+            return departs
+
+    def advances(self, header: Header) -> bool:
+        """Makes ``header`` the tip when it is above it, or the tip again. Returns whether it is the tip."""
+        tip = self.tip
+        if tip is not None and header.block.hash != tip.block.hash:
+            if header.block.number <= tip.block.number:
+                return False
+            if header.block.number == tip.block.number + 1 and header.parent != tip.block.hash:
+                del self._known[tip.block.number]  # it is not an ancestor
+        self._accept(header)
+        return True
+
+    def restart(self, header: Header) -> None:
+        """Forgets all headers and makes ``header`` the tip."""
+        self._known.clear()
+        self._accept(header)
+
+    def _accept(self, header: Header) -> None:
+        self.tip = self._known[header.block.number] = header
+        for number in [n for n in self._known if n <= header.block.number - RING_BLOCKS]:
+            del self._known[number]
+
+    async def _branch_of(self, header: Header) -> tuple[list[Header], bool]:
+        """Returns a header with its ancestors, newest first, down to the first that is in the ring or has its
+        parent in common with the ring; and whether they depart from the ring's chain. Empty without one."""
+        branch, departs, lowest = [header], False, min(self._known)
+        while len(branch) <= RING_BLOCKS:
+            at = branch[-1]
+            known = self._known.get(at.block.number)
+            if known is not None and known.block.hash == at.block.hash:
+                return branch, departs
+            departs = departs or known is not None
+            if at.parent is None or (at.block.number <= lowest and known is None):
+                break
+            if known is not None and known.parent == at.parent:
+                return branch, departs
+            parent = await self._parent(at.parent) if at.block.number > lowest else None
+            if parent is None or parent.block.number != at.block.number - 1:
+                break
+            branch.append(parent)
+        return [], False
+
+    async def _parent(self, block_hash: str) -> Header | None:
+        """Returns a header by its hash. It is kept: a walk that took too long goes on there."""
+        found = self._parents.get(block_hash) or await self._read(block_hash)
+        if found is not None:
+            self._parents[block_hash] = found
+        return found
