@@ -88,7 +88,7 @@ def test_params_are_a_short_array(params):
         ("eth_getLogs", [{"blockHash": "0x" + "11" * 32}]),
         ("eth_feeHistory", ["0x400", "latest", [25, 75]]),
         ("eth_feeHistory", [4, "latest", []]),
-        ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{"to": ADDRESS}] * 64}]}, "latest"]),
+        ("eth_simulateV1", [{"blockStateCalls": [{"calls": [{"to": ADDRESS, "gas": "0xbebc2"}] * 64}]}]),
         ("eth_getProof", [ADDRESS, ["0x0"], "latest"]),
         ("eth_getStorageValues", [{ADDRESS: ["0x0"]}, "latest"]),
     ],

@@ -80,6 +80,7 @@ async def test_a_read_nobody_waits_for_is_given_up():
     assert await asyncio.gather(*waiters, return_exceptions=True)
 
 
+@pytest.mark.slow
 @pytest.mark.looptime
 async def test_a_failure_nobody_waits_for_is_no_noise():
     flights, noise = SingleFlight(), []

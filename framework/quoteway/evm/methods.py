@@ -17,6 +17,7 @@ from quoteway.evm.address import keccak256
 from quoteway.networks import Network
 
 MAX_PARAMS: Final = 16
+MAX_PARAMS_DEPTH: Final = 32
 MAX_LOG_RANGE_BLOCKS: Final = 10_000
 MAX_CALL_GAS: Final = 50_000_000
 MAX_CALLDATA_CHARS: Final = 2 + 2 * 131_072
@@ -33,11 +34,14 @@ _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One allowed method: the least and greatest number of parameters, and a further check."""
+    """One allowed method: the least and greatest number of parameters, and a further check.
+
+    ``check`` may return the parameters to forward instead.
+    """
 
     least: int
     most: int
-    check: Callable[[Sequence[Any]], None] | None = None
+    check: Callable[[Sequence[Any]], list[Any] | None] | None = None
 
 
 def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
@@ -56,9 +60,11 @@ def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
         raise _refused(
             "params", Reason.OUT_OF_RANGE, f"must have {allowed.least} to {allowed.most} members for {method}"
         )
-    if allowed.check is not None:
-        allowed.check(params)
-    return list(params)
+    if _is_deeper_than(MAX_PARAMS_DEPTH, params):
+        # No upstream could be sent them, and each would count as failed.
+        raise _refused("params", Reason.OUT_OF_RANGE, f"must be at most {MAX_PARAMS_DEPTH} levels deep")
+    limited = None if allowed.check is None else allowed.check(params)
+    return list(params) if limited is None else limited
 
 
 def answered_locally(network: Network, method: str, params: Sequence[Any]) -> Any | None:
@@ -81,6 +87,14 @@ def _refused(path: str, reason: Reason, message: str) -> InvalidRequest:
     return InvalidRequest(f"{path} {message}.", reason=reason, fields=[FieldError(path, reason, message)])
 
 
+def _is_deeper_than(levels: int, value: Any) -> bool:
+    items = [value]
+    for _ in range(levels):
+        members = [each.values() if isinstance(each, Mapping) else each for each in items]
+        items = [inner for each in members for inner in each if isinstance(inner, (Mapping, list, tuple))]
+    return bool(items)
+
+
 def _quantity(path: str, value: Any, most: int) -> None:
     if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None:
         raise _refused(path, Reason.INVALID_FORMAT, "must be a 0x quantity without leading zeros")
@@ -94,37 +108,68 @@ def _check_data(params: Sequence[Any]) -> None:
         raise _refused("params[0]", Reason.INVALID_FORMAT, "must be 0x hex data of whole bytes")
 
 
-def _check_transaction(value: Any, path: str) -> None:
+def _member(value: Mapping[str, Any], name: str, path: str) -> Any:
+    """The member with this name. Refuses another spelling: nodes in Go read ``GAS`` as ``gas``."""
+    for other in value:
+        if other != name and other.casefold() == name.casefold():
+            raise _refused(path, Reason.INVALID_FORMAT, f"must spell {name} as it is")
+    return value.get(name)
+
+
+def _stated_gas(value: Any, path: str) -> int | None:
+    """Checks a transaction object. Returns the gas that it states."""
     if not isinstance(value, Mapping):
         raise _refused(path, Reason.INVALID_FORMAT, "must be a transaction object")
-    if value.get("gas") is not None:
-        _quantity(f"{path}.gas", value["gas"], MAX_CALL_GAS)
     for member in ("data", "input"):
-        data = value.get(member)
+        data = _member(value, member, path)
         if isinstance(data, str) and len(data) > MAX_CALLDATA_CHARS:
             raise _refused(f"{path}.{member}", Reason.OUT_OF_RANGE, "is too long")
+    gas = _member(value, "gas", path)
+    if gas is None:
+        return None
+    _quantity(f"{path}.gas", gas, MAX_CALL_GAS)
+    return int(gas, 16)
 
 
-def _check_call(params: Sequence[Any]) -> None:
-    _check_transaction(params[0], "params[0]")
+def _limit_call(params: Sequence[Any]) -> list[Any]:
+    """A call without gas would get the node's own limit, which may be none."""
+    gas = _stated_gas(params[0], "params[0]")
+    return list(params) if gas is not None else [{**params[0], "gas": hex(MAX_CALL_GAS)}, *params[1:]]
 
 
-def _check_simulation(params: Sequence[Any]) -> None:
-    blocks = params[0].get("blockStateCalls") if isinstance(params[0], Mapping) else None
+def _limit_simulation(params: Sequence[Any]) -> list[Any]:
+    """All calls together get the gas of one; those without gas share equally what the others leave."""
+    simulated = params[0]
+    blocks = _member(simulated, "blockStateCalls", "params[0]") if isinstance(simulated, Mapping) else None
     if not isinstance(blocks, list):
         raise _refused("params[0].blockStateCalls", Reason.INVALID_FORMAT, "must be an array")
-    total = 0
+    total, stated, unstated = 0, 0, 0
     for at, block in enumerate(blocks):
-        path = f"params[0].blockStateCalls[{at}].calls"
-        calls = block.get("calls") if isinstance(block, Mapping) else None
+        path = f"params[0].blockStateCalls[{at}]"
+        calls = _member(block, "calls", path) if isinstance(block, Mapping) else None
         # A block without calls counts as one: the node makes the block.
         total += max(1, len(calls)) if isinstance(calls, list) else 1
         if total > MAX_SIMULATED_CALLS:
             raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must hold at most {MAX_SIMULATED_CALLS} calls")
         if calls is not None and not isinstance(calls, list):
-            raise _refused(path, Reason.INVALID_FORMAT, "must be an array")
+            raise _refused(f"{path}.calls", Reason.INVALID_FORMAT, "must be an array")
         for index, call in enumerate(calls or ()):
-            _check_transaction(call, f"{path}[{index}]")
+            gas = _stated_gas(call, f"{path}.calls[{index}]")
+            stated, unstated = stated + (gas or 0), unstated + (gas is None)
+    if stated > MAX_CALL_GAS:
+        text = f"must state at most {MAX_CALL_GAS} gas for all calls together"
+        raise _refused("params[0]", Reason.OUT_OF_RANGE, text)
+    if not unstated:
+        return list(params)
+    share = {"gas": hex((MAX_CALL_GAS - stated) // unstated)}
+
+    def limited(block: Any) -> Any:
+        if not isinstance(block, Mapping) or not block.get("calls"):
+            return block
+        calls = [call if call.get("gas") is not None else {**call, **share} for call in block["calls"]]
+        return {**block, "calls": calls}
+
+    return [{**simulated, "blockStateCalls": [limited(block) for block in blocks]}, *params[1:]]
 
 
 def _check_logs(params: Sequence[Any]) -> None:
@@ -132,7 +177,7 @@ def _check_logs(params: Sequence[Any]) -> None:
     wanted = params[0]
     if not isinstance(wanted, Mapping):
         raise _refused("params[0]", Reason.INVALID_FORMAT, "must be a filter object")
-    ends = [wanted.get("fromBlock"), wanted.get("toBlock")]
+    ends = [_member(wanted, name, "params[0]") for name in ("fromBlock", "toBlock")]
     if not all(isinstance(end, str) and end.startswith("0x") for end in ends):
         return
     for name, end in zip(("fromBlock", "toBlock"), ends, strict=True):
@@ -164,7 +209,7 @@ def _check_storage_values(params: Sequence[Any]) -> None:
 
 
 def _methods(
-    least: int, most: int, *names: str, check: Callable[[Sequence[Any]], None] | None = None
+    least: int, most: int, *names: str, check: Callable[[Sequence[Any]], list[Any] | None] | None = None
 ) -> Mapping[str, Method]:
     return dict.fromkeys(names, Method(least, most, check))
 
@@ -194,7 +239,7 @@ METHODS: Final[Mapping[str, Method]] = {
     **_methods(1, 2, "eth_getStorageValues", check=_check_storage_values),
     **_methods(2, 3, "eth_getProof", check=_check_proof),
     # calls
-    **_methods(1, 4, "eth_call", "eth_estimateGas", check=_check_call),
-    **_methods(1, 3, "eth_createAccessList", check=_check_call),
-    **_methods(1, 2, "eth_simulateV1", check=_check_simulation),
+    **_methods(1, 4, "eth_call", "eth_estimateGas", check=_limit_call),
+    **_methods(1, 3, "eth_createAccessList", check=_limit_call),
+    **_methods(1, 2, "eth_simulateV1", check=_limit_simulation),
 }
