@@ -1,6 +1,7 @@
 """The ABI codec: exact, strict, and reversible."""
 
 import pytest
+from eth_abi import abi
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from quoteway.evm import permit2
@@ -106,6 +107,72 @@ def test_encoding_is_reversible(args):
     commands, inputs, deadline = ROUTER.decode(data)
     assert (commands, list(inputs), deadline) == args
     assert reencode(ROUTER.describe(args)) == data
+
+
+WORDS = [
+    *("address", "bool"),
+    *(f"{sign}int{bits}" for sign in ("u", "") for bits in range(8, 257, 8)),
+    *(f"bytes{size}" for size in range(1, 33)),
+]
+
+
+def values_of(type_):
+    """Values of a type, and of wider ones."""
+    if type_ == "address":
+        return addresses
+    if type_ == "bool":
+        return st.sampled_from([True, False, 1, 0])
+    if type_.startswith("bytes"):
+        size = int(type_[5:])
+        return st.binary(min_size=max(size - 1, 0), max_size=size + 1) | st.binary(
+            min_size=size, max_size=size
+        )
+    bits = int(type_.lstrip("uint"))
+    edges = [edge + near for edge in (0, 1 << bits, 1 << bits - 1, -(1 << bits - 1)) for near in (-1, 0, 1)]
+    return st.sampled_from(edges) | st.integers(-(1 << bits), 1 << bits)
+
+
+def outcome(call, *args):
+    try:
+        return call(*args)
+    except Exception:
+        return "refused"
+
+
+def strictly_decoded(types, data):
+    """By eth_abi: canonical encodings only, addresses with checksums."""
+    values = abi.decode(types, data)
+    assert abi.encode(types, values) == data
+    return tuple(checksum(v) if t == "address" else v for t, v in zip(types, values, strict=True))
+
+
+@given(st.data())
+def test_words_are_encoded_as_eth_abi_encodes_them(data):
+    types = data.draw(st.lists(st.sampled_from(WORDS), max_size=4))
+    values = [data.draw(values_of(type_)) for type_ in types]
+    short = any(
+        t.startswith("bytes") and len(v) != int(t[5:]) for t, v in zip(types, values, strict=True)
+    )  # eth_abi pads these
+    numbers = any(t != "bool" and type(v) is bool for t, v in zip(types, values, strict=True))
+    expected = "refused" if short or numbers else outcome(abi.encode, types, values)
+    assert outcome(encode, types, values) == expected
+
+
+@given(st.data())
+def test_words_are_decoded_as_eth_abi_decodes_them(data):
+    types = data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3))
+    padding = st.sampled_from([b"\0", b"\xff", b"\x01"])
+    words = [
+        data.draw(
+            st.binary(min_size=32, max_size=32)
+            | st.builds(lambda low, pad: pad * (32 - len(low)) + low, st.binary(max_size=32), padding)
+            | st.builds(lambda high, pad: high + pad * (32 - len(high)), st.binary(max_size=32), padding)
+        )
+        for _ in types
+    ]
+    encoded = b"".join(words) + data.draw(st.sampled_from([b"", b"", b"\0", bytes(32)]))
+    assert outcome(decode, types, encoded) == outcome(strictly_decoded, types, encoded)
+    assert outcome(decode, types, b"".join(words)[:-1]) == "refused"
 
 
 @given(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from quoteway.models import NATIVE, Address
 
@@ -62,6 +62,7 @@ def address_bytes(address: str) -> bytes:
     return bytes.fromhex(address[2:])
 
 
+@cache
 def unused_address(purpose: str) -> Address:
     """An account that holds nothing and has no code on any chain."""
     return checksum("0x" + keccak256(purpose.encode())[12:].hex())

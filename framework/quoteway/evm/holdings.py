@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from quoteway.context import Chain
@@ -63,49 +63,50 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """``unreadable``: tokens whose balance is not known, with the reason. ``found``: tokens that ``facts``
+    """``unreadable``: tokens whose balance is not known, with the reason. ``found``: tokens that ``known``
     did not have."""
 
     block: Block
     native: int
     tokens: tuple[Holding, ...]
     unreadable: tuple[tuple[Address, str], ...]
-    found: tuple[Token, ...]
+    found: tuple[erc20.TokenFacts, ...]
 
 
 async def read_holdings(
-    chain: Chain, wallet: Address, tokens: Sequence[Address], facts: Mapping[Address, Token]
+    chain: Chain, wallet: Address, tokens: Sequence[Address], known: Mapping[Address, Token]
 ) -> Holdings:
     """Reads the wallet's native coin and ``tokens``, at most 1,000 in two calls.
 
-    ``facts`` are the tokens known already. Of others the decimals are read with the balances, and symbols and
-    names in the second call when it is free. Raises ``UpstreamError`` when no node answers.
+    Decimals are read with the balances. ``known`` gives the labels of tokens; those whose decimals are not
+    the contract's are not used. Symbols and names of other tokens are read in the second call when it is
+    free. Raises ``UpstreamError`` when no node answers.
     """
     block = await chain.head()
-    unknown = [token for token in tokens if token not in facts]
+    unknown = [token for token in tokens if token not in known]
     asked = unknown[:_NAMED_PER_CALL] if len(tokens) <= TOKENS_PER_CALL else []
     scan, named = await asyncio.gather(
-        scan_balances(chain, wallet, tokens, block), erc20.names(chain, asked, block)
+        scan_balances(chain, wallet, tokens, block), erc20.read_names(chain, asked, block)
     )
     names = dict(zip(asked, named, strict=True))
     held: list[Holding] = []
     unreadable: list[tuple[Address, str]] = []
-    found: list[Token] = []
+    found: list[erc20.TokenFacts] = []
     for address, row in zip(tokens, scan.tokens, strict=True):
         if not isinstance(row, TokenBalance):
             unreadable.append((address, row))
             continue
-        token = facts.get(address)
-        if token is None:
-            if row.decimals is None:
-                unreadable.append((address, "no_token"))
-                continue
-            symbol, name = names.get(address, (None, None))
-            token = Token(chain.network.chain_id, address, row.decimals, symbol, name)
+        if row.decimals is None:
+            unreadable.append((address, "no_token"))
+            continue
+        token = known.get(address)
+        if token is None or token.decimals != row.decimals:
+            facts = erc20.facts_of(
+                chain.network.chain_id, address, row.decimals, *names.get(address, (None, None))
+            )
             if address in names:
-                found.append(token)
-        elif row.decimals not in (None, token.decimals):
-            token = replace(token, decimals=row.decimals)
+                found.append(facts)
+            token = facts.token
         held.append(Holding(token, row.amount))
     return Holdings(block, scan.native, tuple(held), tuple(unreadable), tuple(found))
 

@@ -8,7 +8,9 @@ from quoteway.models import Address
 ADD, MUL, SUB, LT, GT, EQ, ISZERO, AND, OR, XOR, SHL = (
     bytes([code]) for code in (0x01, 0x02, 0x03, 0x10, 0x11, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1B)
 )
-BALANCE, CODECOPY, RETURNDATASIZE, RETURNDATACOPY = (bytes([code]) for code in (0x31, 0x39, 0x3D, 0x3E))
+BALANCE, CODECOPY, EXTCODESIZE, RETURNDATASIZE, RETURNDATACOPY = (
+    bytes([code]) for code in (0x31, 0x39, 0x3B, 0x3D, 0x3E)
+)
 MLOAD, MSTORE, MSTORE8, JUMP, JUMPI, GAS, JUMPDEST = (
     bytes([code]) for code in (0x51, 0x52, 0x53, 0x56, 0x57, 0x5A, 0x5B)
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quoteway.evm.abi import function
+from quoteway.evm.abi import encode, event_topic, function
 from quoteway.models import Address
 
 ADDRESS = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
@@ -17,6 +17,14 @@ ALLOWANCE = function(
     " returns (uint160 amount, uint48 expiration, uint48 nonce)"
 )
 APPROVE = function("approve(address token, address spender, uint160 amount, uint48 expiration)")
+LOCKDOWN = function("lockdown((address token, address spender)[] approvals)")
+"""Sets the allowances of the sender for these pairs to zero."""
+
+EVENTS = (
+    event_topic("Approval(address,address,address,uint160,uint48)"),
+    event_topic("Permit(address,address,address,uint160,uint48,uint48)"),
+)
+"""Topic 0 of the events of new allowances. Owner, token and spender are indexed, in this order."""
 
 MAX_AMOUNT = (1 << 160) - 1
 """Transfers do not reduce an allowance of this amount (Permit2 ``Allowance``)."""
@@ -45,6 +53,13 @@ class PermitSingle:
     def as_args(self) -> tuple[tuple[Address, int, int, int], Address, int]:
         """The struct as ABI arguments."""
         return (self.token, self.amount, self.expiration, self.nonce), self.spender, self.sig_deadline
+
+    @property
+    def words(self) -> bytes:
+        """The ABI encoding of the permit and a signature of 65 bytes, up to the signature. Raises
+        ``ValueError`` when a value does not fit."""
+        permit = "((address,uint160,uint48,uint48),address,uint256)"
+        return encode((permit, "bytes"), (self.as_args(), bytes(65)))[:-96]
 
     def typed_data(self, chain_id: int) -> Mapping[str, Any]:
         """The EIP-712 payload for ``eth_signTypedData_v4``; integers as decimal text, exact everywhere."""

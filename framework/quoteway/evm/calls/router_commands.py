@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from quoteway import DecodedCall
 from quoteway.evm.abi import Function, decode, encode, function
+from quoteway.models import DecodedCall
 
 EXECUTE = "execute(bytes commands, bytes[] inputs, uint256 deadline)"
 
@@ -34,7 +34,8 @@ _PATH_KEY = "(address intermediateCurrency, uint24 fee, int24 tickSpacing, addre
 _COMMANDS = {
     0x00: f"V3_SWAP_EXACT_IN({_SWAP}, bytes path, bool payerIsUser)",
     0x02: "PERMIT2_TRANSFER_FROM(address token, address recipient, uint160 amount)",
-    0x04: "SWEEP(address token, address recipient, uint256 amountMin)",
+    # The Dispatcher keeps the lowest 160 bits of the minimum: 2^160 enforces nothing.
+    0x04: "SWEEP(address token, address recipient, uint160 amountMin)",
     0x08: f"V2_SWAP_EXACT_IN({_SWAP}, address[] path, bool payerIsUser)",
     0x0A: (
         "PERMIT2_PERMIT(((address token, uint160 amount, uint48 expiration, uint48 nonce) details, "

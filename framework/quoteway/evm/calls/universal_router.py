@@ -1,0 +1,197 @@
+"""Reads ``execute`` of Uniswap's Universal Router: who pays what, and what the last command enforces.
+
+Source: universal-router (Dispatcher, Payments, V2SwapRouter, V3SwapRouter), v4-periphery (V4Router,
+DeltaResolver).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from quoteway.evm.abi import function
+from quoteway.evm.address import checksum
+from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Reading, Sent, Unreadable
+from quoteway.evm.calls.router_commands import (
+    ADDRESS_THIS,
+    CONTRACT_BALANCE,
+    EXECUTE,
+    OPEN_DELTA,
+    Dialect,
+    describe,
+    dialect,
+)
+from quoteway.evm.permit2 import PermitSingle
+from quoteway.models import NATIVE, Address, Argument, DecodedCall
+
+_MSG_SENDER = "0x0000000000000000000000000000000000000001"
+
+
+class UniversalRouter:
+    """``execute`` of a router version."""
+
+    def __init__(self, router_version: str) -> None:
+        """Raises ``ValueError`` for an unknown version."""
+        self.function = function(EXECUTE)
+        self._words: Dialect = dialect(router_version)
+
+    def read(self, sent: Sent) -> Reading:
+        """Returns the call and its meaning. Raises ``ValueError`` for calldata that is none of it."""
+        args = self.function.decode(sent.data)
+        commands, inputs, deadline = args
+        inner = describe(self._words, commands, inputs)
+        run = _Program(sent)
+        if sent.value:
+            run.receive(NATIVE, sent.value, exact=True)
+        for command in inner:
+            run.add(command)
+        run.end()
+        charges = [Charge(NATIVE, sent.value)] if sent.value else []
+        permits = tuple(run.permits)
+        meaning = Meaning("swap", (*charges, *run.charges), tuple(run.payments), deadline, permits=permits)
+        return Reading(replace(self.function.describe(args), inner=inner), meaning)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the router holds of a token, in base units: exactly ``least``, or at least that."""
+
+    least: int = 0
+    exact: bool = True
+
+
+@dataclass
+class _Program:
+    """What the commands of a program take and pay, in order.
+
+    ``held`` is what the router holds of tokens after the commands so far, as they enforce it. Whatever
+    remains there is anybody's: the next caller can sweep it.
+    """
+
+    sent: Sent
+    charges: list[Charge] = field(default_factory=list)
+    payments: list[Payment] = field(default_factory=list)
+    held: dict[Address, _Held] = field(default_factory=dict)
+    permits: list[PermitSingle] = field(default_factory=list)
+
+    def add(self, command: DecodedCall) -> None:
+        name = command.signature.partition("(")[0]
+        args = [_plain(argument) for argument in command.args]
+        match name, args:
+            case "PERMIT2_PERMIT", ((details, spender, until), _):
+                if checksum(spender) != self.sent.to:
+                    raise Unreadable("its permit is for another spender")
+                token, amount, expiration, nonce = details
+                self.permits.append(PermitSingle(token, amount, expiration, nonce, spender, until))
+            case "PERMIT2_TRANSFER_FROM", (token, recipient, amount):
+                self.charges.append(Charge(token, amount))
+                self._pay(token, recipient, amount, exact=True)
+            case "WRAP_ETH", (recipient, amount):
+                wrapped = self._spend(NATIVE, amount)
+                self._pay(self._wrapped(), recipient, wrapped.least, exact=wrapped.exact)
+            case "UNWRAP_WETH", (recipient, minimum):
+                wrapped = self._spend(self._wrapped(), CONTRACT_BALANCE)
+                self._pay(NATIVE, recipient, max(wrapped.least, minimum), exact=wrapped.exact)
+            case "SWEEP", (token, recipient, minimum):
+                self._spend(token, CONTRACT_BALANCE)
+                self._pay(token, recipient, minimum)
+            case "V2_SWAP_EXACT_IN", (recipient, amount, minimum, path, by_user, *_):
+                if len(path) < 2:
+                    raise Unreadable("its path is too short")
+                self._take(path[0], amount, by_user)
+                self._pay(path[-1], recipient, minimum)
+            case "V3_SWAP_EXACT_IN", (recipient, amount, minimum, path, by_user, *_):
+                if len(path) < 43 or (len(path) - 20) % 23:
+                    raise Unreadable("its path is no path of v3 pools")
+                sold, bought = (checksum("0x" + end.hex()) for end in (path[:20], path[-20:]))
+                self._take(sold, amount, by_user)
+                self._pay(bought, recipient, minimum)
+            case "V4_SWAP", _:
+                self._v4_swap(command.inner)
+            case _:
+                raise Unreadable(f"{name} is no command of a quote")
+
+    def end(self) -> None:
+        """Raises ``Unreadable`` when the program may leave tokens in the router."""
+        if self.held:
+            raise Unreadable(f"it may leave {', '.join(sorted(self.held))} in the router")
+
+    def receive(self, token: Address, amount: int, *, exact: bool) -> None:
+        """Adds to what the router holds: exactly ``amount``, or at least that."""
+        before = self.held.get(token, _Held())
+        self._hold(token, _Held(before.least + amount, before.exact and exact))
+
+    def _v4_swap(self, actions: tuple[DecodedCall, ...]) -> None:
+        """Reads v4 actions: swaps leave credits with the PoolManager, and TAKE pays a credit out whole.
+
+        What is bought must pay no debt of an earlier sale: then a credit is as large as the minimums say. The
+        PoolManager reverts when a debt or a credit remains.
+        """
+        owed: dict[Address, int] = {}
+        sales: set[Address] = set()
+        for action in actions:
+            match action.signature.partition("(")[0], [_plain(argument) for argument in action.args]:
+                case "SETTLE", (currency, amount, by_user):
+                    if amount == OPEN_DELTA:
+                        raise Unreadable("it settles an amount that it does not name")
+                    self._take(currency, amount, by_user)
+                    continue
+                case "TAKE", (currency, recipient, amount):
+                    if amount != OPEN_DELTA:
+                        raise Unreadable("it takes a part of a credit")
+                    self._pay(currency, recipient, owed.pop(currency, 0))
+                    continue
+                case "SWAP_EXACT_IN_SINGLE", ((key, zero_for_one, _, minimum, *_),):
+                    sold, bought = key[:2] if zero_for_one else key[1::-1]
+                case "SWAP_EXACT_IN", ((sold, path, *_, minimum),):
+                    if not path:
+                        raise Unreadable("its path is too short")
+                    for passed in path[:-1]:
+                        owed.pop(passed[0], None)
+                    bought = path[-1][0]
+                case name, _:
+                    raise Unreadable(f"{name} is no action of a quote")
+            owed.pop(sold, None)
+            sales.add(sold)
+            if bought in sales:
+                raise Unreadable(f"it buys {bought}, which it has sold before")
+            owed[bought] = owed.get(bought, 0) + minimum
+
+    def _take(self, token: Address, amount: int, by_user: bool) -> None:
+        if by_user and token != NATIVE:  # the native coin comes with the transaction
+            self.charges.append(Charge(token, amount))
+        else:
+            self._spend(token, amount)
+
+    def _spend(self, token: Address, amount: int) -> _Held:
+        """Returns what the router spends: an amount, or with CONTRACT_BALANCE all that it holds."""
+        before = self.held.pop(token, _Held())
+        if amount == CONTRACT_BALANCE:
+            return before
+        if before.exact and amount > before.least:
+            raise Unreadable(f"it spends {amount} of {token}, more than the router holds")
+        self._hold(token, _Held(max(before.least - amount, 0), before.exact))
+        return _Held(amount)
+
+    def _hold(self, token: Address, held: _Held) -> None:
+        if held != _Held():
+            self.held[token] = held
+
+    def _pay(self, token: Address, recipient: Address, minimum: int, *, exact: bool = False) -> None:
+        if recipient in (ADDRESS_THIS, self.sent.to):
+            self.receive(token, minimum, exact=exact)
+            return
+        account = self.sent.sender if recipient == _MSG_SENDER else recipient
+        self.payments.append(Payment(token, account, minimum))
+
+    def _wrapped(self) -> Address:
+        if self.sent.wrapped_native is None:
+            raise Unreadable("the network has no wrapped native coin")
+        return self.sent.wrapped_native
+
+
+def _plain(argument: Argument) -> Any:
+    """Returns an argument's value, ``bytes`` as bytes."""
+    if argument.type == "bytes":
+        return bytes.fromhex(argument.value[2:])
+    return argument.value
