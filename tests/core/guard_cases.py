@@ -6,6 +6,7 @@ import pytest
 from quoteway.errors import Reason
 from quoteway.evm import permit2
 from quoteway.evm.abi import function
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.models import (
@@ -13,30 +14,62 @@ from quoteway.models import (
     AllowanceChange,
     AssetChange,
     Build,
+    CallDescription,
     Capability,
+    ContractDescription,
+    DeployedAt,
     Leg,
+    PaymentRoles,
     PoolRequest,
     Quote,
     SealedQuote,
     SignatureRequest,
     Simulation,
     Spend,
+    SpendRoles,
     SwapRequest,
     VaultRequest,
 )
+from quoteway.networks import Network
 from quoteway.testing.fakes import step_of
-from sold_usdc import BLOCK, DAI, GOT, MINIMUM, NOW, ROUTER, SOLD, USDC, USER, WETH
+from sold_usdc import BLOCK, DAI, GOT, LATER, MINIMUM, NOW, ROUTER, SOLD, USDC, USER, WETH
 
 SWAP = function(
     "swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to, uint256 deadline, bytes extra)"
 )
 
 
+SWAP_ROLES = CallDescription(
+    SWAP.declaration,
+    "swap",
+    spends=(SpendRoles("#.path.[0]", "#.amountIn"),),
+    pays=(PaymentRoles("#.path.[-1]", "#.to", "#.amountOutMin"),),
+    deadline="#.deadline",
+)
+
+
+def registry(*calls, target=ROUTER):
+    """The registry of a chain where ``calls`` describe a contract."""
+    ethereum = Network("ethereum", 1, "Ethereum", wrapped_native=WETH.address)
+    made = CallRegistry([ethereum, Network("optimism", 10, "Optimism", wrapped_native=FAR_WRAPPED)])
+    made.add([ContractDescription("fake", calls, (DeployedAt(1, target),))])
+    return made
+
+
+FAR_WRAPPED = "0x4200000000000000000000000000000000000006"
+CALLS = registry(SWAP_ROLES)
+
+
 class Provider:
     id = "fake"
 
     def contracts(self, chain_id):
-        return {ROUTER: "Router", USDC.address: "A provider may declare a token", permit2.ADDRESS: "Permit2"}
+        return {
+            ROUTER: "Router",
+            WETH.address: "WETH9",
+            USDC.address: "A provider may declare a token",
+            permit2.ADDRESS: "Permit2",
+        }
 
     def spenders(self, chain_id):
         return (ROUTER, permit2.ADDRESS)
@@ -55,9 +88,15 @@ SEALED = SealedQuote(
 )
 
 
+def order(**changes):
+    """The arguments of the honest swap, with changes."""
+    path = [USDC.address, WETH.address]
+    args = {"amount": SOLD, "minimum": MINIMUM, "path": path, "to": USER, "until": NOW + 1200}
+    return [*(args | changes).values(), b"\0" * 96]
+
+
 def step(args=None, call=SWAP, to=ROUTER, **more):
-    args = args or [SOLD, MINIMUM, [USDC.address, WETH.address], USER, NOW + 1200, b"\0" * 96]
-    return replace(step_of(call, args, to=to, chain_id=1), **more)
+    return replace(step_of(call, args or order(), to=to, chain_id=1), **more)
 
 
 def plain(**changes):
@@ -89,13 +128,13 @@ def message(**changes):
     return typed(message={**PERMIT.typed_data(1)["message"], **changes})
 
 
-def check(build, sealed=SEALED, provider=None):
-    check_build(provider or Provider(), sealed, build, now=NOW)
+def check(build, sealed=SEALED, provider=None, calls=CALLS, **more):
+    return check_build(provider or Provider(), sealed, build, calls, now=NOW, **more)
 
 
-def refused(build, finding, sealed=SEALED):
+def refused(build, finding, sealed=SEALED, **more):
     with pytest.raises(UnsafeAnswer) as refusal:
-        check(build, sealed)
+        check(build, sealed, **more)
     assert finding in refusal.value.finding
     assert refusal.value.reason is Reason.UNSAFE_ANSWER
     assert refusal.value.status == 502
@@ -107,10 +146,10 @@ MORE = (*QUOTE.inputs, Leg(DAI, 1, USER))
 
 
 def run_of(sold, paid, recipient, spender):
-    """The run of a swap of USDC for WETH that takes and pays so much."""
+    """The run of a swap of USDC for WETH that takes and pays so much, at a block after the quote's."""
     deltas = ((USER, NATIVE, 0), (USER, USDC.address, -sold), (recipient, WETH.address, paid))
     left = AllowanceChange(USER, USDC.address, spender, 0, 0)
-    return Simulation("success", BLOCK, (100_000,), tuple(AssetChange(*delta) for delta in deltas), (left,))
+    return Simulation("success", LATER, (100_000,), tuple(AssetChange(*delta) for delta in deltas), (left,))
 
 
 def with_delta(run, index, delta):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from guard_cases import (
+    CALLS,
     MORE,
     PERMIT,
     POOL_REQUEST,
@@ -12,22 +13,29 @@ from guard_cases import (
     SEALED,
     VAULT_REQUEST,
     Provider,
+    check,
     leg,
+    order,
     plain,
     refused,
     signed,
+    step,
 )
-from quoteway.errors import UpstreamError
+from quoteway.errors import InvalidRequest, UpstreamError
 from quoteway.evm import permit2
-from quoteway.guard.calldata import check_build
-from quoteway.guard.findings import UnsafeAnswer, recipients
-from quoteway.guard.quotes import check_quote
+from quoteway.evm.calls.registry import CallRegistry
+from quoteway.guard.acknowledgements import needed_for_quote, require
+from quoteway.guard.findings import UnsafeAnswer, check_units, recipients
+from quoteway.guard.quotes import check_quote, check_spenders
+from quoteway.guard.recipients import check_recipient
 from quoteway.models import (
     MAX_UINT256,
+    Capability,
     DeployRequest,
     ManagementTerms,
     ManageRequest,
     PoolRequest,
+    QuotePart,
     Spend,
     VaultRequest,
 )
@@ -68,6 +76,7 @@ def test_honest_quotes_pass():
         ({"block": None}, "block"),
         ({"plan": []}, "plan"),
         ({"lifetime_s": 0}, "must be positive"),
+        ({"parts": (QuotePart(Capability.SWAP, "fake", REQUEST, QUOTE),)}, "parts of other providers"),
     ],
 )
 def test_a_lying_quote_is_refused_and_named(changes, finding):
@@ -98,7 +107,8 @@ def test_the_block_that_a_quote_names_makes_no_deadline_longer():
     sealed = replace(SEALED, block=replace(BLOCK, timestamp=far))
     refused(plain(deadline=far), "deadline", sealed)
     refused(signed(replace(PERMIT, sig_deadline=far)), "over a day", sealed)
-    check_build(Provider(), SEALED, plain(deadline=far), now=NOW, chain_now=far)
+    later = (step(order(until=far)),)
+    check(plain(deadline=far, steps=later), chain_now=far)
 
 
 def test_a_quote_that_is_none_is_refused():
@@ -108,8 +118,24 @@ def test_a_quote_that_is_none_is_refused():
 
 
 def test_a_plan_that_no_token_holds_costs_its_provider():
-    with pytest.raises(UpstreamError):
-        check_quote(Provider(), REQUEST, replace(QUOTE, plan={"data": b"calldata"}))
+    for plan, finding in (({"data": b"calldata"}, "not plain JSON"), ({"data": "x" * 2100}, "too large")):
+        with pytest.raises(UpstreamError, match=finding):
+            check_quote(Provider(), REQUEST, replace(QUOTE, plan=plan))
+
+
+@pytest.mark.parametrize("request_", [POOL_REQUEST, VAULT_REQUEST, replace(REQUEST, to_chain_id=10)])
+def test_allowances_ahead_of_an_action_are_for_known_contracts(request_):
+    quote = replace(QUOTE, spends=plain().spends)
+    check_spenders(Provider(), request_, quote, CALLS)
+    with pytest.raises(UnsafeAnswer, match="a contract that the core does not know"):
+        check_spenders(Provider(), request_, quote, CallRegistry())
+
+
+def test_tokens_that_the_caller_did_not_name_have_their_own_decimals():
+    known = {USDC.address: USDC, WETH.address: WETH}
+    check_units(Provider(), QUOTE.inputs, known)
+    with pytest.raises(UnsafeAnswer, match="with other decimals"):
+        check_units(Provider(), leg("inputs", token=replace(USDC, decimals=18))["inputs"], known)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +181,7 @@ def test_pools_and_vaults_take_no_more_of_the_asset_than_asked_and_pay_nobody_el
         (POOL_REQUEST, {"inputs": MORE}, "remove does not need"),
         (POOL_REQUEST, {"outputs": ()}, "pays nothing"),
         (POOL_REQUEST, leg("outputs", amount_min=None), "no minimum"),
+        (POOL_REQUEST, leg("outputs", token=replace(WETH, address=WETH.address.lower())), "token is not an"),
     ],
 )
 def test_nobody_pays_with_what_was_not_asked_for_nor_for_nothing(request_, changes, finding):
@@ -170,3 +197,17 @@ def test_the_owner_signs_and_pays_for_a_deployment():
     for request in (DeployRequest(1, USDC.address, USER, "x"), ManageRequest("1:x", 1, "harvest", USER)):
         assert request.sender == USER
         assert recipients(request) == {USER}
+
+
+def test_nobody_is_paid_who_cannot_move_it():
+    check_recipient(replace(REQUEST, recipient=THIEF), {ROUTER})
+    for account in (WETH.address, USDC.address, ROUTER, "0x0000000000000000000000000000000000000002"):
+        with pytest.raises(InvalidRequest, match="toAddress"):
+            check_recipient(replace(REQUEST, recipient=account), {ROUTER})
+
+
+def test_what_needs_an_acknowledgement_is_acknowledged():
+    needed = needed_for_quote(replace(QUOTE, price_impact_bps=1501), 1500)
+    require(needed, ["high_price_impact"])
+    with pytest.raises(InvalidRequest, match="high_price_impact"):
+        require(needed, ["opaque_calldata"])

@@ -9,10 +9,12 @@ from guard_cases import (
     QUOTE,
     REQUEST,
     SEALED,
+    SWAP_ROLES,
     Provider,
     check,
     plain,
     refused,
+    registry,
     run_of,
     step,
     with_delta,
@@ -20,30 +22,24 @@ from guard_cases import (
 from quoteway.engine.approvals import balances_needed
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import erc20, permit2
-from quoteway.evm.abi import function
 from quoteway.guard.calldata import CORE_ONLY
-from quoteway.guard.findings import UnsafeAnswer
+from quoteway.guard.findings import QuoteMismatch, UnsafeAnswer
 from quoteway.guard.outcome import check_run, watched
 from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     NATIVE,
     AllowanceChange,
     AssetChange,
-    Build,
-    Capability,
+    DeploymentTerms,
     DeployRequest,
     Leg,
-    Preview,
-    SealedQuote,
-    Simulation,
     Spend,
-    Token,
-    VaultRequest,
+    SpendRoles,
 )
 from quoteway.simulation.trace import ApprovalEvent, Trace, Transfer
-from quoteway.testing.fakes import step_of
-from sold_usdc import BLOCK, DAI, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
+from sold_usdc import BLOCK, DAI, GOT, LATER, MINIMUM, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
+FRIEND = "0x3333333333333333333333333333333333333333"
 RUN = run_of(SOLD, MINIMUM, USER, ROUTER)
 TRACE = Trace(
     (Transfer(1, USDC.address, USER, ROUTER, SOLD), Transfer(1, WETH.address, ROUTER, USER, MINIMUM)),
@@ -115,8 +111,34 @@ def test_a_run_that_does_more_or_else_than_quoted_is_refused(run, trace, finding
     assert finding in refusal.value.finding
 
 
+AT_ITS_BLOCK = replace(run_of(SOLD, GOT, USER, ROUTER), block=BLOCK)
+
+
+def test_at_its_own_block_a_quote_is_exact():
+    judge(AT_ITS_BLOCK)
+    for run in (with_delta(AT_ITS_BLOCK, 2, GOT - 1), with_delta(AT_ITS_BLOCK, 2, GOT + 1)):
+        judge(replace(run, block=LATER))
+        check_run(Provider(), replace(SEALED, is_estimate=True), plain(), run, TRACE)
+        with pytest.raises(QuoteMismatch) as refusal:
+            judge(run)
+        assert (refusal.value.reason, refusal.value.retryable) == (Reason.QUOTE_MISMATCH, False)
+        assert "provider fake" in refusal.value.message
+    with pytest.raises(QuoteMismatch):
+        judge(with_delta(AT_ITS_BLOCK, 1, -SOLD + 1))
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"), [(BLOCK, Reason.REVERTED), (LATER, Reason.PRICE_MOVED)], ids=["its own", "later"]
+)
+def test_no_price_has_moved_at_a_quotes_own_block(block, reason):
+    with pytest.raises(UpstreamError) as refusal:
+        judge(replace(RUN, status="reverted", block=block, asset_changes=()))
+    assert (refusal.value.reason, refusal.value.retryable) == (reason, False)
+
+
 def judge_sealed(sealed, run, trace=TRACE):
-    check_run(Provider(), sealed, plain(), run, trace)
+    build = plain(inputs=sealed.inputs, outputs=sealed.outputs)
+    check_run(Provider(), sealed, build, run, trace)
 
 
 def test_what_an_input_may_leave_untaken_may_stay_allowed_and_no_more():
@@ -144,6 +166,54 @@ def test_an_output_of_a_token_that_is_paid_in_too_counts_by_the_difference():
     assert moved_price.value.reason is Reason.PRICE_MOVED
     with pytest.raises(UnsafeAnswer, match="pays no"):
         judge_sealed(sealed, moved(-SOLD))
+
+
+def test_a_minimum_that_the_signer_reads_is_paid():
+    """Fees that are collected, and shares of a pool, have no minimum in the calldata."""
+    outputs = (replace(SEALED.outputs[0], amount_min=GOT),)
+    judge(with_delta(RUN, 2, GOT), build=plain(outputs=outputs))
+    with pytest.raises(UnsafeAnswer, match="less than the minimum it states"):
+        judge(with_delta(RUN, 2, GOT - 1), build=plain(outputs=outputs))
+
+
+def test_a_run_uses_the_pool_that_was_asked_for():
+    pool = replace(POOL_REQUEST, action="add", pool_id=f"1:{FRIEND.lower()}")
+    sealed = replace(SEALED, request=pool)
+    used = replace(TRACE, transfers=(*TRACE.transfers, Transfer(1, USDC.address, ROUTER, FRIEND, 1)))
+    judge_sealed(sealed, RUN, used)
+    with pytest.raises(UnsafeAnswer, match="does not use the pool"):
+        judge_sealed(sealed, RUN)
+    judge_sealed(replace(sealed, request=replace(pool, pool_id="1:0x" + "ab" * 32)), RUN)
+
+
+def test_a_deployment_is_at_the_address_that_was_predicted():
+    request = DeployRequest(1, USDC.address, USER, "x")
+    sealed = replace(SEALED, request=request, inputs=(), outputs=())
+    terms = DeploymentTerms(ROUTER, FRIEND, "0x" + "00" * 32, "0x" + "11" * 32, USDC.address, USER, "x")
+    build = plain(spends=(), inputs=(), outputs=(), terms=terms)
+    run = run_of(0, 0, USER, ROUTER)
+    check_run(Provider(), sealed, build, run, Trace(returned=(bytes(12) + bytes.fromhex(FRIEND[2:]),)))
+    for returned in ((bytes(12) + bytes.fromhex(THIEF[2:]),), (b"",), ()):
+        with pytest.raises(UnsafeAnswer, match="deploys at another address"):
+            check_run(Provider(), sealed, build, run, Trace(returned=returned))
+
+
+def test_no_more_liquidity_is_removed_than_quoted():
+    """The calldata bounds what is removed from below only, and another account may get it."""
+    legs = (Leg(USDC, 1_000, FRIEND, 990), Leg(WETH, 2_000, FRIEND, 1_980))
+    sealed = replace(SEALED, request=replace(POOL_REQUEST, recipient=FRIEND), inputs=(), outputs=legs)
+
+    def removes(usdc, weth, amount=500):
+        changes = (AssetChange(FRIEND, USDC.address, usdc), AssetChange(FRIEND, WETH.address, weth))
+        run = replace(RUN, asset_changes=changes)
+        asked = replace(sealed, request=replace(sealed.request, amount=amount))
+        check_run(Provider(), asked, plain(inputs=(), outputs=legs), run, Trace())
+
+    removes(1_005, 2_010)
+    removes(990, 9_000)  # the price moved
+    removes(4_000, 8_000, amount=None)  # all of it
+    with pytest.raises(UpstreamError, match="remove more than quoted"):
+        removes(1_006, 2_011)
 
 
 def test_a_permit2_grant_beyond_the_spend_is_refused():
@@ -186,10 +256,12 @@ def test_core_only_calls_are_those_of_the_standards():
 def test_an_input_may_take_up_to_its_maximum_and_no_more():
     leg_ = Leg(USDC, SOLD - 7, USER, amount_min=SOLD - 10, amount_max=SOLD)
     sealed = replace(SEALED, inputs=(leg_,))
-    check(plain(inputs=sealed.inputs), sealed)
-    refused(
-        plain(inputs=sealed.inputs, spends=(Spend(USDC.address, SOLD + 1, ROUTER),)), "spends more", sealed
-    )
+    least = SpendRoles("#.path.[0]", "#.amountIn", "#.amountOutMin")  # the router's minimum bounds both
+    calls = registry(replace(SWAP_ROLES, spends=(least,)))
+    check(plain(inputs=sealed.inputs), sealed, calls=calls)
+    more = (Spend(USDC.address, SOLD + 1, ROUTER),)
+    refused(plain(inputs=sealed.inputs, spends=more), "spends more", sealed, calls=calls)
+    refused(plain(inputs=sealed.inputs), "uses less", sealed)
     for after in (7, 10):
         judge_sealed(
             sealed, replace(RUN, allowance_changes=(AllowanceChange(USER, USDC.address, ROUTER, 0, after),))
@@ -201,114 +273,3 @@ def test_an_input_may_take_up_to_its_maximum_and_no_more():
     lying = replace(QUOTE, inputs=(replace(QUOTE.inputs[0], amount_max=SOLD - 1),))
     with pytest.raises(UnsafeAnswer, match="exceeds its maximum"):
         check_quote(Provider(), REQUEST, lying)
-
-
-VAULT = "0x83F20F44975D03b1b09e64809B757c47f942BEeA"
-SHARE = Token(1, VAULT, 18, "vUSDC")
-DEPOSIT = function("deposit(uint256 assets, address receiver)")
-ENTERING = SealedQuote(
-    Capability.VAULT,
-    "fake",
-    VaultRequest(f"1:{VAULT}", 1, "deposit", USDC.address, SOLD, USER, USER, 50),
-    QUOTE.inputs,
-    (Leg(SHARE, GOT, USER, amount_min=MINIMUM),),
-    50,
-    {},
-    BLOCK,
-    NOW,
-    NOW + 180,
-)
-LEAVING = replace(
-    ENTERING,
-    inputs=(Leg(SHARE, GOT, USER, amount_max=2 * GOT),),
-    outputs=(Leg(USDC, SOLD, USER, amount_min=SOLD),),
-)
-
-
-def entering(to=VAULT, spender=VAULT, **changes):
-    steps = (step_of(DEPOSIT, [SOLD, USER], to=to, chain_id=1),)
-    spends = (Spend(USDC.address, SOLD, spender),)
-    build = Build(
-        steps,
-        spends,
-        ENTERING.inputs,
-        ENTERING.outputs,
-        previews=(Preview(USER, VAULT, VAULT, b"previewDeposit"),),
-    )
-    return replace(build, **changes)
-
-
-def test_a_vault_is_a_target_for_the_caller_who_named_it_and_no_other():
-    check(entering(), ENTERING)
-    refused(entering(to=WETH.address), "does not declare", ENTERING)
-    refused(entering(spender=THIEF), "does not declare", ENTERING)
-    elsewhere = replace(ENTERING, request=replace(ENTERING.request, vault_id=f"1:{THIEF}"))
-    refused(entering(), "does not declare", elsewhere)
-    refused(entering(), "does not declare", replace(ENTERING, request=REQUEST))
-
-
-def moved(paid, paid_token, got, got_token):
-    changes = (
-        AssetChange(USER, NATIVE, 0),
-        AssetChange(USER, paid_token, -paid),
-        AssetChange(USER, got_token, got),
-    )
-    return Simulation("success", BLOCK, (1,), changes)
-
-
-@pytest.mark.parametrize(
-    ("said", "fair"),
-    [(GOT, True), (GOT - 1, True), (GOT + 1, False), (GOT - GOT // 1000, False), (None, False)],
-)
-def test_an_output_is_what_the_contract_previews(said, fair):
-    def judge_it():
-        run = moved(SOLD, USDC.address, GOT, VAULT)
-        check_run(Provider(), ENTERING, entering(), run, Trace(previews=(said,)))
-
-    if fair:
-        judge_it()
-    else:
-        with pytest.raises(UnsafeAnswer, match="preview"):
-            judge_it()
-
-
-@pytest.mark.parametrize(
-    ("said", "fair"), [(GOT, True), (GOT + 1, True), (GOT - 1, False), (GOT + GOT // 1000, False)]
-)
-def test_an_input_is_what_the_contract_previews(said, fair):
-    build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
-
-    def judge_it():
-        run = moved(GOT, VAULT, SOLD, USDC.address)
-        check_run(Provider(), LEAVING, build, run, Trace(previews=(said,)))
-
-    if fair:
-        judge_it()
-    else:
-        with pytest.raises(UnsafeAnswer, match="previews"):
-            judge_it()
-
-
-def test_a_run_without_amounts_that_reverts_has_no_moved_price():
-    sealed = SealedQuote(
-        Capability.VAULT,
-        "fake",
-        DeployRequest(1, USDC.address, USER, "x"),
-        (),
-        (),
-        0,
-        {},
-        BLOCK,
-        NOW,
-        NOW + 180,
-    )
-    run = Simulation("reverted", BLOCK, revert_reason="custom error 0x12345678")
-    with pytest.raises(UpstreamError) as error:
-        check_run(Provider(), sealed, entering(), run, Trace())
-    assert error.value.reason is Reason.REVERTED
-    assert "0x12345678" in error.value.message
-
-
-def test_shares_that_no_allowance_moves_are_needed_too():
-    build = entering(inputs=LEAVING.inputs, outputs=LEAVING.outputs, spends=())
-    assert balances_needed(build) == {VAULT: GOT}

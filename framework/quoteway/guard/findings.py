@@ -17,6 +17,8 @@ from quoteway.models import NATIVE, Address, Leg, ManageRequest, Request, Spend,
 from quoteway.providers import Provider
 
 _Key = TypeVar("_Key", bound=Hashable)
+MAX_DEADLINE_S = 24 * 3600
+"""How far away the deadline of a transaction may be."""
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
@@ -25,9 +27,22 @@ class UnsafeAnswer(UpstreamError):  # noqa: N818 - named as the others of quotew
 
     def __init__(self, provider: str, finding: str) -> None:
         super().__init__(
-            f"The answer of provider {provider} was refused: {finding}.", reason=Reason.UNSAFE_ANSWER
+            f"The answer of provider {provider} was refused: {finding}.",
+            reason=Reason.UNSAFE_ANSWER,
+            retryable=False,
         )
         self.finding = finding
+
+
+class QuoteMismatch(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
+    """A quote whose transactions do not do what it says on the very state that it was made for."""
+
+    def __init__(self, provider: str, finding: str) -> None:
+        super().__init__(
+            f"The quote of provider {provider} is wrong at its own block: {finding}.",
+            reason=Reason.QUOTE_MISMATCH,
+            retryable=False,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,9 @@ def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend
     """Checks that spends go through declared spenders and take no more than the inputs."""
     spenders = {*expect.provider.spenders(request.chain_id), *named_by_caller(request)}
     for spend in spends:
-        expect(is_amount(spend.amount) and spend.amount > 0, "a spend is not a positive number of base units")
+        expect(spend.amount > 0, "a spend is not a positive number of base units")
+        accounts = (spend.token, spend.spender, puller_of(spend))
+        expect(all(map(is_address, accounts)), "a spend names something that is not an EIP-55 address")
         expect(
             spend.spender in spenders,
             f"it spends through {spend.spender}, which the provider does not declare",
@@ -101,9 +118,23 @@ def check_spends(request: Request, inputs: Sequence[Leg], spends: Sequence[Spend
         expect(token != NATIVE and amount <= quoted[token], f"it spends more of {token} than quoted")
 
 
+def puller_of(spend: Spend) -> Address:
+    """Who takes the tokens of a spend, directly or through Permit2."""
+    return spend.permit2_spender or spend.spender
+
+
 def check_units(provider: Provider, legs: Iterable[Leg], known: Mapping[Address, Token]) -> None:
     """Checks the decimals of tokens that the caller did not name. Raises ``UnsafeAnswer``."""
     expect = Expect(provider)
     for leg in legs:
         same = leg.token.unit == known.get(leg.token.address, leg.token).unit
         expect(same, f"it counts {leg.token.address} with other decimals than the token has")
+
+
+def previewed_legs(sealed: models.SealedQuote, build: models.Build) -> list[Leg]:
+    """The legs of a vault's build whose amounts the run compares with the vault's own preview: they are those
+    of a newer block than the quote's."""
+    if not isinstance(sealed.request, VaultRequest):
+        return []
+    places = {(preview.account, preview.token) for preview in build.previews}
+    return [leg for leg in (*build.inputs, *build.outputs) if (leg.account, leg.token.address) in places]

@@ -6,22 +6,43 @@ remains. (``calldata`` checks the bytes.)
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from quoteway import models
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard.findings import Expect, totals
+from quoteway.evm.address import address_bytes
+from quoteway.guard.findings import Expect, QuoteMismatch, previewed_legs, totals
+from quoteway.guard.routes import check_swaps
 from quoteway.providers import Provider
 from quoteway.simulation.run import BALANCE_NOT_ASSUMABLE
 from quoteway.simulation.trace import Trace
 
+_ADDRESS_CHARS = 42
+"""The length of the id of a pool that is a contract; others have 32 bytes."""
+_GROWN_BPS = 50
+"""By how much fees may raise what a position pays between its quote and its action, at any slippage."""
+
 
 def check_run(
-    provider: Provider, sealed: models.SealedQuote, build: models.Build, run: models.Simulation, trace: Trace
+    provider: Provider,
+    sealed: models.SealedQuote,
+    build: models.Build,
+    run: models.Simulation,
+    trace: Trace,
+    *,
+    opaque: bool = False,
 ) -> None:
-    """Checks the run against the quote. Raises ``UnsafeAnswer`` or, when the run reverted or no longer meets
-    the minimum, ``UpstreamError`` with reason ``price_moved``."""
+    """Checks the run against the quote and the build, whose legs the signer reads; of ``opaque`` calldata the
+    run alone shows what it does.
+
+    Raises ``UnsafeAnswer``. A run at the quote's own block takes and pays the quoted amounts to the unit:
+    else raises ``QuoteMismatch``, or ``UpstreamError`` with reason ``reverted``. At another block, a run that
+    reverts or no longer meets the minimum raises ``UpstreamError`` with reason ``price_moved``.
+    """
     expect, sender = Expect(provider), sealed.request.sender
-    if build.is_opaque:
-        # Only the run shows what it does. An assumed balance changes nothing about that, a signature does.
+    exact = run.block is not None and run.block.hash == sealed.block.hash and not sealed.is_estimate
+    if opaque:
+        # An assumed balance changes nothing about what the run proves, a signature does.
         expect(run.status != "skipped", f"its calldata is opaque and its run was skipped ({run.skip_reason})")
         for assumption in run.assumptions:
             expect(
@@ -39,7 +60,9 @@ def check_run(
         return
     if run.status == "reverted":
         # Without quoted amounts (a deployment, a management action) no price can have moved.
-        priced = bool(sealed.inputs or sealed.outputs)
+        # The price of a vault may move by the time between its block and the run's.
+        fixed = exact and not isinstance(sealed.request, models.VaultRequest)
+        priced = bool(sealed.inputs or sealed.outputs) and not fixed
         reason = run.revert_reason or "it gives no reason"
         raise UpstreamError(
             f"The transaction would revert on the chain's present state: {reason}."
@@ -49,7 +72,7 @@ def check_run(
             revert_reason=run.revert_reason or None,
         )
 
-    inputs = totals((leg.token.address, leg.most) for leg in sealed.inputs)
+    inputs = totals((leg.token.address, leg.most) for leg in build.inputs)
     deltas = {(change.account, change.token): change.delta for change in run.asset_changes}
     expect(
         all((sender, token) in deltas for token in inputs), "its run's effect on the wallet cannot be read"
@@ -66,6 +89,12 @@ def check_run(
     for item in trace.items:
         kept = item.sender != sender or item.token in inputs
         expect(kept, f"its run moves an item of {item.token} out of the wallet")
+    check_swaps(provider, sealed, trace)
+    if isinstance(sealed.request, models.PoolRequest):
+        # A position manager's call has the tokens and the fee, or only the position: not the pool itself.
+        pool = sealed.request.pool_id.partition(":")[2].lower()
+        used = {account.lower() for each in trace.transfers for account in (each.sender, each.recipient)}
+        expect(len(pool) != _ADDRESS_CHARS or pool in used, f"its run does not use the pool {pool}")
     granted = {(spend.token, spend.spender) for spend in build.spends}
     by_permit2 = totals(
         ((spend.token, spend.permit2_spender), spend.amount)
@@ -101,28 +130,94 @@ def check_run(
         fair = said - slack <= -change <= said if pays else said <= change <= said + slack
         verb = f"takes {-change}" if pays else f"pays {change}"
         expect(fair, f"its run {verb} of {preview.token}, but {preview.to} previews {said}")
-    for leg in sealed.outputs:
-        if leg.token.chain_id != sealed.request.chain_id or leg.amount_min is None:
-            continue
+        for leg in previewed_legs(sealed, build):
+            if (leg.account, leg.token.address) == (preview.account, preview.token):
+                stated = abs(leg.amount - said) <= slack
+                expect(stated, f"it states {leg.amount} of {preview.token}, but {preview.to} previews {said}")
+
+    def paid(leg: models.Leg) -> int:
         # The balance shows the difference only, where one token is paid in and out (fees of a position).
         paid_in = inputs[leg.token.address] if leg.account == sender else 0
-        delta = deltas.get((leg.account, leg.token.address), 0) + paid_in
+        return deltas.get((leg.account, leg.token.address), 0) + paid_in
+
+    if isinstance(build.terms, models.DeploymentTerms):
+        deployed = trace.returned[-1][-20:] if trace.returned else b""
+        same = deployed == address_bytes(build.terms.predicted_address)
+        expect(same, "its run deploys at another address than predicted")
+    falls_short, own = False, sealed.request.chain_id
+    for leg in sealed.outputs:
+        if leg.token.chain_id != own or leg.amount_min is None:
+            continue
         # When the price moves the contract reverts, since it enforces the minimum. No payment is no price.
-        expect(delta > 0 or leg.amount_min == 0, f"its run pays no {leg.token.address} to {leg.account}")
-        if delta < leg.amount_min:
-            raise UpstreamError(
-                "The transaction would pay less than the quoted minimum: request a new quote.",
-                reason=Reason.PRICE_MOVED,
-                retryable=False,
-            )
-    if build.is_opaque:
-        # It must take exactly what was quoted, and pay every minimum, also one that the upstream raised.
+        expect(paid(leg) > 0 or leg.amount_min == 0, f"its run pays no {leg.token.address} to {leg.account}")
+        falls_short = falls_short or paid(leg) < leg.amount_min
+    if exact:
+        for (account, token), quoted in _exact_deltas(sealed, build).items():
+            ran = deltas.get((account, token), 0)
+            if ran != quoted:
+                text = f"its run changes what {account} has of {token} by {ran}, not by {quoted}"
+                raise QuoteMismatch(provider.id, text)
+    if falls_short or _removes_more(sealed, paid):
+        what = "pay less than the quoted minimum" if falls_short else "remove more than quoted"
+        raise UpstreamError(
+            f"The transaction would {what}: request a new quote.",
+            reason=Reason.PRICE_MOVED,
+            retryable=False,
+        )
+    for leg in build.outputs:  # also a minimum that an upstream raised
+        kept = leg.token.chain_id != own or paid(leg) >= (leg.amount_min or 0)
+        expect(kept, "its run pays less than the minimum it states")
+    if opaque:
         for token, amount in inputs.items():
             taken = -deltas[sender, token]
             expect(taken == amount, f"its run takes {taken} of {token}, not the {amount} quoted")
-        for leg in build.outputs:
-            kept = deltas.get((leg.account, leg.token.address), 0) >= (leg.amount_min or 0)
-            expect(kept, "its run pays less than the minimum it states")
+
+
+def check_revocation(owner: models.Address, run: models.Simulation, trace: Trace) -> None:
+    """Checks that a run ended allowances of ``owner`` and did nothing else: a token may be hostile.
+
+    Raises ``UpstreamError``: ``reverted``, or ``unsafe_answer`` when something leaves the wallet or an
+    allowance is left or made.
+    """
+    if run.status == "reverted":
+        reason = run.revert_reason or "it gives no reason"
+        text = f"The transaction would revert on the chain's present state: {reason}."
+        raise UpstreamError(text, reason=Reason.REVERTED, retryable=False)
+    taken = any(moved.sender == owner and moved.amount for moved in (*trace.transfers, *trace.items))
+    made = any(event.owner == owner and event.amount for event in trace.approvals)
+    left = any(change.after for change in run.allowance_changes)
+    if taken or made or left:
+        did = "moves something out of the wallet" if taken else "leaves or makes an allowance"
+        text = f"The revocation is refused: in its simulation, one of the tokens {did}."
+        raise UpstreamError(text, reason=Reason.UNSAFE_ANSWER, retryable=False)
+
+
+def _exact_deltas(
+    sealed: models.SealedQuote, build: models.Build
+) -> Mapping[tuple[models.Address, models.Address], int]:
+    """Returns the quoted change of each (account, token) on the request's chain.
+
+    Without those of a vault that the build's previews cover: a vault may pay more each second. The run reads
+    them itself, in its own block.
+    """
+    legs = [(leg, -leg.amount) for leg in sealed.inputs]
+    legs += [(leg, leg.amount) for leg in sealed.outputs if leg.token.chain_id == sealed.request.chain_id]
+    quoted = totals(((leg.account, leg.token.address), amount) for leg, amount in legs)
+    if isinstance(sealed.request, models.VaultRequest):
+        for preview in build.previews:
+            quoted.pop((preview.account, preview.token), None)
+    return quoted
+
+
+def _removes_more(sealed: models.SealedQuote, paid: Callable[[models.Leg], int]) -> bool:
+    """Whether more liquidity than quoted is removed, which no calldata bounds from above: another account may
+    get it. A price moves the two amounts in opposite directions, so then both are higher."""
+    request = sealed.request
+    if not isinstance(request, models.PoolRequest) or request.action != "remove" or request.amount is None:
+        return False
+    most = 10_000 + max(request.slippage_bps, _GROWN_BPS)
+    legs = [leg for leg in sealed.outputs if leg.amount]
+    return bool(legs) and all(paid(leg) * 10_000 > leg.amount * most for leg in legs)
 
 
 def _named_by_caller(request: models.Request) -> set[models.Address]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from quoteway.errors import FieldError, InvalidRequest, Reason, UpstreamError
-from quoteway.evm import permit2
+from quoteway.errors import Reason, UpstreamError
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.guard.findings import (
     Expect,
     check_form,
@@ -15,16 +15,14 @@ from quoteway.guard.findings import (
     is_address,
     is_amount,
     named_by_caller,
+    puller_of,
     recipients,
 )
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
-from quoteway.models import Address, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
+from quoteway.models import Build, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
 
 MAX_PLAN_CHARS = 2048
-_RESERVED = 0x1000
-"""Accounts below are precompiled contracts (EIP-7587, EIP-7951, and those of layer-2 chains). The Universal
-Router reads 1 and 2 as the sender and the router itself (v4-periphery, ActionConstants)."""
 
 
 def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
@@ -50,7 +48,6 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
             )
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
         expect(leg.amount <= leg.most, "an amount exceeds its maximum")
-        expect(is_address(leg.account), "an account is not an EIP-55 address")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
     # A client may approve ahead of the action.
     check_spends(request, quote.inputs, quote.spends, expect)
@@ -71,8 +68,6 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     for bound in (spent.amount_min, spent.amount_max):
         expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
     expect(got.token.unit == request.token_out.unit, "it buys another token than asked")
-    expect(got.token.chain_id == request.to_chain_id, "it pays out on another chain than asked")
-    expect(got.account == request.recipient, "it pays another recipient than asked")
     refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
     promised = request.refund_account if refund is None else refund.address
     expect(promised == request.refund_account, "it promises the refund to another account than asked")
@@ -83,29 +78,26 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     expect(quote.net_output is None or quote.net_output <= minimum, "its net_output exceeds its minimum")
 
 
-def check_recipient(request: Request, contracts: Collection[Address]) -> None:
-    """Refuses to pay, or to pay back, an account that cannot move what it gets. ``contracts`` are the
-    providers' on the network that pays out. Raises ``InvalidRequest``."""
-    if isinstance(request, SwapRequest):
-        named = {"toAddress": request.recipient, "refundAddress": request.refund_account}
-        tokens = {request.token_in.address, request.token_out.address}
-    elif isinstance(request, PoolRequest | VaultRequest):
-        named, tokens = {"recipient": request.recipient}, {request.asset, *named_by_caller(request)}
-    else:
+def check_spenders(provider: Provider, request: Request, quote: Quote, calls: CallRegistry) -> None:
+    """Checks for whom a quote asks allowances, which a client may grant before there is an action: contracts
+    that the core knows, or the vault that the request names. Raises ``UnsafeAnswer``.
+
+    A swap on one network is built before its quote is given: see ``check_grants``.
+    """
+    if isinstance(request, SwapRequest) and not request.is_cross_chain:
         return
-    refused = []
-    for path, account in named.items():
-        if account == request.sender:
-            continue
-        if int(account, 16) < _RESERVED:
-            refused.append((path, "is a precompiled contract or has a special meaning to routers"))
-        elif account in tokens:
-            refused.append((path, "is a token of this request: what a token contract gets is lost"))
-        elif account in contracts or account == permit2.ADDRESS:
-            refused.append((path, "is a contract that carries out such requests: what it gets is lost"))
-    if refused:
-        fields = [FieldError(path, Reason.CONFLICT, message) for path, message in refused]
-        raise InvalidRequest(fields[0].sentence, reason=Reason.CONFLICT, fields=fields)
+    expect, named = Expect(provider), named_by_caller(request)
+    for puller in map(puller_of, quote.spends):
+        known = puller in named or calls.knows(request.chain_id, puller)
+        expect(known, f"it asks for an allowance for {puller}, a contract that the core does not know")
+
+
+def check_grants(provider: Provider, quote: Quote, builds: Iterable[Build]) -> None:
+    """Checks that a quote asks for no allowance that its transactions do not use. Raises ``UnsafeAnswer``."""
+    used = {(spend.token, spend.spender, puller_of(spend)) for build in builds for spend in build.spends}
+    for spend in quote.spends:
+        finding = f"it asks for an allowance for {puller_of(spend)}, which its transactions do not use"
+        Expect(provider)((spend.token, spend.spender, puller_of(spend)) in used, finding)
 
 
 def _check_liquidity(request: PoolRequest, quote: Quote, expect: Expect) -> None:
