@@ -1,0 +1,82 @@
+"""Which providers are asked for a swap whose route is limited, and what the limits make of their quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from quoteway import models
+from quoteway.errors import ProviderUnavailable, Reason, UpstreamError
+from quoteway.guard.routes import may_serve
+from quoteway.models import LIMITS, RoutingLimits
+from quoteway.providers import Provider, SwapProvider
+
+
+class PriceImpactTooHigh(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
+    """The quote of a provider has a price impact above the request's maximum."""
+
+    def __init__(self, provider: str, impact_bps: int, most_bps: int) -> None:
+        super().__init__(
+            f"The least price impact found is {impact_bps} bps (provider {provider}), above the maximum of "
+            f"{most_bps} bps in maxPriceImpactBps: request a smaller amount or allow more.",
+            reason=Reason.PRICE_IMPACT_TOO_HIGH,
+            retryable=False,
+        )
+        self.impact_bps = impact_bps
+
+
+def able(
+    providers: Iterable[Provider], limits: RoutingLimits
+) -> tuple[list[Provider], tuple[models.Attempt, ...]]:
+    """Returns the providers that can keep the limits, and the attempts that tell of the others."""
+    asked, others = [], []
+    needed = [name for name in limits.given if name in LIMITS]
+    for provider in providers:
+        honours = provider.honours if isinstance(provider, SwapProvider) else ()
+        if not set(needed) <= set(honours):
+            others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_LIMIT.value))
+        elif not may_serve(provider, limits):
+            others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_PROTOCOL.value))
+        else:
+            asked.append(provider)
+    return asked, tuple(others)
+
+
+def nobody_able(attempts: Sequence[models.Attempt]) -> ProviderUnavailable:
+    """Returns the error when no provider can keep the limits of a request."""
+    reasons = {attempt.reason for attempt in attempts}
+    by_protocol = reasons == {Reason.UNSUPPORTED_PROTOCOL.value}
+    what = "has a protocol that it allows" if by_protocol else "can keep its limits on the route"
+    return ProviderUnavailable(
+        f"No enabled provider that serves this request {what}.",
+        reason=Reason.UNSUPPORTED_PROTOCOL if by_protocol else Reason.UNSUPPORTED_LIMIT,
+        attempts=attempts,
+        retryable=False,
+    )
+
+
+def check_impact(provider: Provider, request: models.SwapRequest, quote: models.Quote) -> None:
+    """Raises ``PriceImpactTooHigh`` for a quote above the request's maximum."""
+    most_bps, impact_bps = request.routing.max_price_impact_bps, quote.price_impact_bps
+    if most_bps is not None and impact_bps is not None and impact_bps > most_bps:
+        raise PriceImpactTooHigh(provider.id, impact_bps, most_bps)
+
+
+def repriced(quote: models.Quote, gas_price_wei: int | None) -> models.Quote:
+    """Returns a quote whose cost of gas and net output are those at the caller's price of gas.
+
+    The fee for the data on a parent chain does not follow it. A net output whose gas has no known cost in wei
+    stays as the provider states it.
+    """
+    gas = quote.gas
+    if gas_price_wei is None or gas is None:
+        return quote
+    cost_wei = gas.units * gas_price_wei + (gas.l1_fee_wei or 0)
+    net_output = quote.net_output
+    if net_output is not None:
+        minimum = quote.outputs[0].amount_min or 0
+        if not cost_wei:
+            net_output = minimum
+        elif gas.cost_wei:
+            net_output = minimum - -(-(minimum - net_output) * cost_wei // gas.cost_wei)
+    return replace(quote, gas=replace(gas, cost_wei=cost_wei, price_wei=gas_price_wei), net_output=net_output)
