@@ -3,7 +3,7 @@
 import asyncio
 
 from devnet_nodes import RICH, mined
-from quoteway.models import DecodedCall, Step
+from quoteway.models import Step
 from quoteway.simulation.run import Segment, simulate
 
 SPENDER = "0x00000000000000000000000000000000000000b2"
@@ -11,11 +11,11 @@ ODD = "0x0000000000000000000000000000000000000BAD"
 
 
 def step(call, to, *args, value=0):
-    return Step("step", to, call.encode(args), value, 31337, call.describe(args), "", "")
+    return Step(to, call.encode(args), value, 31337)
 
 
 def payment(to, value):
-    return Step("payment", to, b"", value, 31337, DecodedCall("", ()), "", "")
+    return Step(to, b"", value, 31337)
 
 
 async def execute(devnet, steps, sender=RICH, gas=None):

@@ -7,7 +7,7 @@ from devnet_nodes import NOBODY, RICH, token
 from quoteway.errors import UpstreamError
 from quoteway.evm import erc20
 from quoteway.evm.abi import function
-from quoteway.evm.chain import SimulatedResult
+from quoteway.evm.chain import SimulatedCall, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, Preview
 from quoteway.simulation.run import Segment, gas_limit, simulate
 from quoteway.simulation.trace import Transfer
@@ -124,10 +124,24 @@ async def test_the_gas_limit_covers_what_is_refunded_afterwards(fresh_devnet, ch
 
 
 def test_gas_limits():
-    assert gas_limit(SimulatedResult(True, 100_000, b"")) == 150_000
-    assert gas_limit(SimulatedResult(True, 100_000, b"", peak_gas=110_000)) == 132_000
-    assert gas_limit(SimulatedResult(True, 15_000_000, b"")) == 1 << 24
-    assert gas_limit(SimulatedResult(True, 20_000_000, b"")) == 20_000_000
+    assert gas_limit(SimulatedResult(True, 100_000, b""), 0) == 137_500
+    assert gas_limit(SimulatedResult(True, 100_000, b"", peak_gas=110_000), 0) == 121_000
+    assert gas_limit(SimulatedResult(True, 100_000, b"", peak_gas=100_000), 2) == 147_620
+    assert gas_limit(SimulatedResult(True, 15_000_000, b""), 0) == 1 << 24
+    assert gas_limit(SimulatedResult(True, 20_000_000, b""), 0) == 20_000_000
+
+
+# NUMBER TIMESTAMP, each stored in memory and returned
+CLOCK = "0x4360005242602052" + "60406000f3"
+
+
+async def test_a_run_is_in_the_next_block_a_block_time_later(fresh_devnet, chain):
+    """anvil by itself stays in the given block, where contracts skip what they do once per block."""
+    await asyncio.to_thread(fresh_devnet.rpc(), "anvil_setCode", ODD, CLOCK)
+    block = await chain.head(fresh=True)
+    (result,) = await chain.simulate([SimulatedCall(RICH, ODD)], block=block)
+    number, time_s = (int.from_bytes(result.output[at : at + 32]) for at in (0, 32))
+    assert (number, time_s) == (block.number + 1, block.timestamp + 12)
 
 
 async def test_a_revert_names_its_step_and_reason(chain, devnet):

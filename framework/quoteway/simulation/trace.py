@@ -11,10 +11,6 @@ from quoteway.evm.address import ERC7528_NATIVE, checksum
 from quoteway.evm.chain import Log
 from quoteway.models import MAX_UINT256, NATIVE, Address
 
-_PERMIT2_EVENTS = (
-    event_topic("Approval(address,address,address,uint160,uint48)"),
-    event_topic("Permit(address,address,address,uint160,uint48,uint48)"),
-)
 _ERC1155_TRANSFERS = (
     event_topic("TransferSingle(address,address,address,uint256,uint256)"),
     event_topic("TransferBatch(address,address,address,uint256[],uint256[])"),
@@ -25,9 +21,17 @@ _OPERATOR_EVENTS = (
     event_topic("OperatorSet(address,address,bool)"),
     event_topic("ApprovalForAll(address,address,bool)"),
 )
+_SWAPS = (
+    event_topic("Swap(address,uint256,uint256,uint256,uint256,address)"),  # UniswapV2Pair
+    event_topic("Swap(address,address,int256,int256,uint160,uint128,int24)"),  # IUniswapV3PoolEvents
+)
+_SWAP_BY_ID = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
+"""IPoolManager of v4-core, which has all pools: the first topic is the pool's id."""
 _KNOWN = {
+    *_SWAPS,
+    _SWAP_BY_ID,
     *(erc20.TRANSFER_EVENT, erc20.APPROVAL_EVENT, _ERC6909_TRANSFER, _ERC6909_APPROVAL),
-    *(*_PERMIT2_EVENTS, *_ERC1155_TRANSFERS, *_OPERATOR_EVENTS),
+    *(*permit2.EVENTS, *_ERC1155_TRANSFERS, *_OPERATOR_EVENTS),
 }
 
 
@@ -58,18 +62,34 @@ class Trace:
     """What the logs of a run say, in order; ``step`` is the transaction's index.
 
     ``items`` are transfers of ERC-1155 and ERC-6909 tokens, each counted as 1. ``previews`` are the answers
-    to the build's previews, read before the first transaction; None: no answer.
+    to the build's previews, read before the first transaction; None: no answer. ``returned`` is what each
+    transaction's call returned. ``swapped`` are the pools that say that they swapped, once each: by address
+    (Uniswap v2, v3 and forks with their events), or 32-byte id (v4).
     """
 
     transfers: tuple[Transfer, ...] = ()
     approvals: tuple[ApprovalEvent, ...] = ()
     previews: tuple[int | None, ...] = ()
     items: tuple[Transfer, ...] = ()
+    returned: tuple[bytes, ...] = ()
+    swapped: tuple[str, ...] = ()
+
+    def slots_raised(self, step: int) -> int:
+        """How many balances, supplies and allowances a transaction raises: one storage slot each."""
+        raised: set[tuple[Address, ...]] = set()
+        for transfer in (*self.transfers, *self.items):
+            if transfer.step == step and transfer.token != NATIVE:
+                raised.add((transfer.token, transfer.recipient))
+                if transfer.sender == NATIVE:  # a mint, which raises the supply
+                    raised.add((transfer.token,))
+        raised |= {(a.token, a.owner, a.spender) for a in self.approvals if a.step == step and a.amount}
+        return len(raised)
 
 
 def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
     """Reads the logs of transactions: one list each, in order."""
     transfers, approvals, items = [], [], []
+    swapped: dict[str, None] = {}
     for step, entries in enumerate(logs):
         for entry in entries:
             topic, words = entry.topics[0] if entry.topics else "", _words(entry)
@@ -92,9 +112,13 @@ def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
                 approvals.append(ApprovalEvent(step, token, first, second, words[3]))
             elif topic in _OPERATOR_EVENTS:
                 approvals.append(ApprovalEvent(step, token, first, second, MAX_UINT256 if words[2] else 0))
-            elif topic in _PERMIT2_EVENTS and token == permit2.ADDRESS:
+            elif topic in _SWAPS:
+                swapped[entry.address] = None
+            elif topic == _SWAP_BY_ID and len(entry.topics) > 1:
+                swapped[entry.topics[1].lower()] = None
+            elif topic in permit2.EVENTS and token == permit2.ADDRESS:
                 approvals.append(ApprovalEvent(step, second, first, third, words[3]))
-    return Trace(tuple(transfers), tuple(approvals), items=tuple(items))
+    return Trace(tuple(transfers), tuple(approvals), items=tuple(items), swapped=tuple(swapped))
 
 
 def _words(entry: Log) -> list[int]:
