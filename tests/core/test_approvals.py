@@ -52,7 +52,7 @@ async def test_usdt_with_a_small_leftover_is_swapped_through_a_reset(open_gatewa
     usdt = here.token("USDT")
     await here.approve(usdt, router, 1)
     action = await here.action(here.request("USDT", "USDC", 10**6))
-    assert [step.kind for step in action.steps] == ["approval_reset", "approval", "call"]
+    assert [step.kind for step in action.steps] == ["approval_reset", "approval", "swap"]
     assert "allowance_reset_needed" in [issue.code for issue in action.issues]
     for step in action.steps:
         await here.send(step.to, step.data, step.value)

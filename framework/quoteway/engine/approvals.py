@@ -8,22 +8,36 @@ only for tokens that require it (USDT).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
-from quoteway.errors import RpcError
+from quoteway.engine.sentences import amount_text, until_text
+from quoteway.errors import FieldError, InvalidRequest, Reason, RpcError
 from quoteway.evm import erc20, permit2
 from quoteway.evm.abi import Function
 from quoteway.evm.chain import RpcChain
-from quoteway.evm.units import readable_units
+from quoteway.evm.token_text import display_name
 from quoteway.guard.findings import totals
-from quoteway.models import NATIVE, Address, Approval, Block, Build, Call, Issue, Read, Spend, Step, Token
+from quoteway.models import (
+    NATIVE,
+    Address,
+    Approval,
+    Block,
+    Build,
+    Call,
+    DescribedStep,
+    Issue,
+    Read,
+    Spend,
+    Token,
+)
 
 GrantKey = tuple[Address, Address, Address | None]
 """Token, spender, and the Permit2 spender when ``spender`` is Permit2 (else None)."""
+
+_PERMIT2 = (permit2.ADDRESS, "Permit2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +97,17 @@ def _words(answer: object) -> Sequence[int]:
     """The words of a read's output; none when it failed."""
     data = answer if isinstance(answer, bytes) else b""
     return [int.from_bytes(data[at : at + 32]) for at in range(0, len(data) - 31, 32)]
+
+
+def grants_to(token: Address, spenders: Collection[Address]) -> list[GrantKey]:
+    """Returns the allowances of a token that a provider with these spenders can need.
+
+    Where it declares Permit2, its other spenders pull through Permit2.
+    """
+    if permit2.ADDRESS not in spenders:
+        return [(token, spender, None) for spender in spenders]
+    pullers = [spender for spender in spenders if spender != permit2.ADDRESS]
+    return [(token, permit2.ADDRESS, None), *((token, permit2.ADDRESS, puller) for puller in pullers)]
 
 
 # --- needs ------------------------------------------------------------------------------------------------
@@ -154,13 +179,13 @@ def shortfalls(
 
 async def approval_steps(
     chain: RpcChain, wallet: Wallet, spends: Sequence[Spend], tokens: Mapping[Address, Token], deadline: int
-) -> list[Step]:
+) -> list[DescribedStep]:
     """Returns the approval transactions that ``spends`` still need, in order, for exact amounts.
 
     Permit2 allowances expire at ``deadline`` (Unix seconds). None is made for a build that carries a signed
     permit.
     """
-    steps: list[Step] = []
+    steps: list[DescribedStep] = []
     for (token, spender), required in _required(spends).items():
         current = wallet.allowances.get((token, spender), 0)
         if current >= required:
@@ -184,6 +209,46 @@ async def approval_steps(
     return steps
 
 
+def check_readable(grants: Sequence[GrantKey], wallet: Wallet, tokens: Mapping[Address, Token]) -> None:
+    """Raises ``InvalidRequest`` for a token without facts or allowances, or when every allowance is zero."""
+    for token, spender, _ in grants:
+        if token not in tokens or (token, spender) not in wallet.allowances:
+            message = f"names {token}, which is no ERC-20 token on this network"
+            raise _refused(Reason.UNSUPPORTED_TOKEN, message)
+    plain = (wallet.allowances[token, spender] for token, spender, puller in grants if puller is None)
+    pulled = (amount for amount, _ in wallet.permit2.values())
+    if not any((*plain, *pulled)):
+        raise _refused(Reason.CONFLICT, "are all zero already: there is nothing to revoke")
+
+
+def _refused(reason: Reason, message: str) -> InvalidRequest:
+    field = FieldError("approvals", reason, message)
+    return InvalidRequest(field.sentence, reason=reason, fields=(field,))
+
+
+def revocation_steps(
+    chain: RpcChain, wallet: Wallet, grants: Iterable[GrantKey], tokens: Mapping[Address, Token]
+) -> list[DescribedStep]:
+    """Returns the transactions that set these allowances to zero: one for all that go through Permit2.
+
+    What is zero already needs none.
+    """
+    steps: list[DescribedStep] = []
+    pulled: list[tuple[Address, Address]] = []
+    for token, spender, puller in dict.fromkeys(grants):
+        if puller is not None:
+            if wallet.permit2.get((token, puller), (0, 0))[0]:
+                pulled.append((token, puller))
+        elif current := wallet.allowances.get((token, spender), 0):
+            approval = Approval(token, spender, 0, current, True, False)
+            steps.append(_approve(chain, tokens[token], spender, 0, approval))
+    if pulled:
+        ended = (f"{_reset(tokens[token], puller)} through Permit2 to zero" for token, puller in pulled)
+        intent = ". ".join(ended)
+        steps.append(_step(chain, "permit2_revocation", _PERMIT2, permit2.LOCKDOWN, [pulled], intent, None))
+    return steps
+
+
 def _required(spends: Iterable[Spend]) -> Mapping[tuple[Address, Address], int]:
     """Returns the total per token and spender."""
     return totals(((spend.token, spend.spender), spend.amount) for spend in spends)
@@ -201,43 +266,49 @@ async def _refuses_change(
     return len(output) == 32 and not any(output)  # `approve` returned false
 
 
-def named(token: Token) -> str:
-    """Returns the symbol, or the address for a symbol that is missing, unprintable or too long.
-
-    Control characters in a symbol could hide or reorder the text around it.
-    """
-    symbol = token.symbol
-    return symbol if symbol and symbol.isprintable() and len(symbol) <= 32 else token.address
-
-
-def _amount(token: Token, amount: int) -> str:
-    return f"{readable_units(amount, token.decimals)} {named(token)}"
-
-
 def _step(
     chain: RpcChain,
     kind: str,
-    to: Address,
+    target: tuple[Address, str],
     function: Function,
     args: Sequence[object],
     intent: str,
-    approval: Approval,
-) -> Step:
-    value, data, decoded = 0, function.encode(args), function.describe(args)
-    return Step(kind, to, data, value, chain.network.chain_id, decoded, intent, intent, approval=approval)
+    approval: Approval | None,
+) -> DescribedStep:
+    """Returns the step that calls ``target``, an address and its name."""
+    return DescribedStep(
+        target[0],
+        function.encode(args),
+        0,
+        chain.network.chain_id,
+        kind=kind,
+        decoded=function.describe(args),
+        description=intent,
+        intent=intent,
+        target_label=target[1],
+        approval=approval,
+    )
 
 
-def _approve(chain: RpcChain, token: Token, spender: Address, amount: int, approval: Approval) -> Step:
+def _approve(
+    chain: RpcChain, token: Token, spender: Address, amount: int, approval: Approval
+) -> DescribedStep:
     if amount == 0:
-        kind, intent = "approval_reset", f"Reset the allowance of {spender} over your {named(token)} to zero"
+        kind, intent = "approval_reset", f"{_reset(token, spender)} to zero"
     else:
-        kind, intent = "approval", f"Allow {spender} to take exactly {_amount(token, amount)}"
-    return _step(chain, kind, token.address, erc20.APPROVE, [spender, amount], intent, approval)
+        kind, intent = "approval", f"Allow {spender} to take exactly {amount_text(token, amount)}"
+    target = token.address, display_name(token)
+    return _step(chain, kind, target, erc20.APPROVE, [spender, amount], intent, approval)
 
 
-def _permit2_approve(chain: RpcChain, token: Token, approval: Approval, deadline: int) -> Step:
-    until = datetime.fromtimestamp(deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    exactly = _amount(token, approval.required)
-    intent = f"Allow {approval.spender} to take exactly {exactly} through Permit2 until {until}"
+def _reset(token: Token, spender: Address) -> str:
+    return f"Reset the allowance of {spender} over your {display_name(token)}"
+
+
+def _permit2_approve(chain: RpcChain, token: Token, approval: Approval, deadline: int) -> DescribedStep:
+    exactly = amount_text(token, approval.required)
+    intent = (
+        f"Allow {approval.spender} to take exactly {exactly} through Permit2 until {until_text(deadline)}"
+    )
     args = [token.address, approval.spender, approval.required, deadline]
-    return _step(chain, "permit2_approval", permit2.ADDRESS, permit2.APPROVE, args, intent, approval)
+    return _step(chain, "permit2_approval", _PERMIT2, permit2.APPROVE, args, intent, approval)

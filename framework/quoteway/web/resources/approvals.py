@@ -1,0 +1,197 @@
+"""What spenders may take of a wallet, and the transactions that end it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any
+
+from quoteway.engine.allowances import Allowances, Spenders, known_spenders, read_allowances
+from quoteway.engine.approvals import GrantKey
+from quoteway.errors import Reason
+from quoteway.evm import permit2
+from quoteway.evm.address import parse_address
+from quoteway.models import NATIVE, Address, Token
+from quoteway.networks import Network
+from quoteway.web.http.fields import AddressField, Member, NetworkField
+from quoteway.web.http.operation import Call, get, post
+from quoteway.web.http.schema import refuse
+from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
+from quoteway.web.resources.portfolio import (
+    MAX_TOKENS,
+    NO_TOKEN,
+    TOKEN_LIMIT,
+    Missing,
+    TokensField,
+    networks_asked,
+    read_each,
+)
+from quoteway.web.wire import allowances as wire
+from quoteway.web.wire.actions import Action
+from quoteway.web.wire.view import Wire
+
+MAX_READS = 6_000
+"""Of one request, over all its networks: some 20 calls of a node."""
+MAX_REVOKED = 20
+CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
+
+
+class ApprovalsQuery(FreshQuery):
+    wallet = AddressField("Whose approvals", required=True)
+    network = NetworkField("On this network; on all when left out")
+    tokens = TokensField()
+
+
+class GrantsField(Member[tuple[GrantKey, ...]]):
+    """The approvals to revoke."""
+
+    kinds = ("erc20", "permit2")
+    _address: Mapping[str, Any] = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
+    schema = {
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MAX_REVOKED,
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["token", "spender"],
+            "properties": {
+                "token": _address,
+                "spender": _address,
+                "kind": {"type": "string", "enum": list(kinds), "default": "erc20"},
+            },
+        },
+    }
+
+    def parse(self, value: Any) -> tuple[GrantKey, ...]:
+        if not isinstance(value, list) or not 0 < len(value) <= MAX_REVOKED:
+            raise refuse(Reason.INVALID_FORMAT, f"must be a list of 1 to {MAX_REVOKED} approvals")
+        return tuple(dict.fromkeys(map(self._grant, value)))
+
+    def _grant(self, item: Any) -> GrantKey:
+        shape = "must have objects of token, spender and kind (erc20 or permit2)"
+        if not isinstance(item, dict) or item.keys() | {"kind"} != {"token", "spender", "kind"}:
+            raise refuse(Reason.INVALID_FORMAT, shape)
+        if item.get("kind", "erc20") not in self.kinds:
+            raise refuse(Reason.INVALID_FORMAT, shape)
+        try:
+            token, spender = (parse_address(str(item[name])) for name in ("token", "spender"))
+        except ValueError as error:
+            raise refuse(Reason.INVALID_FORMAT, f"must have addresses: {error}") from None
+        if item.get("kind") == "permit2":
+            return token, permit2.ADDRESS, spender
+        return token, spender, None
+
+
+class RevokeBody(FreshBody):
+    address = AddressField("Who signs: the wallet whose approvals end", required=True)
+    network = NetworkField("Where", required=True)
+    approvals = GrantsField("As `GET /v2/portfolio/approvals` shows them", required=True)
+
+
+@get(
+    "/v2/portfolio/approvals",
+    "What spenders may take of a wallet",
+    wire.Allowances,
+    query=ApprovalsQuery,
+    description=(
+        "The allowances above zero, of ERC-20 tokens and through Permit2, at one block (`asOf`). Read are: "
+        "the listed tokens, or those in `tokens`, for the spenders that providers declare; and what the "
+        "wallet's approvals in the last 10,000 blocks name, of any token for any spender. An older approval "
+        "of an unknown spender is not found. `partial` names a token that cannot be read, and with `token` "
+        "null a network: `logs_unavailable` where its node gave no logs, or too many, and `token_limit` "
+        "where its list is longer than what one request reads."
+    ),
+    failures=(502,),
+)
+async def get_portfolio_approvals(call: Call) -> Wire:
+    gateway, networks = call.gateway, networks_asked(call)
+    named: tuple[Address, ...] | None = call.query.get("tokens")
+    chain_ids = [network.chain_id for network in networks]
+    lists = await asyncio.gather(*map(gateway.tokens.listed, chain_ids))
+    listed = dict(zip(chain_ids, lists, strict=True))
+    spenders = {chain_id: known_spenders(gateway.registry, chain_id) for chain_id in chain_ids}
+    wanted = {
+        chain_id: [token for token in (listed[chain_id] if named is None else named) if token != NATIVE]
+        for chain_id in chain_ids
+    }
+    most = {chain_id: _most(spenders[chain_id], len(networks)) for chain_id in chain_ids}
+
+    def read(chain_id: int) -> Coroutine[Any, Any, Allowances]:
+        return read_allowances(
+            gateway.runtime.chains[chain_id],
+            call.query["wallet"],
+            wanted[chain_id][: most[chain_id]],
+            spenders[chain_id],
+            everywhere=named is None,
+        )
+
+    found, missing = await read_each(call, networks, read)
+    shown: list[wire.ShownAllowance] = []
+    for chain_id, allowances in found.items():
+        tokens = await gateway.tokens.find_each(chain_id, {held.token for held in allowances.held})
+        shown += _shown(allowances, tokens, listed[chain_id], spenders[chain_id])
+        missing += (Missing(chain_id, token, CALL_FAILED) for token in allowances.unreadable)
+        lost = {held.token for held in allowances.held} - tokens.keys()
+        missing += (Missing(chain_id, token, NO_TOKEN) for token in sorted(lost))
+        if not allowances.has_logs:
+            missing.append(Missing(chain_id, None, LOGS_UNAVAILABLE))
+        if len(wanted[chain_id]) > most[chain_id]:
+            missing.append(Missing(chain_id, None, TOKEN_LIMIT))
+    return wire.Allowances.of(
+        call.networks,
+        wallet=call.query["wallet"],
+        data=shown,
+        as_of=[(chain_id, allowances.block.number) for chain_id, allowances in found.items()],
+        missing=missing,
+    )
+
+
+def _most(spenders: Spenders, networks: int) -> int:
+    """How many tokens of a network are read."""
+    reads_per_token = max(1, len(spenders.grants(NATIVE)))
+    return min(MAX_TOKENS, MAX_READS // reads_per_token) // networks
+
+
+def _shown(
+    allowances: Allowances,
+    tokens: Mapping[Address, Token],
+    listed: Mapping[Address, Token],
+    spenders: Spenders,
+) -> Iterator[wire.ShownAllowance]:
+    for held in allowances.held:
+        if held.token in tokens:
+            yield wire.ShownAllowance(
+                token=tokens[held.token],
+                spender=held.spender,
+                amount=held.amount,
+                unlimited=held.unlimited,
+                expiration=held.expiration,
+                label=spenders.labels.get(held.spender),
+                listed=held.token in listed,
+            )
+
+
+@post(
+    "/v2/portfolio/approvals/revoke",
+    "Unsigned transactions that end approvals",
+    Action,
+    group="quotes",
+    status=201,
+    body=RevokeBody,
+    description=(
+        "An action of its own kind (`revocation`): `approve(spender, 0)` for each ERC-20 allowance, and one "
+        "`lockdown` for all that Permit2 keeps. What is zero already is left out; 422 `conflict` when all is."
+    ),
+    failures=(502,),
+)
+async def create_revocation(call: Call) -> Wire:
+    network: Network = call.body["network"]
+    async with at_least(call, network.chain_id, call.body):
+        action = await call.gateway.building.revoke(
+            network.chain_id, call.body["address"], call.body["approvals"]
+        )
+    return Action.render(action, call.networks)
+
+
+OPERATIONS = (get_portfolio_approvals, create_revocation)
