@@ -1,20 +1,22 @@
 """What a gateway shares among its parts: RPC failover, tokens, configured networks, readiness, keys."""
 
 import asyncio
-import random
+import contextlib
+from dataclasses import replace
 
 import pytest
-from cachetools import TTLCache
 from quoteway.config.model import Config, NetworkConfig, ProviderConfig, QuotesConfig, SigningKey
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError, ProviderUnavailable, RpcError, UpstreamError
+from quoteway.hookspecs import hookimpl
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.secrets import Secret
-from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
+from quoteway.testing.fakes import FAKE_CALLS, FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 USD = Token(7, "0x" + "1" * 40, 6, "USD")
+LISTED_USD = replace(USD, listed=True)
 SEVEN = Network("seven", 7, "Seven")
 
 
@@ -37,7 +39,14 @@ async def forward(make_gateway, *upstreams):
 
 
 async def test_the_next_upstream_is_asked_when_one_fails_or_is_broken(make_gateway):
-    for failure in (UpstreamError("down"), KeyError("canary"), SystemExit(1), asyncio.CancelledError()):
+    for failure in (
+        UpstreamError("down"),
+        KeyError("canary"),
+        SystemExit(1),
+        KeyboardInterrupt(),
+        BaseException("canary"),
+        asyncio.CancelledError(),
+    ):
         bad, good = rpc("a", eth_call=raising(failure)), rpc("b", eth_call="0x01")
         assert await forward(make_gateway, bad, good) == "0x01"
 
@@ -83,16 +92,21 @@ async def test_a_dead_node_does_not_hold_the_start(make_gateway):
 
 
 class Lying(ListedTokens):
+    """Gives one answer for the list and for each token."""
+
     def __init__(self, answer, name="a-liar"):
         super().__init__([USD], provider_id=name)
         self._answer = answer
 
-    async def token(self, chain_id, address):
+    async def tokens(self, chain_id):
         if isinstance(self._answer, BaseException):
             raise self._answer
         if self._answer == "hang":
-            await asyncio.sleep(60)
-        return self._answer
+            await asyncio.sleep(3600)
+        return [self._profile(self._answer)] if isinstance(self._answer, Token) else self._answer
+
+    async def token(self, chain_id, address):
+        return await self.tokens(chain_id)
 
 
 @pytest.mark.looptime
@@ -105,13 +119,65 @@ class Lying(ListedTokens):
         UpstreamError("down"),
         "hang",
         Token(7, "0x" + "2" * 40, 6, "OTHER"),
-        Token(1, USD.address, 6, "USD"),
+        Token(1, USD.address, 6, "OTHER"),
+        Token(7, USD.address, 18, "OTHER"),
+        Token(7, USD.address, 6, "USD, sent to you. 1"),
     ],
 )
-async def test_a_catalog_that_fails_or_answers_for_another_token_leaves_it_to_the_next(make_gateway, answer):
-    plugin = FakePlugin([MemoryRpc({7}), Lying(answer), ListedTokens([USD])], networks=[SEVEN])
-    gateway = await make_gateway({"fake": plugin}, quotes=QuotesConfig(competition_timeout_s=0.2))
+async def test_a_catalog_that_fails_or_lies_leaves_a_token_to_the_next(make_gateway, answer):
+    chain = MemoryRpc({7}, tokens=[USD])
+    plugin = FakePlugin([chain, Lying(answer), ListedTokens([USD])], networks=[SEVEN])
+    gateway = await make_gateway({"fake": plugin})
+    began = asyncio.get_running_loop().time()
+    assert await gateway.tokens.find(7, USD.address) == LISTED_USD
+    assert asyncio.get_running_loop().time() - began < 1.0, "virtual seconds"
+    assert [method for method, _ in chain.calls].count("eth_call") == 1
+    assert await gateway.tokens.find(7, USD.address) == LISTED_USD
+    assert [method for method, _ in chain.calls].count("eth_call") == 1, "facts are read once"
+
+
+async def test_decimals_are_never_taken_from_a_catalog(make_gateway):
+    gateway = await make_gateway({"fake": FakePlugin([rpc("one"), ListedTokens([USD])], networks=[SEVEN])})
+    with pytest.raises(UpstreamError):
+        await gateway.tokens.find(7, USD.address)
+    assert await gateway.tokens.find_each(7, [USD.address]) == {}
+
+
+async def test_a_token_that_nobody_lists_has_the_facts_of_its_contract(make_gateway):
+    gateway = await make_gateway({"fake": FakePlugin([MemoryRpc({7}, tokens=[USD])], networks=[SEVEN])})
     assert await gateway.tokens.find(7, USD.address) == USD
+
+
+async def test_tokens_of_one_request_are_read_in_one_call(make_gateway):
+    other = Token(7, "0x" + "3" * 40, 9, "NINE")
+    chain = MemoryRpc({7}, tokens=[USD, other])
+    gateway = await make_gateway({"fake": FakePlugin([chain], networks=[SEVEN])})
+    found = await gateway.tokens.find_all(7, [other.address, USD.address, NATIVE])
+    assert (found[other.address], found[USD.address], found[NATIVE].symbol) == (other, USD, "ETH")
+    assert [method for method, _ in chain.calls].count("eth_call") == 1
+
+
+async def test_a_refused_row_is_logged_once_and_is_used_when_it_is_right(make_gateway, caplog):
+    class Catalog(ListedTokens):
+        version = 1
+
+        def revision(self):
+            return str(self.version)
+
+        async def tokens(self, chain_id):
+            return [self._profile(replace(USD, symbol="USDx", decimals=17 + self.version))]
+
+    wrong = Catalog([USD])
+    plugin = FakePlugin([MemoryRpc({7}, tokens=[replace(USD, decimals=19)]), wrong], networks=[SEVEN])
+    gateway = await make_gateway({"fake": plugin})
+    for _ in range(3):
+        assert (await gateway.tokens.find(7, USD.address)).listed is False
+    assert gateway.tokens.refusals({7}) == {"listed-tokens"}
+    assert caplog.text.count("its contract says 19: the row is refused") == 1
+    wrong.version = 2
+    token = await gateway.tokens.find(7, USD.address)
+    assert (token.symbol, token.decimals, token.listed) == ("USDx", 19, True)
+    assert gateway.tokens.refusals({7}) == set()
 
 
 async def test_tokens_of_unknown_networks_are_none_and_the_coin_is_the_network_s(make_gateway):
@@ -181,7 +247,44 @@ async def test_a_network_whose_upstreams_are_disabled_is_not_ready(make_gateway)
     (entry,) = gateway.registry.providers
     entry.reason = "startup_failed"
     gateway.registry.changed()
-    assert gateway.readiness() == ["no RPC upstream answers for seven"]
+    assert gateway.readiness() == ["no RPC upstream of seven is enabled (memory-rpc: startup_failed)"]
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "reasons"),
+    [
+        ((Endpoint("http://127.0.0.1:9"),), ["no enabled plugin serves the RPC endpoints of seven"]),
+        ((), []),
+    ],
+    ids=["its nodes are known", "it is only described"],
+)
+async def test_a_network_of_a_plugin_whose_upstream_is_disabled_is_not_ready(
+    make_gateway, endpoints, reasons
+):
+    network = replace(SEVEN, endpoints=endpoints)
+    gateway = await make_gateway(
+        {"networks": FakePlugin(networks=[network]), "rpc": FakePlugin([MemoryRpc({7})])},
+        providers={"memory-rpc": ProviderConfig(enabled=False)},
+    )
+    assert gateway.readiness() == reasons
+
+
+async def test_a_plugin_that_fails_with_its_network_leaves_the_others_ready(make_gateway):
+    class Fails(FakePlugin):
+        @hookimpl
+        @contextlib.asynccontextmanager
+        async def quoteway_lifespan(self):
+            raise RuntimeError("no node")
+            yield
+
+    eight = Network("eight", 8, "Eight", endpoints=(Endpoint("http://127.0.0.1:9"),))
+    gateway = await make_gateway(
+        {
+            "honest": FakePlugin([MemoryRpc({7})], networks=[SEVEN]),
+            "fails": Fails([MemoryRpc({8}, provider_id="other-rpc")], networks=[eight]),
+        }
+    )
+    assert gateway.readiness() == []
 
 
 # --- quotes without a chain --------------------------------------------------------------------------
@@ -190,7 +293,8 @@ REQUEST = SwapRequest(7, 7, Token(7, NATIVE, 18, "ETH"), USD, 10**18, USER, USER
 
 
 def swaps(*makers, **sections):
-    return {"fake": FakePlugin([MemoryRpc({7, 8}), *makers], networks=[SEVEN, Network("eight", 8, "Eight")])}
+    networks = [SEVEN, Network("eight", 8, "Eight")]
+    return {"fake": FakePlugin([MemoryRpc({7, 8}), *makers], networks=networks, calls=[FAKE_CALLS])}
 
 
 async def test_ties_go_to_the_configured_order_and_then_by_id(make_gateway):
@@ -270,23 +374,3 @@ async def test_a_lying_quote_does_not_win(make_gateway):
         ("a-liar", "failed", "unsafe_answer"),
         ("fixed-rate", "quoted", None),
     ]
-
-
-class HurriedTimer:
-    """A clock on which time passes between any two looks at it."""
-
-    def __init__(self):
-        self.now, self._chance = 0.0, random.Random(7)
-
-    def __call__(self):
-        self.now += self._chance.random()
-        return self.now
-
-
-async def test_a_token_that_expires_while_it_is_looked_for_is_looked_up_again(make_gateway):
-    plugin = FakePlugin([rpc("one"), ListedTokens([USD])], networks=[SEVEN])
-    gateway = await make_gateway({"fake": plugin})
-    gateway._tokens = TTLCache(10, 10, timer=HurriedTimer())
-    for _ in range(300):
-        assert await gateway.tokens.find(7, USD.address) == USD
-        assert await gateway.tokens.listed(7, [USD.address]) == {USD.address: USD}

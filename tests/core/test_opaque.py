@@ -7,6 +7,7 @@ from guard_cases import run_of, with_delta
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import abi
 from quoteway.evm.abi import function
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.outcome import check_run
@@ -15,7 +16,6 @@ from quoteway.models import (
     NATIVE,
     AllowanceChange,
     Argument,
-    Arrival,
     AssetChange,
     Build,
     Capability,
@@ -39,10 +39,9 @@ DIAMOND = "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
 FAR = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
 SOLD, GOT, MINIMUM = 3_500_000_001, 10**18, 995 * 10**15
 SWAP = function("swap(uint256 minimum, address receiver, bytes route)")
-BRIDGE_DECLARATION = (
+BRIDGE = function(
     "bridge((address receiver, uint256 chainId) data, address token, uint256 output, bytes rest)"
 )
-BRIDGE = function(BRIDGE_DECLARATION)
 MINIMUM_FAR = 3_482_500_000
 
 
@@ -68,7 +67,7 @@ SEALED = sealed_for(WETH, MINIMUM)
 
 
 def opaque(data, sealed=SEALED, **changes):
-    step = Step("swap", DIAMOND, data, 0, 1, abi.opaque_call(data), "Swap", "Swap")
+    step = Step(DIAMOND, data, 0, 1)
     spends = (Spend(USDC.address, SOLD, DIAMOND),)
     return replace(Build((step,), spends, sealed.inputs, sealed.outputs), **changes)
 
@@ -76,8 +75,8 @@ def opaque(data, sealed=SEALED, **changes):
 HONEST = opaque(SWAP.encode([MINIMUM, FRIEND, b"whatever"]))
 
 
-def check(build, sealed=SEALED, **more):
-    check_build(Provider(), sealed, build, now=NOW, **more)
+def check(build, sealed=SEALED, opaque=True):
+    return check_build(Provider(), sealed, build, CallRegistry(), now=NOW, opaque=opaque)
 
 
 def refused(build, finding, sealed=SEALED, **more):
@@ -100,20 +99,6 @@ def test_an_opaque_call_is_its_own_bytes_and_says_so():
         abi.opaque_call(data[:3])
 
 
-def test_a_reading_of_it_stands_beside_only_when_it_is_the_same_bytes():
-    declaration = "swap(uint256 minimum, address receiver, bytes route)"
-    data = SWAP.encode([7, USER, b"\x01"])
-    (reading,) = abi.opaque_call(data, [declaration]).inner
-    assert [argument.value for argument in reading.args] == [7, USER, "0x01"]
-    assert abi.opaque_call(data + b"\0", [declaration]).inner == ()
-    assert abi.opaque_call(data, ["other(uint256 a)"]).inner == ()
-    for wrong in (SWAP.describe([8, USER, b"\x01"]), abi.opaque_call(data)):
-        with pytest.raises(ValueError, match="reading"):
-            abi.reencode(replace(abi.opaque_call(data), inner=(wrong,)))
-    with pytest.raises(ValueError, match="reading"):
-        abi.reencode(replace(abi.opaque_call(data), inner=(reading, reading)))
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -131,22 +116,15 @@ def test_what_is_no_opaque_call_does_not_encode(call):
         abi.reencode(call)
 
 
-def test_honest_opaque_calldata_passes_on_one_chain():
-    check(HONEST)
-
-
-def test_no_flipped_bit_passes_unseen():
-    step = HONEST.steps[0]
-    for place in range(len(step.data)):
-        changed = step.data[:place] + bytes([step.data[place] ^ 1]) + step.data[place + 1 :]
-        refused(replace(HONEST, steps=(replace(step, data=changed),)), "decoded form")
+def test_opaque_calldata_passes_on_one_chain_where_the_operator_allows_it():
+    (reading,) = check(HONEST)
+    assert reading.decoded == abi.opaque_call(HONEST.steps[0].data)
+    refused(HONEST, "does not allow that", opaque=False)
 
 
 @pytest.mark.parametrize(
     ("build", "finding"),
     [
-        (opaque(SWAP.encode([MINIMUM - 1, FRIEND, b""])), "does not hold the quoted minimum"),
-        (opaque(SWAP.encode([0, FRIEND, MINIMUM.to_bytes(8)])), "does not hold the quoted minimum"),
         (replace(HONEST, steps=HONEST.steps * 2), "one single transaction"),
         (replace(HONEST, signatures=(SignatureRequest("x", {}, 0, 4),)), "must not need a signature"),
         (opaque(abi.encode_call("approve(address a, uint256 b)", [THIEF, MINIMUM])), "approve"),
@@ -156,6 +134,8 @@ def test_no_flipped_bit_passes_unseen():
         (replace(HONEST, spends=(Spend(USDC.address, SOLD + 1, DIAMOND),)), "more of"),
         (replace(HONEST, steps=(replace(HONEST.steps[0], value=1),)), "native coin"),
         (replace(HONEST, steps=(replace(HONEST.steps[0], chain_id=10),)), "for chain 10"),
+        (replace(HONEST, deadline=NOW), "deadline has passed"),
+        (replace(HONEST, deadline=NOW + 30 * 86_400), "over a day away"),
     ],
 )
 def test_a_lie_in_the_bytes_of_a_swap_is_refused(build, finding):
@@ -163,20 +143,11 @@ def test_a_lie_in_the_bytes_of_a_swap_is_refused(build, finding):
 
 
 @pytest.mark.parametrize("recipient", [FRIEND, USER])
-def test_opaque_calldata_for_another_chain_is_refused_whatever_it_holds(recipient):
+@pytest.mark.parametrize("allowed", [False, True])
+def test_opaque_calldata_for_another_chain_is_refused_whatever_it_holds(recipient, allowed):
     sealed = sealed_for(FAR, MINIMUM_FAR, recipient)
     data = BRIDGE.encode([(recipient, 10), FAR.address, MINIMUM_FAR, b"whatever"])
-    honest = opaque(data, sealed)
-    refused(honest, "another chain cannot be decoded", sealed)
-    # Neither the places of what arrives nor a reading beside the calldata makes it decoded.
-    places = Arrival(0, chain_id=(0, 1), recipient=(0, 0), token=(1,), amount_min=(2,))
-    refused(replace(honest, arrivals=(places,)), "another chain cannot be decoded", sealed)
-    read = replace(honest.steps[0], decoded=abi.opaque_call(data, [BRIDGE_DECLARATION]))
-    assert read.decoded.inner
-    refused(replace(honest, steps=(read,), arrivals=(places,)), "another chain cannot be decoded", sealed)
-    # The same bytes in their decoded form pass: the guard compares the arguments.
-    decoded = replace(read, decoded=read.decoded.inner[0])
-    check(replace(honest, steps=(decoded,), arrivals=(places,)), sealed)
+    refused(opaque(data, sealed), "no simulation can stand in", sealed, opaque=allowed)
 
 
 def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
@@ -184,7 +155,7 @@ def test_a_minimum_of_nothing_and_other_capabilities_are_refused():
     refused(opaque(SWAP.encode([0, FRIEND, b""]), sealed), "minimum above 0", sealed)
     request = VaultRequest(f"1:{DIAMOND}", 1, "deposit", USDC.address, SOLD, USER, USER, 50)
     vault = replace(sealed_for(WETH, MINIMUM, USER), capability=Capability.VAULT, request=request)
-    refused(opaque(SWAP.encode([MINIMUM, USER, b""]), vault), "only a swap", vault)
+    refused(opaque(SWAP.encode([MINIMUM, USER, b""]), vault), "no simulation can stand in", vault)
 
 
 # --- the run ----------------------------------------------------------------------------------------------
@@ -196,7 +167,7 @@ TRACE = Trace(
 
 
 def judge(run=RUN, trace=TRACE, build=HONEST, sealed=SEALED):
-    check_run(Provider(), sealed, build, run, trace)
+    check_run(Provider(), sealed, build, run, trace, opaque=True)
 
 
 def test_an_honest_run_passes():

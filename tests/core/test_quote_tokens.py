@@ -25,6 +25,7 @@ from quoteway.models import (
     DeployRequest,
     Leg,
     ManageRequest,
+    Notice,
     PoolRequest,
     SealedQuote,
     SwapRequest,
@@ -94,8 +95,22 @@ quotes = st.builds(
     st.just(NOW),
     st.integers(NOW + 1, NOW + 900),
 )
+notices = st.lists(st.builds(Notice, words, words), max_size=2).map(tuple)
 joined_quotes = st.builds(
-    lambda quote, parts: replace(quote, parts=tuple(parts)), quotes, st.lists(quotes, max_size=2)
+    lambda quote, parts, needs, codes, deadline: replace(
+        quote,
+        parts=tuple(parts),
+        needs=needs,
+        acknowledged=codes,
+        deadline=deadline,
+        plugin="p",
+        plan_version=3,
+    ),
+    quotes,
+    st.lists(quotes, max_size=2),
+    notices,
+    st.lists(words, max_size=2).map(tuple),
+    st.none() | st.integers(0, 2**53),
 )
 
 

@@ -1,4 +1,4 @@
-"""Builds actions: provider build, guard, approvals, simulation, check of the outcome.
+"""Builds actions: rehearses a sealed quote, and completes what was rehearsed.
 
 The same code serves swaps, bridges, pools and vaults.
 """
@@ -7,51 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
-from typing import cast
-
-from cachetools import LRUCache
 
 from quoteway import models
-from quoteway.engine.approvals import Wallet, approval_steps, grants_of, needs_of, shortfalls
+from quoteway.engine.approvals import (
+    GrantKey,
+    WalletReader,
+    check_readable,
+    revocation_steps,
+)
 from quoteway.engine.joining import handover_warnings, joined_legs
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
-from quoteway.engine.quoting import Quoter, Quoting
-from quoteway.errors import InvalidRequest, Reason, disabled
-from quoteway.evm import permit2
-from quoteway.evm.address import keccak256
-from quoteway.evm.chain import RpcChain
+from quoteway.engine.quoting import Quoting
+from quoteway.engine.rehearsing import Part, Rehearsal
+from quoteway.errors import InvalidRequest, Reason
 from quoteway.evm.head import on_arrival
-from quoteway.guard.calldata import check_build
-from quoteway.guard.findings import UnsafeAnswer
-from quoteway.guard.outcome import check_run, watched
-from quoteway.providers import Provider
+from quoteway.guard import acknowledgements
+from quoteway.guard.outcome import check_revocation
 from quoteway.simulation.run import Run, Segment, simulate
 
 log = logging.getLogger("quoteway.engine.building")
 
-
-@dataclass(slots=True)
-class Part:
-    """One provider's part of an action under construction. ``approvals`` precede its transactions."""
-
-    provider: Provider
-    quote: models.SealedQuote
-    build: models.Build
-    approvals: list[models.Step] = field(default_factory=list)
-
-    @property
-    def steps(self) -> tuple[models.Step, ...]:
-        return (*self.approvals, *self.build.steps)
-
-    def begun_at(self, first_step: int) -> models.ActionPart:
-        """Returns the part as it is in an action, from its step ``first_step`` on."""
-        capability, build = self.quote.capability, self.build
-        return models.ActionPart(
-            capability, self.provider.id, build.inputs, build.outputs, len(self.steps), first_step
-        )
+OWN_ID = "quoteway"
+"""The provider of the actions that the gateway makes itself."""
 
 
 class Building:
@@ -59,7 +39,6 @@ class Building:
 
     def __init__(self, quoting: Quoting) -> None:
         self._quoting = quoting
-        self._code_hashes: LRUCache[tuple[int, models.Address], str] = LRUCache(4096)
 
     async def direct(
         self,
@@ -68,113 +47,62 @@ class Building:
         *,
         provider: str | None = None,
         pin: models.SealedQuote | None = None,
+        acknowledged: Collection[str] = (),
+        deadline: int | None = None,
     ) -> models.Action:
         """Returns the action of the best quote for a request.
 
-        With ``pin``, an earlier quote for the same request is used. Raises ``InvalidRequest`` (``conflict``)
-        when ``pin`` is a quote for another request.
+        With ``pin``, an earlier quote for the same request is used. Raises as ``action`` does, and
+        ``InvalidRequest`` (``conflict``) when ``pin`` is a quote for another request or deadline.
         """
         if pin is None:
-            pin = (await self._quoting.quote(capability, request, provider=provider)).sealed
+            answer = await self._quoting.quote(
+                capability, request, provider=provider, acknowledged=acknowledged, deadline=deadline
+            )
+            pin = answer.sealed
         elif pin.capability is not capability or not same_request(pin.request, request):
             raise InvalidRequest("quoteId is a quote for another request.", reason=Reason.CONFLICT)
-        return await self.action(pin)
+        elif deadline not in (None, pin.deadline):
+            raise InvalidRequest("quoteId is a quote with another deadline.", reason=Reason.CONFLICT)
+        return await self.action(pin, acknowledged=acknowledged)
 
     @on_arrival
-    async def action(self, sealed: models.SealedQuote) -> models.Action:
+    async def action(
+        self, sealed: models.SealedQuote, *, acknowledged: Collection[str] = ()
+    ) -> models.Action:
         """Returns the transactions of a sealed quote, built at a head read after this call.
 
         Each provider builds its part. The core checks it and adds exact approvals. All parts are simulated in
         one run, then the outcome of each part is checked. The same token at the same block gives the same
-        bytes. Raises ``ProviderUnavailable``, ``UpstreamError`` (``price_moved``, ``unsafe_answer``,
-        ``provider_error``, ``provider_timeout``).
+        bytes. ``acknowledged`` codes (``guard.acknowledgements``) count like those in the quote.
+
+        Raises ``InvalidRequest`` (``acknowledgement_required``), ``ProviderUnavailable``, ``UpstreamError``
+        (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``, ``contract_missing``).
         """
-        chain = self._quoting.runtime.chain(sealed.request.chain_id)
-        parts = await asyncio.gather(*map(self._part, sealed.parts or (sealed,)))
-        block, _ = await asyncio.gather(chain.head(), self._require_code(chain, parts))
-        sender = sealed.request.sender
-        needs = needs_of([part.build for part in parts], sender)
-        grants = grants_of(spend for part in parts for spend in part.build.spends)
-        wallet = await self._quoting.wallets.read(chain, block, sender, needs, grants)
-        created_at = max(block.timestamp, sealed.created_at)
-        await self._approve(chain, wallet, parts, created_at)
-        steps = [step for part in parts for step in part.approvals if step.kind == "approval"]
-        own = [issue for part in parts for issue in part.build.issues]
-        told = {(issue.code, issue.token): issue for issue in (*sealed.issues, *own)}
-        needed = [step.approval for step in steps if step.approval]
-        issues = (*told.values(), *shortfalls(needs, needed, wallet))
-        run = await simulate(
-            chain,
-            block,
-            sender,
-            [Segment(part.steps, part.build.previews) for part in parts],
-            watch=[pair for part in parts for pair in watched(part.quote)],
-            allowances=[(token, sender, spender) for token, spender, _ in grants],
-            needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
-            signatures_assumed=any(part.build.signatures for part in parts),
-        )
-        for part, ran in zip(parts, run.segments, strict=True):
-            check_run(part.provider, part.quote, part.build, ran.simulation, ran.trace)
-        return self._complete(sealed, parts, run, block, created_at, issues)
+        acknowledged = {*sealed.acknowledged, *acknowledged}
+        acknowledgements.require(sealed.unacknowledged, acknowledged)
+        block = await self._quoting.runtime.chain(sealed.request.chain_id).head()
+        request, account_issues = await self._quoting.suit_account(sealed.request, block)
+        sealed = replace(sealed, request=request, issues=(*sealed.issues, *account_issues))
+        registry, own = self._quoting.registry, sealed.parts or (sealed,)
+        makers = [p for part in own if (p := registry.get(part.capability, part.provider)) is not None]
+        async with self._quoting.missing.explaining(makers, sealed.request.chain_id):
+            parts = await self._quoting.rehearsing.build(sealed)
+            opaque = any(part.opaque for part in parts)
+            acknowledgements.require(acknowledgements.needed_for_calldata(opaque=opaque), acknowledged)
+            rehearsal = await self._quoting.rehearsing.run(sealed, parts, block)
+        return self._complete(sealed, rehearsal)
 
-    async def _part(self, quote: models.SealedQuote) -> Part:
-        """Returns the checked build of a quote's provider."""
-        provider = self._quoting.registry.get(quote.capability, quote.provider)
-        if provider is None:
-            raise disabled("The quote's provider is not enabled.")
-        request = quote.request
-        paid_on = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
-        network = self._quoting.runtime.networks.by_chain_id(paid_on)
-        wrapped = network.wrapped_native if network else None
-
-        async def build(candidate: Provider) -> models.Build:
-            answer = await cast(Quoter, candidate).build(quote)
-            head = self._quoting.runtime.chain(request.chain_id).known_head
-            now, chain_now = self._quoting.runtime.now(), 0 if head is None else head.timestamp
-            check_build(candidate, quote, answer, now=now, chain_now=chain_now, wrapped_native_out=wrapped)
-            return answer
-
-        (outcome,) = await self._quoting.registry.calls.ask_all([provider], build, verb="build")
-        if outcome.value is None:
-            raise outcome.failure("The quote's provider could not build its transactions.")
-        return Part(provider, quote, outcome.value)
-
-    async def _require_code(self, chain: RpcChain, parts: Iterable[Part]) -> None:
-        """Raises ``UnsafeAnswer`` for a target without code: a call to it succeeds and loses the funds."""
-        targets = {step.to: part.provider for part in parts for step in part.build.steps}
-        missing = [to for to in targets if (chain.network.chain_id, to) not in self._code_hashes]
-        codes = await asyncio.gather(*(chain.request("eth_getCode", [to, "latest"]) for to in missing))
-        for to, code in zip(missing, codes, strict=True):
-            if not isinstance(code, str) or len(code) <= 2:
-                raise UnsafeAnswer(targets[to].id, f"a transaction goes to {to}, which has no code")
-            self._code_hashes[chain.network.chain_id, to] = "0x" + keccak256(bytes.fromhex(code[2:])).hex()
-
-    async def _approve(self, chain: RpcChain, wallet: Wallet, parts: Iterable[Part], created_at: int) -> None:
-        """Sets the approvals that each part still needs."""
-        for part in parts:
-            deadline = part.build.deadline or created_at + self._quoting.config.action_deadline_s
-            tokens = {leg.token.address: leg.token for leg in part.quote.inputs}
-            if not isinstance(part.quote.request, models.SwapRequest):
-                # The provider supplied these tokens: show the signer amounts with the directory's decimals.
-                tokens |= await self._quoting.tokens.find_each(chain.network.chain_id, tokens)
-            part.approvals = await approval_steps(chain, wallet, part.build.spends, tokens, deadline)
-
-    def _complete(
-        self,
-        sealed: models.SealedQuote,
-        parts: Sequence[Part],
-        run: Run,
-        block: models.Block,
-        created_at: int,
-        issues: tuple[models.Issue, ...],
-    ) -> models.Action:
+    def _complete(self, sealed: models.SealedQuote, rehearsal: Rehearsal) -> models.Action:
         """Returns the action with its ids, labels, code hashes and gas limits."""
+        parts, run, created_at = rehearsal.parts, rehearsal.run, rehearsal.created_at
         sender = sealed.request.sender
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
         handovers = handover_warnings([part.quote.request for part in parts])
         built = (warning for build in builds for warning in build.warnings)
-        warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers)))
+        unbound = [_unbound_deadline(part) for part in parts if part.outlives_deadline]
+        warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers, *unbound)))
         inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
         firsts = accumulate((len(part.steps) for part in parts), initial=0)
         own = tuple(part.begun_at(first) for part, first in zip(parts, firsts, strict=False))
@@ -185,25 +113,14 @@ class Building:
             for signature in part.build.signatures
         )
         identity = action_id(sealed.request.chain_id, sender, steps)
+        placed = [(mine, step) for part, mine in zip(parts, own, strict=True) for step in part.steps]
         return models.Action(
             action_id=identity,
             capability=sealed.capability,
             provider=sealed.provider,
             chain_id=sealed.request.chain_id,
             sender=sender,
-            steps=tuple(
-                models.ActionStep.of(
-                    replace(step, target_label=_target_label(part, step)),
-                    index=index,
-                    tx_id=self._quoting.sealer.seal_transaction(
-                        commitment_of(step, index, mine, identity, sender, signatures, created_at)
-                    ),
-                    code_hash=self._code_hashes.get((step.chain_id, step.to)),
-                    gas_limit=run.gas_limits[index],
-                )
-                for part, mine in zip(parts, own, strict=True)
-                for index, step in zip(mine.indices, part.steps, strict=True)
-            ),
+            steps=self._with_ids(placed, run, identity, sender, signatures, created_at),
             signatures=signatures,
             inputs=inputs,
             outputs=outputs,
@@ -211,25 +128,86 @@ class Building:
             simulation=run.whole,
             created_at=created_at,
             expires_at=sealed.expires_at,
-            block=block,
+            block=rehearsal.block,
             deadline=min((build.deadline for build in builds if build.deadline is not None), default=None),
             quote_token=sealed.token or None,
-            issues=issues,
+            issues=rehearsal.issues,
             warnings=warnings,
             terms=builds[-1].terms,
         )
 
+    def _with_ids(
+        self,
+        steps: Iterable[tuple[models.ActionPart | None, models.DescribedStep]],
+        run: Run,
+        action_id: str,
+        sender: models.Address,
+        signatures: Sequence[models.SignatureRequest],
+        created_at: int,
+    ) -> tuple[models.ActionStep, ...]:
+        """Returns all steps of an action in order, with what the gateway adds, given each with its part."""
+        return tuple(
+            models.ActionStep.of(
+                step,
+                index=index,
+                tx_id=self._quoting.sealer.seal_transaction(
+                    commitment_of(step, index, part, action_id, sender, signatures, created_at)
+                ),
+                code_hash=self._quoting.rehearsing.code_hashes.get((step.chain_id, step.to)),
+                gas_limit=run.gas_limits[index],
+            )
+            for index, (part, step) in enumerate(steps)
+        )
 
-def _target_label(part: Part, step: models.Step) -> str | None:
-    """Returns the name of a step's target: the provider's label, "Permit2" or the token symbol."""
-    if step.target_label:
-        return step.target_label
-    label: object = None
-    try:
-        label = part.provider.contracts(step.chain_id).get(step.to)
-    except Exception:
-        log.exception("provider %r raised", part.provider.id)
-    if label is None and step.to == permit2.ADDRESS:
-        label = "Permit2"
-    symbols = {leg.token.address: leg.token.symbol for leg in part.build.inputs}
-    return label if isinstance(label, str) and label.isprintable() else symbols.get(step.to)
+    # --- revocations --------------------------------------------------------------------------------------
+
+    @on_arrival
+    async def revoke(self, chain_id: int, owner: models.Address, grants: Sequence[GrantKey]) -> models.Action:
+        """Returns the transactions that set allowances of a wallet to zero, simulated at the newest block.
+
+        Raises ``InvalidRequest`` when a token cannot be read or all are zero already, and ``UpstreamError``
+        when the run reverts (``reverted``) or does anything else (``unsafe_answer``).
+        """
+        chain = self._quoting.runtime.chain(chain_id)
+        addresses = {token for token, _, _ in grants}
+        block, tokens = await asyncio.gather(
+            chain.head(), self._quoting.tokens.find_each(chain_id, addresses)
+        )
+        wallet = await WalletReader(size=1).read(chain, block, owner, (), grants)
+        check_readable(grants, wallet, tokens)
+        steps = revocation_steps(chain, wallet, grants, tokens)
+        await self._quoting.rehearsing.require_code(
+            chain, block, dict.fromkeys((step.to for step in steps), OWN_ID)
+        )
+        run = await simulate(
+            chain,
+            block,
+            owner,
+            [Segment(steps)],
+            watch=[(owner, models.NATIVE)],
+            allowances=[(token, owner, spender) for token, spender, puller in grants if puller is None],
+        )
+        (ran,) = run.segments
+        check_revocation(owner, ran.simulation, ran.trace)
+        identity, now = action_id(chain_id, owner, steps), self._quoting.runtime.now()
+        return models.Action(
+            action_id=identity,
+            capability=None,
+            provider=OWN_ID,
+            chain_id=chain_id,
+            sender=owner,
+            steps=self._with_ids([(None, step) for step in steps], run, identity, owner, (), now),
+            signatures=(),
+            inputs=(),
+            outputs=(),
+            parts=(),
+            simulation=run.whole,
+            created_at=now,
+            expires_at=now + self._quoting.config.lifetime_s,
+            block=block,
+        )
+
+
+def _unbound_deadline(part: Part) -> models.Notice:
+    message = f"The transactions of {part.provider.id} may execute after the deadline asked for."
+    return models.Notice("deadline_not_enforced", message)

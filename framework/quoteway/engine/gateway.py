@@ -12,18 +12,26 @@ from typing import Any, cast
 
 from quoteway.config.model import Config
 from quoteway.engine.building import Building
+from quoteway.engine.competition import Competition
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
+from quoteway.engine.rehearsing import Rehearsing
+from quoteway.engine.trade_taxes import TradeTaxes
 from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
+from quoteway.host.call_descriptions import Descriptions, add_descriptions
 from quoteway.host.known_networks import known_networks
 from quoteway.host.lists import Lists
+from quoteway.host.missing_contracts import MissingContracts
+from quoteway.host.provider_calls import FORWARD
 from quoteway.host.reachability import Reachability
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
+from quoteway.host.watchdog import Watchdog
 from quoteway.models import Capability
 from quoteway.networks import Network, Networks
 from quoteway.pricing.price_book import WAIT_S, PriceBook
@@ -33,6 +41,7 @@ from quoteway.providers import RpcUpstream
 log = logging.getLogger("quoteway.engine.gateway")
 
 LOOK_AHEAD_S = 1.0
+START_TICK_S = 0.1
 
 
 class Gateway:
@@ -52,19 +61,27 @@ class Gateway:
         self.config = config
         self.runtime = Runtime(config, clock=clock)
         self.registry = Registry(self.runtime)
+        self.watchdog = Watchdog(self.registry)
         if discover:
             self.registry.plugins.discover()
         for name, plugin in (plugins or {}).items():
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.quote_tokens = _sealer(config, clock)
-        self.quoting = Quoting(config.quotes, self.runtime, self.registry, self.tokens, self.quote_tokens)
+        self.taxes = TradeTaxes(self.runtime)
+        shared = config.quotes, self.runtime, self.registry, self.tokens
+        rehearsing = Rehearsing(*shared)
+        competition = Competition(config.quotes, self.runtime, rehearsing)
+        self.missing = MissingContracts(self.runtime, self.registry)
+        self.quoting = Quoting(*shared, self.quote_tokens, rehearsing, competition, self.taxes, self.missing)
         self.building = Building(self.quoting)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.reachability = Reachability(self._forward)
         self.ready = False
+        self.described: Descriptions = {}
+        self._known = Networks()
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
@@ -76,7 +93,7 @@ class Gateway:
         """Imports and configures the plugins, then collects networks and providers. Starts nothing."""
         self.registry.plugins.load()
         known = known_networks(self.registry.plugins, self.config, self._authors)
-        self.runtime.networks = known
+        self.runtime.networks = self._known = known
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
@@ -86,6 +103,9 @@ class Gateway:
         for capability in Capability:
             if capability is not Capability.RPC:
                 self.registry.collect(capability)
+        self.runtime.calls = CallRegistry(self.runtime.networks)
+        pinned = self.config.calls.pinned
+        self.described = add_descriptions(self.registry.plugins, self.runtime.calls, pinned)
         collected = {entry.provider.capability for entry in self.registry.providers}
         if {Capability.SWAP, Capability.BRIDGE} <= collected:
             self.registry.add_builtin(self._joiner)
@@ -123,6 +143,8 @@ class Gateway:
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
         self.lists.warm()
+        self.tokens.warm()
+        self.missing.watch()
         # Read chain ids and heads now, so that the first request does not wait for them.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
         if looks:
@@ -136,8 +158,13 @@ class Gateway:
         if not waits:
             return
         timeout_s = self.config.plugins.startup_timeout_s
-        # Not asyncio.gather: it would hang on a plugin that swallows cancellation.
-        await asyncio.wait(waits, timeout=timeout_s)
+        loop, entering, left_s = asyncio.get_running_loop(), set(waits), timeout_s
+        while entering and left_s > 0.001:  # a clock may not see less pass
+            began = loop.time()
+            # Not asyncio.gather: it would hang on a plugin that swallows cancellation.
+            _, entering = await asyncio.wait(entering, timeout=min(left_s, START_TICK_S))
+            # A plugin that blocks the event loop uses up no time of the others.
+            left_s -= min(loop.time() - began, 2 * START_TICK_S)
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
 
@@ -147,14 +174,18 @@ class Gateway:
         Another service may answer at the address of a failed plugin's node.
         """
         for network in self.runtime.networks:
-            authors = self._authors.get(network.chain_id, [])
-            settings = self.config.networks.get(network.slug)
-            own_endpoints = settings is not None and bool(settings.rpc)
-            if authors and all(entry.reason is not None for entry in authors) and not own_endpoints:
+            if self._is_orphaned(network):
                 log.error("network %s is not served: the plugin that brings it is not enabled", network.slug)
                 await self.runtime.chains.pop(network.chain_id).close()
         served = self.runtime.chains
         self.runtime.networks = Networks(n for n in self.runtime.networks if n.chain_id in served)
+
+    def _is_orphaned(self, network: Network) -> bool:
+        """Returns whether only plugins that are not enabled tell where the nodes of a network are."""
+        authors = self._authors.get(network.chain_id, [])
+        settings = self.config.networks.get(network.slug)
+        own_endpoints = settings is not None and bool(settings.rpc)
+        return bool(authors) and all(entry.reason is not None for entry in authors) and not own_endpoints
 
     async def started(self) -> None:
         """Waits until the start has succeeded or failed."""
@@ -173,10 +204,14 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
-        for reader in (self.lists, self.reachability, self.prices, self._joiner):
+        self.registry.plugins.close()
+        readers = (self.lists, self.tokens, self.taxes, self.reachability, self.prices, self._joiner)
+        for reader in (*readers, self.missing):
             await reader.close()
         chains = self.runtime.chains.values()
         await asyncio.gather(*(chain.close() for chain in chains), return_exceptions=True)
+        for observer in self.registry.plugins.observers:
+            observer.close()
         if self.runtime.session is not None:
             await self.runtime.session.close()
             self.runtime.session = None
@@ -200,12 +235,26 @@ class Gateway:
             over = self._starting is not None and self._starting.done()
             return ["start-up failed: see the log" if over else "plugins are starting"]
         served = {network.slug for network in self.runtime.networks}
-        unserved = [s for s, settings in self.config.networks.items() if settings.rpc and s not in served]
+        unserved = [
+            network.slug
+            for network in self._known
+            if network.endpoints and network.slug not in served and not self._is_orphaned(network)
+        ]
         return [f"no enabled plugin serves the RPC endpoints of {slug}" for slug in unserved] + [
-            f"no RPC upstream answers for {network.slug}"
+            f"no RPC upstream of {network.slug} is enabled{self._upstreams_of(network)}"
             for network in self.runtime.networks
             if not self.registry.enabled(Capability.RPC, network.chain_id)
         ]
+
+    def _upstreams_of(self, network: Network) -> str:
+        """Returns the RPC upstreams of a network with the reasons why they are not enabled, in brackets."""
+        upstreams = (e for e in self.registry.providers if e.provider.capability is Capability.RPC)
+        named = [
+            f"{entry.provider.id}: {entry.not_enabled}"
+            for entry in upstreams
+            if entry.not_enabled is not None and network.chain_id in networks_of(entry.provider)
+        ]
+        return f" ({', '.join(named)})" if named else ""
 
     # --- shared by the parts ------------------------------------------------------------------------------
 
@@ -216,7 +265,10 @@ class Gateway:
         for upstream in self.registry.rpc_upstreams(network.chain_id):
             left_s = max(ends_at - time.monotonic(), 0.0)
             try:
-                return await cast(RpcUpstream, upstream).forward(network, method, params, timeout_s=left_s)
+                answer = cast(RpcUpstream, upstream).forward(network, method, params, timeout_s=left_s)
+                return await self.registry.calls.counted(
+                    upstream, answer, verb=FORWARD, scope=network.chain_id, timeout_s=left_s
+                )
             except RpcError:
                 raise
             except UpstreamError as error:

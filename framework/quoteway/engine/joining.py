@@ -14,11 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from quoteway import models
-from quoteway.engine.approvals import named
-from quoteway.engine.quoting import Quoting, best, rank
+from quoteway.engine.limits import able, nobody_able
+from quoteway.engine.quoting import Quoting
+from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, UpstreamError
+from quoteway.evm.token_text import display_name
 from quoteway.evm.units import readable_units
 from quoteway.guard.quotes import plain_plan
+from quoteway.host.checked_provider import spenders_of
 from quoteway.host.lists import ListKind, Lists
 from quoteway.host.refresh import RefreshPolicy
 from quoteway.host.states import networks_of
@@ -48,6 +51,8 @@ class SwapThenBridge(SwapProvider):
     title = "A swap, then a transfer"
     cross_chain = True
     joins_providers = True
+    honours = models.LIMITS
+    """On the route of the swap; the transfer has none."""
 
     def __init__(self, quoting: Quoting) -> None:
         self._quoting = quoting
@@ -61,6 +66,17 @@ class SwapThenBridge(SwapProvider):
         bridges = self._quoting.registry.enabled(models.Capability.BRIDGE)
         return frozenset[int]().union(*map(networks_of, bridges))
 
+    @property
+    def protocols(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The protocols and ids of the swap providers."""
+        found = [
+            name
+            for swapper in self._quoting.registry.enabled(models.Capability.SWAP)
+            if swapper is not self and isinstance(swapper, SwapProvider)
+            for name in (swapper.id, *swapper.protocols)
+        ]
+        return tuple(dict.fromkeys(found))
+
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
         """Returns whether there is a swap provider on the first network and a bridge to the second."""
         return chain_id != to_chain_id and bool(
@@ -69,7 +85,7 @@ class SwapThenBridge(SwapProvider):
 
     def spenders(self, chain_id: int) -> Sequence[models.Address]:
         """Returns the spenders of the swap providers, which the first part uses."""
-        return [spender for swapper in self._swappers(chain_id) for spender in swapper.spenders(chain_id)]
+        return [spender for swapper in self._swappers(chain_id) for spender in spenders_of(swapper, chain_id)]
 
     def _swappers(self, chain_id: int) -> list[Provider]:
         found = self._quoting.registry.enabled(models.Capability.SWAP, chain_id)
@@ -139,7 +155,7 @@ class SwapThenBridge(SwapProvider):
         self, intermediate: models.Address, request: models.SwapRequest, ends_at: float
     ) -> models.Quote | None:
         token = await self._quoting.tokens.find(request.chain_id, intermediate)
-        if token is None:
+        if token is None or not token.listed:  # its row is refused: the contract has other decimals
             return None
         first = replace(
             request,
@@ -152,16 +168,22 @@ class SwapThenBridge(SwapProvider):
         )
         # Half of the remaining time: slow swap providers must leave time for the transfer.
         left_s = ends_at - time.monotonic()
-        swapper, swap = best(await self._quoting.ask(self._swappers(request.chain_id), first, left_s / 2))
-        passed_on = swap.outputs[0].amount_min
+        swappers, not_asked = able(self._swappers(request.chain_id), request.routing)
+        if not swappers:
+            raise nobody_able(not_asked)
+        swap = best(await self._quoting.ask(swappers, first, left_s / 2))
+        passed_on = swap.quote.outputs[0].amount_min
         if not passed_on:
             return None
-        second = replace(request, token_in=token, amount_in=passed_on, permit2_signature=False)
+        priced = models.RoutingLimits(gas_price_wei=request.routing.gas_price_wei)
+        second = replace(
+            request, token_in=token, amount_in=passed_on, permit2_signature=False, routing=priced
+        )
         bridges = self._bridges(request.chain_id, request.to_chain_id)
         left_s = ends_at - time.monotonic()
-        bridge, transfer = best(await self._quoting.ask(bridges, second, 0.9 * left_s))
-        part = models.QuotePart(models.Capability.SWAP, swapper.id, first, swap)
-        then = models.QuotePart(models.Capability.BRIDGE, bridge.id, second, transfer)
+        transfer = best(await self._quoting.ask(bridges, second, 0.9 * left_s))
+        part = models.QuotePart(models.Capability.SWAP, swap.provider.id, first, swap.quote)
+        then = models.QuotePart(models.Capability.BRIDGE, transfer.provider.id, second, transfer.quote)
         return _joined(part, then, passed_on)
 
 
@@ -182,6 +204,7 @@ def _joined(first: models.QuotePart, second: models.QuotePart, passed_on: int) -
         fees=(*swap.fees, *transfer.fees),
         gas=_gas_of_both(swap.gas, transfer.gas),
         route=swap.route,
+        route_legs=swap.route_legs,
         price_impact_bps=swap.price_impact_bps,
         issues=(*swap.issues, *transfer.issues),
         warnings=tuple(
@@ -201,7 +224,7 @@ def handover_warnings(requests: Sequence[models.Request]) -> tuple[models.Notice
     warnings: list[models.Notice] = []
     for request in requests[1:]:
         assert isinstance(request, models.SwapRequest)
-        name = named(request.token_in)
+        name = display_name(request.token_in)
         amount = readable_units(request.amount_in, request.token_in.decimals)
         warnings += (
             models.Notice(
@@ -260,4 +283,5 @@ def _gas_of_both(one: models.Gas | None, other: models.Gas | None) -> models.Gas
         max(prices, default=None),
         both(one.l1_fee_wei, other.l1_fee_wei),
         both(one.cost_wei, other.cost_wei),
+        price_wei=one.price_wei if one.price_wei == other.price_wei else None,
     )

@@ -111,6 +111,15 @@ class KeyRing:
         return claims
 
 
+def plain_quote(quote: models.SealedQuote) -> models.SealedQuote:
+    """Returns the quote with its plans as a token gives them back.
+
+    Raises ``UpstreamError`` for a plan that is too large or not plain JSON.
+    """
+    parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
+    return replace(quote, plan=plain_plan(quote.plan), parts=parts)
+
+
 class Sealer:
     """Seals and opens tokens for one deployment (``issuer``)."""
 
@@ -120,14 +129,20 @@ class Sealer:
         self._clock = clock
 
     def seal(self, quote: models.SealedQuote) -> models.SealedQuote:
-        """Returns the quote with its ``token``. Raises ``UpstreamError`` when the token is too long."""
-        parts = tuple(replace(part, plan=plain_plan(part.plan)) for part in quote.parts)
-        quote = replace(quote, plan=plain_plan(quote.plan), parts=parts)
+        """Returns the quote with its ``token``. Raises ``UpstreamError`` when the token is too long.
+
+        Where the pools that the request names do not fit, the token says so instead: the plan has the route.
+        """
+        quote = plain_quote(quote)
+        for content in (quote, _without_pool_lists(quote)):
+            token = self._seal(content)
+            if len(token) <= MAX_TOKEN_CHARS:
+                return replace(quote, token=token)
+        raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
+
+    def _seal(self, quote: models.SealedQuote) -> str:
         content = _pack(_quote_to_json(quote))
-        token = self._sign(_QUOTE_TYPE, quote.capability.value, quote.created_at, quote.expires_at, content)
-        if len(token) > MAX_TOKEN_CHARS:
-            raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
-        return replace(quote, token=token)
+        return self._sign(_QUOTE_TYPE, quote.capability.value, quote.created_at, quote.expires_at, content)
 
     def open(
         self, capability: models.Capability, token: str, *, allow_expired: bool = False
@@ -172,9 +187,28 @@ class Sealer:
         return commitment
 
 
+def _without_pool_lists(quote: models.SealedQuote) -> models.SealedQuote:
+    """Returns the content of a token that names no pools, but says which of the two lists it leaves out."""
+    request = quote.request
+    if isinstance(request, models.SwapRequest):
+        limits = request.routing
+        omitted = tuple(name for name in ("pools", "exclude_pools") if name in limits.given)
+        request = replace(request, routing=replace(limits, pools=(), exclude_pools=(), omitted=omitted))
+    return replace(quote, request=request, parts=tuple(_without_pool_lists(part) for part in quote.parts))
+
+
 def same_request(one: models.Request, other: models.Request) -> bool:
-    """Returns whether two requests are equal. Ignores what a quote token omits (token name, price)."""
-    return type(one) is type(other) and _request_to_json(one) == _request_to_json(other)
+    """Returns whether two requests are equal. Ignores the labels of tokens, which catalogs may change, and
+    the tick range that ``one`` has from its quote where ``other`` leaves it open."""
+    if isinstance(one, models.PoolRequest) and isinstance(other, models.PoolRequest):
+        open_range = other.tick_lower is None and other.tick_upper is None
+        one = replace(one, tick_lower=None, tick_upper=None) if open_range else one
+    return type(one) is type(other) and _without_labels(one) == _without_labels(other)
+
+
+def _without_labels(request: models.Request) -> list[Any]:
+    values = (getattr(request, f.name) for f in fields(request))
+    return [value.unit if isinstance(value, models.Token) else value for value in values]
 
 
 def _b64(data: bytes) -> str:
@@ -203,7 +237,13 @@ def _unpack(claims: Mapping[str, Any]) -> Any:
 
 
 def _token_to_json(token: models.Token) -> list[Any]:
-    return [token.chain_id, token.address, token.decimals, token.symbol and token.symbol[:32]]
+    symbol = token.symbol and token.symbol[:32]
+    return [token.chain_id, token.address, token.decimals, symbol, int(token.listed)]
+
+
+def _token_from_json(row: Sequence[Any]) -> models.Token:
+    chain_id, address, decimals, symbol, listed = row
+    return models.Token(chain_id, address, decimals, symbol, listed=bool(listed))
 
 
 def _leg_to_json(leg: models.Leg) -> list[Any]:
@@ -211,18 +251,37 @@ def _leg_to_json(leg: models.Leg) -> list[Any]:
 
 
 def _leg_from_json(row: Sequence[Any]) -> models.Leg:
-    return models.Leg(models.Token(*row[0]), *row[1:])
+    return models.Leg(_token_from_json(row[0]), *row[1:])
 
 
 def _request_to_json(request: models.Request) -> list[Any]:
-    values = [getattr(request, f.name) for f in fields(request)]
-    tag = _REQUEST_TAGS[type(request)]
-    return [tag, [{"t": _token_to_json(v)} if isinstance(v, models.Token) else v for v in values]]
+    values = [_value_to_json(getattr(request, f.name)) for f in fields(request)]
+    if isinstance(request, models.SwapRequest) and not request.routing.given:
+        values.pop()  # most requests have no limits, and they are the last member
+    return [_REQUEST_TAGS[type(request)], values]
 
 
 def _request_from_json(row: Sequence[Any]) -> models.Request:
-    values = [models.Token(*v["t"]) if isinstance(v, dict) else v for v in row[1]]
-    return _REQUESTS[row[0]](*values)
+    return _REQUESTS[row[0]](*map(_value_from_json, row[1]))
+
+
+def _value_to_json(value: Any) -> Any:
+    if isinstance(value, models.Token):
+        return {"t": _token_to_json(value)}
+    if isinstance(value, models.RoutingLimits):
+        return {"l": {name: getattr(value, name) for name in value.given}}
+    return value
+
+
+def _value_from_json(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "t" in value:
+        return _token_from_json(value["t"])
+    members: dict[str, Any] = {}
+    for name, member in value["l"].items():
+        members[name] = tuple(member) if isinstance(member, list) else member
+    return models.RoutingLimits(**members)
 
 
 def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
@@ -236,6 +295,12 @@ def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
         [quote.block.number, quote.block.hash, quote.block.timestamp],
         [[*astuple(told)] for told in quote.issues],
         [[*astuple(told)] for told in quote.warnings],
+        [[*astuple(told)] for told in quote.needs],
+        [*quote.acknowledged],
+        quote.deadline,
+        int(quote.is_estimate),
+        quote.plugin,
+        quote.plan_version,
     ]
     return [*row, *([part.capability.value, _quote_to_json(part)] for part in quote.parts)]
 
@@ -243,7 +308,8 @@ def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
 def _quote_from_json(
     capability: models.Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
 ) -> models.SealedQuote:
-    provider, request, inputs, outputs, slippage_bps, plan, block, issues, warnings, *parts = content
+    provider, request, inputs, outputs, slippage_bps, plan, block, issues, warnings, *rest = content
+    needs, acknowledged, deadline, is_estimate, plugin, plan_version, *parts = rest
     return models.SealedQuote(
         capability,
         provider,
@@ -259,6 +325,12 @@ def _quote_from_json(
         tuple(_quote_from_json(models.Capability(kind), row, claims, "") for kind, row in parts),
         tuple(models.Issue(*row) for row in issues),
         tuple(models.Notice(*row) for row in warnings),
+        tuple(models.Notice(*row) for row in needs),
+        tuple(acknowledged),
+        deadline,
+        bool(is_estimate),
+        plugin,
+        plan_version,
     )
 
 
@@ -285,7 +357,7 @@ def action_id(chain_id: int, sender: models.Address, steps: Iterable[models.Step
 def commitment_of(
     step: models.Step,
     index: int,
-    part: models.ActionPart,
+    part: models.ActionPart | None,
     action_id: str,
     sender: models.Address,
     signatures: Iterable[models.SignatureRequest],
@@ -297,13 +369,15 @@ def commitment_of(
     last step of each part holds the outputs of the part.
     """
     blanks = tuple((s.offset, s.length) for s in signatures if s.step == index)
-    # For a token that is also an input, the chain shows only the net change: omit it.
-    paid_in = {leg.token.address for leg in part.inputs}
-    outputs = tuple(
-        (leg.token.address, leg.account, leg.amount)
-        for leg in part.outputs
-        if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
-    )
+    outputs: tuple[tuple[str, str, int], ...] = ()
+    if part is not None and index == part.indices[-1]:
+        # For a token that is also an input, the chain shows only the net change: omit it.
+        paid_in = {leg.token.address for leg in part.inputs}
+        outputs = tuple(
+            (leg.token.address, leg.account, leg.amount)
+            for leg in part.outputs
+            if leg.token.chain_id == step.chain_id and leg.token.address not in paid_in
+        )
     return TransactionCommitment(
         step.chain_id,
         sender,
@@ -313,6 +387,6 @@ def commitment_of(
         action_id,
         index,
         created_at + TRANSACTION_LIFETIME_S,
-        outputs if index == part.indices[-1] else (),
+        outputs,
         blanks,
     )

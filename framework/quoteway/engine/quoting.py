@@ -6,26 +6,37 @@ The same code serves swaps, bridges, pools and vaults.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from typing import cast
+
+from cachetools import TTLCache
 
 from quoteway import models
 from quoteway.config.model import QuotesConfig
-from quoteway.engine import approvals
+from quoteway.engine import approvals, auto_slippage
+from quoteway.engine.competition import Competition, Contender
+from quoteway.engine.limits import able, check_impact, nobody_able, repriced
 from quoteway.engine.quote_tokens import Sealer
-from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError, disabled
-from quoteway.evm import permit2
+from quoteway.engine.ranking import QuoteOutcome, attempts_of, rank
+from quoteway.engine.rehearsing import Quoter, Rehearsing, networks_asked
+from quoteway.engine.token_labels import labelled_quote, labels_of, token_warnings
+from quoteway.engine.trade_taxes import TradeTaxes, tax_warnings
+from quoteway.errors import FieldError, GatewayError, InvalidRequest, Reason, UpstreamError, disabled
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
-from quoteway.guard.findings import check_units, is_address
-from quoteway.guard.quotes import check_quote, check_recipient
-from quoteway.host.provider_calls import Outcome
+from quoteway.guard.acknowledgements import needed_for_quote
+from quoteway.guard.findings import MAX_DEADLINE_S, check_units, is_address
+from quoteway.guard.quotes import check_quote, check_spenders
+from quoteway.guard.recipients import check_recipient, payees, recipient_warning
+from quoteway.guard.routes import check_route
+from quoteway.host.checked_provider import contracts_of, spenders_of
+from quoteway.host.missing_contracts import MissingContracts
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
-from quoteway.host.states import serves
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.providers import Provider, SwapProvider
 
@@ -33,16 +44,9 @@ log = logging.getLogger("quoteway.engine.quoting")
 
 
 HIGH_SLIPPAGE_BPS = 300
-
-
-class Quoter(Protocol):
-    """The common interface of swap, bridge, pool and vault providers."""
-
-    id: str
-
-    async def quote(self, request: Any) -> models.Quote | None: ...
-
-    async def build(self, sealed: models.SealedQuote) -> models.Build: ...
+MIN_DEADLINE_S = 60
+RECIPIENT_CODE_S = 600
+"""How long the code of a recipient is remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class QuoteAnswer:
     approvals: tuple[models.Approval, ...]
     issues: tuple[models.Issue, ...]
     attempts: tuple[models.Attempt, ...]
+    taxes: tuple[models.TradeTax, ...] = ()
+    simulation: models.Simulation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,13 @@ class Quoting:
     registry: Registry
     tokens: TokenDirectory
     sealer: Sealer
-    wallets: approvals.WalletReader = field(default_factory=approvals.WalletReader)
+    rehearsing: Rehearsing
+    competition: Competition
+    taxes: TradeTaxes
+    missing: MissingContracts
+    recipient_code: TTLCache[tuple[int, models.Address], str] = field(
+        default_factory=lambda: TTLCache(4096, RECIPIENT_CODE_S)
+    )
 
     @on_arrival
     async def quote(
@@ -75,33 +87,104 @@ class Quoting:
         *,
         provider: str | None = None,
         atomic_batch: bool = True,
+        acknowledged: Collection[str] = (),
+        deadline: int | None = None,
+        chooses_slippage: bool = False,
     ) -> QuoteAnswer:
         """Returns the best quote of the enabled providers, sealed, at a head read after this call.
 
         ``provider`` restricts the request to one provider. ``atomic_batch=False`` excludes quotes that need
-        the transactions of several providers. Raises ``ProviderUnavailable`` when no enabled provider serves
-        the request. Raises the error of ``best`` when none quotes.
+        the transactions of several providers. ``acknowledged`` codes and ``deadline`` (Unix
+        seconds) are sealed with the quote. ``chooses_slippage``: the gateway chooses that of a swap on one
+        network (``auto_slippage``); the request's does not count. Raises ``InvalidRequest`` for a refused
+        member, ``ProviderUnavailable`` when no enabled provider serves the request and can keep its limits,
+        and the error of ``best`` when none quotes; ``contract_missing`` when their contracts are not there.
         """
-        to_chain_id = request.to_chain_id if isinstance(request, models.SwapRequest) else request.chain_id
         candidates = self.candidates(
-            capability, request.chain_id, to_chain_id, provider=provider, atomic_batch=atomic_batch
+            capability, *networks_asked(request), provider=provider, atomic_batch=atomic_batch
         )
-        check_recipient(request, _contracts(candidates, {request.chain_id, to_chain_id}))
+        check_recipient(request, _contracts(candidates, set(networks_asked(request))))
+        candidates, not_asked = able(candidates, models.limits_of(request))
+        if not candidates:
+            raise nobody_able(not_asked)
         chain = self.runtime.chain(request.chain_id)
-        outcomes, _ = await asyncio.gather(
-            self.ask(candidates, request, self.config.competition_timeout_s),
+        self._check_deadline(chain, deadline)
+        request, account_issues = await self.suit_account(request)
+        asked = auto_slippage.measured(request) if chooses_slippage else request
+        outcomes, of_recipients, _ = await asyncio.gather(
+            self.ask(candidates, asked, self.config.competition_timeout_s),
+            self._recipient_warnings(request),
             self._read_wallet_ahead(chain, request, candidates),
         )
-        winner, quote = best(outcomes)
-        wallet = await self._wallet(chain, request, quote)
-        now, lifetime_s = self.runtime.now(), self.config.lifetime_s
-        until = now + min(lifetime_s, quote.lifetime_s or lifetime_s)
-        consent = _consent(models.QuotePart(capability, winner.id, request, quote), now, until)
-        sealed = self.sealer.seal(replace(consent, issues=quote.issues, warnings=_warnings(quote)))
+        if (behind := chain.behind) is not None and not any(outcome.value for outcome in outcomes):
+            raise behind  # no provider is at fault
+        try:
+            async with self.missing.explaining(candidates, *networks_asked(asked)):
+                winner, ended = await self.competition.winner(capability, asked, outcomes, deadline)
+        except UpstreamError as error:
+            error.attempts = (*error.attempts, *not_asked)
+            raise
+        self.registry.calls.decided(outcomes, winner.bid.provider, verb="quote", scope=networks_asked(asked))
+        if chooses_slippage:
+            winner = await self._with_chosen_slippage(request, winner, deadline)
+        quote, ran = winner.bid.quote, winner.rehearsal
+        wallet, taxes = await asyncio.gather(self._wallet(chain, request, quote), self.taxes.of(quote))
+        told = (*quote.issues, *account_issues)
+        of_tokens = await token_warnings(self.tokens, request, quote)
+        own = (*_warnings(quote), *winner.warnings)
+        consent = replace(
+            winner.sealed,
+            issues=told,
+            warnings=(*own, *of_tokens, *tax_warnings(quote, taxes), *of_recipients),
+            needs=needed_for_quote(quote, self.config.acknowledge_price_impact_bps, opaque=winner.opaque),
+            acknowledged=tuple(acknowledged),
+        )
+        sealed = self.sealer.seal(consent)
         needed = approvals.outlook(quote.spends, wallet)
         needs = {leg.token.address: leg.amount for leg in quote.inputs}
-        issues = (*quote.issues, *approvals.shortfalls(needs, needed, wallet))
-        return QuoteAnswer(sealed, quote, needed, issues, attempts_of(outcomes))
+        issues = (*told, *approvals.shortfalls(needs, needed, wallet))
+        simulation = None if ran is None else ran.run.whole
+        attempts = (*attempts_of(ended), *not_asked)
+        return QuoteAnswer(sealed, quote, needed, issues, attempts, taxes, simulation)
+
+    async def _with_chosen_slippage(
+        self, request: models.Request, winner: Contender, deadline: int | None
+    ) -> Contender:
+        """Returns the winner's quote made again, with the slippage that its transactions call for."""
+        timeout_s = self.config.competition_timeout_s
+        slippage_bps = await auto_slippage.choose(self.rehearsing, winner, timeout_s)
+        request = replace(cast(models.SwapRequest, request), slippage_bps=slippage_bps)
+        outcomes = await self.ask([winner.bid.provider], request, timeout_s)
+        winner, _ = await self.competition.winner(models.Capability.SWAP, request, outcomes, deadline)
+        return replace(winner, warnings=(*winner.warnings, auto_slippage.notice(slippage_bps)))
+
+    def _check_deadline(self, chain: RpcChain, deadline: int | None) -> None:
+        """Raises ``InvalidRequest`` for a deadline that is too near or too far. A test chain may be ahead."""
+        head = chain.known_head
+        now = max(self.runtime.now(), 0 if head is None else head.timestamp)
+        if deadline is not None and not now + MIN_DEADLINE_S <= deadline <= now + MAX_DEADLINE_S:
+            text = (
+                f"must be {MIN_DEADLINE_S} to {MAX_DEADLINE_S} seconds from now, in Unix seconds (now: {now})"
+            )
+            field = FieldError("deadline", Reason.OUT_OF_RANGE, text)
+            raise InvalidRequest(field.sentence, reason=Reason.OUT_OF_RANGE, fields=(field,))
+
+    async def suit_account(
+        self, request: models.Request, block: models.Block | None = None
+    ) -> tuple[models.Request, tuple[models.Issue, ...]]:
+        """Returns the request without a signature where the sender has code, and the issue that tells it.
+
+        Permit2 asks the code whether a signature is valid (ERC-1271), also the code of an EIP-7702
+        delegation. What that code accepts is not known, so such an account gets transactions. The code is
+        that at ``block``; None: at the node's newest block, together with the head, which is read anyway.
+        """
+        if not isinstance(request, models.SwapRequest) or not request.permit2_signature:
+            return request, ()
+        chain = self.runtime.chain(request.chain_id)
+        code = chain.pinned("eth_getCode", [request.sender], block or "latest")
+        if (await asyncio.gather(chain.head(), code))[1] == "0x":
+            return request, ()
+        return replace(request, permit2_signature=False), (models.Issue("smart_account"),)
 
     def candidates(
         self,
@@ -117,7 +200,7 @@ class Quoting:
             candidate
             for candidate in self.registry.enabled(capability)
             if provider in (None, candidate.id)
-            and serves(candidate, chain_id, to_chain_id)
+            and candidate.serves(chain_id, to_chain_id)
             and (atomic_batch or not (isinstance(candidate, SwapProvider) and candidate.joins_providers))
         ]
         if not found:
@@ -127,7 +210,7 @@ class Quoting:
 
     async def ask(
         self, candidates: Sequence[Provider], request: models.Request, timeout_s: float
-    ) -> list[Outcome[Provider, models.Quote]]:
+    ) -> list[QuoteOutcome]:
         """Returns each provider's outcome within ``timeout_s`` seconds. All quotes have passed the guard."""
 
         async def ask(candidate: Provider) -> models.Quote | None:
@@ -135,13 +218,39 @@ class Quoting:
             # The parts of a built-in provider's quote were checked when their own providers quoted them.
             if quote is not None and not self.registry.is_builtin(candidate):
                 check_quote(candidate, request, quote)
-                if not isinstance(request, models.SwapRequest):
-                    legs = (*quote.inputs, *quote.outputs)
-                    known = await self.tokens.find_each(request.chain_id, (leg.token.address for leg in legs))
-                    check_units(candidate, legs, known)
+                check_spenders(candidate, request, quote, self.runtime.calls)
+                quote = replace(quote, warnings=models.own_warnings(candidate.id, quote.warnings))
+                if isinstance(request, models.SwapRequest):
+                    network = self.runtime.chain(request.chain_id).network
+                    check_route(candidate, request, quote, network.wrapped_native)
+                    check_impact(candidate, request, quote)
+                    quote = repriced(quote, request.routing.gas_price_wei)
             return quote
 
-        return await self.registry.calls.ask_all(candidates, ask, verb="quote", timeout_s=timeout_s)
+        outcomes = await self.registry.calls.ask_all(
+            candidates, ask, verb="quote", timeout_s=timeout_s, scope=networks_asked(request), worth=rank
+        )
+        return list(await asyncio.gather(*(self._labelled(request, outcome) for outcome in outcomes)))
+
+    async def _labelled(self, request: models.Request, outcome: QuoteOutcome) -> QuoteOutcome:
+        """Returns an outcome with the core's labels in its quote, or failed when its decimals are wrong.
+
+        Looking tokens up waits for catalogs and nodes, so it is no part of the provider's call.
+        """
+        quote, candidate = outcome.value, outcome.provider
+        if quote is None or self.registry.is_builtin(candidate):
+            return outcome
+        if isinstance(request, models.SwapRequest):
+            known = [request.token_in, request.token_out]
+        else:
+            legs = (*quote.inputs, *quote.outputs)
+            found = await self.tokens.find_each(request.chain_id, (leg.token.address for leg in legs))
+            known = list(found.values())
+            try:
+                check_units(candidate, legs, found)
+            except GatewayError as error:
+                return replace(outcome, kind="failed", value=None, error=error)
+        return replace(outcome, value=labelled_quote(quote, labels_of(known)))
 
     async def _read_wallet_ahead(
         self, chain: RpcChain, request: models.Request, candidates: Sequence[Provider]
@@ -152,19 +261,29 @@ class Quoting:
         token = request.token_in.address
         grants: list[approvals.GrantKey] = []
         for candidate in candidates if token != models.NATIVE else ():
-            try:
-                spenders = [s for s in candidate.spenders(request.chain_id) if is_address(s)]
-            except Exception:
-                log.exception("provider %r raised", candidate.id)
-                continue
-            pullers = [s for s in spenders if s != permit2.ADDRESS] if permit2.ADDRESS in spenders else []
-            grants += [(token, s, None) for s in spenders if s not in pullers]
-            grants += [(token, permit2.ADDRESS, puller) for puller in pullers]
+            spenders = filter(is_address, spenders_of(candidate, request.chain_id))
+            grants += approvals.grants_to(token, list(spenders))
         try:
             async with asyncio.timeout(self.config.competition_timeout_s):
-                await self.wallets.read(chain, await chain.head(), request.sender, [token], grants)
+                await self.rehearsing.wallets.read(chain, await chain.head(), request.sender, [token], grants)
         except (GatewayError, TimeoutError):
             log.warning("the wallet of a quote could not be read on %s", chain.network.slug)
+
+    async def _recipient_warnings(self, request: models.Request) -> list[models.Notice]:
+        """Returns the warnings about recipients, by their code on the chain that pays them."""
+
+        async def warning(chain_id: int, account: models.Address) -> models.Notice | None:
+            chain, key = self.runtime.chain(chain_id), (chain_id, account)
+            code = self.recipient_code.get(key)
+            if code is None:
+                with contextlib.suppress(GatewayError, TimeoutError):
+                    async with asyncio.timeout(self.config.competition_timeout_s):
+                        code = str(await chain.request("eth_getCode", [account, "latest"]))
+                        self.recipient_code[key] = code
+            return recipient_warning(account, chain.network.name, code)
+
+        found = await asyncio.gather(*(warning(*payee) for payee in set(payees(request).values())))
+        return [notice for notice in found if notice is not None]
 
     async def _wallet(
         self, chain: RpcChain, request: models.Request, quote: models.Quote
@@ -174,7 +293,7 @@ class Quoting:
         grants = approvals.grants_of(quote.spends)
         try:
             async with asyncio.timeout(self.config.competition_timeout_s):
-                return await self.wallets.read(chain, quote.block, request.sender, tokens, grants)
+                return await self.rehearsing.wallets.read(chain, quote.block, request.sender, tokens, grants)
         except (GatewayError, TimeoutError):
             return None
 
@@ -183,87 +302,16 @@ def _contracts(candidates: Iterable[Provider], chain_ids: Iterable[int]) -> set[
     """Returns the contracts that the providers' transactions call or approve."""
     found: set[models.Address] = set()
     for candidate, chain_id in itertools.product(candidates, chain_ids):
-        try:
-            found |= {*candidate.contracts(chain_id), *candidate.spenders(chain_id)}
-        except Exception:  # isolation border
-            log.exception("provider %r raised", candidate.id)
+        found |= {*contracts_of(candidate, chain_id), *spenders_of(candidate, chain_id)}
     return found
 
 
 def _warnings(quote: models.Quote) -> tuple[models.Notice, ...]:
-    """Returns the provider's warnings and the gateway's own."""
-    if quote.slippage_bps <= HIGH_SLIPPAGE_BPS:
-        return quote.warnings
-    return (*quote.warnings, models.Notice("high_slippage", "The allowed slippage is above 3 %."))
-
-
-def _consent(part: models.QuotePart, now: int, until: int) -> models.SealedQuote:
-    """Returns the content of the quote token, including the quotes of its parts."""
-    quote, request = part.quote, part.request
-    refund = quote.terms.refund if isinstance(quote.terms, models.TransferTerms) else None
-    if isinstance(request, models.SwapRequest) and refund is not None:
-        # The guard compares the refund account in the calldata with this one.
-        request = replace(request, refund_to=request.refund_account)
-    return models.SealedQuote(
-        part.capability,
-        part.provider,
-        request,
-        quote.inputs,
-        quote.outputs,
-        quote.slippage_bps,
-        quote.plan,
-        quote.block,
-        now,
-        until,
-        parts=tuple(_consent(own, now, until) for own in quote.parts),
-    )
-
-
-# --- ranking -----------------------------------------------------------------------------------------------
-
-
-def best(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[Provider, models.Quote]:
-    """Returns the quote with the highest minimum output after fees and gas, and its provider.
-
-    Ties go to the provider asked first. Without a quote, raises ``InvalidRequest`` or ``NotFound`` when a
-    provider rejected the parameters and all others had no route. Otherwise raises ``UpstreamError``, whose
-    ``attempts`` list every outcome.
-    """
-    quoted = [(o.provider, o.value) for o in outcomes if o.kind == "quoted" and o.value is not None]
-    if quoted:
-        return max(quoted, key=lambda pair: rank(pair[1]))
-    attempts = attempts_of(outcomes)
-    refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
-    silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
-    if refusals and len(refusals) + len(silent) == len(outcomes):
-        raise refusals[0]
-    failed = next((o for o in outcomes if o.failed), None)
-    spoken = next((o.error for o in outcomes if o.error is not None and not o.failed), None)
-    message, reason = "No provider could quote this request.", failed.reason if failed else Reason.NO_ROUTE
-    if spoken is not None:
-        message, reason = spoken.message, spoken.reason
-    elif failed is None:
-        message = "No provider has a route for this pair."
-    retryable = spoken is None and failed is not None
-    raise UpstreamError(message, reason=reason, attempts=attempts, retryable=retryable)
-
-
-def rank(quote: models.Quote) -> int:
-    """Returns the minimum output of a quote after fees and gas, in base units of the output."""
-    if quote.net_output is not None:
-        return quote.net_output
-    if not quote.outputs:
-        return 0
-    first = quote.outputs[0]
-    return first.amount_min if first.amount_min is not None else first.amount
-
-
-def attempts_of(outcomes: Sequence[Outcome[Provider, models.Quote]]) -> tuple[models.Attempt, ...]:
-    """Returns the outcomes as the ``attempts`` members of a response."""
-    return tuple(_attempt(outcome) for outcome in outcomes)
-
-
-def _attempt(outcome: Outcome[Provider, models.Quote]) -> models.Attempt:
-    quote, reason = outcome.value, outcome.reason
-    amount_out = quote.outputs[0].amount if quote is not None and quote.outputs else None
-    return models.Attempt(outcome.provider.id, outcome.kind, amount_out, reason.value if reason else None)
+    """Returns what a provider warns of and what the gateway does."""
+    own = []
+    if quote.slippage_bps > HIGH_SLIPPAGE_BPS:
+        own.append(models.Notice("high_slippage", "The allowed slippage is above 3 %."))
+    if quote.is_estimate:
+        text = "The output is an estimate. The transaction may pay less, but not less than the minimum."
+        own.append(models.Notice("estimated_output", text))
+    return (*quote.warnings, *own)
