@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
-from quoteway.engine.quoting import attempts_of, best
+from quoteway.engine.ranking import attempts_of, best
 from quoteway.errors import InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.models import NATIVE, Block, SwapRequest, Token
@@ -24,6 +24,10 @@ pytestmark = pytest.mark.looptime
 
 def quote(amount, **more):
     return swap_quote(REQUEST, amount, BLOCK, **more)
+
+
+class NoException(BaseException):
+    pass
 
 
 class Player(SwapProvider):
@@ -80,8 +84,12 @@ async def cancels_itself():
     raise asyncio.CancelledError
 
 
+def door(timeout_s, observe=lambda event: None, cls=ProviderCalls):
+    return cls(timeout_s, observe, asyncio.get_event_loop().time)
+
+
 def compete(players, timeout_s=0.3, observe=None):
-    competition = ProviderCalls(timeout_s, observe or (lambda event: None))
+    competition = door(timeout_s, observe or (lambda event: None))
     return competition.ask_all(players, lambda p: p.quote(REQUEST), verb="quote")
 
 
@@ -93,6 +101,8 @@ async def test_every_outcome_has_its_name_and_the_deadline_holds(no_unretrieved)
         Player("down", raises(UpstreamError(CANARY))),
         Player("bug", raises(KeyError(CANARY))),
         Player("exit", raises(SystemExit(CANARY))),
+        Player("key", raises(KeyboardInterrupt(CANARY))),
+        Player("base", raises(NoException(CANARY))),
         Player("self", cancels_itself),
         Player("slow", sleeps),
         Player("deaf", swallows),
@@ -109,6 +119,8 @@ async def test_every_outcome_has_its_name_and_the_deadline_holds(no_unretrieved)
         ("down", "failed", Reason.PROVIDER_ERROR),
         ("bug", "failed", Reason.PROVIDER_ERROR),
         ("exit", "failed", Reason.PROVIDER_ERROR),
+        ("key", "failed", Reason.PROVIDER_ERROR),
+        ("base", "failed", Reason.PROVIDER_ERROR),
         ("self", "failed", Reason.PROVIDER_ERROR),
         ("slow", "timeout", Reason.PROVIDER_TIMEOUT),
         ("deaf", "timeout", Reason.PROVIDER_TIMEOUT),
@@ -116,9 +128,8 @@ async def test_every_outcome_has_its_name_and_the_deadline_holds(no_unretrieved)
     ]
     attempts = attempts_of(outcomes)
     assert CANARY not in repr(attempts)
-    assert [a.amount_out for a in attempts] == [100] + [None] * 9
-    winner, _ = best(outcomes)
-    assert winner.id == "good"
+    assert [a.amount_out for a in attempts] == [100] + [None] * 11
+    assert best(outcomes).provider.id == "good"
     # What comes after the deadline changes nothing and complains of nothing.
     await asyncio.sleep(0.7)
     assert all(player.finished for player in players)
@@ -148,7 +159,7 @@ async def test_fifty_providers_are_asked_at_once():
     outcomes = await compete(players, timeout_s=0.3)
     assert loop.time() - started == pytest.approx(0.3)
     assert [o.provider for o in outcomes] == players
-    assert best(outcomes)[0].id == "best"
+    assert best(outcomes).provider.id == "best"
     assert sum(o.kind == "quoted" for o in outcomes) == 49
 
 
@@ -159,8 +170,8 @@ async def test_the_highest_minimum_wins_and_ties_go_to_the_first_asked():
         Player("second", answers(wide)),
         Player("third", answers(wide)),
     ]
-    assert best(await compete(players))[0].id == "second"
-    assert best(await compete(players[::-1]))[0].id == "third"
+    assert best(await compete(players)).provider.id == "second"
+    assert best(await compete(players[::-1])).provider.id == "third"
 
 
 async def test_gas_counts():
@@ -170,7 +181,7 @@ async def test_gas_counts():
         Player("dear", answers(quote(1_010, net_output=975))),
         Player("unprofitable", answers(quote(2_000, net_output=-5))),
     ]
-    assert best(await compete(players))[0].id == "plain"
+    assert best(await compete(players)).provider.id == "plain"
 
 
 @pytest.mark.parametrize(
@@ -244,7 +255,7 @@ async def test_who_never_lets_go_is_asked_no_more_until_it_has(caplog):
         asked.append(player)
         return await swallows()
 
-    competition = Impatient(0.02, events.append)
+    competition = door(0.02, events.append, Impatient)
     player, other = Player("deaf", swallows), Player("deaf too", swallows)
     for _ in range(5):
         (outcome,) = await competition.ask_all([player], deaf, verb="quote")
@@ -253,7 +264,7 @@ async def test_who_never_lets_go_is_asked_no_more_until_it_has(caplog):
     assert [event["outcome"] for event in events] == ["timeout"] * 5
     assert "never end" in caplog.text
     outcomes = await competition.ask_all([player, other], deaf, verb="quote")
-    assert [outcome.kind for outcome in outcomes] == ["timeout", "timeout"]
+    assert [outcome.kind for outcome in outcomes] == ["open", "timeout"]
     assert asked[3:] == [other], "it costs itself alone"
     await asyncio.sleep(0.7)
     await competition.ask_all([player], deaf, verb="quote")
