@@ -5,14 +5,15 @@ import sys
 
 import pytest
 from distributions import UNIMPORTABLE, install_bad_four, works
-from quoteway.config.model import Config, PluginsConfig, ProviderConfig, QuotesConfig
+from quoteway.config.model import CallsConfig, Config, PluginsConfig, ProviderConfig, QuotesConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError
+from quoteway.evm.calls.registry import digest_of
 from quoteway.host.states import NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.secrets import Unresolved
-from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
+from quoteway.testing.fakes import FAKE_CALLS, FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
 
 USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 TESTNET = Network("testnet", 4242, "Testnet")
@@ -128,6 +129,13 @@ def test_an_argument_or_hook_that_this_core_lacks_is_incompatible(installed, loa
         ("def broken(:", "SyntaxError"),
         ("1 / 0", "ZeroDivisionError"),
         ("import asyncio; raise asyncio.CancelledError", "CancelledError"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("class Own(BaseException): pass\nraise Own", "Own"),
+        (
+            "class Mute(Exception):\n    def __str__(self): raise Mute\nraise Mute",
+            "Mute: its text cannot be read",
+        ),
+        ("raise ValueError('x' * 10**6)", "ValueError: xxx"),
     ],
 )
 def test_what_cannot_be_imported_costs_only_itself(installed, load, source, error):
@@ -137,6 +145,7 @@ def test_what_cannot_be_imported_costs_only_itself(installed, load, source, erro
     assert plugins["bad"].reason is NotEnabled.IMPORT_FAILED
     assert plugins["bad"].state is State.INSTALLED
     assert error in plugins["bad"].detail
+    assert len(plugins["bad"].detail) < 3_000
     assert plugins["good"].reason is None
 
 
@@ -176,11 +185,11 @@ def test_what_is_incomplete_is_named(installed, load, source, named):
     assert [p.provider.id for p in gateway.registry.providers] == ["good"]
 
 
-def test_two_claims_for_one_provider_id_refuse_both_and_name_both(installed, load):
-    installed("one", works("same"))
-    installed("two", works("same"))
-    installed("three", works("other"))
-    _, gateway = load("one", "two", "three")
+def test_two_claims_for_one_provider_id_refuse_both_and_name_both():
+    ids = {"one": "same", "two": "same", "three": "other"}
+    plugins = {name: FakePlugin([ListedTokens([], provider_id=each)]) for name, each in ids.items()}
+    gateway = Gateway(Config(), plugins=plugins, discover=False)
+    gateway.load()
     found = {(p.plugin.name, p.reason) for p in gateway.registry.providers}
     assert found == {
         ("one", NotEnabled.DUPLICATE_ID),
@@ -339,10 +348,11 @@ def test_networks_that_clash_refuse_the_later_plugin_whole():
 @pytest.mark.looptime
 async def test_four_bad_plugins_together_cost_only_themselves(installed, no_unretrieved):
     bad = install_bad_four(installed.folder)
-    honest = FakePlugin([MemoryRpc({4242}), FixedRateSwap], networks=[TESTNET])
+    honest = FakePlugin([MemoryRpc({4242}), FixedRateSwap], networks=[TESTNET], calls=[FAKE_CALLS])
     config = Config(
         plugins=PluginsConfig(load=(*bad, "honest"), startup_timeout_s=2.0),
         quotes=QuotesConfig(competition_timeout_s=0.4),
+        calls=CallsConfig((digest_of([FAKE_CALLS]),)),
     )
     gateway = Gateway(config, plugins={"honest": honest})
     async with gateway.running():

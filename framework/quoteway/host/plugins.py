@@ -6,10 +6,15 @@ raises, and its results do not name the plugin.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -19,11 +24,16 @@ from marshmallow import RAISE, Schema, ValidationError
 from quoteway import hookspecs
 from quoteway.context import Context
 from quoteway.errors import ConfigError
+from quoteway.host.observers import Observer
+from quoteway.host.plugin_lock import PluginLock
 from quoteway.host.runtime import Runtime
-from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State
+from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State, normalized, told
 from quoteway.secrets import SecretField, missing_credentials
 
 log = logging.getLogger("quoteway.host.plugins")
+
+MOST_ITEMS = 10_000
+"""The most items of a hook's answer."""
 
 
 def core_version() -> str:
@@ -39,7 +49,9 @@ def core_version() -> str:
 class Plugins:
     """The installed plugins of one gateway, in the order found.
 
-    ``core`` stands for the core itself. ``listeners`` are called with the events of ``quoteway_observe``.
+    ``core`` stands for the core itself. ``listeners`` of the core are called with the events of
+    ``quoteway_observe`` at once, the ``observers`` of plugins beside the requests. ``changed`` is called when
+    a plugin is enabled or disabled at run time.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -50,7 +62,10 @@ class Plugins:
         self._entries: dict[str, PluginEntry] = {}
         self.core = PluginEntry(CORE, CORE, core_version(), State.ENABLED)
         self.loaded = False
+        self.changed: Callable[[], None] = lambda: None
+        self._closes: list[Callable[[], None]] = []
         self.listeners: list[Callable[[Mapping[str, Any]], None]] = []
+        self.observers: Sequence[Observer] = ()
 
     def __iter__(self) -> Iterator[PluginEntry]:
         return iter(tuple(self._entries.values()))
@@ -70,13 +85,20 @@ class Plugins:
             except Exception:
                 log.exception("skipped an installed distribution: its metadata cannot be read")
                 continue
-            key = re.sub(r"[-_.]+", "-", name).lower()
+            key = normalized(name)
             if key in seen:
                 continue  # a second copy later on sys.path, which an import would not use
             seen.add(key)
             matching = {ep.name for ep in entry_points if ep.group == hookspecs.ENTRY_POINT_GROUP}
             for entry_point in entry_points:
-                entry = PluginEntry(entry_point.name, name, version, loader=entry_point.load)
+                entry = PluginEntry(
+                    entry_point.name,
+                    name,
+                    version,
+                    loader=entry_point.load,
+                    target=entry_point.value,
+                    installed=distribution,
+                )
                 if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
                     if entry_point.name in matching:
                         continue  # the plugin also supports this core's major version
@@ -85,27 +107,66 @@ class Plugins:
                         f"it is written for hook API {entry_point.group!r}, this core has "
                         f"{hookspecs.ENTRY_POINT_GROUP!r}: install a matching version of {name}",
                     )
-                self._add(entry)
+                self.add_entry(entry)
 
     def add(self, name: str, plugin: object) -> None:
         """Adds a plugin object that has no entry point, for tests and embedding applications."""
-        self._add(PluginEntry(name, "in-process", "0", loader=lambda: plugin))
+        self.add_entry(PluginEntry(name, "in-process", "0", loader=lambda: plugin))
 
-    def _add(self, entry: PluginEntry) -> None:
+    def add_entry(self, entry: PluginEntry) -> None:
+        """Adds an installed plugin. Two of one name are both refused."""
         if entry.name == CORE:
             entry.refuse(NotEnabled.DUPLICATE_ID, f"the name {CORE!r} is reserved for the core")
         key, other = entry.name, self._entries.get(entry.name)
-        if other is not None:
-            text = f"{other.distribution} and {entry.distribution} both claim plugin name {entry.name!r}"
+        if not self.owns(entry, entry.name):
+            owner = self._config.plugins.owners[entry.name]
+            text = f"{entry.distribution} claims plugin name {entry.name!r}, which belongs to {owner}"
+            entry.refuse(NotEnabled.SQUATTER, text)
+            key = f"{entry.name}@{entry.distribution}"
+        elif other is not None:
+            text = (
+                f"{other.distribution} and {entry.distribution} both claim plugin name {entry.name!r}: "
+                "say whose it is in [plugins] owners"
+            )
             other.refuse(NotEnabled.DUPLICATE_ID, text)
             entry.refuse(NotEnabled.DUPLICATE_ID, text)
             key = f"{entry.name}@{entry.distribution}"
         self._entries[key] = entry
 
+    def owns(self, entry: PluginEntry, name: str) -> bool:
+        """Returns whether the configuration lets a plugin have a plugin name or provider id."""
+        owner = self._config.plugins.owners.get(name)
+        return owner is None or normalized(owner) == normalized(entry.distribution)
+
+    def selects(self, entry: PluginEntry) -> bool:
+        """Returns whether the configuration says to load a plugin."""
+        return self._config.plugins.load == "all" or entry.name in self._config.plugins.load
+
+    def admit(self) -> set[str]:
+        """Refuses the plugins that are not selected, or not as they are locked. Imports nothing.
+
+        Returns the names of the plugins that run in processes of their own: this process imports none of
+        them. Raises ``ConfigError`` when the configuration names a plugin to isolate that is not installed,
+        or the lock file cannot be used.
+        """
+        path = self._config.plugin_lock
+        lock = None if path is None else PluginLock.read(path)
+        if lock is not None:  # it does not have the bytecode in __pycache__: nothing must read that
+            sys.pycache_prefix = os.devnull
+        for entry in self:
+            if entry.reason is None and not self.selects(entry):
+                entry.reason, entry.detail = NotEnabled.NOT_SELECTED, "plugins.load does not name it"
+            if entry.reason is None and lock is not None and entry.installed is not None:
+                difference = lock.difference(entry)
+                if difference is not None:
+                    entry.refuse(NotEnabled.LOCK_MISMATCH, f"{difference}: {path}")
+        return self._isolated()
+
     def load(self) -> None:
         """Imports, registers and configures every selected plugin.
 
-        Raises ``ConfigError`` when the configuration names a plugin that is not installed.
+        Raises ``ConfigError`` as ``admit`` does, and when the configuration names a plugin that is not
+        installed.
         """
         unknown = sorted(set(self._config.plugin_sections) - set(self._entries))
         selection = self._config.plugins.load
@@ -116,22 +177,59 @@ class Plugins:
             raise ConfigError(
                 f"the configuration names plugin {unknown[0]!r}, which is not installed (installed: {known})"
             )
+        isolated = self.admit()
         for entry in self:
             if entry.reason is not None:
                 continue
-            if selection != "all" and entry.name not in selection:
-                entry.reason, entry.detail = NotEnabled.NOT_SELECTED, "plugins.load does not name it"
-                continue
-            self._import(entry)
+            if entry.name in isolated:
+                self._isolate(entry)
+            if entry.reason is None:
+                self._import(entry)
             if entry.reason is None:
                 self._configure(entry)
+        implementing = {impl.plugin_name for impl in self._manager.hook.quoteway_observe.get_hookimpls()}
+        self.observers = [Observer(e, partial(self._observe, e)) for e in self if e.name in implementing]
         self.loaded = True
+
+    def _isolated(self) -> set[str]:
+        """Returns the names of the plugins that run in a process of their own.
+
+        A provider's plugin is not known before it runs, so a provider is named by its plugin's name only.
+        """
+        named = dict.fromkeys(self._config.plugins.isolate, "plugins.isolate")
+        for provider_id, settings in self._config.providers.items():
+            if settings.isolation == "process":
+                named[provider_id] = f"[providers.{provider_id}] isolation"
+        for name in named.keys() - self._entries.keys():
+            raise ConfigError(
+                f"{named[name]}: no plugin is named {name!r} (installed: "
+                f"{', '.join(sorted(self._entries))}). All "
+                "providers of a plugin share a process: name the plugin in [plugins] isolate"
+            )
+        return set(named)
+
+    def _isolate(self, entry: PluginEntry) -> None:
+        from quoteway.host.isolation.plugin import IsolatedPlugin
+
+        if not entry.target:
+            text = (
+                "it has no entry point, so that no other process can load it: remove it from plugins.isolate"
+            )
+            entry.refuse(NotEnabled.CONFIG_INVALID, text)
+            return
+        entry.loader = partial(IsolatedPlugin, entry, self._runtime, lambda: self.changed(), self._closes)
+
+    def close(self) -> None:
+        """Ends the processes of isolated plugins that were refused after they had started."""
+        for close in self._closes:
+            close()
 
     def _import(self, entry: PluginEntry) -> None:
         try:
-            plugin = entry.loader()
+            with self.budget(entry, "its import"):
+                plugin = entry.loader()
         except PLUGIN_ERRORS as error:
-            entry.refuse(NotEnabled.IMPORT_FAILED, f"{type(error).__name__}: {error}", error=error)
+            entry.refuse(NotEnabled.IMPORT_FAILED, told(error), error=error)
             return
         try:
             self._manager.register(plugin, name=entry.name)
@@ -139,7 +237,7 @@ class Plugins:
         except PLUGIN_ERRORS as error:  # raised by pluggy's validation or by attributes of the object
             if self._manager.get_plugin(entry.name) is not None:
                 self._manager.unregister(name=entry.name)
-            text = str(error) if isinstance(error, pluggy.PluginValidationError) else repr(error)
+            text = str(error) if isinstance(error, pluggy.PluginValidationError) else told(error)
             entry.refuse(NotEnabled.INCOMPATIBLE, text)
             return
         entry.plugin, entry.state = plugin, State.LOADED
@@ -152,7 +250,8 @@ class Plugins:
         section = self._config.plugin_sections.get(entry.name, {})
         settings: Mapping[str, Any] = {}
         try:
-            schema = self._call(entry, "quoteway_settings")
+            with self.budget(entry, "quoteway_settings"):
+                schema = self._call(entry, "quoteway_settings")
             form = None if schema is None else schema()
             missing = [*missing_credentials(section), *_absent_secrets(form, section)]
             if missing:
@@ -166,11 +265,24 @@ class Plugins:
             entry.refuse(NotEnabled.CONFIG_INVALID, f"[plugin.{entry.name}]: {error}")
             return
         except PLUGIN_ERRORS as error:
-            entry.refuse(NotEnabled.STARTUP_FAILED, f"quoteway_settings: {error!r}", error=error)
+            entry.refuse(NotEnabled.STARTUP_FAILED, f"quoteway_settings: {told(error)}", error=error)
             return
         own_log = logging.getLogger(f"quoteway.plugin.{entry.name}")
         entry.context = Context(entry.name, MappingProxyType(dict(settings)), own_log, self._runtime)
         entry.state = State.CONFIGURED
+
+    @contextlib.contextmanager
+    def budget(self, entry: PluginEntry, what: str) -> Iterator[None]:
+        """Refuses a plugin whose synchronous code took longer inside than plugins have to start.
+
+        Such code cannot be cut off. Its time is its own: it is not taken from other plugins.
+        """
+        began = time.perf_counter()
+        yield
+        took_s, most_s = time.perf_counter() - began, self._config.plugins.startup_timeout_s
+        if took_s > most_s:
+            text = f"{what} took {took_s:.1f} s, more than plugins.startup_timeout_s ({most_s:g} s)"
+            entry.refuse(NotEnabled.STARTUP_FAILED, text)
 
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:
         """Calls a plugin's implementation of a hook and returns its result, or None without one."""
@@ -185,34 +297,41 @@ class Plugins:
             if entry.reason is not None or entry.context is None:
                 continue
             try:
-                answer = self._call(entry, hook, context=entry.context)
+                with self.budget(entry, hook):
+                    answer = self._call(entry, hook, context=entry.context)
+                    if isinstance(answer, Iterable) and not isinstance(answer, str | bytes):
+                        answer = list(islice(answer, MOST_ITEMS + 1))  # a generator raises here
+                        if len(answer) > MOST_ITEMS:
+                            raise ValueError(f"it returns more than {MOST_ITEMS} items")
                 if inspect.iscoroutine(answer):
                     answer.close()
                     entry.refuse(NotEnabled.INCOMPLETE, f"{hook} is async: hooks must be plain functions")
                     continue
-                if isinstance(answer, Iterable) and not isinstance(answer, str | bytes):
-                    answer = list(answer)  # a generator raises here, inside the try
             except ConfigError as error:
                 entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
                 continue
             except PLUGIN_ERRORS as error:
-                abstract = isinstance(error, TypeError) and "abstract" in str(error)
+                abstract = type(error) is TypeError and "abstract" in str(error)
                 reason = NotEnabled.INCOMPLETE if abstract else NotEnabled.STARTUP_FAILED
-                entry.refuse(reason, f"{hook}: {error!r}", error=error)
+                entry.refuse(reason, f"{hook}: {told(error)}", error=error)
                 continue
-            if answer is not None:
+            if answer is not None and entry.reason is None:
                 yield entry, answer
 
     def observe(self, event: Mapping[str, Any]) -> None:
-        """Calls every observer with a finished provider call. Logs an observer that raises."""
+        """Tells every observer of a finished provider call, and waits for none of a plugin.
+
+        Plugins are not told of JSON-RPC calls, of which a quote makes dozens.
+        """
         for listener in self.listeners:
             listener(event)
-        for entry in self:
-            if entry.reason is None:
-                try:
-                    self._call(entry, "quoteway_observe", event=event)
-                except PLUGIN_ERRORS:
-                    log.exception("observer of plugin %r raised", entry.name)
+        if event["method"] == "forward":
+            return
+        for observer in self.observers:
+            observer.tell(event)
+
+    def _observe(self, entry: PluginEntry, event: Mapping[str, Any]) -> None:
+        self._call(entry, "quoteway_observe", event=event)
 
 
 def _absent_secrets(form: Schema | None, section: Mapping[str, Any]) -> Iterator[str]:

@@ -1,0 +1,107 @@
+"""The lock file: which plugins may run, each with the hashes of its installed files."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quoteway.errors import ConfigError
+from quoteway.host.states import PluginEntry, normalized
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PluginLock:
+    """The content of a lock file, by plugin name."""
+
+    plugins: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, path: Path) -> PluginLock:
+        """Raises ``ConfigError`` for a file that is not a lock file."""
+        remedy = "write it with `quoteway plugins lock`"
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            rows = content["plugins"]
+            for row in rows.values():
+                dict(row["files"]), str(row["distribution"]), str(row["version"])
+        except OSError as error:
+            raise ConfigError(f"plugins.lock: {path} cannot be read ({error.strerror}): {remedy}") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ConfigError(f"plugins.lock: {path} is not a lock file: {remedy}") from None
+        if content.get("format") != FORMAT:
+            raise ConfigError(f"plugins.lock: {path} has another format than {FORMAT}: {remedy}")
+        return cls(rows)
+
+    def difference(self, entry: PluginEntry) -> str | None:
+        """Returns what of an installed plugin is not as it was locked, or None. Reads all its files."""
+        locked = self.plugins.get(entry.name)
+        if locked is None:
+            return "it is not in the lock file"
+        if normalized(str(locked["distribution"])) != normalized(entry.distribution):
+            return f"its distribution is {entry.distribution}, {locked['distribution']} is locked"
+        if locked["version"] != entry.version:
+            return f"its version is {entry.version}, {locked['version']} is locked"
+        found, expected = hashes_of(entry), locked["files"]
+        for name in sorted(found.keys() | expected.keys()):
+            if name not in expected:
+                return f"file {name} is not in the lock file"
+            if name not in found:
+                return f"file {name} is missing"
+            if found[name] != expected[name]:
+                return f"file {name} differs"
+        return None
+
+
+def lock_text(entries: Iterable[PluginEntry]) -> str:
+    """Returns the content of a lock file for these installed plugins."""
+    rows = {}
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        files = hashes_of(entry)
+        digest = hashlib.sha256("".join(f"{files[name]}  {name}\n" for name in files).encode()).hexdigest()
+        rows[entry.name] = {
+            "distribution": entry.distribution,
+            "version": entry.version,
+            "sha256": digest,
+            "files": files,
+        }
+    return json.dumps({"format": FORMAT, "plugins": rows}, indent=1) + "\n"
+
+
+def hashes_of(entry: PluginEntry) -> dict[str, str]:
+    """Returns the SHA-256 of each file of a plugin's distribution, in the order of its RECORD.
+
+    Those of the folder of its package follow that it does not record: all code of an editable installation,
+    and what was added afterwards, which an import may prefer. What Python writes into ``__pycache__``,
+    which nothing reads where a lock is in use, and RECORD itself are left out. Imports nothing.
+    """
+    found = {}
+    for name, path in _files(entry):
+        written = path.parent.name == "__pycache__" or name.endswith(".dist-info/RECORD")
+        if not written and path.is_file():
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def _files(entry: PluginEntry) -> Iterator[tuple[str, Path]]:
+    recorded = {str(each): Path(str(each.locate())) for each in entry.installed.files or ()}
+    yield from recorded.items()
+    top = entry.module.partition(".")[0]
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return
+    if spec is None or spec.origin is None:
+        return
+    origin = Path(spec.origin)
+    if not spec.submodule_search_locations:
+        yield origin.name, origin
+        return
+    for path in sorted(origin.parent.rglob("*")):
+        yield f"{top}/{path.relative_to(origin.parent).as_posix()}", path
