@@ -89,6 +89,35 @@ async def test_the_first_answer_is_waited_for_once_and_for_all_keys_together(sou
     assert loop_s() == started_s, "the read has had its time"
 
 
+async def test_a_read_that_hangs_is_not_waited_for_with_each_new_read_of_another_key():
+    async def read(keys):
+        if "hangs" in keys:
+            await asyncio.Event().wait()
+        return dict.fromkeys(keys, "read")
+
+    refresher = Refresher(read, POLICY, most_keys=3, clock=loop_s)
+    await refresher.get(["hangs", "fast"])
+    await asyncio.sleep(1.0)
+    began_s = loop_s()
+    kept = await refresher.get(["hangs", "fast"])
+    assert loop_s() == began_s
+    assert (kept["hangs"].value, kept["fast"].value) == (None, "read")
+    await refresher.close()
+
+
+async def test_a_newer_answer_is_not_waited_for_where_the_last_one_took_longer(source, refresher):
+    source.open.clear()
+    asyncio.get_running_loop().call_later(0.1, source.open.set)
+    assert (await refresher.get(["a"]))["a"].value == 1
+    source.open.clear()
+    began_s = loop_s()
+    assert (await refresher.get(["a"]))["a"].value == 1
+    assert loop_s() == began_s
+    source.open.set()
+    await asyncio.wait(refresher.running(["a"]))
+    assert (await refresher.get(["a"]))["a"].value == 3, "it is fast again"
+
+
 async def test_an_old_answer_is_served_only_after_the_wait_for_a_newer_one(source):
     now = [0.0]
     refresher = Refresher(source.read, POLICY, most_keys=3, clock=lambda: now[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.guard.findings import check_form
+from quoteway.host.list_rows import checked_rows
 from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
 from quoteway.host.states import networks_of
@@ -107,9 +107,7 @@ class Lists:
             raise UpstreamError("The provider is no longer enabled.", reason=Reason.CAPABILITY_DISABLED)
 
         async def ask(asked: Provider) -> tuple[Any, ...]:
-            rows = tuple(await kind.ask(asked, *scope) or ())
-            check_form(asked, rows, tuple[kind.model, ...])  # type: ignore[name-defined]
-            return rows
+            return await checked_rows(asked, await kind.ask(asked, *scope) or (), kind.model)
 
         (outcome,) = await self._registry.calls.ask_all(
             [provider], ask, verb="list", timeout_s=READ_TIMEOUT_S

@@ -80,6 +80,8 @@ class Refresher(Generic[K, T]):
         self._clock = clock
         self._kept: LRUCache[K, Kept[T]] = LRUCache(most_keys)
         self._reads: dict[K, _Read] = {}
+        self._slow: LRUCache[K, None] = LRUCache(most_keys)
+        """The keys whose last read took longer than a caller would wait for a newer answer."""
         self._closed = False
 
     def known(self, key: K) -> Kept[T]:
@@ -100,12 +102,13 @@ class Refresher(Generic[K, T]):
     async def get(self, keys: Iterable[K]) -> dict[K, Kept[T]]:
         """Starts a read of each key, waits for all of them together, and returns what is in memory.
 
-        The waits of the policy count from the start of a read. A caller that comes after them does not wait.
+        The waits of the policy count from the start of a read. A caller that comes after them does not wait,
+        nor for a newer answer of a key whose last read took longer than that.
         """
         wanted = list(dict.fromkeys(keys))
         for key in wanted:
             self.begin(key)
-        await self._wait(wanted, self._policy.newer_wait_s)
+        await self._wait([key for key in wanted if key not in self._slow], self._policy.newer_wait_s)
         await self._wait([key for key in wanted if self._is_needed(key)], self._policy.first_wait_s)
         return {key: self.known(key) for key in wanted}
 
@@ -129,11 +132,13 @@ class Refresher(Generic[K, T]):
         return read_at_s is None or self._clock() - read_at_s > self._policy.old_s
 
     async def _wait(self, keys: Sequence[K], most_s: float) -> None:
-        """Waits for the running reads of these keys until the newest has run for ``most_s`` seconds."""
-        started_s = [read.started_s for key in keys if (read := self._reads.get(key)) is not None]
-        left_s = max(started_s, default=float("-inf")) + most_s - self._clock()
-        if left_s > 0:
-            await asyncio.wait(self.running(keys), timeout=left_s)
+        """Waits for the running reads of these keys that have not yet run for ``most_s`` seconds."""
+        now_s = self._clock()
+        reads = [read for key in keys if (read := self._reads.get(key)) is not None]
+        young = [read for read in reads if read.started_s + most_s > now_s]
+        if young:
+            left_s = max(read.started_s for read in young) + most_s - now_s
+            await asyncio.wait({read.task for read in young}, timeout=left_s)
 
     async def _refresh(self, keys: Sequence[K]) -> None:
         answers: Mapping[K, T] = {}
@@ -145,9 +150,13 @@ class Refresher(Generic[K, T]):
         except Exception:
             log.exception("reading %s failed", keys)
         finally:
-            for key in keys:
-                del self._reads[key]
+            began_s = [self._reads.pop(key).started_s for key in keys]
         now = self._clock()
+        slow = now - min(began_s) > self._policy.newer_wait_s
+        for key in keys:
+            self._slow.pop(key, None)
+            if slow:
+                self._slow[key] = None
         for key in keys:
             if key in answers:
                 self._kept[key] = Kept(answers[key], now, None, now)
