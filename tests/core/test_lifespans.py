@@ -35,6 +35,8 @@ SWALLOW = """
     [
         "raise RuntimeError('canary')",
         "raise SystemExit(1)",
+        "raise KeyboardInterrupt",
+        "raise BaseException",
         "raise asyncio.CancelledError",
         "await asyncio.sleep(60)",
         SWALLOW,
@@ -58,6 +60,38 @@ async def test_a_start_that_fails_or_hangs_costs_only_its_plugin(installed, no_u
         stop_at = loop.time()
     assert loop.time() - stop_at < 3
     assert plugins["bad"].state is not State.ENABLED
+
+
+BLOCKS = "import time; time.sleep(2.5)"
+AT_IMPORT = "\n    " + BLOCKS
+IN_HOOK = f"""
+    @hookimpl
+    def quoteway_price_sources():
+        {BLOCKS}
+        return []
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        (LIFESPAN.format(start=BLOCKS, stop="pass"), "its lifespan blocked the server"),
+        (AT_IMPORT, "its import took"),
+        (IN_HOOK, "quoteway_price_sources took"),
+    ],
+    ids=["lifespan", "import", "hook"],
+)
+async def test_a_plugin_that_blocks_while_it_starts_uses_up_its_own_time(installed, fault, named):
+    installed("bad", works("bad") + fault)
+    installed("good", works("good") + LIFESPAN.format(start="await asyncio.sleep(0.05)", stop="pass"))
+    config = Config(plugins=PluginsConfig(load=("bad", "good"), startup_timeout_s=2.0))
+    async with Gateway(config).running() as gateway:
+        plugins = {entry.name: entry for entry in gateway.registry.plugins}
+        assert plugins["bad"].reason is NotEnabled.STARTUP_FAILED
+        assert named in plugins["bad"].detail
+        assert plugins["good"].state is State.ENABLED
+        assert [p.id for p in gateway.registry.enabled(Capability.TOKENS)] == ["good"]
 
 
 @pytest.mark.looptime

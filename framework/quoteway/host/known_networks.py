@@ -6,11 +6,13 @@ from dataclasses import fields, replace
 
 from quoteway.config.model import Config, NetworkConfig
 from quoteway.errors import ConfigError
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.host.plugins import Plugins
 from quoteway.host.states import NotEnabled, PluginEntry
 from quoteway.networks import Network, Networks
 
-_FACTS = {f.name for f in fields(NetworkConfig)} - {"rpc", "chain_id", "deployments", "token_lists"}
+_MERGED = {"rpc", "chain_id", "contracts", "deployments", "token_lists"}
+_FACTS = {f.name for f in fields(NetworkConfig)} - _MERGED
 
 
 def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[PluginEntry]]) -> Networks:
@@ -26,6 +28,7 @@ def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[Plu
         try:
             for network in networks:
                 with_these.add(network)
+                CallRegistry([network])  # checks its contracts
         except ConfigError as error:
             entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
         except Exception as error:
@@ -48,6 +51,7 @@ def _overlay(network: Network, settings: NetworkConfig) -> Network:
         )
     given = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
     added = replace(network, endpoints=(), deployments=settings.deployments, token_lists=settings.token_lists)
+    network = replace(network, contracts={**network.contracts, **settings.contracts})
     return replace(network.with_rows_of(added), **given, endpoints=settings.rpc or network.endpoints)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from quoteway import providers
+from quoteway.host.checked_provider import checked
 from quoteway.host.plugins import Plugins
 from quoteway.host.provider_calls import ProviderCalls
 from quoteway.host.runtime import Runtime
-from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of
+from quoteway.host.scores import Scores
+from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of, told
 from quoteway.models import Capability
 
 log = logging.getLogger("quoteway.host.registry")
@@ -34,7 +36,8 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[providers.Provider]]] = {
 class Registry:
     """The providers of one gateway, and the plugins that they come from.
 
-    ``revision`` changes whenever a provider is added, enabled or disabled. ``calls`` calls providers.
+    ``revision`` changes whenever a provider is added, enabled or disabled. ``calls`` calls providers, and
+    ``scores`` has how their quotes did lately.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -42,7 +45,9 @@ class Registry:
         self.providers: list[ProviderEntry] = []
         self._enabled: dict[Capability, list[providers.Provider]] = {}
         self.plugins = Plugins(runtime)
+        self.plugins.changed = self.changed
         self.revision = 0
+        self.scores = Scores(runtime.clock)
         self.calls = ProviderCalls(self._config.quotes.competition_timeout_s, self.plugins.observe)
 
     def enabled(self, capability: Capability, chain_id: int | None = None) -> list[providers.Provider]:
@@ -53,6 +58,22 @@ class Registry:
     def get(self, capability: Capability, provider_id: str) -> providers.Provider | None:
         """Returns the enabled provider with this id, or None."""
         return next((p for p in self._enabled.get(capability, []) if p.id == provider_id), None)
+
+    def maker(self, capability: Capability, provider_id: str) -> tuple[str, int] | None:
+        """Returns the plugin of an enabled provider and the version of its plans; None when there is none."""
+        for entry in self.providers:
+            provider = entry.provider
+            if entry.enabled and provider.capability is capability and provider.id == provider_id:
+                return entry.plugin.name, getattr(provider, "plan_version", 1)
+        return None
+
+    def plugins_of(self, capability: Capability) -> dict[str, str]:
+        """Returns the names of the plugins of the enabled providers of a capability, by provider id."""
+        return {
+            entry.provider.id: entry.plugin.name
+            for entry in self.providers
+            if entry.enabled and entry.provider.capability is capability
+        }
 
     def rpc_upstreams(self, chain_id: int) -> list[providers.Provider]:
         """Returns the RPC upstreams of a chain that are neither refused nor disabled.
@@ -77,11 +98,13 @@ class Registry:
         hook, wanted = CAPABILITY_HOOKS[capability]
         for entry, answer in self.plugins.ask(hook):
             offered = answer if isinstance(answer, list) else [answer]
-            problem = next((found for p in offered if (found := _incomplete(p, wanted)) is not None), None)
-            if problem is not None:  # before any id is claimed: a refused plugin must not block an id
-                entry.refuse(NotEnabled.INCOMPLETE, f"{hook}: {problem}")
+            try:  # before any id is claimed: a refused plugin must not block an id
+                with self.plugins.budget(entry, f"{hook}: reading its providers"):
+                    found = [_complete(p, wanted, self.calls.count_unreadable) for p in offered]
+            except ValueError as error:
+                entry.refuse(NotEnabled.INCOMPLETE, f"{hook}: {error}")
                 continue
-            for provider in offered:
+            for provider in found if entry.reason is None else ():
                 self._claim(ProviderEntry(provider, entry))
         self.changed()
 
@@ -89,7 +112,7 @@ class Registry:
         """Adds a provider of the core, before or after those of plugins.
 
         It is listed under plugin ``quoteway`` and enabled unless ``[providers.<id>]`` disables it. Its id
-        need not match ``PROVIDER_ID``. When a plugin claims that id, only the plugin's provider is refused.
+        need not match ``PROVIDER_ID``. A plugin's provider that claims that id is refused.
         """
         self._claim(ProviderEntry(provider, self.plugins.core))
         self.changed()
@@ -99,46 +122,76 @@ class Registry:
         return any(e.provider is provider and e.plugin is self.plugins.core for e in self.providers)
 
     def _claim(self, claim: ProviderEntry) -> None:
-        """Adds a provider. Refuses both when two plugins claim one id: load order must not decide."""
+        """Adds a provider. Refuses a squatter; and both where nothing says whose the id is."""
         provider_id = claim.provider.id
         settings = self._config.providers.get(provider_id)
         if settings is not None and not settings.enabled:
             claim.reason = NotEnabled.DISABLED
             claim.detail = f"[providers.{provider_id}] enabled = false"
+        rank = self._rank(claim)
+        if rank is None:
+            self._refuse_squatter(claim, self._config.plugins.owners[provider_id])
         for other in self.providers:
             both_capabilities_of_one = (
                 other.plugin is claim.plugin and other.provider.capability is not claim.provider.capability
             )
             if other.provider.id != provider_id or both_capabilities_of_one:
                 continue
+            rank_of_other = self._rank(other)
+            if rank is None or rank_of_other is None:
+                continue  # refused as a squatter
+            if rank != rank_of_other:
+                owner, squatter = (claim, other) if rank < rank_of_other else (other, claim)
+                self._refuse_squatter(squatter, f"plugin {owner.plugin.name!r}")
+                continue
             names = f"plugins {other.plugin.name!r} and {claim.plugin.name!r}"
-            text = f"{names} both claim provider id {provider_id!r}"
+            text = f"{names} both claim provider id {provider_id!r}: say whose it is in [plugins] owners"
             for entry in (other, claim):
-                if entry.plugin is not self.plugins.core:
-                    entry.reason, entry.detail = NotEnabled.DUPLICATE_ID, text
-            log.error("%s: rename one of the two providers", text)
+                entry.reason, entry.detail = NotEnabled.DUPLICATE_ID, text
+            log.error("%s", text)
         self.providers.append(claim)
 
+    def _rank(self, claim: ProviderEntry) -> int | None:
+        """Returns the rank of a plugin's claim for a provider id, best first; None when it may not have it.
 
-def _incomplete(provider: object, wanted: type[providers.Provider]) -> str | None:
-    """Returns why an object is not a valid provider of the wanted class, or None when it is valid."""
+        The core comes first, then the plugins in the order of the load list. Without a list, all are equal.
+        """
+        if claim.plugin is self.plugins.core:
+            return -1
+        if not self.plugins.owns(claim.plugin, claim.provider.id):
+            return None
+        load = self._config.plugins.load
+        return 0 if load == "all" else load.index(claim.plugin.name)
+
+    def _refuse_squatter(self, claim: ProviderEntry, owner: str) -> None:
+        plugin = claim.plugin
+        claim.reason = NotEnabled.SQUATTER
+        claim.detail = (
+            f"plugin {plugin.name!r} of {plugin.distribution} claims provider id {claim.provider.id!r}, "
+            f"which belongs to {owner}"
+        )
+        log.error("%s: it is refused, the owner is not", claim.detail)
+
+
+def _complete(
+    provider: object, wanted: type[providers.Provider], failed: Callable[[providers.Provider, str], None]
+) -> providers.Provider:
+    """Returns a plugin's provider for the core. Raises ``ValueError`` that says why it is not valid."""
     name = type(provider).__name__
     try:
         if not isinstance(provider, wanted):
-            return f"{name} is not a {wanted.__name__}"
+            raise ValueError(f"{name} is not a {wanted.__name__}")
         if isinstance(inspect.getattr_static(provider, "id", None), property):
-            return f"{name}.id is a property, expected a constant string"
+            raise ValueError(f"{name}.id is a property, expected a constant string")
         provider_id = getattr(provider, "id", None)
-        if not isinstance(provider_id, str) or not PROVIDER_ID.fullmatch(provider_id):
-            return f"{name}.id is {provider_id!r}, expected lowercase letters, digits and dashes"
-        if not isinstance(getattr(provider, "title", None), str):
-            return f"{name}.title is missing"
-        networks = provider.networks
-        if not isinstance(networks, Collection) or any(type(n) is not int for n in networks):
-            return f"{name}.networks must be chain ids"
+        if type(provider_id) is not str or not PROVIDER_ID.fullmatch(provider_id):
+            text = "expected lowercase letters, digits and dashes"
+            raise ValueError(f"{name}.id is {provider_id!r:.100}, {text}")
         for method, _ in inspect.getmembers(wanted, inspect.iscoroutinefunction):
             if not inspect.iscoroutinefunction(inspect.unwrap(getattr(provider, method))):
-                return f"{name}.{method} must be async, like {wanted.__name__}.{method}"
+                raise ValueError(f"{name}.{method} must be async, like {wanted.__name__}.{method}")
+        return checked(provider, wanted, failed)
+    except ValueError:
+        raise
     except PLUGIN_ERRORS as error:  # a property of the provider raised
-        return f"{name}: {error!r}"
-    return None
+        raise ValueError(f"{name}: {told(error)}") from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from quoteway.config.model import Config
 from quoteway.context import Chain, PriceReader, TokenReader
 from quoteway.errors import disabled
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.networks import Networks
 
@@ -26,6 +27,7 @@ class Runtime:
     networks: Networks = field(default_factory=Networks)
     session: aiohttp.ClientSession | None = None
     chains: dict[int, RpcChain] = field(default_factory=dict)
+    calls: CallRegistry = field(default_factory=CallRegistry)
     tokens: TokenReader = field(init=False)
     prices: PriceReader = field(init=False)
 

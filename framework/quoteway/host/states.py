@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import re
+import time
 import traceback
+import types
+from collections.abc import AsyncIterator, Awaitable, Generator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,8 +24,25 @@ log = logging.getLogger("quoteway.host.states")
 CORE = "quoteway"
 """The plugin name under which the core's providers are listed."""
 
-PLUGIN_ERRORS = (Exception, SystemExit, asyncio.CancelledError)
-"""Exceptions of a plugin's synchronous code that must affect that plugin only, ``sys.exit()`` included."""
+PLUGIN_ERRORS = (BaseException,)
+"""Exceptions of a plugin's synchronous code, which must affect that plugin only. A plugin can raise
+``SystemExit``, ``KeyboardInterrupt`` and classes of its own. The server handles SIGINT itself."""
+
+MOST_DETAIL_CHARS = 2_000
+
+
+def told(error: BaseException) -> str:
+    """Returns the class and text of a plugin's exception, which may be long or raise when it is read."""
+    try:
+        text = str(error)[:MOST_DETAIL_CHARS]
+    except PLUGIN_ERRORS:
+        text = "its text cannot be read"
+    return f"{type(error).__name__}: {text}"
+
+
+def normalized(distribution: str) -> str:
+    """Returns the name of a distribution in the one spelling of its many (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 class State(StrEnum):
@@ -41,16 +63,24 @@ class NotEnabled(StrEnum):
     IMPORT_FAILED = "import_failed"
     INCOMPLETE = "incomplete"
     DUPLICATE_ID = "duplicate_id"
+    SQUATTER = "squatter"
+    LOCK_MISMATCH = "lock_mismatch"
     DISABLED = "disabled"
     CONFIG_INVALID = "config_invalid"
     CREDENTIAL_MISSING = "credential_missing"
     STARTUP_FAILED = "startup_failed"
+    UNPINNED_DESCRIPTIONS = "unpinned_descriptions"
+    PROCESS_ENDED = "process_ended"
 
 
 @dataclass(slots=True)
 class PluginEntry:
-    """One installed plugin. ``detail`` and ``trace``, the traceback of its import, may contain secrets of
-    exceptions: never send them to clients."""
+    """One installed plugin. ``target`` is the value of its entry point, and ``installed`` its distribution;
+    "" and None without one.
+
+    ``detail`` and ``trace``, the traceback of its import, may contain secrets of exceptions: never send them
+    to clients.
+    """
 
     name: str
     distribution: str
@@ -60,8 +90,15 @@ class PluginEntry:
     detail: str | None = None
     trace: str = field(default="", repr=False)
     loader: Any = field(default=None, repr=False)
+    target: str = ""
+    installed: Any = field(default=None, repr=False)
     plugin: Any = field(default=None, repr=False)
     context: Context | None = field(default=None, repr=False)
+
+    @property
+    def module(self) -> str:
+        """Returns the module that its entry point imports; "" without one."""
+        return self.target.partition(":")[0]
 
     def refuse(self, reason: NotEnabled, detail: str, *, error: BaseException | None = None) -> None:
         """Records and logs why the plugin is not enabled. Only the first reason counts."""
@@ -93,24 +130,8 @@ class ProviderEntry:
 
 
 def networks_of(provider: Provider) -> frozenset[int]:
-    """Returns the chain ids that a provider serves now; empty when reading them raises.
-
-    ``networks`` may change at run time and may be a property, so reading it may run code of the plugin.
-    """
-    try:
-        return frozenset(provider.networks)
-    except PLUGIN_ERRORS:
-        log.exception("the networks of provider %r cannot be read", provider.id)
-        return frozenset()
-
-
-def serves(provider: Provider, chain_id: int, to_chain_id: int) -> bool:
-    """Returns whether a provider serves requests between two networks; False when it raises."""
-    try:
-        return bool(provider.serves(chain_id, to_chain_id))
-    except PLUGIN_ERRORS:
-        log.exception("serves() of provider %r raised", provider.id)
-        return False
+    """Returns the chain ids that a registered provider serves now. They may change at run time."""
+    return frozenset(provider.networks)
 
 
 class Lifespan:
@@ -123,6 +144,7 @@ class Lifespan:
         self._entry = entry
         self._manager = manager
         self._entered = False
+        self._blocked_s = 0.0
         self._up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._leave = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -134,7 +156,7 @@ class Lifespan:
 
     async def _run(self) -> None:
         try:
-            async with self._manager:
+            async with self._timed():
                 self._entered = True
                 if self._entry.reason is None:
                     self._entry.state = State.STARTED
@@ -142,17 +164,54 @@ class Lifespan:
                 await self._leave.wait()
         except ConfigError as error:  # the message tells the operator what to do: no traceback needed
             self._entry.refuse(NotEnabled.STARTUP_FAILED, str(error))
-        except (Exception, SystemExit) as error:  # SystemExit in a task stops the event loop
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # SystemExit and KeyboardInterrupt in a task stop the event loop
             if self._entered:
                 log.exception("plugin %r failed while stopping", self._entry.name)
             else:
-                self._entry.refuse(NotEnabled.STARTUP_FAILED, f"{type(error).__name__}: {error}", error=error)
+                self._entry.refuse(NotEnabled.STARTUP_FAILED, told(error), error=error)
         finally:
             if not self._up.done():
                 self._up.set_result(None)
 
+    @contextlib.asynccontextmanager
+    async def _timed(self) -> AsyncIterator[None]:
+        """Enters and leaves the plugin's manager, and measures how long entering holds the event loop."""
+        await self._steps(self._manager.__aenter__())
+        try:
+            yield
+        except BaseException as error:
+            if not await self._manager.__aexit__(type(error), error, error.__traceback__):
+                raise
+        else:
+            await self._manager.__aexit__(None, None, None)
+
+    @types.coroutine
+    def _steps(self, entering: Awaitable[Any]) -> Generator[Any, Any, None]:
+        steps = entering.__await__()
+        step, value = steps.send, None
+        while True:
+            began = time.perf_counter()
+            try:
+                waits_for = step(value)
+            except StopIteration:
+                return
+            finally:
+                self._blocked_s += time.perf_counter() - began
+            try:
+                step, value = steps.send, (yield waits_for)
+            except BaseException as error:
+                step, value = steps.throw, error
+
     def judge(self, timeout_s: float) -> None:
-        """Refuses the plugin when its lifespan is not entered yet. Called at the deadline of start-up."""
+        """Refuses the plugin when its lifespan is not entered yet, or has blocked the event loop too long.
+
+        Called at the deadline of start-up.
+        """
+        if self._blocked_s > timeout_s:
+            text = f"its lifespan blocked the server for {self._blocked_s:.1f} s, more than {timeout_s:g} s"
+            self._entry.refuse(NotEnabled.STARTUP_FAILED, text)
         if self._entered:
             return
         if self._up.done():

@@ -22,6 +22,7 @@ from typing import IO, TYPE_CHECKING
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError
 from quoteway.host.states import NotEnabled
+from quoteway.server.stopping import Stopping
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -47,44 +48,46 @@ STEADY_S = 10.0
 
 def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
     """Serves until SIGTERM, SIGINT or SIGHUP. Raises ``ConfigError`` when the socket cannot be had."""
-    try:
-        import uvloop
-    except ImportError:  # Windows
-        asyncio.run(_serve(config, announce))
-    else:
-        uvloop.run(_serve(config, announce))
+    # Requests get the timeout, and then the lifespans of plugins.
+    with Stopping(2 * config.server.shutdown_timeout_s) as stopping:
+        serving = _serve(config, announce, stopping)
+        try:
+            import uvloop
+        except ImportError:  # Windows
+            asyncio.run(serving)
+        else:
+            uvloop.run(serving)
 
 
-async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None) -> None:
+async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None, stopping: Stopping) -> None:
     from quoteway.engine.gateway import Gateway
     from quoteway.web.app import make_app
 
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in _unignored(STOP_SIGNALS):
-        loop.add_signal_handler(name, stop.set)
+    stopping.listen(_unignored(STOP_SIGNALS))
     if STOP_AT_EOF in os.environ:
-        grace_s = 2 * config.server.shutdown_timeout_s + 5
-        threading.Thread(target=_stop_at_eof, args=(loop, stop, grace_s), daemon=True).start()
+        threading.Thread(target=_stop_at_eof, args=(stopping,), daemon=True).start()
     gateway = Gateway(config)
     runner = make_runner(make_app(gateway, run_gateway=False), config)
     await runner.setup()
+    gateway.watchdog.start()
     try:
         url = await _listen(runner, config)
         log.info("listening on %s", url)
         # Only now: importing plugins takes longer than all of the above, and /healthz answers meanwhile.
         await gateway.start()
         settling = asyncio.create_task(_settle(gateway, url, announce), name="serve:settle")
-        stopping = asyncio.create_task(stop.wait(), name="serve:stop")
-        await asyncio.wait([settling, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stop = asyncio.create_task(stopping.requested.wait(), name="serve:stop")
+        await asyncio.wait([settling, stop], return_when=asyncio.FIRST_COMPLETED)
         if settling.done():
             settling.result()
         settling.cancel()
-        await stopping
+        await stop
         log.info("stopping: requests under way get %g s", config.server.shutdown_timeout_s)
     finally:
         await runner.cleanup()
         await gateway.stop()
+        gateway.watchdog.stop()
+        stopping.served()
 
 
 def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
@@ -92,18 +95,12 @@ def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
     return [name for name in signals if signal.getsignal(name) is not signal.SIG_IGN]
 
 
-def _stop_at_eof(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, grace_s: float) -> None:
-    """Stops the service when standard input ends, and ends the process when it does not stop in time.
-
-    A thread, since a plugin may keep the event loop busy for ever.
-    """
+def _stop_at_eof(stopping: Stopping) -> None:
+    """Stops the service when standard input ends. A thread, since a plugin may block the event loop."""
     with contextlib.suppress(OSError):
         while os.read(0, 4_096):
             pass
-    with contextlib.suppress(RuntimeError):  # the loop is closed: it stops already
-        loop.call_soon_threadsafe(stop.set)
-    time.sleep(grace_s)
-    os._exit(1)
+    stopping.request()
 
 
 def make_runner(app: web.Application, config: Config) -> web.AppRunner:
@@ -120,7 +117,18 @@ def make_runner(app: web.Application, config: Config) -> web.AppRunner:
         lingering_time=1.0,
         send_timeout_s=server.request_timeout_s,
         shutdown_timeout=server.shutdown_timeout_s,
+        max_connections=_most_connections(),
     )
+
+
+def _most_connections() -> int | None:
+    """Three quarters of the files that the process may open: nodes, stores and logs need the others."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most_files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if most_files == resource.RLIM_INFINITY else most_files * 3 // 4
 
 
 async def _listen(runner: web.AppRunner, config: Config) -> str:
