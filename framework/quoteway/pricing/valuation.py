@@ -27,8 +27,10 @@ class Valuation:
 
     def usd(self, token: models.Token, amount: int) -> float | None:
         """Returns the value of ``amount`` base units in US dollars; None without a known price."""
-        unit = self.token(token).price_usd
-        return None if unit is None else value_of(amount, token.decimals, unit)
+        price = self.prices.get((token.chain_id, token.address))
+        if price is not None and token.price_usd in (None, price.usd):
+            return price.worth(token, amount)
+        return None if token.price_usd is None else value_of(amount, token.decimals, token.price_usd)
 
     def token(self, token: models.Token) -> models.Token:
         if token.price_usd is not None:
