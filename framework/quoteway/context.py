@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from quoteway import models
-from quoteway.models import Address, At, Block, CallFailed, Overrides, Price, Read, Token
+from quoteway.models import Address, At, Block, CallFailed, Header, Overrides, Price, Read, Step, Token
 from quoteway.networks import Network, Networks
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ class Chain(Protocol):
 
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
         """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
+
+    async def header(self, block_hash: str) -> Header | None:
+        """Returns a block's header by its hash, or None when no node has it.
+
+        The headers of the newest heads, and of blocks read by number, come from memory.
+        """
 
     async def request(
         self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None, shared: bool = True
@@ -93,9 +99,10 @@ class Chain(Protocol):
     async def simulate(
         self, calls: Sequence[models.SimulatedCall], *, block: Block, overrides: Overrides | None = None
     ) -> list[models.SimulatedResult]:
-        """Simulates transactions in order on the state after ``block`` (``eth_simulateV1``, not validated).
+        """Simulates transactions in order in the block after ``block`` (``eth_simulateV1``, not validated).
 
-        Transfers of the native coin are reported as ``Transfer`` logs of the address 0xEeee... (ERC-7528).
+        It comes one block time after ``block``. Transfers of the native coin are reported as ``Transfer``
+        logs of the address 0xEeee... (ERC-7528).
         Raises ``SimulationUnsupported`` when the node does not have the method.
         """
 
@@ -126,6 +133,9 @@ class Deployment(Protocol):
     def server(self) -> ServerSettings: ...
 
     @property
+    def providers(self) -> Mapping[str, ProviderSettings]: ...
+
+    @property
     def embedded(self) -> bool:
         """Returns whether nothing is configured. The devnet runs in that case."""
 
@@ -138,14 +148,32 @@ class Deployment(Protocol):
         """Returns the index of this process among the workers."""
 
 
+class ProviderSettings(Protocol):
+    """The settings of ``[providers.<id>]`` that plugins may read."""
+
+    @property
+    def opaque(self) -> Literal["refused", "simulated"]:
+        """Returns what becomes of a swap whose calldata the core cannot read."""
+
+
+class CallReader(Protocol):
+    """Knows which calls the core can read."""
+
+    def readable(self, step: Step, sender: Address) -> bool | None:
+        """Returns whether a transaction can be read; None when nothing describes the function."""
+
+
 class TokenReader(Protocol):
-    """Reads token facts from the deployment's catalogs and the chain."""
+    """Reads tokens: decimals from the chain, labels from the deployment's catalogs."""
 
     async def find(self, chain_id: int, address: Address) -> Token | None:
-        """Returns a token's facts, or None when the address is not an ERC-20 token."""
+        """Returns a token, or None when the address is not an ERC-20 token."""
 
     async def listed(self, chain_id: int) -> Mapping[Address, Token]:
-        """Returns the tokens of a network that the catalogs list, by address. Answers from memory."""
+        """Returns the tokens of a network that the catalogs list, by address. Answers from memory.
+
+        The decimals of a token that was not used yet are the catalog's: compute no amount with them.
+        """
 
 
 class PriceReader(Protocol):
@@ -172,6 +200,9 @@ class Services(Protocol):
     prices: PriceReader
 
     def chain(self, chain_id: int) -> Chain: ...
+
+    @property
+    def calls(self) -> CallReader: ...
 
     def web3(self, chain: Chain) -> Any:
         """Returns an ``AsyncWeb3`` over a chain."""
@@ -220,12 +251,27 @@ class Context:
         """
         return self.runtime.chain(network if isinstance(network, int) else network.chain_id)
 
+    def readable(self, step: Step, sender: Address) -> bool | None:
+        """Returns whether the core can read what a transaction means.
+
+        False: the calldata is no canonical call of its function, or does what no quote may do. None: nothing
+        describes the function; such calldata is refused, unless the operator lets the simulation decide on a
+        provider's swaps (``[providers.<id>] opaque``).
+        """
+        return self.runtime.calls.readable(step, sender)
+
     async def token(self, chain_id: int, address: str) -> Token | None:
-        """Returns a token's facts from the catalogs or the chain, or None when it is not a token."""
+        """Returns a token, or None when the address is not an ERC-20 token.
+
+        Its decimals are the contract's. Symbol and name are those of the catalogs, else the contract's.
+        """
         return await self.runtime.tokens.find(chain_id, address)
 
     async def listed_tokens(self, chain_id: int) -> Mapping[str, Token]:
-        """Returns the tokens of a network that the catalogs list, by address. Answers from memory."""
+        """Returns the tokens of a network that the catalogs list, by address. Answers from memory.
+
+        The decimals of a token that was not used yet are the catalog's: compute no amount with them.
+        """
         return await self.runtime.tokens.listed(chain_id)
 
     async def prices(

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from quoteway.models import RequiredRole
+    from quoteway.models import Notice, RequiredRole
 
 
 class Reason(StrEnum):
@@ -27,19 +27,26 @@ class Reason(StrEnum):
     UNSUPPORTED_ACTION = "unsupported_action"
     UNSUPPORTED_NETWORK = "unsupported_network"
     UNSUPPORTED_TOKEN = "unsupported_token"
+    UNSUPPORTED_PROTOCOL = "unsupported_protocol"
+    UNSUPPORTED_LIMIT = "unsupported_limit"
     QUOTE_EXPIRED = "quote_expired"
     QUOTE_INVALID = "quote_invalid"
     NO_ROUTE = "no_route"
     INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
+    PRICE_IMPACT_TOO_HIGH = "price_impact_too_high"
     AMOUNT_TOO_LOW = "amount_too_low"
     AMOUNT_TOO_HIGH = "amount_too_high"
+    ACKNOWLEDGEMENT_REQUIRED = "acknowledgement_required"
     PRICE_MOVED = "price_moved"
+    QUOTE_MISMATCH = "quote_mismatch"
     REVERTED = "reverted"
     ROLE_REQUIRED = "role_required"
     UNSAFE_ANSWER = "unsafe_answer"
     PROVIDER_TIMEOUT = "provider_timeout"
     PROVIDER_ERROR = "provider_error"
+    PROVIDER_PAUSED = "provider_paused"
     RPC_ERROR = "rpc_error"
+    CONTRACT_MISSING = "contract_missing"
     BEHIND = "behind"
     CAPABILITY_DISABLED = "capability_disabled"
     RELAY_UNSUPPORTED = "relay_unsupported"
@@ -86,6 +93,7 @@ class GatewayError(Exception):
     attempts: Sequence[Any] = ()
     retryable: bool | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    acknowledgement_needed: Sequence[Notice] = ()
     limit: int | None = None
     required_role: RequiredRole | None = None
     revert_reason: str | None = None

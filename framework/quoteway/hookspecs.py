@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from quoteway import providers
     from quoteway.context import Context
+    from quoteway.models import ContractDescription
     from quoteway.networks import Network
 
 ENTRY_POINT_GROUP = "quoteway.v1"
@@ -67,7 +68,7 @@ def quoteway_metrics_providers(context: Context) -> Iterable[providers.MetricsPr
 
 @hookspec
 def quoteway_price_sources(context: Context) -> Iterable[providers.PriceSource]:  # type: ignore[empty-body]
-    """Returns sources of USD prices, which are asked in configured order. Called once at start-up."""
+    """Returns sources of USD prices. All are asked, and a majority decides. Called once at start-up."""
 
 
 @hookspec
@@ -102,6 +103,15 @@ def quoteway_networks(context: Context) -> Iterable[Network]:  # type: ignore[em
 
 
 @hookspec
+def quoteway_call_descriptions(context: Context) -> Iterable[ContractDescription]:  # type: ignore[empty-body]
+    """Returns what the calls of the plugin's contracts mean, for contracts that the core does not know.
+
+    Called once at start-up. They count when the operator pins their digest in ``[calls] pinned``; until then
+    the plugin is ``unpinned_descriptions``. What the core knows of a contract is not replaced.
+    """
+
+
+@hookspec
 def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:  # type: ignore[empty-body]
     """Returns an async context manager. It is entered when the server starts and left when it stops.
 
@@ -112,9 +122,10 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:  # 
 
 @hookspec
 def quoteway_routes(context: Context) -> Iterable[web.RouteDef]:  # type: ignore[empty-body]
-    """Returns the plugin's aiohttp routes. Called once, when the web application is made.
+    """Returns the plugin's aiohttp routes. Called once, at the first request below ``/x/``.
 
-    They are mounted below ``/x/<plugin>/``, so that they cannot shadow ``/v2``.
+    They are mounted below ``/x/<plugin>/``, so that they cannot shadow ``/v2``. A request must be answered
+    within nine tenths of ``[server] request_timeout_s``. At most 64 of one plugin run at a time.
     """
 
 
@@ -128,8 +139,15 @@ def quoteway_commands() -> Iterable[click.Command]:  # type: ignore[empty-body]
 
 @hookspec
 def quoteway_observe(event: Mapping[str, Any]) -> None:
-    """Observes a finished provider call. Called after each one; returns nothing.
+    """Observes a finished provider call. Called after each one in a thread of its own; returns nothing.
 
-    ``event`` has ``provider``, ``capability``, ``method``, ``outcome`` and ``duration_s``. An exception is
-    logged and does not affect the provider call.
+    No request waits for it. An observer that is slower than the calls loses events, which
+    ``quoteway_observer_dropped`` counts.
+
+    ``event`` has ``provider``, ``capability``, ``method``, ``outcome``, ``reason`` and ``duration_s``.
+    ``reason`` says why there is no answer, and is None with one. A provider that a competition did not wait
+    for is observed when its answer comes. With ``method`` ``run``, the event is about the simulation of the
+    provider's transactions: ``outcome`` is ``success``, ``skipped``, or the reason why they were refused, for
+    example ``quote_mismatch``. With ``method`` ``price``, it is about a price that is far from the others'.
+    JSON-RPC calls are not observed. An exception is logged and does not affect the provider call.
     """

@@ -32,8 +32,10 @@ class Network:
 
     ``slug`` is the lowercase name in the API, ``chain_id`` the EIP-155 id. ``deployments`` maps a protocol
     family (``"uniswap"``) to rows that the family's plugin reads, so a fork or a new chain needs a row and no
-    code. ``token_lists`` are paths or URLs of Token Lists. ``head_poll_s`` is the time between two polls of
-    the head while the network is in use. ``block_time_s`` is the usual time between two blocks.
+    code. ``contracts`` gives the kind of each contract by address, such as ``"uniswap.v2-router"``: the core
+    reads calls of these contracts only (``evm.calls``). ``token_lists`` are paths or URLs of Token Lists.
+    ``head_poll_s`` is the time between two polls of the head while the network is in use. ``block_time_s`` is
+    the usual time between two blocks.
     """
 
     slug: str
@@ -50,6 +52,7 @@ class Network:
     endpoints: tuple[Endpoint, ...] = ()
     deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     token_lists: tuple[str, ...] = ()
+    contracts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def caip2(self) -> str:
@@ -57,7 +60,7 @@ class Network:
         return f"eip155:{self.chain_id}"
 
     def with_rows_of(self, other: Network) -> Network:
-        """Returns this network with the endpoints, deployment rows and token lists of ``other`` added."""
+        """Returns this network with the endpoints, rows, token lists and contracts of ``other`` added."""
         deployments = {family: tuple(rows) for family, rows in self.deployments.items()}
         for family, rows in other.deployments.items():
             deployments[family] = deployments.get(family, ()) + tuple(rows)
@@ -66,6 +69,7 @@ class Network:
             endpoints=self.endpoints + tuple(e for e in other.endpoints if e not in self.endpoints),
             deployments=deployments,
             token_lists=tuple(dict.fromkeys(self.token_lists + other.token_lists)),
+            contracts={**other.contracts, **self.contracts},
         )
 
 

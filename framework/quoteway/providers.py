@@ -20,8 +20,12 @@ from quoteway.networks import Network
 class Provider(ABC):
     """Base of all providers.
 
-    ``id`` is unique in a deployment: lowercase letters, digits and dashes. When two plugins claim one id,
-    both are refused. ``networks`` are the chain ids served.
+    ``id`` is unique in a deployment: lowercase letters, digits and dashes. When two plugins claim one id, the
+    configuration says whose it is, or both are refused. ``networks`` are the chain ids served.
+
+    The data members are read once, when the provider is registered. ``networks``, ``contracts`` and
+    ``spenders`` are read whenever they are needed, so they may become known later: answer from memory. The
+    same holds for ``expected_contracts``.
     """
 
     capability: ClassVar[models.Capability]
@@ -37,8 +41,20 @@ class Provider(ABC):
         """
         return {}
 
+    def expected_contracts(self, chain_id: int) -> Mapping[models.Address, str]:
+        """Returns the contracts that a chain must have for the provider to work, each with a label.
+
+        By default those of ``contracts``. Add what the provider only reads, such as factories. The core looks
+        for their code in the background. Those without code are ``missingContracts`` of ``/v2/providers``,
+        and the reason of requests that fail (``contract_missing``).
+        """
+        return self.contracts(chain_id)
+
     def spenders(self, chain_id: int) -> Sequence[models.Address]:
-        """Returns the addresses on a chain that may be given an ERC-20 allowance."""
+        """Returns the addresses on a chain that may be given an ERC-20 allowance.
+
+        The guard refuses an allowance for another address, and for one that the transactions do not call.
+        """
         return ()
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
@@ -51,13 +67,20 @@ class Provider(ABC):
 
 
 class TransactionProvider(Provider):
-    """Base of the providers whose quotes become transactions."""
+    """Base of the providers whose quotes become transactions.
+
+    ``has_quota`` means that the upstream limits or charges the requests that ``build`` makes. Such a provider
+    is asked to build a quote only when it promises most. ``plan_version`` is that of the plans in its quotes:
+    increase it when ``build`` cannot use older plans any more. Their quotes are then refused as expired.
+    """
+
+    has_quota: bool = False
+    plan_version: ClassVar[int] = 1
 
     async def build(self, sealed: models.SealedQuote) -> models.Build:
         """Returns the transactions of a quote of this provider.
 
-        The same quote at the same block gives the same bytes. Raises ``ProviderUnavailable`` for a quote that
-        another version of the provider made and this one cannot build.
+        The same quote at the same block gives the same bytes. Only quotes of this ``plan_version`` come here.
         """
         raise disabled(f"Provider {self.id} builds no transactions: request a new quote.")
 
@@ -67,11 +90,18 @@ class SwapProvider(TransactionProvider):
 
     ``cross_chain`` means that it also serves requests between different networks. ``joins_providers`` means
     that its quotes are executed by transactions of several providers, in sequence.
+
+    ``honours`` are the members of ``RoutingLimits`` that its quotes keep (``models.LIMITS``). It is not asked
+    for a quote that another limit is given for. The core checks the route of every quote, so a quote that
+    keeps limits on the route must show it. ``protocols`` are the protocols that its routes may show; callers
+    may also name the provider's id.
     """
 
     capability = models.Capability.SWAP
     cross_chain: bool = False
     joins_providers: bool = False
+    honours: tuple[str, ...] = ()
+    protocols: tuple[str, ...] = ()
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
         return super().serves(chain_id, to_chain_id) and (chain_id == to_chain_id or self.cross_chain)
@@ -178,7 +208,7 @@ class VaultProvider(TransactionProvider):
 
 
 class TokenCatalog(Provider):
-    """Lists tokens and reads their facts."""
+    """Lists tokens. The core takes labels from ``tokens`` and reads decimals from the chain itself."""
 
     capability = models.Capability.TOKENS
 
@@ -195,7 +225,10 @@ class TokenCatalog(Provider):
 
     @abstractmethod
     async def token(self, chain_id: int, address: models.Address) -> models.Token | None:
-        """Returns a token's facts from the list or the chain, or None when it is not an ERC-20 token."""
+        """Returns a token's facts from the list or the chain, or None when it is not an ERC-20 token.
+
+        The core does not ask it: quotes must not wait for a catalog.
+        """
 
     def revision(self) -> str:
         """Returns a text that changes when the result of ``tokens`` changes. Part of the catalog's ETag."""

@@ -90,6 +90,23 @@ def integer(low: int, high: int, *, allow_none: bool = False) -> fields.Integer:
     return fields.Integer(strict=True, allow_none=allow_none, validate=validate.Range(low, high))
 
 
+class IntegerOrOff(fields.Integer):
+    """A whole number, or "off" (None): TOML has no null."""
+
+    default_error_messages = {"invalid": 'expected a whole number or "off"'}
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return None if value == "off" else super()._deserialize(value, attr, data, **kwargs)
+
+    def _validate(self, value: Any) -> None:
+        if value is not None:
+            super()._validate(value)
+
+
+def integer_or_off(low: int, high: int) -> IntegerOrOff:
+    return IntegerOrOff(strict=True, validate=validate.Range(low, high))
+
+
 def seconds(low: float, high: float) -> fields.Float:
     return fields.Float(validate=validate.Range(low, high))
 

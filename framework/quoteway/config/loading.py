@@ -58,17 +58,11 @@ def load_config(
     The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` if it exists. The environment
     overrides the file, and ``server`` (the command line) both. Raises ``ConfigError`` with all mistakes.
     """
-    path = _find_file(path, environ)
-    tree = _read(path) if path else {}
-    _overlay(tree, environ)
+    path, tree = _tree(path, environ)
     if server and isinstance(tree.setdefault("server", {}), dict):
         tree["server"].update(server)
     tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
-    try:
-        config = load_section(Config, tree)
-    except ValidationError as error:
-        raise ConfigError(f"{path or 'environment'}: " + "; ".join(_sentences("", error.messages))) from None
-    config = replace(config, embedded=False, path=path, worker=_worker_index(environ))
+    config = replace(_checked(tree, path), embedded=False, worker=_worker_index(environ))
     if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
         raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
     sign = _sign_of_deployment(config)
@@ -80,6 +74,29 @@ def load_config(
         plugins = replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
         config = replace(config, plugins=plugins)
     return replace(config, embedded=True, run_key=_run_key(environ))
+
+
+def load_selection(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Config:
+    """Returns only what says which plugins may be imported, and where: no other section, no secret is read.
+
+    Raises ``ConfigError`` as ``load_config`` does.
+    """
+    path, tree = _tree(path, environ)
+    return _checked({name: tree[name] for name in ("plugins", "providers") if name in tree}, path)
+
+
+def _tree(path: Path | None, environ: Mapping[str, str]) -> tuple[Path | None, dict[str, Any]]:
+    path = _find_file(path, environ)
+    tree = _read(path) if path else {}
+    _overlay(tree, environ)
+    return path, tree
+
+
+def _checked(tree: Mapping[str, Any], path: Path | None) -> Config:
+    try:
+        return replace(load_section(Config, tree), path=path)
+    except ValidationError as error:
+        raise ConfigError(f"{path or 'environment'}: " + "; ".join(_sentences("", error.messages))) from None
 
 
 def _find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:

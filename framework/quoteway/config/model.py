@@ -108,8 +108,29 @@ class QuotesConfig:
     issuer: str = setting(
         kinds.matching(r"^[A-Za-z0-9_.:/-]{1,64}$"), "The `iss` of quote tokens: this deployment.", "quoteway"
     )
+    acknowledge_price_impact_bps: int | None = setting(
+        kinds.integer_or_off(0, 10_000),
+        "Price impact, in basis points, above which an action needs an acknowledgement.",
+        1_500,
+    )
     order: tuple[str, ...] = setting(
         Listing(fields.String()), "Provider ids, preferred first, among equal quotes.", ()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PricesConfig:
+    """USD prices, of which the price is the median of the sources that agree.
+
+    More than half of the sources that know a price must agree, where those of one plugin have one vote. Where
+    they do not, the preferred source's is taken, else the token has no price.
+    """
+
+    band_bps: int = setting(
+        integer(1, 10_000), "How far from the median a source may be to agree, in basis points.", 500
+    )
+    preferred: str | None = setting(
+        text(min_chars=1), "Id of the price source that decides where no majority agrees.", None
     )
 
 
@@ -118,12 +139,41 @@ class PluginsConfig:
     """Which plugins run. ``load`` is applied before anything is imported, since an import runs code."""
 
     load: Literal["all"] | tuple[str, ...] = setting(
-        kinds.LoadField(text(min_chars=1)), '`"all"` or names of plugins.', "all"
+        kinds.LoadField(text(min_chars=1)),
+        '`"all"` or names of plugins. Of two that claim one provider id, the first in the list has it.',
+        "all",
+    )
+    lock: str | None = setting(
+        fields.String(allow_none=True),
+        "Lock file, written by `quoteway plugins lock`: a plugin that is not as it was locked does not run. "
+        "A relative path begins in the folder of the configuration file.",
+        None,
+    )
+    owners: Mapping[str, str] = setting(
+        fields.Dict(keys=fields.String(), values=text(min_chars=1)),
+        'Whose a plugin name or provider id is, by distribution: `{uniswap = "quoteway-uniswap"}`.',
+        {},
     )
     startup_timeout_s: float = setting(
         seconds(0.05, 600),
         "Time that plugins have to start; 300 in the embedded default, whose first start downloads.",
         30.0,
+    )
+    isolate: tuple[str, ...] = setting(
+        Listing(text(min_chars=1)), "Names of plugins that each run in a process of their own.", ()
+    )
+    isolated_memory_mb: int = setting(
+        integer(128, 1_048_576), "Memory that the process of an isolated plugin may have, in MiB.", 1_024
+    )
+    isolated_cpu_percent: int = setting(
+        integer(1, 6_400),
+        "Part of one processor that such a process may use, on average over 30 seconds.",
+        90,
+    )
+    isolated_silence_s: float = setting(
+        seconds(0.5, 600),
+        "Time after which a process that does not answer is killed.",
+        10.0,
     )
 
 
@@ -142,10 +192,31 @@ class AuthConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class CallsConfig:
+    """Whose descriptions of contract calls count beside the core's. ``quoteway calls`` shows them."""
+
+    pinned: tuple[str, ...] = setting(
+        Listing(kinds.matching(r"^sha256:[0-9a-f]{64}$")),
+        "The digests of plugins' descriptions that you have read.",
+        (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """One provider, by its id."""
 
     enabled: bool = setting(flag(), "Whether it is asked.", True)
+    opaque: Literal["refused", "simulated"] = setting(
+        choice(Literal["refused", "simulated"]),
+        "A swap on one network whose calldata the core cannot read: `simulated` judges it by its simulation.",
+        "refused",
+    )
+    isolation: Literal["none", "process"] = setting(
+        choice(Literal["none", "process"]),
+        "`process`: as naming the plugin in `plugins.isolate`, for a provider that has its plugin's name.",
+        "none",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +239,11 @@ class NetworkConfig:
     head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)
     testnet: bool | None = setting(flag(), "Whether its tokens have no value.", None)
     token_lists: tuple[str, ...] = setting(Listing(fields.String()), "Paths or URLs of Token Lists.", ())
+    contracts: Mapping[str, str] = setting(
+        fields.Dict(keys=fields.String(), values=fields.String()),
+        'What kind each contract is, by address: `"0x66a9..." = "uniswap.universal-router@2.0"`.',
+        {},
+    )
     deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = setting(
         fields.Dict(keys=fields.String(), values=Listing(fields.Dict(keys=fields.String()))),
         "Rows of contracts by protocol family: see the plugin's README.",
@@ -186,8 +262,10 @@ class Config:
     server: ServerConfig = table(ServerConfig)
     limits: LimitsConfig = table(LimitsConfig)
     quotes: QuotesConfig = table(QuotesConfig)
+    prices: PricesConfig = table(PricesConfig)
     plugins: PluginsConfig = table(PluginsConfig)
     auth: AuthConfig = table(AuthConfig)
+    calls: CallsConfig = table(CallsConfig)
     providers: Mapping[str, ProviderConfig] = setting(kinds.Tables(values=Table(ProviderConfig)), default={})
     networks: Mapping[str, NetworkConfig] = setting(
         kinds.Tables(keys=kinds.slug(), values=Table(NetworkConfig)), default={}
@@ -201,3 +279,9 @@ class Config:
     path: Path | None = None
     worker: int = 0
     run_key: Secret | None = None
+
+    @property
+    def plugin_lock(self) -> Path | None:
+        """Returns the path of the lock file; None without one."""
+        folder = Path() if self.path is None else self.path.parent
+        return None if self.plugins.lock is None else folder / self.plugins.lock
