@@ -1,8 +1,10 @@
 """What joined parts come to: legs of the whole, and what must be there before the first."""
 
+from dataclasses import replace
+
 from quoteway.engine.approvals import needs_of
 from quoteway.engine.joining import handover_warnings, joined_legs
-from quoteway.models import NATIVE, Build, DecodedCall, Leg, Step, SwapRequest, Token
+from quoteway.models import NATIVE, Build, Leg, Step, SwapRequest, Token
 from sold_usdc import DAI, ETHER, USDC, USER
 
 OTHER = "0x00000000000000000000000000000000000000A1"
@@ -10,7 +12,7 @@ FAR = Token(10, "0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85", 6, "USDC")
 
 
 def build(inputs, outputs, value=0):
-    step = Step("call", OTHER, b"", value, 1, DecodedCall("f()", ()), "", "")
+    step = Step(OTHER, b"", value, 1)
     return Build((step,), (), tuple(inputs), tuple(outputs))
 
 
@@ -50,7 +52,7 @@ def test_the_coin_that_a_swap_pays_covers_the_value_of_the_transfer():
 
 
 def test_the_passage_is_told_in_words_and_a_name_that_lies_is_not_used():
-    request = SwapRequest(1, 10, USDC, FAR, 98_000_000, USER, OTHER, 50)
+    request = SwapRequest(1, 10, replace(USDC, listed=True), FAR, 98_000_000, USER, OTHER, 50)
     assert handover_warnings([request]) == ()
     batch, rest = handover_warnings([request, request])
     assert (batch.code, rest.code) == ("not_atomic", "surplus_kept")

@@ -6,9 +6,12 @@ Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is
 
 from quoteway.models.actions import *
 from quoteway.models.amounts import *
+from quoteway.models.calls import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
+from quoteway.models.notices import *
 from quoteway.models.quotes import *
 from quoteway.models.requests import *
+from quoteway.models.routing import *
 from quoteway.models.terms import *
 from quoteway.models.tokens import *

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self
 
-from quoteway.models.amounts import Approval, Issue, Leg, Notice, Spend
+from quoteway.models.amounts import Approval, Issue, Leg, Spend
+from quoteway.models.notices import Notice
 from quoteway.models.requests import Capability
 from quoteway.models.terms import BuildTerms
 from quoteway.models.tokens import Address, Block, Json
@@ -25,11 +26,8 @@ class Argument:
 class DecodedCall:
     """A decoded call: canonical signature, e.g. ``transfer(address,uint256)``, and its arguments.
 
-    ``inner`` lists nested calls (router commands), for display. ``opaque`` marks calldata of unknown ABI from
-    an upstream. Then the signature is the selector in 0x hex and the only argument is the remaining bytes
-    (``quoteway.evm.abi.opaque_call``). ``inner`` may then hold one decoding of the whole call, which must
-    encode to the same bytes. The guard accepts an opaque call only for a request on one chain, and judges it
-    by its simulation.
+    ``inner`` lists nested calls (router commands). ``opaque`` marks calldata that the core cannot decode: the
+    signature is the selector in 0x hex and the only argument is the bytes that follow it.
     """
 
     signature: str
@@ -40,22 +38,12 @@ class DecodedCall:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One unsigned transaction with the data to check it.
+    """One unsigned transaction. ``value`` is in wei. The core reads from its bytes what it means."""
 
-    ``decoded`` must re-encode to ``data`` byte for byte (the guard compares). ``intent`` is one sentence for
-    the signer.
-    """
-
-    kind: str
     to: Address
     data: bytes
     value: int
     chain_id: int
-    decoded: DecodedCall
-    description: str
-    intent: str
-    target_label: str | None = None
-    approval: Approval | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +74,12 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
-    """The positions in the calldata of the provider's step ``step`` of the output on another chain.
-
-    Each member is a path into the step's decoded arguments: the argument's index, then the index of each
-    struct member or array item below it. A provider must derive them from the function, never from its
-    upstream. The guard compares the values with the sealed quote. For a function that the core knows, it
-    rejects positions that differ from the core's. ``refund`` is the position of the refund account; None: the
-    function has none.
-    """
-
-    step: int
-    chain_id: tuple[int, ...]
-    recipient: tuple[int, ...]
-    token: tuple[int, ...]
-    amount_min: tuple[int, ...]
-    refund: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Build:
     """A provider's transactions for a sealed quote, in order, without approvals.
 
     ``inputs`` and ``outputs`` repeat the quote's; the minimum of an output may not be below the sealed one.
-    The guard compares the simulation with ``previews``. ``arrivals`` has one entry per output on another
-    chain, in the same order; the guard checks these outputs in the calldata, because a simulation cannot show
-    them. ``terms`` are those of the request's kind.
+    The guard compares the simulation with ``previews``. ``deadline`` is the Unix time until which the
+    transactions are valid, no later than one in the calldata. ``terms`` are those of the request's kind.
     """
 
     steps: tuple[Step, ...]
@@ -124,12 +92,6 @@ class Build:
     warnings: tuple[Notice, ...] = ()
     terms: BuildTerms | None = None
     previews: tuple[Preview, ...] = ()
-    arrivals: tuple[Arrival, ...] = ()
-
-    @property
-    def is_opaque(self) -> bool:
-        """Returns whether an upstream made any of the calldata."""
-        return any(step.decoded.opaque for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +135,29 @@ class Simulation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionStep(Step):
-    """A step with the members that the gateway adds.
+class DescribedStep(Step):
+    """A transaction with what the core says of it.
 
-    ``tx_id`` is the signed commitment to the transaction. ``target_label`` is the provider's name of the
-    target, or else the gateway's. ``code_hash`` is keccak-256 of the target's code as 0x hex; None when the
-    code was not read. ``gas_limit`` is None when it is not known.
+    ``kind`` is an action of ``quoteway.evm.calls`` or one of ``APPROVAL_KINDS``. ``decoded`` encodes to
+    ``data`` byte for byte. ``intent`` is one sentence for the signer, made from the calldata.
+    ``descriptor`` is the ERC-7730 descriptor of the function as JSON, where the core has one.
+    """
+
+    kind: str
+    decoded: DecodedCall
+    description: str
+    intent: str
+    target_label: str | None = None
+    approval: Approval | None = None
+    descriptor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionStep(DescribedStep):
+    """A step of an action.
+
+    ``tx_id`` is the signed commitment to the transaction. ``code_hash`` is keccak-256 of the target's code as
+    0x hex; None when the code was not read. ``gas_limit`` is None when it is not known.
     """
 
     index: int
@@ -187,9 +166,11 @@ class ActionStep(Step):
     gas_limit: int | None
 
     @classmethod
-    def of(cls, step: Step, *, index: int, tx_id: str, code_hash: str | None, gas_limit: int | None) -> Self:
+    def of(
+        cls, step: DescribedStep, *, index: int, tx_id: str, code_hash: str | None, gas_limit: int | None
+    ) -> Self:
         """Returns the step at ``index`` of an action with the added members."""
-        given = {member.name: getattr(step, member.name) for member in fields(Step)}
+        given = {member.name: getattr(step, member.name) for member in fields(DescribedStep)}
         return cls(**given, index=index, tx_id=tx_id, code_hash=code_hash, gas_limit=gas_limit)
 
 
@@ -215,11 +196,12 @@ class Action:
     """A built, checked and simulated quote: the transactions to sign, in order.
 
     ``parts`` has one entry per provider; together they contain every step. ``action_id``
-    is a hash of the chain, the sender and every transaction in order.
+    is a hash of the chain, the sender and every transaction in order. ``capability`` None: a revocation of
+    allowances, which the gateway itself makes; it has no parts.
     """
 
     action_id: str
-    capability: Capability
+    capability: Capability | None
     provider: str
     chain_id: int
     sender: Address

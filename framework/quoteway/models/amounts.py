@@ -25,11 +25,19 @@ class Leg:
         return self.amount if self.amount_max is None else self.amount_max
 
 
+_FEES = {
+    "protocol": "Protocol fee",
+    "integrator": "Integrator's fee",
+    "bridge": "Bridge fee",
+    "lp": "Liquidity providers' fee",
+    "gas": "Gas",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Fee:
     """A fee of a quote. ``included`` tells whether ``outputs`` are already net of it."""
 
-    name: str
     kind: Literal["protocol", "integrator", "bridge", "lp", "gas"]
     token: Token
     amount: int
@@ -37,10 +45,18 @@ class Fee:
     bps: float | None = None
     amount_usd: float | None = None
 
+    @property
+    def name(self) -> str:
+        """Returns what people call it."""
+        return _FEES[self.kind]
+
 
 @dataclass(frozen=True, slots=True)
 class Gas:
-    """The total gas of all transactions in gas units; prices and costs in wei of the native coin."""
+    """The total gas of all transactions in gas units; prices and costs in wei of the native coin.
+
+    ``price_wei`` is the price of a unit that ``cost_wei`` is counted with, None when unknown.
+    """
 
     units: int
     limit: int
@@ -48,10 +64,11 @@ class Gas:
     l1_fee_wei: int | None = None
     cost_wei: int | None = None
     cost_usd: float | None = None
+    price_wei: int | None = None
 
 
-APPROVAL_KINDS = ("approval", "approval_reset", "permit2_approval")
-"""The kinds of the approval steps, which the core adds before a provider's steps."""
+APPROVAL_KINDS = ("approval", "approval_reset", "permit2_approval", "permit2_revocation")
+"""The kinds of steps that only the core makes: approvals before a provider's steps, and revocations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +115,3 @@ class Issue:
     token: Address | None = None
     actual: int | None = None
     required: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A warning: a code for programs, a sentence for people."""
-
-    code: str
-    message: str

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from quoteway.models.amounts import Leg, Notice
+from quoteway.models.amounts import Leg
+from quoteway.models.notices import Notice
 from quoteway.models.tokens import Address, Block, Token
 
 

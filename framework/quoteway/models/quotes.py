@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway.models.amounts import Fee, Gas, Issue, Leg, Notice, Spend
+from quoteway.models.amounts import Fee, Gas, Issue, Leg, Spend
+from quoteway.models.notices import Notice
 from quoteway.models.requests import Capability, Request
 from quoteway.models.terms import QuoteTerms
 from quoteway.models.tokens import Address, Block, Json
@@ -34,15 +35,50 @@ class RoutePath:
     hops: tuple[Hop, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteLeg(Hop):
+    """One pool of a route that splits and joins, with the whole of what passes through it.
+
+    ``share_bps`` is its share of what leaves ``token_in``. The native coin and its wrapped form are one.
+    """
+
+    share_bps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Optimality:
+    """How near a swap is to the best one through the same pools at the same block.
+
+    ``bound`` (base units of the output token): no trade of the input through these ``pools`` (a number), of
+    the protocols ``families``, has a greater output, gas aside. It counts the arbitrage that the pools offer
+    without any input; ``arbitrage`` bounds that part alone and is not subtracted. ``gap_bps`` is the most
+    that the quote misses of the bound, ``net_gap_bps`` the same net of gas; both are rounded up. ``method``
+    is how the route was found: as a ``single_path`` or a ``split``.
+    """
+
+    bound: int
+    gap_bps: float
+    net_gap_bps: float
+    arbitrage: int
+    pools: int
+    families: tuple[str, ...]
+    method: Literal["single_path", "split"]
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A provider's answer to a request. All data is read at ``block``.
+    """A provider's answer to a request. All data is read at ``block``, which ``Chain.head`` gave during it.
 
+    The amounts are exact: transactions that run on the state of ``block`` take and pay them to the unit, else
+    the core refuses the quote. ``is_estimate`` says that the outputs are an upstream's estimate, from which
+    the transactions may deviate down to the minimum. The caller is warned of it.
     ``plan`` is compact JSON for ``build`` (pool ids, splits; never calldata or secrets; at most 2 KB).
     ``spends`` are the ERC-20 amounts that the transactions pull from the sender. ``net_output`` ranks
     competing quotes: the minimum output less gas, in base units of the output token (None: the minimum
     output). ``terms`` are those of the request's kind, e.g. ``PoolTerms`` for a ``PoolRequest``. ``parts`` is
     for built-in providers only: the quotes of other providers that this quote combines, in order.
+    ``route_legs`` are the pools of ``route`` in the order of execution, each pool once. ``optimality`` says
+    how near the route is to the best one, where the provider can prove it.
     """
 
     inputs: tuple[Leg, ...]
@@ -61,6 +97,9 @@ class Quote:
     lifetime_s: int | None = None
     terms: QuoteTerms | None = None
     parts: tuple[QuotePart, ...] = ()
+    is_estimate: bool = False
+    route_legs: tuple[RouteLeg, ...] | None = None
+    optimality: Optimality | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +114,13 @@ class QuotePart:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The outcome of one provider's call. ``reason`` is a value of ``errors.Reason``."""
+    """The outcome of one provider's call. ``reason`` is a value of ``errors.Reason``.
+
+    ``not_asked``: it cannot honour a limit of the request.
+    """
 
     provider: str
-    outcome: Literal["quoted", "no_route", "failed", "timeout"]
+    outcome: Literal["quoted", "no_route", "failed", "timeout", "open", "not_asked"]
     amount_out: int | None = None
     reason: str | None = None
 
@@ -88,7 +130,11 @@ class SealedQuote:
     """The content of a quote token. ``build`` must honour every minimum.
 
     ``parts`` are the quotes of several providers that this quote combines, in order; empty for one provider.
-    ``issues`` and ``warnings`` are the quote's own; its action repeats them.
+    ``issues`` and ``warnings`` are the quote's own; its action repeats them. ``needs`` must be acknowledged
+    before the action; ``acknowledged`` are the codes that the quote's request acknowledged. ``deadline``
+    (Unix seconds) is the last moment at which the transactions may execute, where the request names one.
+    ``is_estimate`` is as in ``Quote``. ``plugin`` and ``plan_version`` say who can build ``plan``: the plugin
+    of the provider, and its ``TransactionProvider.plan_version``.
     """
 
     capability: Capability
@@ -105,3 +151,14 @@ class SealedQuote:
     parts: tuple[SealedQuote, ...] = ()
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
+    needs: tuple[Notice, ...] = ()
+    acknowledged: tuple[str, ...] = ()
+    deadline: int | None = None
+    is_estimate: bool = False
+    plugin: str = ""
+    plan_version: int = 1
+
+    @property
+    def unacknowledged(self) -> tuple[Notice, ...]:
+        """Returns those of ``needs`` that the quote's request did not acknowledge."""
+        return tuple(notice for notice in self.needs if notice.code not in self.acknowledged)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from quoteway.models.routing import RoutingLimits
 from quoteway.models.tokens import Address, Token
 
 
@@ -29,7 +30,8 @@ class SwapRequest:
     """A swap or bridge transfer of exactly ``amount_in`` base units of ``token_in``.
 
     ``permit2_signature`` asks for a signed Permit2 permit instead of a transaction. ``refund_to`` is the
-    account that receives the refund of a failed transfer to another chain; None: the sender.
+    account that receives the refund of a failed transfer to another chain; None: the sender. ``routing``
+    limits the route of a swap.
     """
 
     chain_id: int
@@ -42,6 +44,7 @@ class SwapRequest:
     slippage_bps: int
     permit2_signature: bool = False
     refund_to: Address | None = None
+    routing: RoutingLimits = field(default_factory=RoutingLimits)
 
     @property
     def is_cross_chain(self) -> bool:
@@ -139,3 +142,8 @@ class DeployRequest:
 
 
 Request: TypeAlias = SwapRequest | PoolRequest | VaultRequest | ManageRequest | DeployRequest
+
+
+def limits_of(request: Request) -> RoutingLimits:
+    """Returns the limits on the route of a swap; of other requests none."""
+    return request.routing if isinstance(request, SwapRequest) else RoutingLimits()

@@ -63,7 +63,15 @@ class RefundTerms:
     chain_id: int
     token: Address
     address: Address
-    on_expiry: str | None = None
+
+    @property
+    def on_expiry(self) -> str:
+        """Returns how the refund comes."""
+        return (
+            "A deposit that is not filled by fillDeadline is refunded to this address on the origin chain by "
+            "the bridge's next settlement, usually within some hours; nothing has to be done. The native "
+            "coin is refunded in its wrapped form."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,8 @@ class TransferTracking:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentTerms:
-    """The predicted address of a vault (EIP-1014) and its constructor arguments.
+    """The predicted address of a vault (EIP-1014), which the factory's call returns, and its constructor
+    arguments.
 
     ``salt`` and ``init_code_hash`` are 0x hex of 32 bytes.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,8 +29,23 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Header:
+    """A block, the hash of its parent, and the 2,048-bit filter of its logs (yellow paper, section 4.3.1).
+
+    ``parent`` and ``logs_bloom`` are None when the node does not tell them.
+    """
+
+    block: Block
+    parent: str | None
+    logs_bloom: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Token:
-    """An ERC-20 token or, at ``NATIVE``, the chain's native coin. Unknown members are None."""
+    """An ERC-20 token or, at ``NATIVE``, the chain's native coin. Unknown members are None.
+
+    ``listed``: a catalog of the deployment has it. The core sets it; what a provider sets does not count.
+    """
 
     chain_id: int
     address: Address
@@ -38,6 +54,7 @@ class Token:
     name: str | None = None
     logo_uri: str | None = None
     price_usd: float | None = None
+    listed: bool = False
 
     @property
     def is_native(self) -> bool:
@@ -54,18 +71,50 @@ class Price:
     """The price of one whole token in US dollars, read at ``block``.
 
     ``usd`` None: the source knows the token but has no price (too little liquidity). ``confidence`` is the
-    source's own measure, between 0 and 1; None if it has none.
+    source's own measure, between 0 and 1; None if it has none. ``depth_usd`` is what can be sold near that
+    price, in US dollars; None if the source does not know it.
     """
 
     usd: float | None
     source: str
     block: Block
     confidence: float | None = None
+    depth_usd: float | None = None
+
+    def worth(self, token: Token, amount: int) -> float | None:
+        """Returns the US dollars of ``amount`` base units of ``token``; None if not finite or not known.
+
+        Anybody can make pools of an own token with any price, so what no catalog lists is worth no more than
+        can be sold near its price.
+        """
+        if self.usd is None:
+            return None
+        value = amount / 10**token.decimals * self.usd
+        if not token.listed and self.depth_usd is not None:
+            value = min(value, self.depth_usd)
+        return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class TradeTax:
+    """What a purchase and a sale of a token lose to its own taxes, measured in a simulation against a pool.
+
+    Basis points of the amount; None: not measured. ``sellable`` False: the simulated sale failed.
+    """
+
+    token: Address
+    buy_bps: int | None
+    sell_bps: int | None
+    sellable: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class TokenProfile:
-    """The profile of a token in the token catalog. ``id`` is a short slug; unknown members are None."""
+    """The profile of a token in the token catalog. ``id`` is a short slug; unknown members are None.
+
+    ``verified``: the decimals of every contract are those that the chain has. The core sets it and
+    ``trade_tax``.
+    """
 
     id: str
     name: str
@@ -92,3 +141,5 @@ class TokenProfile:
     tags: tuple[str, ...] = ()
     socials: tuple[tuple[str, str], ...] = ()
     listed: bool = True
+    verified: bool = False
+    trade_tax: TradeTax | None = None
