@@ -14,15 +14,18 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "core"))
 from distributions import install, install_bad_four
+from quoteway.evm.calls.registry import digest_of
+from quoteway.testing.fakes import FAKE_CALLS
 
 HONEST = """
     from quoteway import Network, Token
-    from quoteway.testing.fakes import FixedRateSwap, ListedTokens, MemoryRpc, FakePlugin
+    from quoteway.testing.fakes import FAKE_CALLS, FixedRateSwap, ListedTokens, MemoryRpc, FakePlugin
 
     TOKEN = Token(4242, "0x1111111111111111111111111111111111111111", 6, "USD", "A dollar")
     plugin = FakePlugin(
-        [MemoryRpc({4242}), FixedRateSwap, ListedTokens([TOKEN])],
+        [MemoryRpc({4242}, tokens=[TOKEN]), FixedRateSwap, ListedTokens([TOKEN])],
         networks=[Network("testnet", 4242, "Testnet")],
+        calls=[FAKE_CALLS],
     )
 """
 CONFIG = """
@@ -34,6 +37,8 @@ startup_timeout_s = 30
 [quotes]
 competition_timeout_s = 1.0
 keys = [{id = "k", secret = {env = "TEST_KEY"}}]
+[calls]
+pinned = ["%s"]
 """
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 
@@ -61,7 +66,7 @@ def server(tmp_path):
     install_bad_four(tmp_path)
     module = install(tmp_path, "honest", HONEST, target="fake_fake_honest_honest:plugin")
     assert module == "fake_fake_honest_honest"
-    (tmp_path / "quoteway.toml").write_text(CONFIG)
+    (tmp_path / "quoteway.toml").write_text(CONFIG % digest_of([FAKE_CALLS]))
     log = tmp_path / "log"
     with log.open("wb") as sink:
         process = subprocess.Popen(
@@ -93,6 +98,7 @@ def server(tmp_path):
         process.wait()
 
 
+@pytest.mark.slow
 def test_four_bad_plugins_together_are_named_and_quotes_come_in_time(server):
     url, log = server
     _, providers = ask(f"{url}/v2/providers")
