@@ -66,10 +66,12 @@ async def make_gateway() -> AsyncIterator[MakeGateway]:
         ) -> Gateway:
             from quoteway.config.model import Config, QuotesConfig
             from quoteway.engine.gateway import Gateway
+            from quoteway.testing.fakes import pinned
 
             sections.setdefault("quotes", QuotesConfig(competition_timeout_s=30.0))
             options = {"clock": clock} if clock is not None else {}
-            gateway = Gateway(config or Config(**sections), plugins=plugins, discover=discover, **options)
+            config = pinned(config or Config(**sections), plugins or {})
+            gateway = Gateway(config, plugins=plugins, discover=discover, **options)
             return await stack.enter_async_context(gateway.running())
 
         yield make

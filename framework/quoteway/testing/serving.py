@@ -85,13 +85,14 @@ async def served(plugins: Mapping[str, Any], config: Config | None = None) -> As
     from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.server.serve import make_runner
+    from quoteway.testing.fakes import pinned
     from quoteway.web.app import make_app
 
     if config is None:
         limits = LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
         quotes = QuotesConfig(competition_timeout_s=30.0)
         config = Config(server=replace(ServerConfig(), port=0), limits=limits, quotes=quotes)
-    gateway = Gateway(config, plugins=dict(plugins), discover=False)
+    gateway = Gateway(pinned(config, plugins), plugins=dict(plugins), discover=False)
     runner = make_runner(make_app(gateway), config)
     await runner.setup()
     try:

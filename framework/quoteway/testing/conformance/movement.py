@@ -13,6 +13,7 @@ import pytest
 
 from quoteway import Build, DeployRequest, GatewayError, InvalidRequest, NotFound, Quote, SealedQuote
 from quoteway.evm import erc20, permit2
+from quoteway.guard.acknowledgements import CODES
 from quoteway.guard.calldata import check_build
 from quoteway.guard.quotes import check_quote
 from quoteway.models import Action, Request
@@ -120,12 +121,11 @@ class MovementConformance(ProviderConformance):
             chain = gateway.runtime.chains[request.chain_id]
             quote, sealed = await self.sealed(gateway, request)
             build: Build = await provider.build(sealed)
-            check_build(provider, sealed, build, now=int(gateway.runtime.clock()))
+            check_build(provider, sealed, build, gateway.runtime.calls, now=int(gateway.runtime.clock()))
             for step in build.steps:
                 assert step.chain_id == request.chain_id
                 assert await chain.code(step.to), f"{step.to} has no code"
                 assert step.to in provider.contracts(request.chain_id), f"{step.to} is not in contracts()"
-                assert step.intent.strip(), "a sentence for the signer"
             assert set(build.spends) == set(quote.spends), "a build spends what its quote said"
             for spend in build.spends:
                 assert spend.spender in provider.spenders(request.chain_id), (
@@ -138,7 +138,7 @@ class MovementConformance(ProviderConformance):
         """Quotes, simulates and sends each case; allowances must be exact and fully used."""
         for request in cases:
             quote, sealed = await self.sealed(gateway, request)
-            action = await gateway.building.action(sealed)
+            action = await gateway.building.action(sealed, acknowledged=CODES)
             assert action.simulation.status == "success", f"{action.simulation} for {request}"
             self._simulated(quote, action, request)
             await self._executed(fresh_devnet, gateway, quote, action, request)
@@ -164,7 +164,7 @@ class MovementConformance(ProviderConformance):
             record_property("not_applicable", "it pays nobody but the sender, and says so")
             return
         quote, sealed = await self.sealed(gateway, request)
-        action = await gateway.building.action(sealed)
+        action = await gateway.building.action(sealed, acknowledged=CODES)
         executed = await execute(fresh_devnet, action)
         assert not executed.reverted
         for leg in quote.outputs:

@@ -11,6 +11,7 @@ import pytest
 
 from quoteway import Capability, GatewayError, Provider, UpstreamError
 from quoteway.evm.address import checksum
+from quoteway.evm.deployed_code import without_code
 from quoteway.host.registry import PROVIDER_ID
 
 if TYPE_CHECKING:
@@ -64,6 +65,15 @@ class ProviderConformance:
             for address in (*contracts, *spenders):
                 assert address == checksum(address), f"{address} is not in EIP-55 form"
             assert all(label.strip() for label in contracts.values()), "contracts: labels for people"
+
+    async def test_the_contracts_that_it_expects_have_code(
+        self, gateway: Gateway, provider: Provider
+    ) -> None:
+        for chain_id, chain in gateway.runtime.chains.items():
+            expected = provider.expected_contracts(chain_id)
+            assert expected.keys() >= provider.contracts(chain_id).keys()
+            absent = await without_code(chain, expected) if expected else ()
+            assert not absent, f"expected_contracts: no code at {', '.join(absent)}"
 
     async def test_healthy_answers_at_once(self, provider: Provider) -> None:
         took_s: list[float] = []

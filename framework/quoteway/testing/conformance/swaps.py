@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from quoteway import Capability
+from quoteway import Capability, InvalidRequest, Quote, RoutingLimits, SwapRequest, UpstreamError
+from quoteway.guard.routes import check_route
+from quoteway.models import ROUTE_LIMITS
 from quoteway.testing.conformance.movement import MovementConformance
+
+if TYPE_CHECKING:
+    from quoteway.engine.gateway import Gateway
 
 
 class SwapConformance(MovementConformance):
     """Fixtures: ``gateway``, ``cases`` (``SwapRequest``), ``unknown`` (a pair without a route)."""
 
     capability: ClassVar[Capability] = Capability.SWAP
+
+    async def test_limits_that_it_honours_are_kept(
+        self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        if not set(provider.honours) & set(ROUTE_LIMITS):
+            return
+        for request in cases:
+            wrapped = gateway.runtime.chain(request.chain_id).network.wrapped_native
+            free = await provider.quote(request)
+            assert free is not None, f"no quote for {request}"
+            for limits in _limits_for(provider, request, free):
+                limited = replace(request, routing=limits)
+                try:
+                    quote = await provider.quote(limited)
+                except (InvalidRequest, UpstreamError):
+                    continue  # it has no route within the limits
+                if quote is not None:
+                    check_route(provider, limited, quote, wrapped)
+
+
+def _limits_for(provider: Any, request: SwapRequest, free: Quote) -> Iterator[RoutingLimits]:
+    """Yields each limit that a provider honours, so that it excludes something of its ``free`` route."""
+    hops = [hop for path in free.route or () for hop in path.hops]
+    pools = tuple(dict.fromkeys(f"{request.chain_id}:{hop.pool}" for hop in hops))
+    for limits in (
+        RoutingLimits(max_hops=1),
+        RoutingLimits(max_legs=1),
+        RoutingLimits(pools=pools[:1]),
+        RoutingLimits(exclude_pools=pools),
+        RoutingLimits(protocols=(provider.id,)),
+        *(RoutingLimits(protocols=(protocol,)) for protocol in provider.protocols),
+        *(RoutingLimits(exclude_protocols=(hop.protocol,)) for hop in hops),
+    ):
+        if limits.given and set(limits.given) <= set(provider.honours):
+            yield limits

@@ -20,11 +20,19 @@ from quoteway.testing.fakes.listed import (
     ListedVaults,
     NodeRelay,
 )
-from quoteway.testing.fakes.plugin import FakePlugin
-from quoteway.testing.fakes.swaps import FAKE_TARGET, FixedRateSwap, RouterSwap, step_of, swap_quote
+from quoteway.testing.fakes.plugin import FakePlugin, pinned
+from quoteway.testing.fakes.swaps import (
+    FAKE_CALLS,
+    FAKE_TARGET,
+    FixedRateSwap,
+    RouterSwap,
+    step_of,
+    swap_quote,
+)
 from quoteway.testing.fakes.wrapping import WrapBridge, Wrapping, WrapPools, WrapSwaps, WrapTokens, WrapVaults
 
 __all__ = [
+    "FAKE_CALLS",
     "FAKE_TARGET",
     "FakePlugin",
     "FixedRateSwap",
@@ -43,6 +51,7 @@ __all__ = [
     "WrapTokens",
     "WrapVaults",
     "Wrapping",
+    "pinned",
     "step_of",
     "swap_quote",
 ]

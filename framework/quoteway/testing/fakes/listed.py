@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from quoteway import (
     NATIVE,
     Address,
-    Arrival,
     Block,
     BridgeProvider,
     BridgeRoute,
@@ -37,7 +36,7 @@ from quoteway import (
     VaultRequest,
 )
 from quoteway.evm.abi import function
-from quoteway.testing.fakes.swaps import FAKE_TARGET, step_of, swap_quote
+from quoteway.testing.fakes.swaps import FAKE_TARGET, SEND, step_of, swap_quote
 
 
 class ListedTokens(TokenCatalog):
@@ -173,7 +172,7 @@ class ListedRoutes(BridgeProvider):
     """Bridges the native coin 1:1 over given routes. Its transactions call no real contract."""
 
     title = "Listed routes"
-    SEND = function("send(uint256 toChainId, address recipient, address token, uint256 amountMin)")
+    SEND = function(SEND)
 
     def __init__(
         self, context: Context, routes: Iterable[BridgeRoute], *, provider_id: str = "listed-routes"
@@ -210,5 +209,4 @@ class ListedRoutes(BridgeProvider):
         token = (network.wrapped_native if network else None) or got.token.address
         args = [got.token.chain_id, got.account, token, got.amount_min]
         step = step_of(self.SEND, args, to=FAKE_TARGET, chain_id=paid.token.chain_id, value=paid.amount)
-        arrival = Arrival(0, chain_id=(0,), recipient=(1,), token=(2,), amount_min=(3,))
-        return Build((step,), (), sealed.inputs, sealed.outputs, arrivals=(arrival,))
+        return Build((step,), (), sealed.inputs, sealed.outputs)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from quoteway import Capability, Context, Network, Provider, hookimpl
+from quoteway import Capability, Context, ContractDescription, Network, Provider, hookimpl
+
+if TYPE_CHECKING:
+    from quoteway.config.model import Config
 
 ProviderOrMaker = Provider | Callable[[Context], Provider]
 
 
 class FakePlugin:
-    """A plugin made of provider objects, or of functions that make one from the plugin's context."""
+    """A plugin made of provider objects, or of functions that make one from the plugin's context.
+
+    ``calls`` describes the calls of its contracts, such as ``FAKE_CALLS``; ``pinned`` makes them count.
+    """
 
     def __init__(
         self,
         providers: Iterable[ProviderOrMaker] = (),
         *,
         networks: Iterable[Network] = (),
+        calls: Iterable[ContractDescription] = (),
         lifespan: Callable[[Context], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
         self._providers = list(providers)
         self._networks = list(networks)
+        self.described = tuple(calls)
         self._lifespan = lifespan
         self._made: list[Provider] | None = None
 
@@ -34,6 +43,10 @@ class FakePlugin:
     @hookimpl
     def quoteway_networks(self, context: Context) -> list[Network]:
         return self._networks
+
+    @hookimpl
+    def quoteway_call_descriptions(self, context: Context) -> tuple[ContractDescription, ...]:
+        return self.described
 
     @hookimpl
     def quoteway_lifespan(self, context: Context) -> AbstractAsyncContextManager[Any] | None:
@@ -74,3 +87,13 @@ class FakePlugin:
     @hookimpl
     def quoteway_relays(self, context: Context) -> list[Provider]:
         return self._of(Capability.RELAY, context)
+
+
+def pinned(config: Config, plugins: Mapping[str, Any]) -> Config:
+    """Returns the configuration of an operator who has read the call descriptions of these fake plugins."""
+    from quoteway.config.model import CallsConfig
+    from quoteway.evm.calls.registry import digest_of
+
+    fakes = [plugin for plugin in plugins.values() if isinstance(plugin, FakePlugin)]
+    digests = [digest_of(fake.described) for fake in fakes if fake.described]
+    return replace(config, calls=CallsConfig((*config.calls.pinned, *digests)))

@@ -8,12 +8,17 @@ from typing import Any
 from quoteway import (
     Address,
     Build,
+    CallDescription,
     Context,
+    ContractDescription,
+    DeployedAt,
     Leg,
+    PaymentRoles,
     Quote,
     RpcError,
     SealedQuote,
     Spend,
+    SpendRoles,
     Step,
     SwapProvider,
     SwapRequest,
@@ -22,6 +27,30 @@ from quoteway.evm.abi import Function, function
 
 FAKE_TARGET = "0x0000000000000000000000000000000000070701"
 """The target of offline fakes' transactions. It has no code on any chain."""
+
+_SWAP = "swap(address tokenIn, address tokenOut, uint256 amountIn, uint256 amountOutMin, address recipient)"
+SEND = "send(uint256 toChainId, address recipient, address token, uint256 amountMin)"
+
+
+FAKE_CALLS = ContractDescription(
+    "fake",
+    (
+        CallDescription(
+            _SWAP,
+            "swap",
+            spends=(SpendRoles("#.tokenIn", "#.amountIn"),),
+            pays=(PaymentRoles("#.tokenOut", "#.recipient", "#.amountOutMin"),),
+        ),
+        CallDescription(
+            SEND, "transfer", pays=(PaymentRoles("#.token", "#.recipient", "#.amountMin", "#.toChainId"),)
+        ),
+    ),
+    tuple(
+        DeployedAt(chain_id, FAKE_TARGET)
+        for chain_id in (1, 2, 3, 7, 8, 10, 137, 4242, 8453, 42161, 31337, 31338)
+    ),
+)
+"""What the calls of ``FAKE_TARGET`` mean, on the chains that tests use."""
 
 
 def swap_quote(request: SwapRequest, amount_out: int, block: Any, **more: Any) -> Quote:
@@ -37,20 +66,9 @@ def swap_quote(request: SwapRequest, amount_out: int, block: Any, **more: Any) -
     )
 
 
-def step_of(
-    call: Function, args: Sequence[Any], *, to: Address, chain_id: int, value: int = 0, intent: str = ""
-) -> Step:
-    """Returns a step that calls ``call`` with ``args``, decoded as the guard requires."""
-    return Step(
-        kind="call",
-        to=to,
-        data=call.encode(args),
-        value=value,
-        chain_id=chain_id,
-        decoded=call.describe(args),
-        description=intent or call.signature,
-        intent=intent or call.signature,
-    )
+def step_of(call: Function, args: Sequence[Any], *, to: Address, chain_id: int, value: int = 0) -> Step:
+    """Returns a step that calls ``call`` with ``args``."""
+    return Step(to, call.encode(args), value, chain_id)
 
 
 class FixedRateSwap(SwapProvider):
@@ -59,9 +77,7 @@ class FixedRateSwap(SwapProvider):
     Its transactions call no real contract.
     """
 
-    SWAP = function(
-        "swap(address tokenIn, address tokenOut, uint256 amountIn, uint256 amountOutMin, address recipient)"
-    )
+    SWAP = function(_SWAP)
 
     def __init__(
         self,
@@ -103,7 +119,7 @@ class FixedRateSwap(SwapProvider):
             request.recipient,
         ]
         value = request.amount_in if request.token_in.is_native else 0
-        step = step_of(self.SWAP, args, to=FAKE_TARGET, chain_id=request.chain_id, value=value, intent="Swap")
+        step = step_of(self.SWAP, args, to=FAKE_TARGET, chain_id=request.chain_id, value=value)
         return Build((step,), self._spends(request), sealed.inputs, sealed.outputs)
 
     def _spends(self, request: SwapRequest) -> tuple[Spend, ...]:
@@ -155,8 +171,8 @@ class RouterSwap(SwapProvider):
     async def build(self, sealed: SealedQuote) -> Build:
         (sold,), (got,) = sealed.inputs, sealed.outputs
         # From the quote, not the clock, so that the same token gives the same bytes.
-        deadline = sealed.created_at + self._context.config.quotes.action_deadline_s
+        deadline = sealed.deadline or sealed.created_at + self._context.config.quotes.action_deadline_s
         args = [sold.amount, got.amount_min, sealed.plan["path"], got.account, deadline]
-        step = step_of(self.SWAP, args, to=self.router, chain_id=sold.token.chain_id, intent="Swap")
+        step = step_of(self.SWAP, args, to=self.router, chain_id=sold.token.chain_id)
         spends = (Spend(sold.token.address, sold.amount, self.router),)
         return Build((step,), spends, sealed.inputs, sealed.outputs, deadline)

@@ -9,7 +9,6 @@ from typing import Any
 from quoteway import (
     NATIVE,
     Address,
-    Arrival,
     BridgeProvider,
     BridgeRoute,
     Build,
@@ -84,16 +83,7 @@ class Wrapping:
 
     async def build(self, sealed: SealedQuote) -> Build:
         amount = sum(leg.amount for leg in sealed.inputs)
-        step = Step(
-            kind=sealed.capability.value,
-            to=self.weth,
-            data=self.DEPOSIT.encode([]),
-            value=amount,
-            chain_id=sealed.request.chain_id,
-            decoded=self.DEPOSIT.describe([]),
-            description="Wrap the native coin",
-            intent=f"Wrap {amount} wei",
-        )
+        step = Step(self.weth, self.DEPOSIT.encode([]), amount, sealed.request.chain_id)
         return Build(steps=(step,), spends=(), inputs=sealed.inputs, outputs=sealed.outputs)
 
 
@@ -156,11 +146,8 @@ class WrapBridge(Wrapping, BridgeProvider):
             *(given.amount, got.amount_min, got.token.chain_id, NATIVE, at, at + 3600, 0, b""),
         ]
         made = await super().build(sealed)
-        step = replace(
-            made.steps[0], to=self.spoke_pool, data=self.SEND.encode(args), decoded=self.SEND.describe(args)
-        )
-        arrival = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
-        return replace(made, steps=(step,), arrivals=(arrival,))
+        step = replace(made.steps[0], to=self.spoke_pool, data=self.SEND.encode(args))
+        return replace(made, steps=(step,))
 
     async def track(self, chain_id: int, transaction_hash: str) -> TransferState | None:
         return TransferState("origin_pending") if transaction_hash.startswith("0xaa") else None
