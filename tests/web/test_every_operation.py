@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from eth_account import Account
+from quoteway.evm import erc20
 from quoteway.web.app import operations
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.manifest import chain_manifests
@@ -60,6 +61,10 @@ class Place:
             "amount": str(10**18),
             "address": OWNER.address,
         }
+
+    @property
+    def pair(self):
+        return f"network=devnet&fromToken=native&toToken={self.usdc}&amount={10**17}"
 
     def quoted(self):
         return self.ask("POST", "/v2/swaps/quote", self.swap).body["quoteId"]
@@ -117,6 +122,17 @@ def bridge_action(place):
     return f"/v2/bridges/{place.ask('POST', *bridge(place)).body['quoteId']}/action", None
 
 
+def revocation(place):
+    """Of an approval that is made before."""
+    data = "0x" + erc20.APPROVE.encode([BOT.address, 7]).hex()
+    sent = place.rpc("eth_sendTransaction", {"from": OWNER.address, "to": place.usdc, "data": data})
+    while place.rpc("eth_getTransactionReceipt", sent) is None:
+        time.sleep(0.01)
+    granted = [{"token": place.usdc, "spender": BOT.address}]
+    body = {"address": OWNER.address, "network": "devnet", "approvals": granted}
+    return "/v2/portfolio/approvals/revoke", body
+
+
 RPC = {"jsonrpc": "2.0", "id": 7, "method": "eth_chainId", "params": []}
 WALLET = f"wallet={OWNER.address}"
 
@@ -127,6 +143,9 @@ REQUESTS = {
     "getToken": lambda place: (f"/v2/tokens/31337:{place.usdc}", None),
     "createSwapQuote": lambda place: ("/v2/swaps/quote", place.swap),
     "getSwapQuote": lambda place: (f"/v2/swaps/quote/{place.quoted()}", None),
+    "createSwapQuotes": lambda place: ("/v2/swaps/quotes", {"quotes": [place.swap, place.swap]}),
+    "getSwapPrice": lambda place: (f"/v2/swaps/price?{place.pair}", None),
+    "getSwapDepth": lambda place: (f"/v2/swaps/depth?{place.pair}", None),
     "createSwapAction": lambda place: (f"/v2/swaps/{place.quoted()}/action", None),
     "listBridgeRoutes": lambda place: ("/v2/bridges/routes", None),
     "createBridgeQuote": bridge,
@@ -157,6 +176,8 @@ REQUESTS = {
     "submitTransaction": submit,
     "submitTransactionHash": submit_hash,
     "trackTransaction": track,
+    "getPortfolioApprovals": lambda place: (f"/v2/portfolio/approvals?{WALLET}&network=devnet", None),
+    "createRevocation": revocation,
     "getPortfolioBalances": lambda place: (f"/v2/portfolio/balances?{WALLET}&network=devnet", None),
     "getPortfolioPositions": lambda place: (f"/v2/portfolio/positions?{WALLET}&network=devnet", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),

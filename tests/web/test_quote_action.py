@@ -1,5 +1,7 @@
 """Quote and action of every capability on the devnet: one engine answers them all."""
 
+import json
+
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 ETH = "0x0000000000000000000000000000000000000000"
@@ -78,6 +80,9 @@ async def test_swap_action_is_what_a_wallet_needs_and_executes(fakes, contract, 
     assert action["walletSendCalls"]["chainId"] == "0x7a69"
     assert action["walletSendCalls"]["calls"] == [{k: transaction[k] for k in ("to", "data", "value")}]
     (step,) = action["steps"]
+    descriptor = json.loads(step["clearSigning"]["descriptor"])
+    assert descriptor["context"]["contract"]["deployments"] == [{"chainId": 31337, "address": fakes.weth}]
+    assert list(descriptor["display"]["formats"]) == [step["decoded"]["signature"]]
     assert step["decoded"]["signature"] == "deposit()"
     assert step["target"]["known"] is True
     assert action["simulation"]["status"] == "success"
@@ -129,6 +134,16 @@ async def test_submit_never_says_submitted_without_a_relay(fakes, refused):
         422,
         "validation_error",
     )
+
+
+async def test_a_transfer_into_a_token_that_no_catalog_lists_there(fakes):
+    """The catalog of the fakes lists tokens of the first network only."""
+    body = {"fromChain": "devnet", "toChain": "devnet-l2", "fromToken": ETH, "toToken": fakes.weth}
+    quote = (await fakes.post("/v2/bridges/quote", {**body, "amount": "7", "address": WALLET})).body
+    (told,) = [warning for warning in quote["warnings"] if warning["code"] == "unlisted_token"]
+    assert fakes.weth in told["message"]
+    action = (await fakes.post(f"/v2/bridges/{quote['quoteId']}/action")).body
+    assert told in action["warnings"]
 
 
 async def test_bridge_runs_on_the_same_engine(fakes, contract, refused):
@@ -189,14 +204,13 @@ async def test_vault_runs_on_the_same_engine(fakes, contract, refused):
     assert quote["kind"] == "vault"
     action = contract.check("createVaultAction", await fakes.post(f"{path}/action", body))
     assert action["transactions"][0]["value"] == "0x5"
-    manage = await fakes.post(f"{path}/manage/action", {"action": "harvest", "address": WALLET})
-    assert manage.status == 201
-    contract.check("createVaultManageAction", manage)
-    rebalance = await fakes.post(f"{path}/rebalance/action", {"address": WALLET})
-    assert rebalance.status == 201
+    # The fake wraps coins whatever it is asked for: the core reads that in the calldata.
+    for what, asked in (("manage", {"action": "harvest"}), ("rebalance", {})):
+        lie = await fakes.post(f"{path}/{what}/action", {"address": WALLET, **asked})
+        refused(lie, 502, "upstream_error", "unsafe_answer")
     deploy = {"asset": fakes.weth, "network": "devnet", "owner": WALLET, "strategy": "wrap", "bot": ETH}
     quote = contract.check("createVaultDeployQuote", await fakes.post("/v2/vaults/deploy/quote", deploy))
     assert quote["request"]["bot"] is None
-    answer = await fakes.post("/v2/vaults/deploy/action", {**deploy, "quoteId": quote["quoteId"]})
-    assert answer.status == 201
+    lie = await fakes.post("/v2/vaults/deploy/action", {**deploy, "quoteId": quote["quoteId"]})
+    refused(lie, 502, "upstream_error", "unsafe_answer")
     refused(await fakes.post(f"/v2/vaults/31337:{OTHER}/quote", body), 404, "not_found")

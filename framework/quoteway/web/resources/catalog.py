@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import orjson
@@ -12,12 +12,13 @@ from aiohttp import web
 
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.host.lists import ListKind, Merged, Scope
-from quoteway.host.provider_calls import Outcome
+from quoteway.host.missing_contracts import missing_error
+from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
 from quoteway.models import Pool, Token, TokenProfile, Vault
 from quoteway.networks import Network
 from quoteway.providers import Provider
-from quoteway.web.http.cache import CACHE, keep
+from quoteway.web.http.cache import CACHE, changed_at, keep, revalidated
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.fields import Choice, QueryInteger, Text
 from quoteway.web.http.operation import NO_STORE, Call
@@ -67,6 +68,15 @@ async def answer(call: Call, collect: Callable[[], Awaitable[Listing]]) -> web.R
     return keep(call, revision, body) if complete else json_response(body, 200, NO_STORE)
 
 
+def current(call: Call, listing: Listing) -> web.Response:
+    """The page that a request asks for, made for it alone. ``updatedAt`` is when a row has last changed, so
+    that the ETag is that of the rows.
+    """
+    rows = orjson.dumps(listing.rows)
+    since = changed_at(call, rows, int(call.gateway.runtime.clock()))
+    return revalidated(call, _rendered(call, replace(listing, updated_at=since)))
+
+
 def fresh(call: Call, listing: Listing) -> web.Response:
     """The page that a request asks for, not cached."""
     return json_response(_rendered(call, listing), 200, NO_STORE)
@@ -88,10 +98,23 @@ def _rendered(call: Call, listing: Listing) -> bytes:
 
 
 async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:
-    """What every enabled provider of these chains lists, from memory; see ``Lists.get``."""
+    """What every enabled provider of these chains lists, from memory; see ``Lists.get``.
+
+    A provider that misses contracts on them is partial. Raises ``UpstreamError`` (``contract_missing``) when
+    that leaves nothing.
+    """
     enabled = call.gateway.registry.enabled(kind.capability)
     providers = [p for p in enabled if set(chain_ids) <= networks_of(p)]
-    return await call.gateway.lists.get(kind, scope, providers)
+    asked = chain_ids or {chain_id for provider in providers for chain_id in networks_of(provider)}
+    async with call.gateway.missing.explaining(providers, *asked):
+        merged = await call.gateway.lists.get(kind, scope, providers)
+    missing = [each for provider in providers for each in call.gateway.missing.of(provider, asked)]
+    if not missing:
+        return merged
+    if not merged.rows:
+        raise missing_error(missing)
+    partial = {each.provider: Reason.CONTRACT_MISSING for each in missing} | dict(merged.partial)
+    return replace(merged, partial=list(partial.items()))
 
 
 async def list_of_network(
@@ -99,18 +122,19 @@ async def list_of_network(
     kind: ListKind[D],
     selected: Callable[[D, Mapping[str, Any]], bool],
     render: Callable[[Sequence[D]], Awaitable[Sequence[Row]]],
+    admit: Callable[[Merged[D]], Merged[D]] = lambda merged: merged,
 ) -> web.Response:
     """Lists what every provider of a capability has, on the query's ``network`` or on all.
 
-    ``selected`` tells whether the query asks for an item, and ``render`` makes the rows. Of items with one
-    id the first provider's is taken.
+    ``admit`` refuses items, ``selected`` tells whether the query asks for one, and ``render`` makes the rows.
+    Of items with one id the first provider's is taken.
     """
     network: Network | None = call.query.get("network")
     chain_ids = (network.chain_id,) if network else ()
     call.require(kind.capability, *chain_ids)
 
     async def collect() -> Listing:
-        merged = await merge(call, kind, chain_ids or None, *chain_ids)
+        merged = admit(await merge(call, kind, chain_ids or None, *chain_ids))
         first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
         updated_at = max((item.updated_at for item in chosen), default=merged.read_at)

@@ -9,6 +9,7 @@ from typing import Any
 
 from quoteway.errors import NotFound, Reason, disabled
 from quoteway.evm.address import parse_address
+from quoteway.host.missing_contracts import missing_error
 from quoteway.models import Capability
 from quoteway.providers import Provider
 from quoteway.web.http.fields import Member
@@ -64,19 +65,21 @@ async def owner_of(call: Call, capability: Capability) -> tuple[ResourceId, Prov
     knows it.
 
     Raises ``ProviderUnavailable`` when the capability is off, ``UpstreamError`` when no provider knows it and
-    one failed, and ``NotFound`` otherwise: a provider's own where one says why.
+    one failed or misses contracts, and ``NotFound`` otherwise: a provider's own where one says why.
     """
     registry, noun = call.gateway.registry, capability.value
     resource: ResourceId = call.path["resource"]
     if not registry.enabled(capability):
         raise disabled(f"No enabled provider serves {noun}s.")
     # the method has the name of the capability: PoolProvider.pool, VaultProvider.vault
-    outcomes = await registry.calls.ask_all(
-        registry.enabled(capability, resource.chain_id), methodcaller(noun, resource.id), verb=noun
-    )
+    providers = registry.enabled(capability, resource.chain_id)
+    outcomes = await registry.calls.ask_all(providers, methodcaller(noun, resource.id), verb=noun)
     known = [outcome for outcome in outcomes if outcome.value is not None]
     if known:
         return resource, next((o for o in known if getattr(o.value, "listed", True)), known[0]).provider
+    place = resource.id.partition(":")[2]
+    if hiding := await call.gateway.missing.hiding([place], providers, resource.chain_id):
+        raise missing_error(hiding)
     refused = next((o.error for o in outcomes if isinstance(o.error, NotFound)), None)
     failed = [outcome for outcome in outcomes if not isinstance(outcome.error, NotFound)]
     require_all(failed, f"Whether this {noun} exists could not be read.")

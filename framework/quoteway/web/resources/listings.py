@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 
 from aiohttp import web
 
 from quoteway.guard.findings import is_address
-from quoteway.host.states import PluginEntry, ProviderEntry, networks_of
+from quoteway.host.call_records import MethodCalls
+from quoteway.host.missing_contracts import MissingContract
+from quoteway.host.states import NotEnabled, PluginEntry, ProviderEntry, networks_of
 from quoteway.models import Address, Capability
-from quoteway.providers import PoolProvider, Provider, VaultProvider
+from quoteway.providers import PoolProvider, PriceSource, Provider, SwapProvider, VaultProvider
+from quoteway.web.http.cache import CACHE
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
-from quoteway.web.wire.rows import NetworkPage, NetworkRow, ProviderPage, ProviderRow
-from quoteway.web.wire.view import Wire
+from quoteway.web.wire.providers import ProviderPage, ProviderRow
+from quoteway.web.wire.rows import NetworkPage, NetworkRow
+from quoteway.web.wire.view import Wire, camel_case
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
@@ -35,20 +40,31 @@ async def list_providers(call: Call) -> web.Response:
         groups: dict[tuple[str, str], list[ProviderEntry]] = {}
         for entry in registry.providers:
             groups.setdefault((entry.provider.id, entry.plugin.name), []).append(entry)
-        with_providers = {plugin for _, plugin in groups}
-        broken = [p for p in registry.plugins if p.reason is not None and p.name not in with_providers]
-        shown = [(entries[0].plugin, entries) for entries in groups.values()] + [(p, []) for p in broken]
-        rows = await asyncio.gather(*(_provider_row(call, *group) for group in shown))
-        return catalog.Listing(rows, key=lambda row: f"{row['id']}/{row['plugin']}")
+        with_providers = {id(entry.plugin) for entry in registry.providers}
+        others = [p for p in registry.plugins if id(p) not in with_providers]
+        told = [p for p in others if p.reason is not None or call.gateway.watchdog.worst(p.name)]
+        shown = [(entries[0].plugin, entries) for entries in groups.values()] + [(p, []) for p in told]
+        outliers = call.gateway.prices.outliers()
+        rows = await asyncio.gather(*(_provider_row(call, *group, outliers) for group in shown))
+        return catalog.Listing(rows, key=lambda row: f"{row['id']}/{row['plugin']}/{row['package']}")
 
-    return await catalog.answer(call, collect)
+    # Not from the cache: health is that of now. Concurrent requests share what the providers say.
+    flights, revision = call.request.app[CACHE].flights, call.gateway.registry.revision
+    return catalog.current(call, await flights.run(("providers", revision), collect))
 
 
-async def _provider_row(call: Call, plugin: PluginEntry, entries: Sequence[ProviderEntry]) -> Wire:
+async def _provider_row(
+    call: Call, plugin: PluginEntry, entries: Sequence[ProviderEntry], outliers: Mapping[str, int]
+) -> Wire:
     """The row of a provider, or of a plugin without one: then only its name and the reason are known."""
     first = entries[0].provider if entries else None
     provider_id = first.id if first else plugin.name
-    enabled = any(entry.enabled for entry in entries)
+    registry = call.gateway.registry
+    enabled = any(entry.enabled for entry in entries) if entries else plugin.reason is None
+    # Who is refused was never called: calls and scores under its id are those of the id's owner.
+    own = [entry.provider for entry in entries if entry.reason is None]
+    healthy = await _healthy(call, first) if first and enabled else None
+    methods = [calls for provider in own for calls in registry.calls.methods(provider)]
     reasons = (entry.not_enabled for entry in entries if entry.not_enabled is not None)
     return ProviderRow.of(
         call.networks,
@@ -59,18 +75,40 @@ async def _provider_row(call: Call, plugin: PluginEntry, entries: Sequence[Provi
         capabilities=sorted({entry.provider.capability.value for entry in entries}),
         chain_ids=sorted({chain_id for entry in entries for chain_id in networks_of(entry.provider)}),
         actions=(
-            _actions(entries, PoolProvider, "actions"),
-            _actions(entries, VaultProvider, "actions"),
-            _actions(entries, VaultProvider, "manage_actions"),
+            _names(entries, PoolProvider, "actions"),
+            _names(entries, VaultProvider, "actions"),
+            _names(entries, VaultProvider, "manage_actions"),
         ),
+        protocols=_names(entries, SwapProvider, "protocols"),
+        limits=[camel_case(name) for name in _names(entries, SwapProvider, "honours")],
         enabled=enabled,
-        healthy=await _healthy(first) if first and enabled else None,
+        healthy=healthy,
         spenders=_spenders(entries),
+        missing_contracts=_missing_contracts(call, own) if enabled else [],
         docs=_text(first, "docs"),
+        score=next((registry.scores.of(p) for p in own if isinstance(p, SwapProvider)), None),
+        # A squatter has run no code: what has that plugin name is another one's.
+        worst_stall=None
+        if plugin.reason is NotEnabled.SQUATTER
+        else call.gateway.watchdog.worst(plugin.name),
+        methods=methods,
+        last_error=_last_error(methods, call.gateway.runtime.clock()),
+        price_outliers=outliers[provider_id] if any(isinstance(p, PriceSource) for p in own) else None,
     )
 
 
-def _actions(entries: Sequence[ProviderEntry], kind: type[Provider], member: str) -> list[str]:
+def _last_error(methods: Sequence[MethodCalls], now: float) -> SimpleNamespace | None:
+    failed = [calls for calls in methods if calls.last_error is not None]
+    if not failed:
+        return None
+    newest = min(failed, key=lambda calls: calls.failed_s_ago)
+    at = int(now - newest.failed_s_ago)
+    return SimpleNamespace(
+        capability=newest.capability, method=newest.method, reason=newest.last_error, at=at
+    )
+
+
+def _names(entries: Sequence[ProviderEntry], kind: type[Provider], member: str) -> list[str]:
     found: set[str] = set()
     for entry in entries:
         if isinstance(entry.provider, kind):
@@ -96,12 +134,18 @@ def _spenders(entries: Sequence[ProviderEntry]) -> list[tuple[int, Address]]:
     return list(found)
 
 
-async def _healthy(provider: Provider) -> bool | None:
-    try:
-        healthy = await asyncio.wait_for(provider.healthy(), HEALTH_TIMEOUT_S)
-    except Exception:  # a provider's bug is shown as unknown
-        return None
-    return healthy if type(healthy) is bool else None
+def _missing_contracts(call: Call, own: Sequence[Provider]) -> list[MissingContract]:
+    """What the capabilities of one provider miss, each contract once."""
+    found = [each for provider in own for each in call.gateway.missing.of(provider, networks_of(provider))]
+    unique = {(each.chain_id, each.contract): each for each in found}
+    return [unique[key] for key in sorted(unique)]
+
+
+async def _healthy(call: Call, provider: Provider) -> bool | None:
+    (outcome,) = await call.gateway.registry.calls.ask_all(
+        [provider], lambda asked: asked.healthy(), verb="healthy", timeout_s=HEALTH_TIMEOUT_S, spared=True
+    )
+    return outcome.value if type(outcome.value) is bool else None
 
 
 @get("/v2/networks", "Networks of this deployment", NetworkPage, tag="deployment", query=catalog.PageQuery)

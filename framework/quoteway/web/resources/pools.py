@@ -17,9 +17,9 @@ from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import refuse_all
 from quoteway.web.resources import catalog
-from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
+from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.ids import PoolPath, owner_of
-from quoteway.web.resources.quote_action import Quotable
+from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import PoolQuote
@@ -29,7 +29,7 @@ TICK_LIMIT = 887_272
 """Uniswap v3 TickMath.MAX_TICK; v4 has the same."""
 
 
-class PoolBody(FreshBody):
+class PoolBody(DeadlineBody):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from aiohttp import web
 
@@ -29,6 +29,8 @@ from quoteway.web.wire.view import Wire
 
 log = logging.getLogger("quoteway.portfolio")
 
+T = TypeVar("T")
+
 MAX_TOKENS = 1_000
 """Of one request, over all its networks."""
 
@@ -37,6 +39,15 @@ VALUES_WAIT_S = 0.25
 
 NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
 TOKEN_LIMIT = "token_limit"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A token that could not be read, or without ``token`` a network, and why."""
+
+    chain_id: int
+    token: Address | None
+    reason: str
 
 
 class TokensField(Member[tuple[str, ...]]):
@@ -92,63 +103,26 @@ class PositionsQuery(FreshQuery, catalog.PageQuery):
 )
 async def get_portfolio_balances(call: Call) -> Wire:
     wallet: Address = call.query["wallet"]
-    only: Network | None = call.query.get("network")
-    networks = [only] if only is not None else list(call.networks)
-    if not networks:
-        raise disabled("This deployment serves no network.")
+    networks = networks_asked(call)
     asked: tuple[Address, ...] | None = call.query.get("tokens")
-    if asked is not None and len(asked) * len(networks) > MAX_TOKENS:
-        text = f"are more than {MAX_TOKENS} over {len(networks)} networks: name one network or fewer tokens"
-        raise invalid(FieldError("tokens", Reason.OUT_OF_RANGE, text))
     chain_ids = [network.chain_id for network in networks]
     known = (call.gateway.tokens.listed(chain_id, asked or ()) for chain_id in chain_ids)
     facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
     wanted = {chain_id: facts[chain_id] if asked is None else asked for chain_id in chain_ids}
     shares = fair_shares({chain_id: len(wanted[chain_id]) for chain_id in chain_ids})
     tokens = {chain_id: [token for token in wanted[chain_id] if token != NATIVE] for chain_id in chain_ids}
-    async with at_least_there(call, only):
-        reads = {
-            network.chain_id: asyncio.create_task(
-                read_holdings(
-                    call.gateway.runtime.chains[network.chain_id],
-                    wallet,
-                    tokens[network.chain_id][: shares[network.chain_id]],
-                    facts[network.chain_id],
-                ),
-                name=f"portfolio:{network.slug}",
-            )
-            for network in networks
-        }
-    try:
-        _, late = await asyncio.wait(reads.values(), timeout=call.gateway.config.quotes.competition_timeout_s)
-    finally:
-        for task in reads.values():
-            task.cancel()
-    held: dict[int, Holdings] = {}
-    missing: list[_Missing] = []
-    for chain_id, task in reads.items():
-        failure = _failure(task, late=task in late)
-        if failure is not None:
-            missing.append(_Missing(chain_id, None, failure.value))
-            continue
-        held[chain_id] = task.result()
-        for token in held[chain_id].found:
+
+    def read(chain_id: int) -> Coroutine[Any, Any, Holdings]:
+        chain, known = call.gateway.runtime.chains[chain_id], facts[chain_id]
+        return read_holdings(chain, wallet, tokens[chain_id][: shares[chain_id]], known)
+
+    held, missing = await read_each(call, networks, read)
+    for holdings in held.values():
+        for token in holdings.found:
             call.gateway.tokens.remember(token)
-    if not held:
-        text = "The balances could not be read on any of the networks."
-        raise UpstreamError(text, reason=Reason(missing[0].reason), retryable=True)
     too_long = {chain_id for chain_id in held if len(tokens[chain_id]) > shares[chain_id]}
     missing += _unreadable(held, too_long, explicit=asked is not None)
     return await _rendered(call, held, missing)
-
-
-@dataclass(frozen=True, slots=True)
-class _Missing:
-    """A token that could not be read, or without ``token`` a network, and why."""
-
-    chain_id: int
-    token: Address | None
-    reason: str
 
 
 def fair_shares(sizes: Mapping[int, int]) -> dict[int, int]:
@@ -160,8 +134,51 @@ def fair_shares(sizes: Mapping[int, int]) -> dict[int, int]:
     return shares
 
 
-def _failure(task: asyncio.Task[Holdings], *, late: bool) -> Reason | None:
-    """Why a network has no balances to show; None when it has."""
+def networks_asked(call: Call) -> list[Network]:
+    """The network that a query names, or all. Raises ``InvalidRequest`` for too many tokens on them."""
+    only: Network | None = call.query.get("network")
+    networks = [only] if only is not None else list(call.networks)
+    if not networks:
+        raise disabled("This deployment serves no network.")
+    if len(call.query.get("tokens", ())) * len(networks) > MAX_TOKENS:
+        text = f"are more than {MAX_TOKENS} over {len(networks)} networks: name one network or fewer tokens"
+        raise invalid(FieldError("tokens", Reason.OUT_OF_RANGE, text))
+    return networks
+
+
+async def read_each(
+    call: Call, networks: Sequence[Network], read: Callable[[int], Coroutine[Any, Any, T]]
+) -> tuple[dict[int, T], list[Missing]]:
+    """What ``read`` gives of each network, by chain id, and the networks that failed or were late.
+
+    Raises ``UpstreamError`` when all did.
+    """
+    async with at_least_there(call, call.query.get("network")):
+        reads = {
+            network.chain_id: asyncio.create_task(read(network.chain_id), name=f"portfolio:{network.slug}")
+            for network in networks
+        }
+    try:
+        _, late = await asyncio.wait(reads.values(), timeout=call.gateway.config.quotes.competition_timeout_s)
+    finally:
+        for task in reads.values():
+            task.cancel()
+    found: dict[int, T] = {}
+    missing: list[Missing] = []
+    for chain_id, task in reads.items():
+        failure = _failure(task, late=task in late)
+        if failure is None:
+            found[chain_id] = task.result()
+        else:
+            missing.append(Missing(chain_id, None, failure.value))
+    if not found:
+        text = "The wallet could not be read on any of the networks."
+        raise UpstreamError(text, reason=Reason(missing[0].reason), retryable=True)
+    return found, missing
+
+
+def _failure(task: asyncio.Task[Any], *, late: bool) -> Reason | None:
+    """Why a network has nothing to show; None when it has."""
     if late:
         return Reason.PROVIDER_TIMEOUT
     error = task.exception()
@@ -173,7 +190,7 @@ def _failure(task: asyncio.Task[Holdings], *, late: bool) -> Reason | None:
     return Reason.RPC_ERROR
 
 
-async def _rendered(call: Call, held: Mapping[int, Holdings], missing: Sequence[_Missing]) -> Wire:
+async def _rendered(call: Call, held: Mapping[int, Holdings], missing: Sequence[Missing]) -> Wire:
     explicit: Sequence[Address] | None = call.query.get("tokens")
     with_native = call.query["include_native"] or (explicit is not None and NATIVE in explicit)
     shown: list[Holding] = []
@@ -200,16 +217,16 @@ def _valued(held: Holding, valuation: Valuation) -> ValuedHolding:
     return ValuedHolding(token, held.amount, valuation.usd(token, held.amount))
 
 
-def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[_Missing]:
+def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[Missing]:
     """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
     elsewhere: it is named only when it is a token nowhere."""
     tokens = {row.token.address for holdings in held.values() for row in holdings.tokens}
     for chain_id, holdings in held.items():
         for address, reason in holdings.unreadable:
             if not (explicit and reason == NO_TOKEN and address in tokens):
-                yield _Missing(chain_id, address, reason)
+                yield Missing(chain_id, address, reason)
         if chain_id in too_long:
-            yield _Missing(chain_id, None, TOKEN_LIMIT)
+            yield Missing(chain_id, None, TOKEN_LIMIT)
 
 
 # --- positions --------------------------------------------------------------------------------------------

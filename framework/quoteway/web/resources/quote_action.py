@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from quoteway.guard.acknowledgements import CODES
 from quoteway.models import Capability, Request
 from quoteway.networks import Network
 from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
+from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, Operation, post_quotes
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.resources.freshness import FreshBody, at_least
@@ -18,6 +20,25 @@ from quoteway.web.wire.view import Wire
 
 ReadRequest = Callable[[Call], Awaitable[tuple[Request, str | None]]]
 """Reads the request of a call, and the id of the one provider to ask for it."""
+
+
+class ConsentBody(FreshBody):
+    """What every body of a quote or an action may have."""
+
+    acknowledge = fields.Choices(
+        "Codes of `acknowledgementNeeded` that the caller accepts", tuple(CODES), load_default=()
+    )
+
+
+class DeadlineBody(ConsentBody):
+    """The body of what can have a deadline on chain."""
+
+    deadline = fields.StrictInteger(
+        "Until when the transactions may execute, in Unix seconds: 60 seconds to 24 hours from now. "
+        "Left out: `quotes.action_deadline_s` after the action",
+        0,
+        (1 << 53) - 1,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +61,42 @@ class Quotable:
         """The operation that quotes a request."""
 
         async def create_quote(call: Call) -> Wire:
-            gateway, together = call.gateway, call.body.get("atomic_batch", True)
-            async with at_least(call, _chain_id(call), call.body):
-                request, provider = await self.read_request(call)
-                gateway.prices.begin(tokens_of_request(request))
-                answer = await gateway.quoting.quote(
-                    self.capability, request, provider=provider, atomic_batch=together
-                )
-            valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
-            shown = ShownQuote(
-                answer.sealed,
-                int(gateway.runtime.clock()),
-                valuation.quote(answer.quote, gateway.tokens.coin(request.chain_id)),
-                answer.approvals,
-                answer.issues,
-                answer.attempts,
-                deadline=answer.sealed.created_at + gateway.config.quotes.action_deadline_s,
-            )
-            view = SwapQuote if self.capability is Capability.SWAP else Quote
-            return view.render(shown, call.networks)
+            async with at_least(call, chain_id_of(call), call.body):
+                return await self.answer(call)
 
         path, path_schema = f"{self.path}/quote", self.path_schema
         declared = post_quotes(path, summary, response, path_schema=path_schema, body=body, failures=failures)
         return declared(create_quote, f"create{self.noun}Quote")
+
+    async def answer(self, call: Call) -> Wire:
+        """Returns the quote of the request in a call's body, at the head of its arrival."""
+        gateway, body = call.gateway, call.body
+        request, provider = await self.read_request(call)
+        gateway.prices.begin(tokens_of_request(request))
+        answer = await gateway.quoting.quote(
+            self.capability,
+            request,
+            provider=provider,
+            atomic_batch=body.get("atomic_batch", True),
+            acknowledged=body["acknowledge"],
+            deadline=body.get("deadline"),
+            chooses_slippage=body.get("slippage_bps", 0) is None,
+        )
+        valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
+        shown = ShownQuote(
+            answer.sealed,
+            int(gateway.runtime.clock()),
+            valuation.quote(answer.quote, gateway.tokens.coin(request.chain_id)),
+            answer.approvals,
+            answer.issues,
+            answer.attempts,
+            answer.taxes,
+            answer.simulation,
+            deadline=answer.sealed.deadline
+            or answer.sealed.created_at + gateway.config.quotes.action_deadline_s,
+        )
+        view = SwapQuote if self.capability is Capability.SWAP else Quote
+        return view.render(shown, call.networks)
 
     def action(
         self, summary: str, response: type[Action], body: type[RequestSchema] | None = None
@@ -74,17 +108,24 @@ class Quotable:
         """
 
         async def create_action(call: Call) -> Wire:
-            gateway, capability = call.gateway, self.capability
+            gateway, capability, accepted = call.gateway, self.capability, call.body["acknowledge"]
             if body is None:
                 sealed = gateway.quote_tokens.open(capability, call.path["quoteId"])
                 async with at_least(call, sealed.request.chain_id, call.body):
-                    action = await gateway.building.action(sealed)
+                    action = await gateway.building.action(sealed, acknowledged=accepted)
             else:
                 token = call.body.get("quote_id")
-                async with at_least(call, _chain_id(call), call.body):
+                async with at_least(call, chain_id_of(call), call.body):
                     request, provider = await self.read_request(call)
                     pin = None if token is None else gateway.quote_tokens.open(capability, token)
-                    action = await gateway.building.direct(capability, request, provider=provider, pin=pin)
+                    action = await gateway.building.direct(
+                        capability,
+                        request,
+                        provider=provider,
+                        pin=pin,
+                        acknowledged=accepted,
+                        deadline=call.body.get("deadline"),
+                    )
             return Action.render(action, call.networks)
 
         path, path_schema = f"{self.path}/{'action' if body else '{quoteId}/action'}", self.path_schema
@@ -94,13 +135,13 @@ class Quotable:
             response,
             status=201,
             path_schema=path_schema,
-            body=body or FreshBody,
+            body=body or ConsentBody,
             body_required=body is not None,
         )
         return declared(create_action, f"create{self.noun}Action")
 
 
-def _chain_id(call: Call) -> int:
+def chain_id_of(call: Call) -> int:
     """The network of the transactions: that of the path, or the first one that the body names."""
     place: ResourceId | Network = (
         call.path.get("resource") or call.body.get("from_chain") or call.body["network"]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason, disabled
-from quoteway.host.provider_calls import Outcome
+from quoteway.host.outcomes import Outcome
 from quoteway.models import Capability, Series
 from quoteway.providers import MetricsProvider, PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import Choice, QueryInteger

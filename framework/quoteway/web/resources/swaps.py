@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
 from marshmallow import validates_schema
 
+from quoteway.engine.auto_slippage import HIGH_BPS, LOW_BPS
 from quoteway.engine.joining import ROUTES
 from quoteway.errors import FieldError, Reason
-from quoteway.models import Capability, SwapRequest
+from quoteway.host.missing_contracts import missing_error
+from quoteway.models import Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
+from quoteway.providers import Provider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
-from quoteway.web.resources.freshness import FreshBody
-from quoteway.web.resources.quote_action import Quotable
+from quoteway.web.resources.quote_action import DeadlineBody, Quotable
+from quoteway.web.resources.routing_limits import RoutingBody, check_protocols, limits_in
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, SwapQuote
 from quoteway.web.wire.rows import BridgeRouteEntry, RoutePage
 from quoteway.web.wire.view import Wire
 
+_SLIPPAGE = "How far below the quoted amount the minimum may be, in basis points"
 
-class Transfer(FreshBody):
+
+class Transfer(DeadlineBody):
     """What a swap and a bridge transfer have in common."""
 
     address = fields.AddressField("Who signs, and pays what is sold", required=True)
     amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
     from_chain = fields.NetworkField("The network of fromToken")
     from_token = fields.AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
-    slippage_bps = fields.SlippageField("How far below the quoted amount the minimum may be, in basis points")
     to_address = fields.AddressField("Who is paid; address when left out")
     to_chain = fields.NetworkField("The network of toToken")
     to_token = fields.AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
@@ -47,12 +51,15 @@ class Transfer(FreshBody):
     )
 
 
-class SwapQuoteBody(Transfer):
+class SwapQuoteBody(RoutingBody, Transfer):
     """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
     it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
 
     network = fields.NetworkField("Both ends, where they are one network")
+    slippage_bps = fields.SlippageOrAuto(
+        f"{_SLIPPAGE}. `auto`, within one network: the gateway chooses {LOW_BPS} to {HIGH_BPS}"
+    )
     atomic_batch = fields.StrictBoolean(
         "Whether the wallet sends several calls as one (EIP-5792); false: no quote in parts is given",
         load_default=True,
@@ -71,6 +78,9 @@ class SwapQuoteBody(Transfer):
         if origin is not None and origin == target and "refund_address" in data:
             message = "is for two networks: a swap within one network has no refund"
             refused["refundAddress"] = (Reason.CONFLICT, message)
+        if target is not None and origin != target and data.get("slippage_bps", 0) is None:
+            message = 'must be an integer: "auto" is for swaps within one network'
+            refused["slippageBps"] = (Reason.CONFLICT, message)
         if refused:
             raise refuse_all(refused)
 
@@ -82,6 +92,7 @@ class SwapQuoteBody(Transfer):
 
 
 class BridgeQuoteBody(Transfer):
+    slippage_bps = fields.SlippageField(_SLIPPAGE)
     from_chain = fields.NetworkField("The network of fromToken", required=True)
     to_chain = fields.NetworkField("The network of toToken, another one", required=True)
 
@@ -102,24 +113,46 @@ def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
     return origin, data.get("to_chain") or data.get("network") or origin
 
 
-async def transfer_request(call: Call, origin: Network, target: Network) -> tuple[SwapRequest, str | None]:
-    """The request with its tokens' facts, and the provider to ask. Raises ``InvalidRequest`` naming every
-    address that is no token."""
-    body = call.body
-    sold, bought, _ = await asyncio.gather(
-        call.gateway.tokens.find(origin.chain_id, body["from_token"]),
-        call.gateway.tokens.find(target.chain_id, body["to_token"]),
+async def tokens_of(
+    call: Call,
+    origin: Network,
+    target: Network,
+    members: Mapping[str, Any],
+    candidates: Sequence[Provider],
+) -> tuple[Token, Token]:
+    """The facts of the tokens sold and bought. Raises ``InvalidRequest`` naming every address that is no
+    token, ``UpstreamError`` (``contract_missing``) when ``candidates`` miss contracts."""
+    wanted: dict[int, list[Address]] = {origin.chain_id: [members["from_token"]]}
+    wanted.setdefault(target.chain_id, []).append(members["to_token"])
+    found, _ = await asyncio.gather(
+        asyncio.gather(*(call.gateway.tokens.find_all(*each) for each in wanted.items())),
         call.gateway.look_ahead(origin.chain_id),
     )
+    sold, bought = found[0].get(members["from_token"]), found[-1].get(members["to_token"])
     if sold is None or bought is None:
-        sides = (("fromToken", sold, origin), ("toToken", bought, target))
+        sides = (("fromToken", "from_token", sold, origin), ("toToken", "to_token", bought, target))
+        unknown = [
+            (name, members[member], network) for name, member, token, network in sides if token is None
+        ]
+        chain_ids = {network.chain_id for _, _, network in unknown}
+        hiding = await call.gateway.missing.hiding({each for _, each, _ in unknown}, candidates, *chain_ids)
+        if hiding:
+            raise missing_error(hiding)
         raise invalid(
             *(
-                FieldError(member, Reason.UNSUPPORTED_TOKEN, f"is no ERC-20 token on {network.slug}")
-                for member, token, network in sides
-                if token is None
+                FieldError(name, Reason.UNSUPPORTED_TOKEN, f"is no ERC-20 token on {network.slug}")
+                for name, _, network in unknown
             )
         )
+    return sold, bought
+
+
+async def transfer_request(
+    call: Call, origin: Network, target: Network, candidates: Sequence[Provider]
+) -> tuple[SwapRequest, str | None]:
+    """The request with its tokens' facts, and the provider to ask. Raises as ``tokens_of``."""
+    body = call.body
+    sold, bought = await tokens_of(call, origin, target, body, candidates)
     sender, refund_to = body["address"], body.get("refund_address")
     request = SwapRequest(
         chain_id=origin.chain_id,
@@ -129,9 +162,10 @@ async def transfer_request(call: Call, origin: Network, target: Network) -> tupl
         amount_in=body["amount"],
         sender=sender,
         recipient=body.get("to_address", sender),
-        slippage_bps=body["slippage_bps"],
+        slippage_bps=body["slippage_bps"] or 0,  # None: chosen later
         permit2_signature=body["approval_mode"] == "permit2-signature",
         refund_to=None if refund_to == sender else refund_to,
+        routing=limits_in(body),
     )
     return request, body.get("provider")
 
@@ -140,16 +174,17 @@ async def _read_swap(call: Call) -> tuple[SwapRequest, str | None]:
     origin, target = ends(call.body)
     assert origin is not None
     assert target is not None
-    call.gateway.quoting.candidates(
+    candidates = call.gateway.quoting.candidates(
         Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=call.body["atomic_batch"]
     )
-    return await transfer_request(call, origin, target)
+    check_protocols(call.gateway.registry, limits_in(call.body))
+    return await transfer_request(call, origin, target, candidates)
 
 
 async def _read_transfer(call: Call) -> tuple[SwapRequest, str | None]:
     origin, target = call.body["from_chain"], call.body["to_chain"]
-    call.require(Capability.BRIDGE, origin.chain_id, target.chain_id)
-    return await transfer_request(call, origin, target)
+    candidates = call.gateway.quoting.candidates(Capability.BRIDGE, origin.chain_id, target.chain_id)
+    return await transfer_request(call, origin, target, candidates)
 
 
 @get(
@@ -186,13 +221,13 @@ def _route_key(row: Mapping[str, Any]) -> str:
     return "|".join((row["fromChain"], row["toChain"], *tokens, row["bridge"]))
 
 
-_SWAPS = Quotable(Capability.SWAP, "Swap", "/v2/swaps", _read_swap)
+SWAPS = Quotable(Capability.SWAP, "Swap", "/v2/swaps", _read_swap)
 _BRIDGES = Quotable(Capability.BRIDGE, "Bridge", "/v2/bridges", _read_transfer)
 
 OPERATIONS = (
-    _SWAPS.quote("Quote a swap", SwapQuote, SwapQuoteBody, failures=(502,)),
+    SWAPS.quote("Quote a swap", SwapQuote, SwapQuoteBody, failures=(502,)),
     get_swap_quote,
-    _SWAPS.action("Unsigned transactions for a quote", Action),
+    SWAPS.action("Unsigned transactions for a quote", Action),
     list_bridge_routes,
     _BRIDGES.quote("Quote a transfer to another network", BridgeQuote, BridgeQuoteBody, failures=(502,)),
     _BRIDGES.action("Unsigned transactions for a bridge quote", BridgeAction),

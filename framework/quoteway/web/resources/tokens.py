@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from aiohttp import web
 
-from quoteway.errors import NotFound, Reason
+from quoteway.errors import NotFound, Reason, UpstreamError
 from quoteway.evm.address import parse_address
-from quoteway.host.lists import ListKind
-from quoteway.models import Capability, TokenProfile
+from quoteway.host.list_rows import slices
+from quoteway.host.lists import ListKind, Merged
+from quoteway.models import Address, Capability, TokenProfile
 from quoteway.pricing.valuation import Valuation
 from quoteway.providers import TokenCatalog
 from quoteway.web.http.fields import NetworkField, Text
@@ -38,9 +41,19 @@ async def list_tokens(call: Call) -> web.Response:
         # The list has thousands of tokens: it shows the prices in memory and looks none up.
         contracts = ((t.chain_id, t.address) for profile in profiles for t in profile.contracts)
         valuation = Valuation(call.gateway.prices.known(contracts))
-        return TokenEntry.render_all(map(valuation.profile, profiles), call.networks)
+        rows: list[dict[str, Any]] = []
+        async for part in slices(profiles):
+            rows += TokenEntry.render_all(map(valuation.profile, part), call.networks)
+        return rows
 
-    return await catalog.list_of_network(call, TOKENS, _selected, render)
+    def admit(merged: Merged[TokenProfile]) -> Merged[TokenProfile]:
+        tokens, network = call.gateway.tokens, call.query.get("network")
+        rows = [usable for row in merged.rows if (usable := tokens.checked(row)) is not None]
+        refused = tokens.refusals([each.chain_id for each in call.networks if network in (None, each)])
+        missing = [(catalog_id, Reason.UNSAFE_ANSWER) for catalog_id in sorted(refused)]
+        return replace(merged, rows=rows, partial=[*merged.partial, *missing])
+
+    return await catalog.list_of_network(call, TOKENS, _selected, render, admit)
 
 
 def _selected(profile: TokenProfile, query: Mapping[str, Any]) -> bool:
@@ -56,12 +69,30 @@ async def get_token(call: Call) -> Wire:
     outcomes = await call.ask(
         catalogs, TokenProfile | None, lambda p: cast(TokenCatalog, p).profile(token_id), verb="profile"
     )
-    profile: TokenProfile | None = next((o.value for o in outcomes if o.value is not None), None)
-    if profile is None:
+    found = [outcome.value for outcome in outcomes if outcome.value is not None]
+    if not found:
         catalog.require_all(outcomes, "Whether this token exists could not be read.")
         raise NotFound("This token is unknown.")
+    profile = await _checked(call, found)
     valuation = await call.gateway.valuation({(t.chain_id, t.address) for t in profile.contracts})
-    return Profile.render(valuation.profile(profile), call.networks)
+    (first, *others) = profile.contracts
+    tax = None if others else call.gateway.taxes.known(first.chain_id, first.address)
+    return Profile.render(valuation.profile(replace(profile, trade_tax=tax)), call.networks)
+
+
+async def _checked(call: Call, found: Sequence[TokenProfile]) -> TokenProfile:
+    """The first profile whose decimals are those of the chain. Raises ``UpstreamError`` without one."""
+    tokens = call.gateway.tokens
+    contracts: dict[int, set[Address]] = {}
+    for token in (token for profile in found for token in profile.contracts):
+        contracts.setdefault(token.chain_id, set()).add(token.address)
+    await asyncio.gather(*(tokens.find_each(*each) for each in contracts.items()))
+    for profile in found:
+        usable = tokens.checked(profile)
+        if usable is not None:
+            return usable
+    text = "The catalog gives this token other decimals than its contract has."
+    raise UpstreamError(text, reason=Reason.UNSAFE_ANSWER)
 
 
 def _canonical(token_id: str) -> str:

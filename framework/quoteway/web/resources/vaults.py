@@ -18,9 +18,8 @@ from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid, refuse
 from quoteway.web.resources import catalog
-from quoteway.web.resources.freshness import FreshBody
 from quoteway.web.resources.ids import VaultPath, owner_of
-from quoteway.web.resources.quote_action import Quotable
+from quoteway.web.resources.quote_action import ConsentBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import DeployAction, DeployQuote, ManageAction, VaultQuote
@@ -28,7 +27,7 @@ from quoteway.web.wire.rows import VaultEntry, VaultPage
 from quoteway.web.wire.view import Wire
 
 
-class VaultBody(FreshBody):
+class VaultBody(ConsentBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
     action = fields.Action("What to do", ("deposit", "withdraw", "mint", "redeem"), required=True)
@@ -52,7 +51,7 @@ class VaultActionBody(VaultBody):
     quote_id = fields.Text("A quote whose minimums the action keeps", max_length=4_096)
 
 
-class ManageBody(FreshBody):
+class ManageBody(ConsentBody):
     """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``).
 
     ``amount`` is the value of ``setCap`` and ``setFee`` ("max": no cap); ``bot`` the account of ``setBot``
@@ -73,7 +72,7 @@ class ManageBody(FreshBody):
             raise refuse(Reason.MISSING, f"is needed for {data['action']}", needed)
 
 
-class RebalanceBody(FreshBody):
+class RebalanceBody(ConsentBody):
     """Moves ``amount`` base units of the underlying into ``strategy``; without ``amount`` all that can be
     moved.
 
@@ -89,7 +88,7 @@ class RebalanceBody(FreshBody):
     slippage_bps = fields.SlippageField("What the move may cost, in basis points")
 
 
-class DeployBody(FreshBody):
+class DeployBody(ConsentBody):
     asset = fields.AddressField("The underlying", required=True)
     bot = fields.AddressField("Who may rebalance; the zero address: nobody", zero=True)
     network = fields.NetworkField("Where to", required=True)
