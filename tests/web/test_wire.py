@@ -1,14 +1,11 @@
 """Every noun of an answer: what is rendered of any model is what the schema says, member by member."""
 
 import dataclasses
-import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Mapping, Sequence
-from enum import Enum
-from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import SimpleNamespace
+from typing import Any
 
 import jsonschema
 import orjson
@@ -16,115 +13,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from marshmallow import fields
+from model_strategies import ADDRESSES, AMOUNTS, CHAIN_IDS, TEXTS, TIMES, instances
 from quoteway import models
+from quoteway.engine.indicating import Indication, Rung
 from quoteway.errors import FieldError, GatewayError, NotFound, RateLimited, Reason, UpstreamError
-from quoteway.evm.address import checksum
+from quoteway.host.call_records import MethodCalls
+from quoteway.host.missing_contracts import MissingContract
+from quoteway.host.scores import Score
 from quoteway.host.states import NotEnabled, State
+from quoteway.host.watchdog import Blame, Stall
 from quoteway.networks import Network, Networks
 from quoteway.web import wire
 from quoteway.web.resources import transactions
-from quoteway.web.wire import actions, errors, parts, quotes, rows, view
+from quoteway.web.wire import actions, allowances, errors, indications, parts, providers, quotes, rows, view
 from quoteway.web.wire.view import ABSENT, View
 
 NETWORKS = Networks([Network("ethereum", 1, "Ethereum", explorer_url="https://explorer.example/")])
-
-ADDRESSES = st.binary(min_size=20, max_size=20).map(lambda raw: checksum("0x" + raw.hex()))
-TEXTS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), max_size=12)
-CHAIN_IDS = st.sampled_from([1, 10])
-AMOUNTS = st.integers(0, models.MAX_UINT256)
-TIMES = st.integers(0, 253_402_300_799)
-
-# By member name, where the type alone says too little.
-BY_NAME: dict[str, st.SearchStrategy[Any]] = {
-    **dict.fromkeys(
-        ("address", "account", "spender", "owner", "hooks", "to", "sender", "recipient", "asset", "bot"),
-        ADDRESSES,
-    ),
-    **dict.fromkeys(("chain_id", "to_chain_id", "from_chain_id"), CHAIN_IDS),
-    **dict.fromkeys(("updated_at", "created_at", "expires_at"), TIMES),
-    "vault_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
-    "pool_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
-    "decimals": st.integers(0, 255),
-    "capability": st.sampled_from([models.Capability.SWAP, models.Capability.BRIDGE]),
-    "delta": st.integers(-models.MAX_UINT256, models.MAX_UINT256),
-    "value": st.integers(0, models.MAX_UINT256),
-    "inner": st.just(()) | st.just((models.DecodedCall("f()", ()),)),
-    "terms": st.none(),
-}
-LINKS = st.sampled_from(["https://example.org/a.png", "javascript:alert(1)"])
-TYPED_AMOUNTS = ("amount", "required", "current", "actual", "before", "after", "liquidity", "total_assets")
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.binary(max_size=4) | TEXTS,
-    lambda inner: st.lists(inner, max_size=2) | st.builds(models.Argument, TEXTS, TEXTS, inner),
-    max_leaves=4,
-)
-
-
-def member(owner: type, name: str, kind: Any) -> st.SearchStrategy[Any]:
-    """Values of one member of a dataclass."""
-    optional = get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind)
-    if (owner, name) == (models.ActionPart, "steps"):
-        return st.integers(1, 3)
-    if (owner, name) == (models.SealedQuote, "parts"):
-        return st.just(())
-    if (owner, name) == (models.Argument, "value"):
-        return VALUES
-    if name == "token" and kind in (str, str | None):
-        values = ADDRESSES
-    elif name.endswith(("_uri", "website", "whitepaper")):
-        values = LINKS
-    elif name in BY_NAME and not dataclasses.is_dataclass(kind) and kind != models.Token:
-        values = BY_NAME[name]
-    else:
-        return of(kind, owner, name)
-    return st.none() | values if optional else values
-
-
-def of(kind: Any, owner: type, name: str) -> st.SearchStrategy[Any]:
-    """Values of a type, as ``models`` uses types."""
-    origin, args = get_origin(kind), get_args(kind)
-    if dataclasses.is_dataclass(kind):
-        return instances(kind)
-    if origin in (Union, UnionType):
-        return st.one_of(*(st.none() if arg is NoneType else of(arg, owner, name) for arg in args))
-    if origin is Literal:
-        return st.sampled_from(args)
-    if origin is tuple and args[-1] is not Ellipsis:
-        return st.tuples(*(of(arg, owner, name) for arg in args))
-    if origin in (tuple, Sequence):
-        least = 1 if name in ("inputs", "outputs", "parts") else 0
-        return st.lists(of(args[0], owner, name), min_size=least, max_size=2).map(tuple)
-    if origin is Mapping:
-        values = AMOUNTS if name == "caps" else of(args[1], owner, name)
-        if name == "caps":
-            values = values | st.none()
-        return st.dictionaries(TEXTS, values, max_size=2)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return st.sampled_from(list(kind))
-    if kind is Any:
-        return st.integers(0, 9)
-    if name in ("token", "spender", "token_in", "token_out") and kind is str:
-        return ADDRESSES
-    return {
-        str: TEXTS,
-        bool: st.booleans(),
-        float: st.floats(allow_nan=False, allow_infinity=False),
-        bytes: st.binary(max_size=8),
-        int: AMOUNTS if name.startswith(TYPED_AMOUNTS) else st.integers(0, (1 << 53) - 1),
-    }[kind]
-
-
-@functools.cache
-def instances(kind: type) -> st.SearchStrategy[Any]:
-    """Instances of a dataclass, deferred: a class may have members of itself."""
-
-    def build() -> st.SearchStrategy[Any]:
-        hints = get_type_hints(kind)
-        return st.builds(
-            kind, **{f.name: member(kind, f.name, hints[f.name]) for f in dataclasses.fields(kind)}
-        )
-
-    return st.deferred(build)
 
 
 def failed(error: GatewayError, request_id: str) -> SimpleNamespace:
@@ -164,12 +68,27 @@ PROVIDERS = st.builds(
     name=TEXTS,
     plugin=instances(Plugin),
     reason=st.none() | st.sampled_from(NotEnabled),
+    score=st.none() | instances(Score),
+    methods=st.lists(instances(MethodCalls), max_size=2),
+    last_error=st.none()
+    | st.builds(
+        SimpleNamespace,
+        capability=st.sampled_from(models.Capability),
+        method=TEXTS,
+        reason=TEXTS,
+        at=TIMES,
+    ),
+    worst_stall=st.none() | st.builds(Stall, instances(Blame), st.floats(0, 86_400)),
+    price_outliers=st.none() | st.integers(0, 60_000),
     capabilities=st.lists(TEXTS, max_size=2),
     chain_ids=st.lists(CHAIN_IDS),
     actions=st.tuples(*[st.lists(TEXTS, max_size=2)] * 3),
+    protocols=st.lists(TEXTS, max_size=2),
+    limits=st.lists(TEXTS, max_size=2),
     enabled=st.booleans(),
     healthy=st.none() | st.booleans(),
     spenders=st.lists(st.tuples(CHAIN_IDS, ADDRESSES)),
+    missing_contracts=st.lists(instances(MissingContract), max_size=2),
     docs=st.none() | TEXTS,
 )
 
@@ -185,6 +104,26 @@ class Followed:
 
 TERMS = {view: instances(model) for model, view in parts.VIEWS.items()}
 
+INDICATIONS = st.builds(
+    Indication,
+    provider=TEXTS,
+    request=instances(models.SwapRequest),
+    # Whole quotes are larger than what hypothesis can make here.
+    quote=st.builds(
+        models.Quote,
+        plan=st.just({}),
+        inputs=st.tuples(instances(models.Leg)),
+        outputs=st.tuples(instances(models.Leg)),
+        block=instances(models.Block),
+        gas=st.none() | instances(models.Gas),
+        route=st.none() | st.tuples(instances(models.RoutePath)),
+        route_legs=st.none() | st.tuples(instances(models.RouteLeg)),
+        price_impact_bps=st.none() | st.integers(0, 10_000),
+        optimality=st.none() | instances(models.Optimality),
+    ),
+    attempts=st.tuples(instances(models.Attempt)),
+)
+
 NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.TokenEntry: instances(models.TokenProfile),
     rows.Profile: instances(models.TokenProfile),
@@ -193,17 +132,25 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.PortfolioPosition: instances(rows.HeldPosition),
     rows.VaultPositionEntry: instances(models.VaultPosition),
     rows.Balance: instances(rows.ValuedHolding),
+    allowances.AllowanceEntry: instances(allowances.ShownAllowance),
     rows.VaultEntry: instances(models.Vault),
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: instances(quotes.ShownQuote),
+    indications.SwapPrice: INDICATIONS,
+    indications.SwapDepth: st.builds(
+        SimpleNamespace,
+        request=instances(models.SwapRequest),
+        block=instances(models.Block),
+        rungs=st.lists(st.builds(Rung, AMOUNTS, st.none() | INDICATIONS), max_size=2),
+    ),
     actions.Action: instances(models.Action),
     errors.Error: FAILED,
     rows.NetworkRow: st.builds(
         SimpleNamespace, network=st.just(next(iter(NETWORKS))), capabilities=st.lists(TEXTS, max_size=2)
     ),
-    rows.ProviderRow: PROVIDERS,
+    providers.ProviderRow: PROVIDERS,
     actions.HashReport: instances(transactions._Report),
     parts.SwapEcho: instances(models.SwapRequest),
     parts.PoolEcho: instances(models.PoolRequest),
@@ -227,8 +174,11 @@ SAME_RENDERING = {
 """Quotes and actions with the members of their terms, and parts of other nouns."""
 
 GIVEN_BY_MEMBER = {
+    quotes.SwapQuotes,
+    quotes.QuoteResult,
     actions.Submitted,
     rows.Balances,
+    allowances.Allowances,
     rows.AsOf,
     rows.Partial,
     errors.RpcAnswer,
@@ -280,6 +230,7 @@ def schemas(contract):
     return components
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noun", NOUNS, ids=lambda noun: noun.__name__)
 def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
     documented = noun.__name__ in schemas["schemas"]
@@ -353,3 +304,15 @@ def test_terms_are_shown_beside_the_members_of_an_action(action, tracking):
     plain = actions.Action.render(action, NETWORKS)
     told = actions.Action.render(dataclasses.replace(action, terms=tracking), NETWORKS)
     assert told == plain | {"tracking": parts.Tracking.render(tracking, NETWORKS)}
+
+
+def test_a_route_has_legs_where_its_provider_names_them():
+    hop = models.Hop("uniswap", "uniswap-v2", "0x01", models.NATIVE, models.NATIVE, 10, 9, 30.0)
+    ends = models.NATIVE, models.NATIVE
+    leg = models.RouteLeg("uniswap", "uniswap-v2", "0x01", *ends, 10, 9, 30.0, share_bps=10_000)
+    of_paths = SimpleNamespace(route=(models.RoutePath(10_000, (hop,)),), route_legs=None)
+    rendered = quotes.Route.render(of_paths, NETWORKS)
+    assert set(rendered) == {"paths"}
+    assert rendered["paths"][0]["hops"][0]["amountOut"] == "9"
+    of_legs = quotes.Route.render(SimpleNamespace(route=of_paths.route, route_legs=(leg,)), NETWORKS)
+    assert of_legs["legs"] == [{**rendered["paths"][0]["hops"][0], "shareBps": 10_000}]

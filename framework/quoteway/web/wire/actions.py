@@ -103,7 +103,7 @@ class Target(View):
 
 class ClearSigning(View):
     intent = required(fields.String)
-    descriptor = nullable(fields.String, constant(None))
+    descriptor = nullable(fields.String, description="ERC-7730 descriptor (JSON) of the function called")
 
 
 class Step(View):
@@ -136,7 +136,7 @@ class WalletSendCalls(View):
     version = required(fields.String, constant("2.0.0"))
     from_ = required(fields.String, "sender")
     chain_id = required(text.QuantityText)
-    atomic_required = required(fields.Boolean, constant(True))
+    atomic_required = required(fields.Boolean, lambda action: len(action.parts) > 1)
     calls = required([SendCall], "steps")
 
 
@@ -147,7 +147,7 @@ class ActionPart(QuotePart):
 class Action(View):
     action_id = required(fields.String)
     quote_id = nullable(fields.String, "quote_token")
-    kind = required(text.CodeText, "capability")
+    kind = required(fields.String, lambda action: action.capability or "revocation")
     provider = required(fields.String)
     network = required(text.NetworkText, "chain_id")
     chain_id = required(fields.Integer)

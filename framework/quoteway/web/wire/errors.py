@@ -9,7 +9,7 @@ from marshmallow import fields
 
 from quoteway.errors import GatewayError, InvalidRequest, Reason, UpstreamError
 from quoteway.networks import Networks
-from quoteway.web.wire.parts import Difference, RequiredRole
+from quoteway.web.wire.parts import Difference, Notice, RequiredRole
 from quoteway.web.wire.text import AmountText, CodeText
 from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, nullable, optional, required
 
@@ -24,7 +24,7 @@ class Attempt(View):
     """How one provider did."""
 
     provider = required(fields.String)
-    outcome = required(fields.String, enum=["quoted", "no_route", "failed", "timeout"])
+    outcome = required(fields.String, enum=["quoted", "no_route", "failed", "timeout", "open", "not_asked"])
     amount_out = nullable(AmountText)
     reason = nullable(fields.String)
 
@@ -53,12 +53,14 @@ def _rpc_code(error: GatewayError) -> Any:
 
 
 class ErrorDetails(View):
-    """``limit`` comes with ``amount_too_high``, ``requiredRole`` with ``role_required``, ``revertReason``
-    with a simulation that reverted: the contract's own words, cut and made printable. ``differences`` come
-    with a signed transaction that is not the one that was built, ``notReady`` with ``/readyz``, ``rpcCode``
-    with a JSON-RPC method that is not forwarded."""
+    """``acknowledgementNeeded`` comes with ``acknowledgement_required``, ``limit`` with ``amount_too_high``,
+    ``requiredRole`` with ``role_required``, ``revertReason`` with a simulation that reverted: the contract's
+    own words, cut and made printable. ``differences`` come with a signed transaction that is not the one
+    that was built, ``notReady`` with ``/readyz``, ``rpcCode`` with a JSON-RPC method that is not forwarded.
+    """
 
     reason = optional(CodeText, _given("reason"))
+    acknowledgement_needed = optional([Notice], _given("acknowledgement_needed"))
     limit = optional(AmountText, _given("limit"))
     required_role = optional(RequiredRole, _given("required_role"))
     revert_reason = optional(fields.String, _given("revert_reason"), allow_none=True)

@@ -10,7 +10,17 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText, LinkText, NetworkText
-from quoteway.web.wire.view import NetworkField, View, constant, hidden, itself, nullable, optional, required
+from quoteway.web.wire.view import (
+    NetworkField,
+    View,
+    camel_case,
+    constant,
+    hidden,
+    itself,
+    nullable,
+    optional,
+    required,
+)
 
 
 class TokenRef(View):
@@ -56,6 +66,7 @@ class Gas(View):
     max_fee_per_gas = nullable(AmountText, "max_fee_per_gas_wei")
     l1_fee = nullable(AmountText, "l1_fee_wei")
     cost = nullable(AmountText, "cost_wei")
+    price = nullable(AmountText, "price_wei", description="Wei per unit that `cost` is counted with")
     cost_usd = nullable(fields.Float)
 
 
@@ -73,6 +84,15 @@ class Issue(View):
     token = nullable(AddressText)
     actual = nullable(AmountText)
     required = nullable(AmountText)
+
+
+class TradeTax(View):
+    """What a token's own taxes take, in a simulation against a pool."""
+
+    token = required(AddressText)
+    buy_bps = nullable(fields.Integer, description="Of a purchase, in basis points")
+    sell_bps = nullable(fields.Integer, description="Of a sale, in basis points")
+    sellable = nullable(fields.Boolean, description="Whether the simulated sale succeeded")
 
 
 class Notice(View):
@@ -96,6 +116,14 @@ class RoutePath(View):
     hops = required([Hop])
 
 
+class RouteLeg(Hop):
+    """All that passes through one pool of a route."""
+
+    share_bps = required(
+        fields.Integer, description="Of what leaves `tokenIn` (the native coin and its wrapped form are one)"
+    )
+
+
 class QuotePart(View):
     """One provider's part of a quote that several carry out, in order: its own legs and minimums."""
 
@@ -117,6 +145,19 @@ class SwapEcho(View):
     slippage_bps = required(fields.Integer)
     approval_mode = required(
         fields.String, lambda request: "permit2-signature" if request.permit2_signature else "transactions"
+    )
+    max_hops = nullable(fields.Integer, "routing.max_hops")
+    max_legs = nullable(fields.Integer, "routing.max_legs")
+    protocols = nullable([fields.String], lambda swap: swap.routing.protocols or None)
+    exclude_protocols = nullable([fields.String], lambda swap: swap.routing.exclude_protocols or None)
+    pools = nullable([fields.String], lambda swap: swap.routing.pools or None)
+    exclude_pools = nullable([fields.String], lambda swap: swap.routing.exclude_pools or None)
+    max_price_impact_bps = nullable(fields.Integer, "routing.max_price_impact_bps")
+    gas_price_wei = nullable(AmountText, "routing.gas_price_wei")
+    omitted = nullable(
+        [fields.String],
+        lambda swap: list(map(camel_case, swap.routing.omitted)) or None,
+        description="Members that were given and that the quote token has no space for",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from marshmallow import fields
 
@@ -13,9 +13,9 @@ from quoteway import models
 from quoteway.networks import Networks
 from quoteway.web.wire import parts
 from quoteway.web.wire.actions import Action, Simulation
-from quoteway.web.wire.errors import Attempt
+from quoteway.web.wire.errors import Attempt, ErrorMembers
 from quoteway.web.wire.text import AmountText, CodeText, NetworkText, TimeText
-from quoteway.web.wire.view import View, Wire, constant, itself, nullable, required
+from quoteway.web.wire.view import ABSENT, View, Wire, nullable, optional, required
 
 _PRICE = Context(prec=18)
 
@@ -32,6 +32,8 @@ class ShownQuote:
     approvals: Sequence[models.Approval] | None = None
     issues: Sequence[models.Issue] | None = None
     attempts: Sequence[models.Attempt] | None = None
+    taxes: Sequence[models.TradeTax] | None = None
+    simulation: models.Simulation | None = None
     deadline: int | None = None
 
     @property
@@ -52,7 +54,17 @@ def _fresh(member: str) -> Callable[[ShownQuote], Any]:
     return lambda shown: None if shown.quote is None else getattr(shown.quote, member)
 
 
-def _execution_price(shown: ShownQuote) -> str | None:
+class Traded(Protocol):
+    """What has one leg in and one leg out."""
+
+    @property
+    def inputs(self) -> Sequence[models.Leg]: ...
+
+    @property
+    def outputs(self) -> Sequence[models.Leg]: ...
+
+
+def execution_price(shown: Traded) -> str | None:
     """Whole output coins per whole input coin, to 18 significant digits; a decimal string, never a float."""
     sold, bought = shown.inputs[0], shown.outputs[0]
     if sold.amount == 0:
@@ -63,8 +75,31 @@ def _execution_price(shown: ShownQuote) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def routed(shown: Any) -> models.Quote | None:
+    """The member ``quote`` of what is shown, where it has a route."""
+    return None if shown.quote is None or shown.quote.route is None else shown.quote
+
+
 class Route(View):
-    paths = required([parts.RoutePath], itself)
+    """The route as paths, whose amounts sum to those of its legs, and as legs, in the order of execution."""
+
+    paths = required([parts.RoutePath], "route")
+    legs = optional([parts.RouteLeg], lambda quote: ABSENT if quote.route_legs is None else quote.route_legs)
+
+
+class Optimality(View):
+    """How near the route is to the best one through the same pools at the quote's block, gas aside."""
+
+    bound = required(AmountText, description="No trade through these pools pays more")
+    gap_bps = required(fields.Float, description="At most so much of the bound is missing")
+    net_gap_bps = required(fields.Float, description="The same net of gas")
+    arbitrage = required(
+        AmountText,
+        description="At most so much of the bound is there without any input; not subtracted from it",
+    )
+    pools = required(fields.Integer, description="How many pools were searched")
+    families = required([fields.String])
+    method = required(fields.String, enum=["single_path", "split"])
 
 
 class Quote(View):
@@ -97,11 +132,18 @@ class Quote(View):
     gas = nullable(parts.Gas, _fresh("gas"))
     approvals = nullable([parts.Approval])
     issues = nullable([parts.Issue])
-    route = nullable(Route, _fresh("route"))
+    route = nullable(Route, routed)
     block = required(parts.BlockRef, "sealed.block")
-    simulation = nullable(Simulation, constant(None))
+    simulation = nullable(Simulation)
     warnings = nullable([parts.Notice])
+    acknowledgement_needed = required(
+        [parts.Notice],
+        "sealed.unacknowledged",
+        description="What `acknowledge` must name before there is an action",
+    )
+    acknowledged = required([fields.String], "sealed.acknowledged")
     attempts = nullable([Attempt])
+    taxes = nullable([parts.TradeTax], description="Of the unlisted tokens that could be measured")
 
     @classmethod
     def render(cls, model: ShownQuote, networks: Networks) -> Wire:
@@ -118,9 +160,25 @@ class SwapQuote(Quote):
     from_amount_usd = nullable(fields.Float, lambda shown: shown.inputs[0].amount_usd)
     to_amount_usd = nullable(fields.Float, lambda shown: shown.outputs[0].amount_usd)
     execution_price = nullable(
-        fields.String, _execution_price, description="Whole output coins per whole input coin"
+        fields.String, execution_price, description="Whole output coins per whole input coin"
+    )
+    optimality = nullable(
+        Optimality,
+        _fresh("optimality"),
+        description="As the provider computed it; null where it did not",
     )
     parts = nullable([parts.QuotePart], lambda shown: shown.sealed.parts or None)
+
+
+class QuoteResult(View):
+    """A quote, or the error that its request would have had alone."""
+
+    quote = optional(SwapQuote)
+    error = optional(ErrorMembers)
+
+
+class SwapQuotes(View):
+    results = required([QuoteResult], description="In the order of the requests")
 
 
 class PoolQuote(parts.PoolTerms, Quote):

@@ -12,7 +12,7 @@ from quoteway import models
 from quoteway.evm.units import format_units
 from quoteway.networks import Networks
 from quoteway.web.wire import text
-from quoteway.web.wire.parts import BlockRef, Leg, Notice, Range, TokenRef
+from quoteway.web.wire.parts import BlockRef, Leg, Notice, Range, TokenRef, TradeTax
 from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, itself, nullable, optional, required
 
 
@@ -62,6 +62,9 @@ class TokenEntry(View):
     rank = nullable(fields.Integer)
     tags = required([fields.String])
     contracts = required([Contract])
+    verified = required(
+        fields.Boolean, description="Whether the decimals of every contract were compared with the chain"
+    )
 
 
 class TokenPage(Page):
@@ -84,6 +87,7 @@ class Profile(TokenEntry):
     audit_score = nullable(fields.Float)
     updated_at = required(text.TimeText)
     socials = required([Social], _safe_socials)
+    trade_tax = nullable(TradeTax, description="As a quote of the unlisted token measured it lately")
     listed = required(fields.Boolean, description="Whether a token list of this deployment has it")
 
 
@@ -161,7 +165,7 @@ class VaultEntry(View):
     status = required(fields.String, enum=["active", "paused", "retired"])
     actions = required([fields.String])
     is_transactional = required(fields.Boolean)
-    warnings = required([Notice])
+    warnings = required([Notice], lambda vault: models.own_warnings(vault.source, vault.warnings))
     preview = required(fields.Boolean)
     source = required(fields.String)
     updated_at = required(text.TimeText)
@@ -185,38 +189,6 @@ class BridgeRouteEntry(View):
 
 class RoutePage(Page):
     data = required([BridgeRouteEntry])
-
-
-class ProviderActions(View):
-    pool = required([fields.String], 0)
-    vault = required([fields.String], 1)
-    manage = required([fields.String], 2)
-
-
-class Spender(View):
-    chain_id = required(fields.Integer, 0)
-    address = required(text.AddressText, 1)
-
-
-class ProviderRow(View):
-    id = required(fields.String)
-    name = required(fields.String)
-    version = required(fields.String, "plugin.version")
-    package = required(fields.String, "plugin.distribution")
-    plugin = required(fields.String, "plugin.name")
-    capabilities = required([fields.String])
-    networks = required([text.NetworkText], "chain_ids")
-    actions = required(ProviderActions)
-    enabled = required(fields.Boolean)
-    state = required(text.CodeText, "plugin.state")
-    healthy = nullable(fields.Boolean)
-    reason = nullable(text.CodeText, description="Why it is not enabled")
-    spenders = required([Spender])
-    docs = nullable(fields.String)
-
-
-class ProviderPage(Page):
-    data = required([ProviderRow])
 
 
 class NativeCurrency(View):
