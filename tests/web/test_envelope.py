@@ -128,7 +128,7 @@ async def test_a_request_over_its_deadline_is_502(serve_app, make_config, fake_p
     async def hang(*args):
         await asyncio.sleep(60)
 
-    api.gateway.tokens.find = hang
+    api.gateway.tokens.find_all = hang
     body = {"network": "devnet", "fromToken": "native", "toToken": fake_plugin.weth, "amount": "1"}
     answer = await api.post(PATH, {**body, "address": fake_plugin.weth})
     details = refused(answer, 502, "upstream_error", "provider_timeout")

@@ -74,21 +74,6 @@ async def test_limits_are_told_and_kept_by_group(serve_app, make_config, refused
     assert (await api.get("/healthz")).status == 200
 
 
-async def test_only_a_trusted_proxy_may_say_who_calls(serve_app, make_config):
-    open_api = await limited(serve_app, make_config)
-    for number in range(5):
-        answer = await open_api.get("/v2/providers", headers={"X-Forwarded-For": f"10.0.0.{number}"})
-    assert answer.status == 429
-    behind = await limited(serve_app, make_config, trusted_proxies=("127.0.0.0/8", "10.0.0.0/8"))
-    for number in range(5):
-        headers = {"X-Forwarded-For": f"6.6.6.6, 192.0.2.{number}, 10.0.0.9"}
-        assert (await behind.get("/v2/providers", headers=headers)).status == 200
-    for number in range(4):
-        headers = {"X-Forwarded-For": f"192.0.2.{100 + number}, 198.51.100.7"}
-        answer = await behind.get("/v2/providers", headers=headers)
-    assert answer.status == 429, "what stands left of an untrusted address is an invention"
-
-
 class Asked:
     """A request as ``Callers`` reads it."""
 
@@ -161,34 +146,10 @@ async def test_keys(serve_app, make_config, refused):
         assert answer.headers["WWW-Authenticate"] == "Bearer"
     refused(await api.get("/v2/nothing"), 401, "unauthorized")
     for key in (CANARY, "second-key"):
-        answer = await api.get("/v2/providers", headers={"Authorization": f"bearer {key}"})
+        answer = await api.get("/v2/networks", headers={"Authorization": f"bearer {key}"})
         assert answer.status == 200
         assert answer.headers["Cache-Control"] == "private, max-age=5", "no proxy hands it to others"
     assert (await api.get("/healthz")).status == 200
-
-
-async def test_wrong_keys_are_limited_by_address_and_right_ones_are_served(serve_app, make_config, refused):
-    config = make_config(trusted_proxies=("127.0.0.0/8",))
-    config = replace(config, auth=AuthConfig(keys=(Secret(CANARY),)))
-    api = await serve_app(config=config)
-
-    async def ask(key, address="192.0.2.1"):
-        headers = {"Authorization": f"Bearer {key}", "X-Forwarded-For": address}
-        return await api.get("/v2/providers", headers=headers)
-
-    answers = [await ask(f"wrong-{number}") for number in range(12)]
-    assert [answer.status for answer in answers] == [401] * 10 + [429] * 2
-    for key in ("wrong", CANARY[:-1], CANARY + "x", ""):
-        answer = await ask(key)
-        details = refused(answer, 429, "rate_limit_exceeded")
-        assert details["retryable"] is True
-        assert 1 <= int(answer.headers["Retry-After"]) <= 60
-        assert answer.headers["RateLimit-Policy"] == '"wrong_keys";q=10;w=60'
-        assert "without a valid API key" in answer.body["error"]["message"]
-    right = await ask(CANARY)
-    assert right.status == 200, "others behind the same address keep their access"
-    assert right.headers["RateLimit"].startswith('"catalog";')
-    assert (await ask("wrong", "192.0.2.2")).status == 401, "another address has its own window"
 
 
 async def test_wrong_keys_are_not_limited_where_limits_are_off(serve_app, make_config):
@@ -206,12 +167,12 @@ async def test_a_kept_answer_is_asked_for_like_any_other(serve_app, make_config,
     config = replace(make_config(cors_origins=(ours,)), auth=AuthConfig(keys=keys))
     api = await serve_app(config=replace(config, limits=LimitsConfig(catalog="5/minute")))
     signed = {"Authorization": f"Bearer {CANARY}"}
-    first = await api.get("/v2/providers", headers=signed)
+    first = await api.get("/v2/networks", headers=signed)
     assert first.status == 200
-    refused(await api.get("/v2/providers"), 401, "unauthorized")
+    refused(await api.get("/v2/networks"), 401, "unauthorized")
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     told = {"X-Request-ID": "mine", "traceparent": trace, "Origin": ours}
-    kept = await api.get("/v2/providers", headers=signed | told)
+    kept = await api.get("/v2/networks", headers=signed | told)
     assert kept.raw == first.raw
     assert kept.headers["X-Request-ID"] == "mine"
     assert kept.headers["traceparent"].startswith(trace[:36])
@@ -220,13 +181,13 @@ async def test_a_kept_answer_is_asked_for_like_any_other(serve_app, make_config,
     assert kept.headers.keys() - first.headers.keys() == {
         *("traceparent", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers")
     }
-    head = await api.request("HEAD", "/v2/providers", headers=signed)
+    head = await api.request("HEAD", "/v2/networks", headers=signed)
     assert (head.status, head.raw, head.headers["ETag"]) == (200, b"", first.headers["ETag"])
-    refused(await api.post("/v2/providers", headers=signed), 405, "invalid_request", "method_not_allowed")
-    assert (await api.get("/v2/providers", headers=signed)).status == 200
-    refused(await api.get("/v2/providers", headers=signed), 429, "rate_limit_exceeded")
+    refused(await api.post("/v2/networks", headers=signed), 405, "invalid_request", "method_not_allowed")
+    assert (await api.get("/v2/networks", headers=signed)).status == 200
+    refused(await api.get("/v2/networks", headers=signed), 429, "rate_limit_exceeded")
     metrics = (await api.get("/metrics")).raw.decode()
-    line = 'quoteway_http_requests_total{method="GET",route="/v2/providers",status="200"} 3.0'
+    line = 'quoteway_http_requests_total{method="GET",route="/v2/networks",status="200"} 3.0'
     assert line in metrics
 
 
@@ -272,7 +233,7 @@ async def test_metrics_are_bounded(api):
     assert 'quoteway_http_requests_total{method="GET",route="/v2/tokens/{id}",status="503"} 20.0' in text
     assert 'quoteway_http_requests_total{method="GET",route="unmatched",status="404"} 20.0' in text
     assert 'method="OTHER",route="unmatched"' in text
-    assert "quoteway_ready 1.0" in text
+    assert "quoteway_ready 0.0" in text, "no node answers"
 
 
 async def test_metrics_count_provider_outcomes(fakes):
@@ -285,7 +246,7 @@ async def test_metrics_count_provider_outcomes(fakes):
     }
     await fakes.post("/v2/swaps/quote", body)
     text = (await fakes.get("/metrics")).raw.decode()
-    labels = 'capability="swap",method="quote",outcome="quoted",provider="fake-swaps"'
+    labels = 'capability="swap",method="quote",outcome="quoted",provider="fake-swaps",reason=""'
     assert f"quoteway_provider_outcomes_total{{{labels}}} 1.0" in text
 
 
@@ -307,6 +268,27 @@ async def test_the_log_has_the_route_and_never_the_path(api, caplog):
 def log_line(config, message, *args, **kwargs):
     record = logging.makeLogRecord({"msg": message, "args": args, "levelname": "INFO", "name": "x", **kwargs})
     return JsonFormatter(Redactor(config)).format(record)
+
+
+def test_of_a_very_long_text_only_what_is_shown_is_redacted(make_config):
+    """Redacting a megabyte would block the event loop. Where the text is cut, no half of a secret is left."""
+    key = "4f1c9a07e2d85b36c0a7914ed3f8625b"
+    config = replace(make_config(), plugin_sections={"x": {"key": Secret(key)}})
+    redacted = []
+
+    class Counting(Redactor):
+        def __call__(self, text):
+            redacted.append(len(text))
+            return super().__call__(text)
+
+    for before in (16_384 - 16, 8_192 - 16, 3):
+        text = "x" * before + key + "y" * 1_000_000 + key + "z" * before
+        record = logging.makeLogRecord({"msg": text, "levelname": "INFO", "name": "x"})
+        line = JsonFormatter(Counting(config)).format(record)
+        assert len(line) < 20_000
+        assert not any(key[at : at + 6] in line for at in range(len(key) - 6))
+        assert f"{len(text) - 16_384} characters left out" in line
+    assert max(redacted) < 40_000
 
 
 def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):

@@ -11,6 +11,9 @@ from quoteway.web.http.cache import CACHE
 
 CONTRACT = """
 POST /v2/swaps/quote
+POST /v2/swaps/quotes
+GET /v2/swaps/price
+GET /v2/swaps/depth
 GET /v2/swaps/quote/{quoteId}
 POST /v2/swaps/{quoteId}/action
 POST /v2/bridges/{quoteId}/action
@@ -39,6 +42,8 @@ GET /v2/pools/{poolId}/positions
 POST /v2/vaults/{vaultId}/rebalance/action
 GET /v2/bridges/routes
 POST /v2/bridges/quote
+GET /v2/portfolio/approvals
+POST /v2/portfolio/approvals/revoke
 GET /v2/portfolio/balances
 GET /v2/portfolio/positions
 GET /v2/transactions/{txId}
@@ -57,7 +62,7 @@ BODIES = {
     "submitTransactionHash": "hash",
     "callRpc": "id jsonrpc method params",
 }
-STATUS_201 = {operation.name for operation in operations() if operation.path.endswith("/action")}
+STATUS_201 = {operation.name for operation in operations() if operation.path.endswith(("/action", "/revoke"))}
 
 
 @pytest.fixture(scope="module")

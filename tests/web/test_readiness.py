@@ -49,6 +49,7 @@ async def served(serve_app, two):
     return await serve_app({"toy": FakePlugin(two, networks=[SEVEN, EIGHT])})
 
 
+@pytest.mark.slow
 async def test_it_is_503_while_no_network_answers_and_recovers_by_itself(served, two, refused):
     async def is_ready():
         return (await served.get("/readyz")).status == 200
@@ -102,6 +103,7 @@ async def test_nodes_are_not_asked_more_often_than_said(serve_app):
     assert node.probes - before <= 1 + (time.monotonic() - started) / reachability.EVERY_S
 
 
+@pytest.mark.slow
 async def test_a_configured_network_that_no_plugin_serves_is_not_ready(serve_app, make_config, refused):
     from dataclasses import replace
 

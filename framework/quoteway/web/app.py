@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Any
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import orjson
 from aiohttp import web
@@ -15,15 +15,29 @@ from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
-from quoteway.web.http.health import health_routes, metrics_handler
-from quoteway.web.http.metrics import Metrics
+from quoteway.web.http.health import health_routes, keep_state, metrics_handler
+from quoteway.web.http.metrics import SHARED, Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation, get, require_ready
+from quoteway.web.http.plugin_routes import PluginRoutes
 from quoteway.web.http.protocol import replace_match
-from quoteway.web.resources import listings, pools, portfolio, rpc, swaps, tokens, transactions, vaults
+from quoteway.web.resources import (
+    approvals,
+    indications,
+    listings,
+    pools,
+    portfolio,
+    quote_batches,
+    rpc,
+    swaps,
+    tokens,
+    transactions,
+    vaults,
+)
 from quoteway.web.wire.view import View
 
-log = logging.getLogger("quoteway.web")
+SHARE_OF_TIMEOUT = 0.9
+"""The deadline of a plugin's route, as a share of ``[server] request_timeout_s``."""
 
 
 class OpenApiDocument(View):
@@ -32,7 +46,8 @@ class OpenApiDocument(View):
 
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
-    resources = (listings, tokens, swaps, pools, vaults, transactions, portfolio, rpc)
+    quotes = (swaps, quote_batches, indications, pools, vaults)
+    resources = (listings, tokens, *quotes, transactions, portfolio, approvals, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 
@@ -45,6 +60,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[CACHE] = cache
     app[MIDDLEWARE] = middleware
     gateway.registry.plugins.listeners.append(metrics.called)
+    gateway.watchdog.listeners.append(metrics.stalled)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, ROUTES)
     app[rpc.REDACTOR] = Redactor(gateway.config)
     for operation in (*operations(), get_open_api):
@@ -57,6 +73,8 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))
     else:
         app.cleanup_ctx.append(functools.partial(_own_metrics_port, gateway, metrics))
+    if SHARED in os.environ:
+        app.cleanup_ctx.append(functools.partial(_keep_state, gateway, metrics))
     if run_gateway:
         app.cleanup_ctx.append(functools.partial(_run_gateway, gateway))
     return app
@@ -68,33 +86,24 @@ def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.Str
     It has routers of its own, since aiohttp takes no routes after plugins are loaded.
     """
 
+    timeout_s = gateway.config.server.request_timeout_s * SHARE_OF_TIMEOUT
+
     @functools.cache
-    def routers() -> dict[str, web.UrlDispatcher]:
+    def served() -> dict[str, PluginRoutes]:
         answers = gateway.registry.plugins.ask("quoteway_routes")
-        return {entry.name: _router(entry.name, routes) for entry, routes in answers}
+        return {entry.name: PluginRoutes(entry.name, routes, timeout_s) for entry, routes in answers}
 
     async def dispatch(request: web.Request) -> web.StreamResponse:
         require_ready(gateway)
-        router = routers().get(request.match_info["plugin"])
-        if router is None:
+        own = served().get(request.match_info["plugin"])
+        if own is None:
             raise web.HTTPNotFound
-        found = await router.resolve(request)
+        found = await own.router.resolve(request)
         found.add_app(request.app)
         replace_match(request, found)
-        return await found.handler(request)
+        return await own.answer(found.handler, request)
 
     return dispatch
-
-
-def _router(plugin: str, routes: Iterable[Any]) -> web.UrlDispatcher:
-    """A plugin's routes below its own prefix. A route that cannot be added is logged."""
-    router = web.UrlDispatcher()
-    for route in routes:
-        try:
-            router.add_route(route.method, f"/x/{plugin}{route.path}", route.handler)
-        except Exception:  # isolation border: whatever a plugin hands over
-            log.exception("a route of plugin %r cannot be mounted", plugin)
-    return router
 
 
 @functools.cache
@@ -112,9 +121,17 @@ async def get_open_api(call: Call) -> web.Response:
 
 
 async def _run_gateway(gateway: Gateway, app: web.Application) -> AsyncIterator[None]:
+    gateway.watchdog.start()
     await gateway.start()
     yield
     await gateway.stop()
+    gateway.watchdog.stop()
+
+
+async def _keep_state(gateway: Gateway, metrics: Metrics, app: web.Application) -> AsyncIterator[None]:
+    task = asyncio.create_task(keep_state(gateway, metrics), name="metrics:state")
+    yield
+    task.cancel()
 
 
 async def _own_metrics_port(gateway: Gateway, metrics: Metrics, app: web.Application) -> AsyncIterator[None]:

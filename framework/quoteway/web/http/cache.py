@@ -32,6 +32,8 @@ class CatalogCache:
     """
 
     entries: LRUCache[tuple[int, str], Rendered] = field(default_factory=lambda: LRUCache(512))
+    changed: LRUCache[str, tuple[bytes, int]] = field(default_factory=lambda: LRUCache(512))
+    """By path and query of a list that is not kept: a digest of its rows, and since when they are so."""
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: bool = True
 
@@ -55,18 +57,35 @@ CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 def keep(call: Call, revision: int, body: bytes) -> web.Response:
     """Keeps an answer for its path and query, and answers with it. ``revision`` is from before rendering."""
-    cache = call.request.app[CACHE]
+    rendered = _rendered(call, body, f"max-age={MAX_AGE_S}")
+    call.request.app[CACHE].entries[revision, call.request.raw_path] = rendered
+    return respond(call.request, rendered)
+
+
+def revalidated(call: Call, body: bytes) -> web.Response:
+    """Answers with what was made for this request alone. Caches may keep it, but ask each time."""
+    return respond(call.request, _rendered(call, body, "no-cache"))
+
+
+def changed_at(call: Call, rows: bytes, now: int) -> int:
+    """Returns since when the rows of this path and query have been the same, Unix seconds."""
+    changed, path = call.request.app[CACHE].changed, call.request.raw_path
+    digest = hashlib.sha256(rows).digest()
+    if path not in changed or changed[path][0] != digest:
+        changed[path] = digest, now
+    return int(changed[path][1])
+
+
+def _rendered(call: Call, body: bytes, caching: str) -> Rendered:
     headers = CIMultiDict(
         {
             **ALWAYS,
             "Content-Type": "application/json",
             "ETag": f'"{hashlib.sha256(body).hexdigest()[:32]}"',
-            "Cache-Control": f"{'public' if cache.public else 'private'}, max-age={MAX_AGE_S}",
+            "Cache-Control": f"{'public' if call.request.app[CACHE].public else 'private'}, {caching}",
         }
     )
-    rendered = Rendered(call.operation, time.monotonic() + MAX_AGE_S, body, headers)
-    cache.entries[revision, call.request.raw_path] = rendered
-    return respond(call.request, rendered)
+    return Rendered(call.operation, time.monotonic() + MAX_AGE_S, body, headers)
 
 
 def respond(request: web.Request, rendered: Rendered) -> web.Response:

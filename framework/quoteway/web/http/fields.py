@@ -79,6 +79,48 @@ class Choice(Member[str]):
         return value
 
 
+class Choices(Member[tuple[str, ...]]):
+    """A list of words of a closed set. A word that is given twice counts once."""
+
+    def __init__(self, description: str, choices: Sequence[str], **kwargs: Any) -> None:
+        items = {"type": "string", "enum": list(choices)}
+        schema = {"type": "array", "maxItems": len(choices), "items": items}
+        super().__init__(description, schema=schema, **kwargs)
+        self.choices = choices
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        if not isinstance(value, list) or any(word not in self.choices for word in value):
+            raise refuse(Reason.INVALID_FORMAT, f"must be a list of: {', '.join(self.choices)}")
+        return tuple(dict.fromkeys(value))
+
+
+class ListOf(Member[tuple[Any, ...]]):
+    """A list of ``least`` to ``most`` values of one kind. A value that is given twice counts once."""
+
+    def __init__(
+        self,
+        description: str,
+        item: Member[Any],
+        most: int,
+        *,
+        least: int = 0,
+        example: Sequence[str] = (),
+        **kwargs: Any,
+    ) -> None:
+        of_items = {name: value for name, value in item.metadata.items() if name != "description"}
+        bounds = {"minItems": least, "maxItems": most} if least else {"maxItems": most}
+        schema = {"type": "array", **bounds, "items": of_items, "example": list(example)}
+        super().__init__(description, schema=schema, **kwargs)
+        self.item, self.least, self.most = item, least, most
+
+    def parse(self, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise refuse(Reason.INVALID_FORMAT, "must be a list")
+        if not self.least <= len(value) <= self.most:
+            raise refuse(Reason.OUT_OF_RANGE, f"must have {self.least} to {self.most} items")
+        return tuple(dict.fromkeys(map(self.item.parse, value)))
+
+
 class Action(Choice):
     """One of the actions of a resource."""
 
@@ -90,9 +132,10 @@ class Amount(Member[int | None]):
 
     patterns = (r"^(0|[1-9][0-9]{0,77})$", r"^[1-9][0-9]{0,77}$")
     """By ``minimum``."""
+    example = "1000000"
 
     def __init__(self, description: str, *, minimum: int = 0, **kwargs: Any) -> None:
-        schema = {"type": "string", "pattern": self.patterns[minimum], "example": "1000000"}
+        schema = {"type": "string", "pattern": self.patterns[minimum], "example": self.example}
         super().__init__(description, schema=schema, **kwargs)
         self.minimum = minimum
 
@@ -109,6 +152,20 @@ class Amount(Member[int | None]):
         if amount > MAX_UINT256:
             raise refuse(Reason.OUT_OF_RANGE, "must be at most 2^256 - 1")
         return amount
+
+
+class GasPrice(Amount):
+    """Wei per unit of gas as a decimal string, below one coin."""
+
+    patterns = (r"^(0|[1-9][0-9]{0,17})$",) * 2
+
+    example = "30000000000"
+
+    def parse(self, value: Any) -> int | None:
+        price_wei = super().parse(value)
+        if price_wei is not None and price_wei >= 10**18:
+            raise refuse(Reason.OUT_OF_RANGE, "must be below 10^18 wei per unit of gas")
+        return price_wei
 
 
 class AmountOrMax(Amount):
@@ -170,8 +227,12 @@ class NetworkField(Member[Network]):
 class StrictInteger(Member[int]):
     """A JSON integer within bounds: no string, no boolean, no 1.0."""
 
-    def __init__(self, description: str, low: int, high: int, **kwargs: Any) -> None:
-        schema = {"type": "integer", "minimum": low, "maximum": high}
+    def __init__(
+        self, description: str, low: int, high: int, *, example: int | None = None, **kwargs: Any
+    ) -> None:
+        schema: dict[str, Any] = {"type": "integer", "minimum": low, "maximum": high}
+        if example is not None:
+            schema["example"] = example
         super().__init__(description, schema=schema, **kwargs)
         self.low = low
         self.high = high
@@ -201,6 +262,24 @@ class SlippageField(StrictInteger):
 
     def __init__(self, description: str) -> None:
         super().__init__(description, 0, 5_000, load_default=50)
+
+    def parse(self, value: Any) -> int:
+        if value == "auto":
+            raise refuse(Reason.INVALID_FORMAT, 'must be an integer: "auto" is for swaps within one network')
+        return super().parse(value)
+
+
+class SlippageOrAuto(Member[int | None]):
+    """A slippage, or ``"auto"`` for one that the gateway chooses, which is loaded as None."""
+
+    def __init__(self, description: str) -> None:
+        self._number = SlippageField(description)
+        number = {name: self._number.metadata[name] for name in ("type", "minimum", "maximum")}
+        schema = {"anyOf": [number, {"type": "string", "enum": ["auto"]}]}
+        super().__init__(description, schema=schema, load_default=self._number.load_default)
+
+    def parse(self, value: Any) -> int | None:
+        return None if value == "auto" else self._number.parse(value)
 
 
 class StrictBoolean(Member[bool]):

@@ -7,6 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from aiohttp import web
@@ -43,7 +44,7 @@ class Counters:
         self.windows: dict[str, tuple[int, float]] = {}
         self._next_sweep = 0.0
 
-    def count(self, key: str, expiry: float, now: float) -> tuple[int, float]:
+    def count(self, key: str, expiry: float, now: float, requests: int = 1) -> tuple[int, float]:
         """Counts; returns the count and when its window ends."""
         if now >= self._next_sweep:
             self._next_sweep = now + self.SWEEP_S
@@ -51,8 +52,8 @@ class Counters:
         count, ends = self.windows.get(key, (0, 0.0))
         if ends <= now:
             count, ends = 0, now + expiry
-        self.windows[key] = count + 1, ends
-        return count + 1, ends
+        self.windows[key] = count + requests, ends
+        return count + requests, ends
 
 
 class Limiter:
@@ -70,18 +71,18 @@ class Limiter:
         self._storage = storage or open_store(config.store)
         self._paused_until = 0.0
 
-    async def take(self, group: str, caller: str) -> str:
-        """Counts one request; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
+    async def take(self, group: str, caller: str, requests: int = 1) -> str:
+        """Counts requests; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
         allowed, window_s = self._bounds[group]
         key, now = f"quoteway/{group}/{caller}", time.monotonic()
         if isinstance(self._storage, Counters):
-            count, resets_at = self._storage.count(key, window_s, now)
+            count, resets_at = self._storage.count(key, window_s, now, requests)
             return self._verdict(group, count, resets_at, now)
         uncounted = f'"{group}";r={allowed};t={window_s}'
         if now < self._paused_until:
             return uncounted
         try:
-            count = await self._storage.incr(key, window_s)
+            count = await self._storage.incr(key, window_s, requests)
             resets_at = await self._storage.get_expiry(key)
         except Exception as error:  # the store's client has exceptions of its own
             if now >= self._paused_until:  # only the first of the requests that waited together logs it
@@ -105,6 +106,24 @@ class Limiter:
             },
             retryable=True,
         )
+
+
+@dataclass(slots=True)
+class Counted:
+    """A request of a caller as its limit counts it. ``state`` is the ``RateLimit`` header."""
+
+    limiter: Limiter
+    group: str
+    caller: str
+    state: str | None = None
+
+    async def take(self, requests: int = 1) -> None:
+        """Counts requests. Raises ``RateLimited`` over the limit."""
+        try:
+            self.state = await self.limiter.take(self.group, self.caller, requests)
+        except RateLimited as error:
+            self.state = error.headers["RateLimit"]
+            raise
 
 
 def open_store(store: Secret | str) -> Storage | Counters:

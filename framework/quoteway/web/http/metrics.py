@@ -8,13 +8,24 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from quoteway.host.call_records import BreakerState
+from quoteway.host.registry import Registry
+from quoteway.host.states import NotEnabled
+from quoteway.host.watchdog import Stall
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable with the folder in which workers share their metrics."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+_ANSWERED = frozenset({"quoted", "no_route"})
+_BREAKERS: Mapping[BreakerState, int] = {"closed": 0, "half_open": 1, "open": 2}
 _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Metrics:
-    """Requests by route template, method and status; provider outcomes; whether the gateway is ready."""
+    """Requests by route template, method and status; calls of providers and their breakers; what blocked the
+    event loop; what is enabled and whether the gateway is ready.
+    """
 
     def __init__(self) -> None:
         own = self.registry = CollectorRegistry()
@@ -26,13 +37,55 @@ class Metrics:
         )
         self._outcomes = Counter(
             "quoteway_provider_outcomes",
-            "Outcomes of calls to providers",
-            ["capability", "provider", "method", "outcome"],
+            "Calls of providers by outcome, and by reason unless it is an answer",
+            ["capability", "provider", "method", "outcome", "reason"],
             registry=own,
         )
-        self._ready = Gauge(
-            "quoteway_ready", "1 once every provider is up", registry=own, multiprocess_mode="livemin"
+        self._provider_seconds = Histogram(
+            "quoteway_provider_seconds",
+            "Time to the answers of providers",
+            ["capability", "provider", "method"],
+            registry=own,
+            buckets=_BUCKETS_S,
         )
+        self._breakers = Gauge(
+            "quoteway_provider_breaker",
+            "The circuit breaker of a method on its worst network: 0 closed, 1 half-open, 2 open",
+            ["capability", "provider", "method"],
+            registry=own,
+            multiprocess_mode="livemax",
+        )
+        self._stalls = Counter(
+            "quoteway_loop_stalls", "Times that a plugin blocked the event loop", ["plugin"], registry=own
+        )
+        self._stalled_seconds = Counter(
+            "quoteway_loop_stall_seconds", "Time that it was blocked", ["plugin"], registry=own
+        )
+        self._ready = Gauge(
+            "quoteway_ready", "1 while /readyz answers 200", registry=own, multiprocess_mode="livemin"
+        )
+        self._plugins = Gauge(
+            "quoteway_plugin_enabled",
+            "1 while a plugin is enabled; those that the configuration leaves out are not shown",
+            ["plugin"],
+            registry=own,
+            multiprocess_mode="livemin",
+        )
+        self._providers = Gauge(
+            "quoteway_provider_enabled",
+            "1 while a provider is enabled",
+            ["capability", "provider", "plugin"],
+            registry=own,
+            multiprocess_mode="livemin",
+        )
+        self._dropped = Gauge(
+            "quoteway_observer_dropped",
+            "Events that the observer of a plugin lost by being slow",
+            ["plugin"],
+            registry=own,
+            multiprocess_mode="livesum",
+        )
+        self._bound_calls: dict[tuple[str, ...], tuple[Counter, Histogram]] = {}
         self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def answered(self, route: str, method: str, status: int, duration_s: float) -> None:
@@ -48,12 +101,37 @@ class Metrics:
 
     def called(self, event: Mapping[str, Any]) -> None:
         """Counts one provider call from its ``quoteway_observe`` event."""
-        self._outcomes.labels(event["capability"], event["provider"], event["method"], event["outcome"]).inc()
+        key = event["capability"], event["provider"], event["method"], event["outcome"], event["reason"] or ""
+        bound = self._bound_calls.get(key)
+        if bound is None:
+            bound = (self._outcomes.labels(*key), self._provider_seconds.labels(*key[:3]))
+            self._bound_calls[key] = bound
+        bound[0].inc()
+        if event["outcome"] in _ANSWERED:
+            bound[1].observe(event["duration_s"])
 
-    def render(self, *, ready: bool) -> bytes:
+    def stalled(self, stall: Stall) -> None:
+        """Counts a stall of the event loop. Called in the watchdog's thread."""
+        self._stalls.labels(stall.blame.plugin).inc()
+        self._stalled_seconds.labels(stall.blame.plugin).inc(stall.duration_s)
+
+    def show(self, registry: Registry, *, ready: bool) -> None:
+        """Sets what is a state and no count: readiness, what is enabled, breakers, and lost events."""
+        self._ready.set(ready)
+        for plugin in registry.plugins:
+            if plugin.reason is not NotEnabled.NOT_SELECTED:
+                self._plugins.labels(plugin.name).set(plugin.reason is None)
+        for entry in registry.providers:
+            capability, provider_id = entry.provider.capability.value, entry.provider.id
+            self._providers.labels(capability, provider_id, entry.plugin.name).set(entry.enabled)
+            for calls in registry.calls.methods(entry.provider):
+                self._breakers.labels(capability, provider_id, calls.method).set(_BREAKERS[calls.state])
+        for observer in registry.plugins.observers:
+            self._dropped.labels(observer.entry.name).set(observer.dropped)
+
+    def render(self) -> bytes:
         """The exposition text, of all workers when they share ``PROMETHEUS_MULTIPROC_DIR``."""
-        self._ready.set(1 if ready else 0)
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        if SHARED in os.environ:
             from prometheus_client.multiprocess import MultiProcessCollector
 
             every = CollectorRegistry()

@@ -22,9 +22,9 @@ from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthori
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
-from quoteway.web.http.limits import Callers, Limiter
+from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
-from quoteway.web.http.operation import Operation
+from quoteway.web.http.operation import COUNTED, REQUEST_ID, Operation
 
 log = logging.getLogger("quoteway.web")
 
@@ -86,7 +86,7 @@ class Middleware:
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
         group = operation.group if operation is not None else "catalog"
-        state: str | None = None
+        counted: Counted | None = None
         response: web.StreamResponse | None = None
         try:
             if self._origins and request.method == "OPTIONS" and "Access-Control-Request-Method" in headers:
@@ -97,10 +97,14 @@ class Middleware:
                     if caller is None:
                         raise await self._unauthorized(request)
                     if self._limiter is not None:
-                        state = await self._limiter.take(group, caller)
+                        counted = Counted(self._limiter, group, caller)
+                        await counted.take()
                 if isinstance(source, Rendered):
                     response = respond(request, source)
                 else:
+                    request[REQUEST_ID] = request_id
+                    if counted is not None:
+                        request[COUNTED] = counted
                     response = await self._answer(request, source)
         except GatewayError as error:
             response = error_response(error, request_id)
@@ -118,9 +122,9 @@ class Middleware:
         out["X-Request-ID"] = request_id
         if "Server" not in out:  # a cached answer has them already
             out.update(ALWAYS)
-        if state is not None and self._limiter is not None:
-            out["RateLimit-Policy"] = self._limiter.policies[group]
-            out["RateLimit"] = state
+        if counted is not None and counted.state is not None:
+            out["RateLimit-Policy"] = counted.limiter.policies[group]
+            out["RateLimit"] = counted.state
         if trace is not None:
             out["traceparent"] = trace
         if self._origins:

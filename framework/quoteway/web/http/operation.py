@@ -15,18 +15,23 @@ from quoteway.engine.gateway import Gateway
 from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason, disabled
 from quoteway.evm.head import request_arrival
 from quoteway.guard.findings import check_form
-from quoteway.host.provider_calls import Outcome
+from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
 from quoteway.models import Capability
 from quoteway.networks import Networks
 from quoteway.providers import Provider
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
+from quoteway.web.http.limits import Counted
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.view import View, camel_case
 
 T = TypeVar("T")
 Group = Literal["quotes", "catalog", "rpc"]
+
+REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id", str)
+COUNTED: web.RequestKey[Counted] = web.RequestKey("counted", Counted)
+"""What the middleware keeps with a request: its id, and what counts it where a limit holds."""
 
 NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
 
@@ -45,6 +50,16 @@ class Call:
     @property
     def networks(self) -> Networks:
         return self.gateway.runtime.networks
+
+    @property
+    def request_id(self) -> str:
+        return self.request[REQUEST_ID]
+
+    async def count_further(self, requests: int) -> None:
+        """Counts a call as so many requests more of its rate limit. Raises ``RateLimited`` over the limit."""
+        counted = self.request.get(COUNTED)
+        if counted is not None and requests:
+            await counted.take(requests)
 
     def require(self, capability: Capability, *chain_ids: int) -> None:
         """Raises ``ProviderUnavailable`` when no enabled provider serves these chains."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from aiohttp import web
@@ -113,11 +113,34 @@ def _closing(response: web.Response, request_id: str) -> web.Response:
     return response
 
 
+def _waits_for_request(connection: RequestHandler) -> bool:
+    """Whether no request, or only a part of its headers, has arrived on a connection."""
+    waiter = connection._waiter
+    return connection._request_count == 0 or (waiter is not None and not waiter.done())
+
+
 class EnvelopeServer(web.Server):
     """aiohttp's ``Server`` making ``EnvelopeHandler`` connections.
 
-    Unlike the original it raises for a misspelt keyword instead of using default settings.
+    Unlike the original it raises for a misspelt keyword instead of using default settings. With more than
+    ``max_connections`` (None: no limit) each new connection closes the oldest one that waits for a request:
+    without that, connections on which nothing arrives keep all others out.
     """
+
+    def __init__(
+        self, handler: Callable[..., Any], *, max_connections: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(handler, **kwargs)
+        self._max_connections = max_connections
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        if self._max_connections is None or len(self._connections) <= self._max_connections:
+            return
+        waiting = next((each for each in self._connections if _waits_for_request(each)), None)
+        if waiting is not None:
+            del self._connections[waiting]  # at once: the next arrival must find another
+            waiting.force_close()
 
     def __call__(self) -> RequestHandler:
         return EnvelopeHandler(self, loop=self._loop, **self._kwargs)
@@ -131,7 +154,7 @@ class EnvelopeRunner(web.AppRunner):
     async def _make_server(self) -> web.Server:
         plain = await super()._make_server()
         return EnvelopeServer(
-            self.app[MIDDLEWARE].with_cached_answers(plain.request_handler),  # type: ignore[arg-type]
+            self.app[MIDDLEWARE].with_cached_answers(plain.request_handler),
             request_factory=plain.request_factory,
             handler_cancellation=plain.handler_cancellation,
             loop=plain._loop,

@@ -1,11 +1,13 @@
-"""Request and response schemas: requests are closed and name every refused member at once, responses are
-open.
+"""Request and response schemas: requests are closed and name all refused members at once, up to a number.
+
+Responses are open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from marshmallow import RAISE, ValidationError, fields, pre_load
@@ -18,6 +20,10 @@ from quoteway.web.wire.view import WireSchema
 
 _MISSING = fields.Field.default_error_messages["required"]
 _NULL = fields.Field.default_error_messages["null"]
+
+
+MOST_REFUSED = 32
+"""Members that one answer names. A body may have thousands, and guessing what each should be takes time."""
 
 
 def refuse(reason: Reason, message: str, member: str = SCHEMA) -> ValidationError:
@@ -51,12 +57,13 @@ class RequestSchema(WireSchema):
         return {name: value for name, value in data.items() if value != "" or name not in known}
 
     def accept(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The loaded members. Raises ``InvalidRequest`` (422) that lists every refused one."""
+        """The loaded members. Raises ``InvalidRequest`` (422) listing those refused, known ones first."""
         try:
             loaded: dict[str, Any] = self.load(data)
         except ValidationError as error:
             names = [member.data_key or name for name, member in self.fields.items()]
-            raise invalid(*_field_errors(error.messages_dict, names)) from None
+            found = sorted(error.messages_dict.items(), key=lambda each: each[0] not in names)
+            raise invalid(*islice(_field_errors(found, names), MOST_REFUSED)) from None
         return loaded
 
 
@@ -69,8 +76,8 @@ def invalid(first: FieldError, *others: FieldError) -> InvalidRequest:
     return InvalidRequest(message, reason=first.reason, fields=(first, *others))
 
 
-def _field_errors(messages: Mapping[str, Any], known: Iterable[str]) -> Iterator[FieldError]:
-    for name, refusals in messages.items():
+def _field_errors(messages: Iterable[tuple[str, Any]], known: Iterable[str]) -> Iterator[FieldError]:
+    for name, refusals in messages:
         path = "" if name == SCHEMA else _printable(str(name))
         for message in refusals:
             if isinstance(message, FieldError):
