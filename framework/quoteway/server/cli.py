@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,21 @@ class PluginCommands(click.Group):
     """The core's commands, and those of plugins when a name is not one of the core's."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *(command.name or "" for command in _plugin_commands())})
+        plugins = _plugin_commands(ctx.obj)
+        return sorted({*super().list_commands(ctx), *(command.name or "" for command in plugins)})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Also finds the configuration file in the options of the command: it says which plugins may run."""
+        for word, following in zip(args, [*args[1:], ""], strict=True):
+            if word == "--config" or word.startswith("--config="):
+                ctx.obj = Path(word.partition("=")[2] or following)
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         own = super().get_command(ctx, cmd_name)
-        return own or next((command for command in _plugin_commands() if command.name == cmd_name), None)
+        return own or next((each for each in _plugin_commands(ctx.obj) if each.name == cmd_name), None)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -45,19 +56,35 @@ class PluginCommands(click.Group):
             ctx.exit(2)
 
 
-def _plugin_commands() -> Iterator[click.Command]:
-    """Commands of installed plugins. A broken plugin costs its own commands, with one line saying so."""
-    from importlib_metadata import entry_points
+def _plugin_commands(config_path: Path | None) -> Iterator[click.Command]:
+    """Commands of the plugins that the configuration lets this process import.
 
-    from quoteway.hookspecs import ENTRY_POINT_GROUP
+    A plugin that is broken, or not as it is locked, costs its own commands, with one line saying so.
+    """
+    from quoteway.config.loading import load_selection
+    from quoteway.host.plugins import MOST_ITEMS, Plugins
+    from quoteway.host.runtime import Runtime
+    from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, told
 
-    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
-        try:
-            hook = getattr(entry_point.load(), "quoteway_commands", None)
-            commands = list(hook()) if hook is not None else []
-        except (Exception, SystemExit) as error:
-            click.echo(f"quoteway: commands of plugin {entry_point.name!r} are missing: {error!r}", err=True)
+    try:
+        plugins = Plugins(Runtime(load_selection(config_path)))
+        plugins.discover()
+        isolated = plugins.admit()
+    except ConfigError as error:
+        click.echo(f"quoteway: commands of plugins are missing: {error}", err=True)
+        return
+    for entry in plugins:
+        if entry.reason is NotEnabled.NOT_SELECTED or entry.name in isolated:
             continue
+        why, commands = entry.detail, []
+        try:
+            if entry.reason is None:
+                hook = getattr(entry.loader(), "quoteway_commands", None)
+                commands = list(islice(hook(), MOST_ITEMS)) if hook is not None else []
+        except PLUGIN_ERRORS as error:
+            why = told(error)
+        if why is not None:
+            click.echo(f"quoteway: commands of plugin {entry.name!r} are missing: {why}", err=True)
         yield from (command for command in commands if isinstance(command, click.Command) and command.name)
 
 
@@ -138,12 +165,62 @@ def providers(config_path: Path | None) -> None:
         networks = ",".join(map(str, sorted(networks_of(entry.provider)))) or "-"
         what = entry.provider.id, entry.provider.capability.value, networks
         rows.append((*what, *_status(entry.plugin, entry.not_enabled)))
-    with_providers = {entry.plugin.name for entry in gateway.registry.providers}
-    others = (plugin for plugin in gateway.registry.plugins if plugin.name not in with_providers)
+    with_providers = {id(entry.plugin) for entry in gateway.registry.providers}
+    others = (plugin for plugin in gateway.registry.plugins if id(plugin) not in with_providers)
     rows += [("-", "-", "-", *_status(plugin, plugin.reason)) for plugin in others]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@main.command()
+@click.argument("plugin")
+@CONFIG_OPTION
+def calls(plugin: str, config_path: Path | None) -> None:
+    """What a plugin says that the calls of its contracts mean, and the digest to pin."""
+    from quoteway.evm.calls.registry import digest_of
+    from quoteway.server.doctor import loaded
+
+    gateway = loaded(_config(config_path))
+    described = gateway.described.get(plugin, ())
+    if not described:
+        raise click.ClickException(f"plugin {plugin!r} describes no calls")
+    for contract in described:
+        click.echo(contract.name)
+        for place in contract.deployments:
+            click.echo(f"  on chain {place.chain_id} at {place.address}")
+        for call in contract.calls:
+            click.echo(f"  {call.action}: {call.declaration}")
+            for role in (*call.spends, *call.pays):
+                click.echo(f"    {role}")
+    digest = digest_of(described)
+    pinned = digest in gateway.config.calls.pinned
+    click.echo(f"{digest} is {'pinned' if pinned else 'not pinned: add it to [calls] pinned to trust it'}")
+
+
+@main.group()
+def plugins() -> None:
+    """The installed plugins."""
+
+
+@plugins.command()
+@CONFIG_OPTION
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write ([plugins] lock, else quoteway.lock).",
+)
+def lock(config_path: Path | None, output: Path | None) -> None:
+    """Write the lock file: the plugins that the configuration selects, as they are installed now."""
+    from quoteway.engine.gateway import Gateway
+    from quoteway.host.plugin_lock import lock_text
+
+    config = _config(config_path)
+    found = Gateway(config).registry.plugins  # found, not imported: nothing of them has run before
+    entries = [plugin for plugin in found if plugin.reason is None and found.selects(plugin)]
+    path = output or config.plugin_lock or Path("quoteway.lock")
+    path.write_text(lock_text(entries), encoding="utf-8")
+    click.echo(f"locked {', '.join(entry.name for entry in entries) or 'nothing'} in {path}")
 
 
 def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
@@ -171,7 +248,8 @@ def openapi() -> None:
 
 @main.command()
 @CONFIG_OPTION
-def doctor(config_path: Path | None) -> None:
+@click.option("--url", help="A running server to ask too, with the first of [auth] keys.")
+def doctor(config_path: Path | None, url: str | None) -> None:
     """Check what a deployment needs; exit 1 when something is wrong."""
     import asyncio
 
@@ -179,7 +257,7 @@ def doctor(config_path: Path | None) -> None:
 
     click.echo(f"python {platform.python_version()} on {platform.platform()}")
     sound = True
-    for finding in asyncio.run(examine(config_path)):
+    for finding in asyncio.run(examine(config_path, url)):
         sound = sound and finding.mark != "fail"
         click.echo(f"{finding.mark:<5} {finding.subject}: {finding.text}")
     sys.exit(0 if sound else 1)

@@ -1,22 +1,26 @@
-"""What ``quoteway doctor`` checks: the tools, the configuration, the plugins, the RPC endpoints."""
+"""What ``quoteway doctor`` checks: tools, configuration, plugins, RPC endpoints, and a running server."""
 
 from __future__ import annotations
 
 import logging
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import aiohttp
 
 from quoteway.config.loading import load_config, source_of
 from quoteway.config.model import Config
 from quoteway.engine.gateway import Gateway
-from quoteway.errors import ConfigError
-from quoteway.networks import Endpoint
+from quoteway.errors import ConfigError, GatewayError
+from quoteway.evm.chain import RpcChain
+from quoteway.evm.deployed_code import without_code
+from quoteway.guard.findings import is_address
+from quoteway.host.states import NotEnabled, networks_of
+from quoteway.networks import Endpoint, Network
 from quoteway.server.serve import check_store
 
 
@@ -29,14 +33,25 @@ class Finding:
     text: str
 
 
-async def examine(config_path: Path | None) -> list[Finding]:
-    """Examines the deployment. Problems are findings, not exceptions."""
-    findings = list(_tools())
+async def examine(config_path: Path | None, url: str | None = None) -> list[Finding]:
+    """Examines the deployment, and the running server at ``url``. Problems are findings, not exceptions."""
+    findings, headers = list(_tools()), dict[str, str]()
     try:
-        findings += await _deployment(config_path)
+        config = load_config(config_path)
+        if config.auth.keys:
+            headers["Authorization"] = f"Bearer {config.auth.keys[0].reveal()}"
+        findings += await _deployment(config)
     except ConfigError as error:
         findings.append(Finding("fail", "config", str(error)))
-    return findings
+    if url is None:
+        text = "not asked: --url http://127.0.0.1:8080 shows readiness, open breakers and stalls"
+        return [*findings, Finding("ok", "running server", text)]
+    timeout = aiohttp.ClientTimeout(total=10)
+    try:
+        async with aiohttp.ClientSession(url.rstrip("/") + "/", timeout=timeout) as session:
+            return [*findings, *await _running(session, headers)]
+    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+        return [*findings, Finding("fail", "running server", f"no usable answer ({type(error).__name__})")]
 
 
 def _tools() -> Iterator[Finding]:
@@ -57,8 +72,7 @@ def _tools() -> Iterator[Finding]:
             yield Finding("warn", tool, f"does not run: {error}")
 
 
-async def _deployment(config_path: Path | None) -> list[Finding]:
-    config = load_config(config_path)
+async def _deployment(config: Config) -> list[Finding]:
     kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
     findings = [Finding("ok", "config", kind)]
     try:
@@ -71,13 +85,23 @@ async def _deployment(config_path: Path | None) -> list[Finding]:
         if plugin.reason in (None, "not_selected"):
             findings.append(Finding("ok", name, plugin.reason or plugin.state.value))
         else:
-            findings.append(Finding("fail", name, f"{plugin.reason}: {plugin.detail}{plugin.trace}"))
+            text = f"{plugin.reason}: {plugin.detail}{plugin.trace}"
+            findings.append(Finding(_mark(plugin.reason), name, text))
+    if config.plugin_lock is None:
+        unlocked = [p.name for p in gateway.registry.plugins if p.reason is None and p.installed is not None]
+        text = f"not locked: {', '.join(unlocked) or 'none'} (`quoteway plugins lock` writes a lock file)"
+        findings.append(Finding("ok" if config.embedded else "warn", "plugins.lock", text))
     findings += [
-        Finding("fail", f"provider {entry.provider.id}", f"{entry.reason}: {entry.detail}")
+        Finding(_mark(entry.reason), f"provider {entry.provider.id}", f"{entry.reason}: {entry.detail}")
         for entry in gateway.registry.providers
         if entry.reason is not None and entry.reason != "disabled"
     ]
     return findings + await _endpoints(gateway)
+
+
+def _mark(reason: NotEnabled | None) -> Literal["warn", "fail"]:
+    """A squatter takes nothing from the owner, so the deployment works."""
+    return "warn" if reason is NotEnabled.SQUATTER else "fail"
 
 
 def loaded(config: Config) -> Gateway:
@@ -89,26 +113,114 @@ def loaded(config: Config) -> Gateway:
 
 
 async def _endpoints(gateway: Gateway) -> list[Finding]:
-    """Asks every configured endpoint for its chain id, without the devnet's, which only run while served."""
+    """Asks every configured endpoint for its chain id and for the contracts that the providers need.
+
+    Without the devnet's, which only run while served.
+    """
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
-        return [
-            await _endpoint(session, f"rpc {network.slug} #{position}", endpoint, network.chain_id)
+        found = [
+            await _endpoint(session, gateway, network, endpoint, f"rpc {network.slug} #{position}")
             for network in gateway.runtime.networks
             for position, endpoint in enumerate(network.endpoints, 1)
         ]
+    return [finding for findings in found for finding in findings]
 
 
-async def _endpoint(session: aiohttp.ClientSession, name: str, endpoint: Endpoint, chain_id: int) -> Finding:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
-    headers = dict(endpoint.headers)
-    try:
+async def _endpoint(
+    session: aiohttp.ClientSession, gateway: Gateway, network: Network, endpoint: Endpoint, name: str
+) -> list[Finding]:
+    async def ask(method: str, params: Sequence[Any], timeout_s: float) -> Any:
+        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
         # A redirect would take the headers, which hold credentials, to another host.
-        async with session.post(endpoint.url, json=call, headers=headers, allow_redirects=False) as response:
-            answer = await response.json(content_type=None)
-        found = int(answer["result"], 16)
+        async with session.post(
+            endpoint.url, json=call, headers=dict(endpoint.headers), allow_redirects=False
+        ) as response:
+            return (await response.json(content_type=None))["result"]
+
+    try:
+        found = int(await ask("eth_chainId", (), 0), 16)
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
         # the type only: messages of the HTTP client hold the URL
-        return Finding("fail", name, f"no usable answer ({type(error).__name__})")
-    if found != chain_id:
-        return Finding("fail", name, f"chain {found}, expected {chain_id}: correct the URL or the network")
-    return Finding("ok", name, f"chain {found}")
+        return [Finding("fail", name, f"no usable answer ({type(error).__name__})")]
+    if found != network.chain_id:
+        text = f"chain {found}, expected {network.chain_id}: correct the URL or the network"
+        return [Finding("fail", name, text)]
+    expected = _expected(gateway, network.chain_id)
+    try:
+        absent = await without_code(RpcChain(network, ask), expected) if expected else frozenset[str]()
+    except (GatewayError, aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+        text = f"the code of the providers' contracts could not be read ({type(error).__name__})"
+        return [Finding("ok", name, f"chain {found}"), Finding("warn", name, text)]
+    missing = (f"{expected[contract]} ({contract})" for contract in expected if contract in absent)
+    return [
+        Finding("ok", name, f"chain {found}"),
+        *(Finding("warn", name, _absent(each)) for each in missing),
+    ]
+
+
+def _expected(gateway: Gateway, chain_id: int) -> dict[str, str]:
+    """The contracts that the enabled providers need on a network, each with its provider and label."""
+    return {
+        contract: f"{entry.provider.id}: {label}"
+        for entry in gateway.registry.providers
+        if entry.not_enabled is None and chain_id in networks_of(entry.provider)
+        for contract, label in entry.provider.expected_contracts(chain_id).items()
+        if is_address(contract)
+    }
+
+
+def _absent(contract: str) -> str:
+    return (
+        f"{contract} has no code: use a synchronised node of this network, or correct the address in the "
+        "section of the plugin"
+    )
+
+
+async def _running(session: aiohttp.ClientSession, headers: Mapping[str, str]) -> list[Finding]:
+    """Asks a server what it says of itself and of its providers."""
+    async with session.get("readyz", allow_redirects=False) as response:
+        answer = await response.json(content_type=None)
+    if response.status == 200:
+        found = [Finding("ok", "running server", "ready")]
+        found += [
+            Finding("warn", f"network {slug}", "no node answers") for slug in answer.get("notAnswering", ())
+        ]
+    else:
+        found = [Finding("fail", "running server", answer["error"]["message"])]
+    rows: list[Mapping[str, Any]] = []
+    query = {"limit": "200"}
+    while True:
+        async with session.get(
+            "v2/providers", params=query, headers=headers, allow_redirects=False
+        ) as response:
+            page = await response.json(content_type=None)
+        if response.status != 200:
+            found.append(Finding("fail", "running server", f"/v2/providers: {page['error']['message']}"))
+            return found
+        rows += page["data"]
+        if page["nextCursor"] is None:
+            break
+        query["cursor"] = page["nextCursor"]
+    for row in rows:
+        found += [Finding("warn", f"provider {row['id']}", text) for text in _complaints(row)]
+    return found
+
+
+def _complaints(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yields what is wrong with a provider by its row."""
+    if not row["enabled"] and row["reason"] not in (NotEnabled.NOT_SELECTED, NotEnabled.DISABLED):
+        yield f"not enabled: {row['reason']} (plugin {row['plugin']} of {row['package']})"
+    if row["healthy"] is False:
+        yield "says that it is not healthy"
+    for calls in row["methods"]:
+        if calls["breaker"] != "closed":
+            state, method = calls["breaker"].replace("_", "-"), f"{calls['capability']} {calls['method']}"
+            yield f"the breaker of {method} is {state}: {calls['reason']}"
+    stall = row["worstStall"]
+    if stall is not None:
+        took_ms, function = stall["milliseconds"], stall["function"]
+        yield f"plugin {row['plugin']} blocked the server for {took_ms} ms in {function}"
+    for missing in row["missingContracts"]:
+        yield _absent(f"{missing['label']} ({missing['contract']}) on {missing['network']}")
+    if row["priceOutliers"]:
+        yield f"{row['priceOutliers']} of its prices are far from those of the other sources"

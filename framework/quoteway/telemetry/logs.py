@@ -19,9 +19,12 @@ from quoteway.config.model import Config
 from quoteway.secrets import REDACTED, Secret, leaves
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_SEALED = r"[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}"
+# Begins where a word begins and never goes back: otherwise its time grows with the square of a word's length.
+_SEALED = r"(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{16,}+"
 _USER_INFO = r"(?<=://)[^/\s@]+@"
 _SHORTEST_SECRET = 6
+_LONGEST = 16_384
+"""Characters of one member of a line; of a longer one the middle is left out."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -88,11 +91,19 @@ class JsonFormatter(logging.Formatter):
         return found
 
     def _clean(self, text: str) -> str:
-        return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", self._redact(text))
+        length, half = len(text), _LONGEST // 2
+        if length > 2 * _LONGEST:
+            # Redacting a megabyte blocks the loop. Where it is cut may be half a secret, which is left out.
+            head, tail = self._redact(text[:_LONGEST])[:-half], self._redact(text[-_LONGEST:])[half:]
+        else:
+            head = tail = text = self._redact(text)
+        if len(text) > _LONGEST:
+            text = f"{head[:half]} ... {length - _LONGEST} characters left out ... {tail[-half:]}"
+        return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 class ConsoleFormatter(JsonFormatter):
-    """The same members on one line for people, followed by a traceback."""
+    """The same members on one line for people, followed by a traceback, which is indented."""
 
     def format(self, record: logging.LogRecord) -> str:
         found = self.members(record)
@@ -100,7 +111,7 @@ class ConsoleFormatter(JsonFormatter):
         moment, level, logger, event = (found.pop(name) for name in ("time", "level", "logger", "event"))
         rest = "".join(f" {name}={value}" for name, value in found.items())
         line = f"{moment[11:19]} {level:<7} {logger}: {event}{rest}".replace("\n", "\\n")
-        return f"{line}\n{exception}" if exception else line
+        return line + "".join(f"\n  {part}" for part in (exception or "").splitlines())
 
 
 def configure_logging(config: Config) -> None:
