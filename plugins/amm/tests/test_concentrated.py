@@ -46,6 +46,7 @@ def narrowed(pool, below, above):
     return replace(pool, ticks=ticks, word_lo=lo, word_hi=hi)
 
 
+@pytest.mark.slow
 @settings(max_examples=400)
 @given(concentrated_pools(), directions, amounts)
 def test_ladder_equals_swap_loop(pool, zero_for_one, amount):
@@ -53,6 +54,7 @@ def test_ladder_equals_swap_loop(pool, zero_for_one, amount):
     assert pool.exact_out(zero_for_one, amount) == loop_exact_out(pool, zero_for_one, amount)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     concentrated_pools(),
@@ -78,6 +80,7 @@ def test_few_known_words_give_the_full_result_or_an_error(pool, zero_for_one, am
     assert known == ("band", zero_for_one) or known == pool.exact_in(zero_for_one, amount)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(concentrated_pools(), directions, amounts, amounts)
 def test_more_in_never_gives_less(pool, zero_for_one, amount, more):
@@ -106,6 +109,7 @@ def test_the_cost_of_an_output_buys_that_output(pool, zero_for_one, amount):
     assert again[0] >= given_out[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(concentrated_pools(), directions, amounts, st.integers(1, 4000))
 def test_a_price_limit_stops_the_swap_there(pool, zero_for_one, amount, distance):

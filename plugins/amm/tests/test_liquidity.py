@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from chain_state import MAX_UINT48, calldata
 from chain_state import MINT_V3 as MINT
 from hypothesis import assume, given
@@ -152,6 +153,7 @@ def test_least_returns_the_first_argument():
     assert least(lambda n: n * n, 10_001, 100) is None
 
 
+@pytest.mark.slow
 def test_the_v3_position_manager_mints_the_same(devnet, chain):
     """Compares eth_calls of ``mint`` over random ranges of every v3 pool."""
     manager = chain.contracts["NonfungiblePositionManager"]

@@ -229,6 +229,7 @@ def compare_quotes_v4(chain, rng, pools, quotes):
     return len(asked)
 
 
+@pytest.mark.slow
 def test_v2_router_quotes(devnet, chain):
     rng = random.Random(2)
     pools = pools_of(devnet, "uniswap-v2")

@@ -29,6 +29,7 @@ def test_lp_and_protocol_fee_add_up_to_the_fee_of_the_swap(pool, zero_for_one, b
     assert min(lp, protocol) >= 0
 
 
+@pytest.mark.slow
 @given(concentrated_pools(), st.booleans(), amounts)
 def test_the_v3_protocol_fee_is_a_share_of_each_step(pool, zero_for_one, amount):
     pool = replace(pool, kind="v3", protocol_fee_zero_for_one=4, protocol_fee_one_for_zero=10)

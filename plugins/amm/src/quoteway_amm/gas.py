@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from quoteway_amm.pool import Kind
 
@@ -31,6 +32,10 @@ class GasModel:
     wrap: int
     unwrap: int
     hops: Mapping[Kind, HopGas]
+
+    def __reduce__(self) -> tuple[type[GasModel], tuple[Any, ...]]:
+        """Makes a model with a read-only ``hops`` picklable."""
+        return GasModel, (self.transaction, self.pull, self.wrap, self.unwrap, dict(self.hops))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ UNISWAP_GAS = GasModel(
     unwrap=16_000,
     hops=MappingProxyType(
         {
-            "v2": HopGas(section=10_000, hop=44_000),
+            "v2": HopGas(section=10_000, hop=54_000),
             "v3": HopGas(section=3_000, hop=61_000, tick=31_000),
             "v4": HopGas(section=28_000, hop=48_000, tick=20_000),
         }
@@ -71,6 +76,6 @@ UNISWAP_GAS = GasModel(
 )
 """Swaps through the Universal Router 2.1.0 with Permit2.
 
-Measured on storage that is in use: within 2 % of receipts for one to three v2 or v3 hops and one v4 hop. More
-v4 hops are an estimate. The first crossing of a tick writes new storage and costs twice as much.
+Measured on storage that is in use, for one to three v2 or v3 hops and one v4 hop; more v4 hops are an estimate.
+A v2 hop holds the 10,000 of the pair's price history, written by its first swap of a block. The first crossing of a tick writes new storage and costs twice as much.
 """

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
+from quoteway_amm.curve import Curve
+
 NATIVE = "0x0000000000000000000000000000000000000000"
 """The native coin: currency zero of Uniswap v4."""
 
@@ -49,3 +51,6 @@ class Pool(Protocol):
 
         Raises BandExceeded when the swap leaves the known ticks.
         """
+
+    def curve(self, zero_for_one: bool) -> Curve:
+        """Returns the pool's curve in one direction: no input gives more than the curve says."""

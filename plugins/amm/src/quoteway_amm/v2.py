@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isqrt
 from typing import ClassVar
 
+from quoteway_amm.curve import Curve, Segment
 from quoteway_amm.pool import PIPS, Kind
 
 MAX_RESERVE = 2**112 - 1
@@ -98,8 +100,32 @@ class V2Pool:
             return None
         return amount_in, 0
 
+    def curve(self, zero_for_one: bool) -> Curve:
+        """Returns one segment that contains the pair's curve.
+
+        Liquidity and starting price are irrational: both are rounded in the trader's favour.
+        """
+        if not self.has_liquidity:
+            return Curve(zero_for_one, (), self.fee_numerator, self.fee_denominator, 0)
+        liquidity = _sqrt_up(self.reserve0 * self.reserve1)
+        if zero_for_one:
+            start = _sqrt_up(-(-(self.reserve1 << 192) // self.reserve0))
+            # At the lowest price less than one base unit is left.
+            end = min(max((liquidity << 96) // MAX_RESERVE, 1), start)
+            segment = Segment(end, start, liquidity)
+        else:
+            start = max(isqrt((self.reserve1 << 192) // self.reserve0), 1)
+            end = max(-(-(MAX_RESERVE << 96) // liquidity), start)
+            segment = Segment(start, end, liquidity)
+        return Curve(zero_for_one, (segment,), self.fee_numerator, self.fee_denominator, end)
+
     def _reserves(self, zero_for_one: bool) -> tuple[int, int]:
         return (self.reserve0, self.reserve1) if zero_for_one else (self.reserve1, self.reserve0)
+
+
+def _sqrt_up(value: int) -> int:
+    root = isqrt(value)
+    return root + (root * root < value)
 
 
 def taxed_amount(amount: int, tax_bps: int) -> int:
