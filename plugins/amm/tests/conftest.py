@@ -1,11 +1,7 @@
-"""A devnet with approvals per test module, and property tests without a deadline."""
+"""A devnet with approvals per test module."""
 
 import pytest
 from chain_state import MAX_UINT48, MAX_UINT160, MAX_UINT256, ChainState, calldata
-from hypothesis import settings
-
-settings.register_profile("no_deadline", deadline=None)
-settings.load_profile("no_deadline")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from quoteway_amm.pool import NATIVE, PIPS, Pool
@@ -49,6 +49,30 @@ class Graph:
     def node(self, token: str) -> str:
         """Returns the node of a token: the wrapped native coin for both its forms."""
         return self.wrapped_native if token == NATIVE and self.wrapped_native is not None else token
+
+    def replaced(self, pools: Mapping[str, Pool]) -> Graph:
+        """Returns the graph with new states of the pools with these ids. Other edges are shared."""
+        made = Graph((), self.wrapped_native)
+        made.pools = tuple(pools.get(pool.id, pool) for pool in self.pools)
+        made._links = self._links
+        made._edges = {node: dict(others) for node, others in self._edges.items()}
+        touched = {frozenset((self.node(pool.token0), self.node(pool.token1))) for pool in pools.values()}
+        touched = {nodes for nodes in touched if len(nodes) == 2}
+        for a, b in map(tuple, touched):
+            for node, other in ((a, b), (b, a)):
+                if other in made._edges.get(node, {}):
+                    made._edges[node][other] = []
+        for pool in made.pools:
+            nodes = frozenset((self.node(pool.token0), self.node(pool.token1)))
+            if nodes in touched and pool.has_liquidity:
+                made._add(pool, True, pool.token0, pool.token1)
+                made._add(pool, False, pool.token1, pool.token0)
+        filled = {
+            node: {other: edges for other, edges in others.items() if edges}
+            for node, others in made._edges.items()
+        }
+        made._edges = {node: others for node, others in filled.items() if others}
+        return made
 
     def edges(self, node_in: str, node_out: str) -> list[Edge]:
         """Returns the pools with liquidity that swap `node_in` for `node_out`."""

@@ -12,7 +12,8 @@ later. Floats only decide what to skip, with a margin far above their error.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from math import inf
 from operator import itemgetter
 
@@ -32,6 +33,20 @@ Candidate = tuple[int, int, str, "Kind | None", "Trail | None"]
 _amount = itemgetter(0)
 
 
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What is known before a search with exact input, so that it can skip more.
+
+    `prices`: per node and base unit, that of the end being 1, such that no pool has a profit above `profit`
+    at them. Then a candidate ends with at most `price * amount + hops left * profit`. `score`: only paths
+    with a greater output net of gas count, times the gas price's denominator; None: all do.
+    """
+
+    prices: Mapping[str, float]
+    profit: float
+    score: int | None
+
+
 class Search:
     """One search. Sets `best`; when it stays None, `saw_zero` and `saw_partial` say why.
 
@@ -48,6 +63,7 @@ class Search:
         gas_model: GasModel,
         gas_price: GasPrice,
         forward: bool,
+        ceiling: Ceiling | None = None,
     ) -> None:
         self._graph = graph
         self._start, self._end = start, end
@@ -61,8 +77,12 @@ class Search:
         self._forward = forward
         self._sign = 1 if forward else -1
         self.best: Candidate | None = None
-        self._best_score = 0
+        self._ceiling = ceiling
+        self._best_score: int | None = None
         self._best_float = -inf
+        if ceiling is not None and ceiling.score is not None:
+            self._best_score = ceiling.score
+            self._best_float = ceiling.score / gas_price.denominator
         self.saw_zero = False
         self.saw_partial = False
         self._exceeded: dict[tuple[int, bool], tuple[float, BandExceeded]] = {}
@@ -76,7 +96,7 @@ class Search:
         for hops_left in range(max_hops - 1, -1, -1):
             onward: list[tuple[tuple[str, ...], list[Candidate]]] = []
             for nodes, candidates in layer:
-                for candidate in self._extend(nodes[-1], self._end_node, candidates, 1.0):
+                for candidate in self._extend(nodes[-1], self._end_node, candidates, 1.0, 0):
                     self._settle(candidate)
             if not hops_left:
                 return
@@ -85,7 +105,7 @@ class Search:
                 for node in self._graph.neighbours(nodes[-1]):
                     if node in nodes or node == self._end_node or node not in potential:
                         continue
-                    found = list(self._extend(nodes[-1], node, candidates, potential[node]))
+                    found = list(self._extend(nodes[-1], node, candidates, potential[node], hops_left))
                     if found:
                         found.sort(key=_amount, reverse=self._forward)
                         onward.append(((*nodes, node), found))
@@ -96,11 +116,15 @@ class Search:
         return tuple(error for upper, error in self._exceeded.values() if upper > self._floor())
 
     def _extend(
-        self, near: str, far: str, candidates: list[Candidate], potential: float
+        self, near: str, far: str, candidates: list[Candidate], potential: float, hops_left: int
     ) -> Iterator[Candidate]:
         edges = self._graph.edges(near, far) if self._forward else self._graph.edges(far, near)
         least_gas = min(candidate[1] for candidate in candidates)
         factor = self._sign * potential * (1 + self._sign * _MARGIN)
+        price, extra = inf, 0.0
+        if self._ceiling is not None:
+            price = self._ceiling.prices[far] * (1 + _MARGIN)
+            extra = self._ceiling.profit * hops_left * (1 + _MARGIN)
         for edge in edges:
             quote: Callable[[bool, int], tuple[int, int] | None]
             if self._forward:
@@ -112,10 +136,14 @@ class Search:
             gas_bound = (least_gas + hop_gas.hop) * self._gas_rate * (1 - _MARGIN)
             for candidate in candidates:
                 amount, gas, token, last_kind, trail = candidate
+                if self._ceiling is not None:
+                    most = amount * edge.rate
+                    if min(most * factor, most * price + extra) - gas_bound <= self._floor():
+                        break
                 try:
                     answer = quote(zero_for_one, amount)
                 except BandExceeded as error:
-                    self._note(error, edge, amount, factor, gas_bound)
+                    self._note(error, edge, amount, factor, price, extra, gas_bound)
                     continue
                 if answer is None:
                     self.saw_partial = True
@@ -124,7 +152,7 @@ class Search:
                 if not result:
                     self.saw_zero = True
                     break
-                if result * factor - gas_bound <= self._floor():
+                if min(result * factor, result * price + extra) - gas_bound <= self._floor():
                     break
                 gas += hop_gas.hop + hop_gas.tick * crossed
                 if kind != last_kind:
@@ -142,16 +170,26 @@ class Search:
         if token != self._end:
             gas += self._conversion(token, self._end)
         score = self._sign * amount * self._gas_price.denominator - gas * self._gas_price.numerator
-        if self.best is None or score > self._best_score:
+        if self._best_score is None or score > self._best_score:
             self.best = (amount, gas, token, kind, trail)
             self._best_score = score
             self._best_float = score / self._gas_price.denominator
 
     def _floor(self) -> float:
         """Returns the net amount that a candidate must exceed: that of the best path, less the margin."""
-        return self._best_float - abs(self._best_float) * _MARGIN if self.best is not None else -inf
+        best = self._best_float
+        return best - abs(best) * _MARGIN if self._best_score is not None else -inf
 
-    def _note(self, error: BandExceeded, edge: Edge, amount: int, factor: float, gas_bound: float) -> None:
+    def _note(
+        self,
+        error: BandExceeded,
+        edge: Edge,
+        amount: int,
+        factor: float,
+        price: float,
+        extra: float,
+        gas_bound: float,
+    ) -> None:
         # Beyond the edge the price is worse than at the edge.
         square = error.sqrt_price_x96 / 2**96
         rate = square * square if error.zero_for_one else 1 / (square * square)
@@ -160,7 +198,7 @@ class Search:
             result = error.amount_out + (amount - error.amount_in) * rate
         else:
             result = error.amount_in + (amount - error.amount_out) / rate
-        upper = result * factor - gas_bound
+        upper = min(result * factor, result * price + extra) - gas_bound
         key = (id(error.pool), error.zero_for_one)
         if key not in self._exceeded or self._exceeded[key][0] < upper:
             self._exceeded[key] = upper, error
@@ -168,6 +206,8 @@ class Search:
     def _potentials(self, max_hops: int) -> list[dict[str, float]]:
         """Returns, by hops left, the product of the best rates from each node to the end."""
         graph, forward = self._graph, self._forward
+        if self._ceiling is not None:
+            return self._reaches(max_hops)
         reach = {self._end_node: 1.0}
         rounds = [reach]
         for _ in range(max_hops - 1):
@@ -183,4 +223,13 @@ class Search:
                         wider[other] = through
             reach = wider
             rounds.append(reach)
+        return rounds
+
+    def _reaches(self, max_hops: int) -> list[dict[str, float]]:
+        """Returns, by hops left, the nodes that reach the end: what the ceiling's prices say is enough."""
+        reach = {self._end_node}
+        rounds = [dict.fromkeys(reach, inf)]
+        for _ in range(max_hops - 1):
+            reach = reach.union(*(self._graph.neighbours(node) for node in reach))
+            rounds.append(dict.fromkeys(reach, inf))
         return rounds
