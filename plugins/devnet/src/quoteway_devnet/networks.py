@@ -5,9 +5,8 @@ from typing import Any
 
 from quoteway import Endpoint, Network
 
-from quoteway_devnet.manifest import ChainManifest, chain_manifests, token_list_path
+from quoteway_devnet.manifest import UNIVERSAL_ROUTER_VERSION, ChainManifest, chain_manifests, token_list_path
 
-UNIVERSAL_ROUTER_VERSION = "2.1"
 _USD_SYMBOLS = frozenset({"USDC", "USDT", "DAI"})
 _NO_HOOKS = "0x0000000000000000000000000000000000000000"
 
@@ -39,6 +38,7 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
             "across": (_across(chain, bridge_api),) if bridge_api else (),
         },
         token_lists=(str(token_list_path()),),
+        contracts=chain.kinds,
     )
 
 

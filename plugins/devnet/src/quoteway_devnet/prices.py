@@ -7,16 +7,15 @@ import math
 from fractions import Fraction
 from math import isqrt
 
-from quoteway_devnet.tables import Range, token_row
+from quoteway_devnet.tables import Range, TokenRow
 
 Q96 = 2**96
 MAX_TICK = 887272
 """Uniswap v3 and v4, TickMath."""
 
 
-def pool_price(symbol0: str, symbol1: str) -> Fraction:
+def pool_price(row0: TokenRow, row1: TokenRow) -> Fraction:
     """Return base units of token1 per base unit of token0."""
-    row0, row1 = token_row(symbol0), token_row(symbol1)
     return row0.price / row1.price * Fraction(10) ** (row1.decimals - row0.decimals)
 
 

@@ -41,6 +41,10 @@ class TokenRow:
         """US dollars for one whole token."""
         return Fraction(self.usd)
 
+    def base_units(self, usd: int | Fraction) -> int:
+        """Return the base units of the token worth ``usd`` US dollars, rounded down."""
+        return int(Fraction(usd) / self.price * 10**self.decimals)
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -253,6 +257,5 @@ def token_rows(slug: str) -> tuple[TokenRow, ...]:
 
 
 def base_units(symbol: str, usd: int | Fraction) -> int:
-    """Return the base units of a token worth ``usd`` US dollars, rounded down."""
-    row = token_row(symbol)
-    return int(Fraction(usd) / row.price * 10**row.decimals)
+    """Return ``TokenRow.base_units`` of the devnet's token with this symbol."""
+    return token_row(symbol).base_units(usd)
