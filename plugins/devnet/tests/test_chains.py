@@ -261,6 +261,7 @@ def test_reads_stay_possible_at_earlier_blocks(fresh):
     assert (int(then, 16), int(now, 16)) == (0, 9)
 
 
+@pytest.mark.slow
 def test_a_long_chain_keeps_recent_states_and_its_snapshot(devnet):
     usdc = devnet.chains["devnet"].token("USDC").address
     request = {"to": usdc, "data": "0x" + encode_call("balanceOf(address)", [SOMEONE]).hex()}

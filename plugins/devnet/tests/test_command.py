@@ -13,6 +13,7 @@ from quoteway_devnet.command import devnet as devnet_command
 from quoteway_devnet.packages import cache_root, prepare
 
 
+@pytest.mark.slow
 def test_the_command_says_what_runs_and_stops_on_ctrl_c():
     port, l2_port = free_port(), free_port()
     code = "from quoteway_devnet.command import devnet; devnet()"

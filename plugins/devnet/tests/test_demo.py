@@ -48,6 +48,7 @@ def all_exact(said):
     return all(set(found[scenario.title]) == {"0"} for scenario in OPERATION_SCENARIOS)
 
 
+@pytest.mark.slow
 def test_every_scenario_gives_what_was_quoted(done):
     assert done.returncode == 0, done.stdout + done.stderr
     assert all_exact(done.stdout)
@@ -58,6 +59,7 @@ def test_every_scenario_gives_what_was_quoted(done):
         assert closes(int(port)), "what the demo started it has stopped"
 
 
+@pytest.mark.slow
 def test_the_swap_scenarios_print_their_properties(done):
     text = narrated(done.stdout)
     for kind in ("v2", "v3", "v4"):
@@ -70,6 +72,7 @@ def test_the_swap_scenarios_print_their_properties(done):
     assert "Reset the allowance" in text["USDT-like, allowance left over"]
 
 
+@pytest.mark.slow
 def test_the_operation_scenarios_print_their_properties(done):
     text = narrated(done.stdout.partition("Quoted and received")[0])
     pools = {
@@ -127,10 +130,12 @@ def test_against_a_running_gateway_with_rate_limits(fresh):
     assert all(answers(port) for port in fresh.ports.values()), "what was running is left running"
 
 
+@pytest.mark.slow
 def test_no_gateway_is_one_sentence_with_the_remedy():
     assert_refused(run_demo("--url", "http://127.0.0.1:1"), "No gateway answers", "quoteway serve")
 
 
+@pytest.mark.slow
 def test_an_invalid_url_is_one_sentence_with_the_remedy():
     assert_refused(run_demo("--url", "nonsense"), "nonsense", "quoteway serve")
 
@@ -180,6 +185,7 @@ def test_a_difference_of_one_base_unit_fails_the_demo(fresh, monkeypatch):
     assert "did not give what was quoted" in done.output
 
 
+@pytest.mark.slow
 def test_a_balance_that_is_not_the_chains_fails_the_demo(fresh, monkeypatch):
     from quoteway_devnet.demo import checks, run
 
@@ -220,7 +226,7 @@ def test_serving_imports_no_signing_code():
     """The command is registered, and the signing code is not imported."""
     code = (
         "import sys, quoteway.server.cli as c, quoteway_devnet.plugin as p;"
-        "list(p.quoteway_commands()); c.main.list_commands(None);"
+        "list(p.quoteway_commands()); c.main.list_commands(c.click.Context(c.main));"
         "import quoteway_devnet.command, quoteway_devnet.chains;"
         "print([m for m in sys.modules if m.startswith(('eth_account', 'web3', 'quoteway_devnet.demo'))])"
     )

@@ -34,6 +34,7 @@ def test_nothing_is_left_running_after_a_failed_start():
     assert closes(first)
 
 
+@pytest.mark.slow
 def test_without_npm_the_remedy_is_said(tmp_path):
     environment = os.environ | {"PATH": str(tmp_path), "QUOTEWAY_CACHE_DIR": str(tmp_path / "cache")}
     code = "from quoteway_devnet.packages import prepare; prepare()"
@@ -73,7 +74,7 @@ def test_another_tarball_is_refused(tmp_path):
 
 def test_pins_are_exact_and_hashed():
     pins = json.loads(packages._pins_text())
-    for row in pins["contracts"] + pins["anvil"]:
+    for row in pins["contracts"] + pins["public"] + pins["anvil"]:
         assert row["version"][0].isdigit()
         assert row["integrity"].startswith("sha512-")
         assert len(row["integrity"]) == 95

@@ -2,6 +2,7 @@ import json
 import re
 from collections import Counter
 
+import pytest
 from quoteway_devnet.generate import manifest_text, token_list_text
 from quoteway_devnet.manifest import chain_manifests, token_list_path
 from quoteway_devnet.packages import prepare
@@ -10,6 +11,7 @@ from quoteway_devnet.state import build_dumps
 ZERO = "0x0000000000000000000000000000000000000000"
 
 
+@pytest.mark.slow
 def test_what_is_built_is_what_is_committed(tmp_path):
     built = build_dumps(prepare(), tmp_path)
     assert token_list_path().read_text() == token_list_text(built)

@@ -35,6 +35,7 @@ def networks(gateway):
     return {n.chain_id: n for _, answer in gateway.registry.plugins.ask("quoteway_networks") for n in answer}
 
 
+@pytest.mark.slow
 async def test_the_gateway_runs_the_chains_it_names():
     one = gateway()
     async with one.running():
@@ -49,6 +50,7 @@ async def test_the_gateway_runs_the_chains_it_names():
     assert await asyncio.to_thread(closes, port)
 
 
+@pytest.mark.slow
 async def test_another_worker_waits_for_the_first():
     ports = {"port": free_port(), "l2_port": free_port()}
     second = gateway(ports, worker=1)
@@ -62,6 +64,7 @@ async def test_another_worker_waits_for_the_first():
         assert answers(ports["port"]), "leaving a worker must not stop the chains"
 
 
+@pytest.mark.slow
 async def test_with_a_configuration_file_it_runs_only_when_asked():
     section = {"port": free_port(), "l2_port": free_port()}
     quiet = gateway(section, embedded=False)
@@ -137,6 +140,7 @@ def test_the_plugin_module_is_light():
     assert done.stdout == "[]\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_taken_port_ends_the_embedded_server_with_one_sentence(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

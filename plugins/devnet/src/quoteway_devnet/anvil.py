@@ -62,11 +62,13 @@ class Anvil:
         state: Path | None = None,
         *,
         genesis_s: int | None = None,
+        genesis_number: int | None = None,
     ) -> Self:
         """Start anvil on 127.0.0.1 with the chain of the dump ``state``, or an empty one.
 
         ``genesis_s`` is the time of its first block in Unix seconds, by default now; its clock continues
-        from there. Raises DevnetError when the port is taken.
+        from there. ``genesis_number`` is that block's number, by default 0. Raises DevnetError when the port
+        is taken.
         """
         if not _is_free(port):
             raise DevnetError(_taken(port, chain_id))
@@ -88,6 +90,8 @@ class Anvil:
         ]
         if genesis_s is not None:
             command += ["--timestamp", str(genesis_s)]
+        if genesis_number is not None:
+            command += ["--number", str(genesis_number)]
         if state is not None:
             command += ["--load-state", str(state)]
         # A file without a name: it disappears with the processes.

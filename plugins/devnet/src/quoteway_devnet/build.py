@@ -1,5 +1,6 @@
 """Build one chain of the devnet on an empty anvil: contracts, tokens, funded accounts, pools."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from quoteway import NATIVE
@@ -24,7 +25,6 @@ from quoteway_devnet.tables import (
     POOLS,
     ChainRow,
     TokenRow,
-    base_units,
     token_rows,
 )
 from quoteway_devnet.transactions import CREATE2_DEPLOYER, DEPLOYER, Transactions
@@ -37,11 +37,12 @@ _ETH_LABEL = b"ETH".ljust(32, b"\0")
 _HOOK_SALT = (29505).to_bytes(32, "big")
 """Gives IdleHook an address whose low 14 bits grant the beforeSwap permission alone (v4-core, Hooks.sol)."""
 
-_TOKEN_CONTRACTS = {
+TOKEN_CONTRACTS = {
     "plain": "MintableToken",
     "no_return": "NoReturnToken",
     "fee_on_transfer": "FeeOnTransferToken",
 }
+"""Behaviour of a token -> its contract, whose constructor takes (name, symbol, decimals)."""
 
 
 def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
@@ -50,8 +51,14 @@ def build_chain(rpc: Rpc, bytecode: Path, chain: ChainRow) -> ChainManifest:
     contracts = _deploy_contracts(transactions)
     rows = token_rows(chain.slug)
     tokens = _deploy_tokens(transactions, rows, contracts["WETH9"])
-    _fund(transactions, tokens)
-    site = Site(transactions, contracts, tokens | {NATIVE_SYMBOL: NATIVE})
+    by_symbol = {row.symbol: row for row in rows}
+    fund(transactions, tokens, by_symbol)
+    site = Site(
+        transactions,
+        contracts,
+        tokens | {NATIVE_SYMBOL: NATIVE},
+        by_symbol | {NATIVE_SYMBOL: by_symbol["WETH"]},
+    )
     pools = create_pools(site, POOLS[chain.slug])
     vaults = create_vaults(site)
     spoke_pool = create_bridge(site)
@@ -151,7 +158,7 @@ def _deploy_tokens(transactions: Transactions, rows: tuple[TokenRow, ...], weth:
         if row.behaviour == "wrapped":
             tokens[row.symbol] = weth
             continue
-        contract = _TOKEN_CONTRACTS[row.behaviour]
+        contract = TOKEN_CONTRACTS[row.behaviour]
         tokens[row.symbol] = transactions.deploy2(
             contract, bytes(32), "(string,string,uint8)", row.name, row.symbol, row.decimals
         )
@@ -159,16 +166,16 @@ def _deploy_tokens(transactions: Transactions, rows: tuple[TokenRow, ...], weth:
     return tokens
 
 
-def _fund(transactions: Transactions, tokens: dict[str, str]) -> None:
+def fund(transactions: Transactions, tokens: Mapping[str, str], rows: Mapping[str, TokenRow]) -> None:
     """Fund the ten accounts, and the deployer with more: it provides all liquidity."""
     transactions.rpc.batch(
         [("anvil_setBalance", [account.address, hex(NATIVE_GRANT_WEI)]) for account in ACCOUNTS]
     )
     weth = tokens["WETH"]
-    own = 100 * base_units("WETH", GRANT_USD)
+    own = 100 * rows["WETH"].base_units(GRANT_USD)
     transactions.later("wrapping ETH", weth, encode_call("deposit()", []), own)
     for symbol, token in tokens.items():
-        amount = base_units(symbol, GRANT_USD)
+        amount = rows[symbol].base_units(GRANT_USD)
         name = "transfer" if token == weth else "mint"
         for account in ACCOUNTS:
             transactions.later(

@@ -21,12 +21,14 @@ _ATTEMPTS_ON_FREE_PORTS = 3
 
 
 class Devnet:
-    """Both chains while they run. Its methods block: coroutines call them through ``asyncio.to_thread``."""
+    """Chains while they run. Its methods block: coroutines call them through ``asyncio.to_thread``.
 
-    def __init__(self, ports: Mapping[str, int]) -> None:
+    ``chains`` are their contents by slug, by default those of ``devnet`` and ``devnet-l2``.
+    """
+
+    def __init__(self, ports: Mapping[str, int], chains: Mapping[str, ChainManifest] | None = None) -> None:
         self.ports = dict(ports)
-        self.chains: Mapping[str, ChainManifest] = chain_manifests()
-        """The contents of each chain, by slug (``devnet``, ``devnet-l2``)."""
+        self.chains: Mapping[str, ChainManifest] = chains or chain_manifests()
 
     @property
     def urls(self) -> dict[str, str]:
@@ -128,11 +130,11 @@ class Devnet:
         return Token(chain.chain_id, row.address, row.decimals, symbol)
 
     def snapshot(self) -> dict[str, str]:
-        """Save the state of both chains for ``revert``."""
+        """Save the state of every chain for ``revert``."""
         return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
 
     def revert(self, snapshot: Mapping[str, str]) -> None:
-        """Restore a snapshot of both chains. A snapshot can be used once."""
+        """Restore a snapshot of every chain. A snapshot can be used once."""
         for slug, identity in snapshot.items():
             if self._once(slug, "evm_revert", identity) is not True:
                 raise DevnetError(

@@ -12,6 +12,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+UNIVERSAL_ROUTER_VERSION = "2.1"
+_KINDS = {
+    "UniversalRouter": f"uniswap.universal-router@{UNIVERSAL_ROUTER_VERSION}",
+    "UniswapV2Router02": "uniswap.v2-router",
+    "NonfungiblePositionManager": "uniswap.v3-positions",
+    "PositionManager": "uniswap.v4-positions",
+    "ManagedVaultFactory": "managed-vault.factory",
+    "SpokePool": "across.spoke-pool",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -72,6 +82,11 @@ class ChainManifest:
     tokens: tuple[Token, ...]
     pools: tuple[Pool, ...]
     vaults: tuple[Vault, ...]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Return the kind of each contract that transactions go to (``quoteway.evm.calls``), by address."""
+        return {self.contracts[name]: kind for name, kind in _KINDS.items()}
 
     def token(self, symbol: str) -> Token:
         """Return the token with this symbol. Raises KeyError."""

@@ -20,6 +20,8 @@ CREATE2_DEPLOYER = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 """The deterministic deployment proxy: calldata is salt and init code. anvil has it from the start."""
 
 _GAS = 12_000_000
+_MAX_CODE_BYTES = 24_576
+"""EIP-170."""
 
 
 def constructor_arguments(signature: str, values: Sequence[Any]) -> bytes:
@@ -37,11 +39,16 @@ def own_init_code(contract: str) -> bytes:
 
 
 class Transactions:
-    """Sends as the deployer on one chain. ``flush`` mines what is queued, ``close`` ends the session."""
+    """Sends as the deployer on one chain. ``flush`` mines what is queued, ``close`` ends the session.
 
-    def __init__(self, rpc: Rpc, bytecode: Path) -> None:
+    ``bytecode`` are files of init codes by contract (``packages``).
+    """
+
+    def __init__(self, rpc: Rpc, *bytecode: Path) -> None:
         self.rpc = rpc
-        self._init_codes: Mapping[str, str] = json.loads(bytecode.read_text())
+        self._init_codes: dict[str, str] = {}
+        for file in bytecode:
+            self._init_codes |= json.loads(file.read_text())
         self._pending: list[tuple[str, dict[str, str]]] = []
         self._nonce = 0
         rpc.batch(
@@ -75,6 +82,27 @@ class Transactions:
         init_code = self.init_code(contract) + constructor_arguments(signature, values)
         self.later(f"deploying {contract}", CREATE2_DEPLOYER, salt + init_code)
         return create2_address(CREATE2_DEPLOYER, salt, keccak256(init_code))
+
+    def construct_at(self, address: str, contract: str, signature: str = "()", *values: Any) -> str:
+        """Put a contract at an address of choice and return the address.
+
+        The init code is called as if it were the code there: the constructor sees its own address, writes
+        its storage, creates its children and returns the runtime code with its immutables, which then takes
+        the place of the init code. The deployer is its ``msg.sender``. Raises RuntimeError when it reverts or
+        the code is larger than EIP-170 allows, which anvil does not check here.
+        """
+        self.flush()
+        init_code = self.init_code(contract) + constructor_arguments(signature, values)
+        # Nonce 1 as of a created contract (EIP-161): the addresses of its children depend on it.
+        self.rpc("anvil_setNonce", address, "0x1")
+        self.rpc("anvil_setCode", address, "0x" + init_code.hex())
+        runtime = self.rpc("eth_call", self._transaction(address, b"", 0), "latest")
+        if not 2 < len(runtime) <= 2 + 2 * _MAX_CODE_BYTES:
+            raise RuntimeError(f"{contract} has {len(runtime) // 2 - 1} bytes, at most {_MAX_CODE_BYTES} fit")
+        self.later(f"constructing {contract}", address, b"")
+        self.flush()
+        self.rpc("anvil_setCode", address, runtime)
+        return address
 
     def later(self, what: str, to: str, data: bytes, value: int = 0) -> None:
         """Queue a transaction for the next ``flush``; ``what`` names it when it fails."""
