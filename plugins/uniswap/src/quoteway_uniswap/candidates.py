@@ -37,14 +37,17 @@ class PoolRef:
     tick_spacing: int = 0
     v2_fee: tuple[int, int] = (997, 1000)
 
+    def __hash__(self) -> int:
+        return hash(self.id)  # a text keeps its hash, and each quote looks up a hundred pools
+
 
 def candidate_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolRef, ...]:
     """Returns all pools that routes through the base tokens can use.
 
-    The native coin and its wrapped form give the same pools.
+    The native coin and its wrapped form give the same pools, and so do both directions.
     """
     wrapped, bases = deployment.wrapped_native, deployment.pass_through
-    ends = (wrapped if token == NATIVE else token for token in (token_in, token_out))
+    ends = sorted(wrapped if token == NATIVE else token for token in (token_in, token_out))
     tokens = tuple(dict.fromkeys((*bases, *ends)))
     # Pools that all requests share come first in a fixed order, so that requests share their reads.
     pairs = dict.fromkeys((*combinations(bases, 2), *combinations(tokens, 2)))

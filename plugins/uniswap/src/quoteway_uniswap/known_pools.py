@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from quoteway import NATIVE, Address, Chain, Context, Token
-from quoteway.evm.abi import event_topic, function
+from quoteway.evm.abi import function
 from quoteway.evm.chain import Call
 
-from quoteway_uniswap.abi_words import address_of, signed, words_of
+from quoteway_uniswap.abi_words import address_of
 from quoteway_uniswap.candidates import (
     EXTSLOAD,
     PoolRef,
@@ -21,10 +21,10 @@ from quoteway_uniswap.candidates import (
     v4_pool,
     v4_pool_slot,
 )
+from quoteway_uniswap.creations import V4_INITIALIZE, v4_key
 from quoteway_uniswap.deployments import Deployment, PoolKey
 from quoteway_uniswap.logs import Logs
 
-V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 _GETTERS = tuple(
     function(f"{name}() returns (uint256)") for name in ("token0", "token1", "fee", "tickSpacing")
 )
@@ -172,14 +172,7 @@ class PoolFinder:
                 deployment.v4.pool_manager, [V4_INITIALIZE, identity], deployment.v4.since_block, head.number
             )
             for log in found.logs:
-                words = words_of(log.data)
-                key = PoolKey(
-                    address_of(int(log.topics[2], 16)),
-                    address_of(int(log.topics[3], 16)),
-                    words[0],
-                    signed(words[1]),
-                    address_of(words[2]),
-                )
+                key = v4_key(log)
                 if pool_id(key) == identity:
                     return deployment, key
         return None
