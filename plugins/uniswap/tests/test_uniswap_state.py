@@ -7,7 +7,7 @@ import pytest
 from execution import SwapHarness
 from quoteway.errors import UpstreamError
 from quoteway.evm.abi import function
-from quoteway_amm import ConcentratedPool, V2Pool
+from quoteway_amm import BandExceeded, ConcentratedPool, V2Pool
 from quoteway_uniswap import lens
 from quoteway_uniswap.candidates import candidate_pools, pools_of_pair, sorted_pair
 from quoteway_uniswap.state import PoolStates
@@ -89,8 +89,10 @@ class Rounds:
 
 
 async def test_a_cold_quote_takes_at_most_two_round_trips_and_a_warm_one_none(harness):
-    rounds = Rounds(harness)
     request = harness.request("MKR", "EURC", 4 * 10**18)
+    await harness.discover(request)
+    await harness.discover(harness.request("ETH", "USDC", 10**18))
+    rounds = Rounds(harness)
     await harness.provider.quote(request)
     assert rounds.rounds <= 2  # head, lens with the taxes of both tokens
     before = harness.chain.requests
@@ -102,25 +104,42 @@ async def test_a_cold_quote_takes_at_most_two_round_trips_and_a_warm_one_none(ha
 
 async def test_leaving_the_known_ticks_takes_one_more_round_trip(harness, monkeypatch):
     request = harness.request("WETH", "USDC", 20_000 * 10**18)
+    await harness.discover(request)
     whole = await harness.quote(request)
-    harness.provider._states.clear()
+    harness.forget_pools()
     monkeypatch.setattr(lens, "_BAND_TICKS", 0)
     rounds = Rounds(harness)
     quote = await harness.provider.quote(request)
     assert rounds.rounds == 2
     assert quote.outputs == whole.outputs
-    build = await harness.provider.build(harness.seal(request, quote))
+    build = await harness.build(request, quote)
     done = harness.execute(request, quote, build)
     assert done.received == done.quoted
 
 
+async def test_the_graph_of_a_block_is_made_once_until_more_ticks_are_read(harness, monkeypatch):
+    monkeypatch.setattr(lens, "_BAND_TICKS", 0)
+    states, weth = PoolStates(harness.chain), harness.network.wrapped_native
+    block, refs = await harness.chain.head(fresh=True), refs_of(harness, "WETH", "USDC")
+    (ref,) = [ref for ref in refs if ref.kind == "v3" and ref.fee == 500]
+    graph = await states.graph(block, refs, weth)
+    assert await states.graph(block, refs, weth) is graph
+    (pool,) = [pool for pool in graph.pools if pool.id == ref.id]
+    await states.widen(block, refs, [BandExceeded(pool, True, 0, 0, 0, 0)])
+    wider = await states.graph(block, refs, weth)
+    (known,) = [pool for pool in wider.pools if pool.id == ref.id]
+    assert known.word_lo < pool.word_lo
+    harness.rpc("evm_mine")
+    assert await states.graph(await harness.chain.head(fresh=True), refs, weth) is not wider
+
+
 async def test_concurrent_quotes_share_their_reads(harness):
     request = harness.request("LINK", "UNI", 10**18)
+    await harness.discover(request)
     before = harness.chain.requests
     await harness.provider.quote(request)
     alone = harness.chain.requests - before
-    harness.provider._states.clear()
-    harness.provider._taxes.clear()
+    harness.forget_pools()
     harness.rpc("evm_mine")
     await harness.chain.head(fresh=True)
     before = harness.chain.requests

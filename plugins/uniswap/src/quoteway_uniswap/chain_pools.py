@@ -14,7 +14,7 @@ from quoteway_uniswap.pool_catalog import PoolCatalog
 from quoteway_uniswap.pool_series import PoolSeries
 from quoteway_uniswap.positions import WalletPositions
 from quoteway_uniswap.prices import UniswapPrices
-from quoteway_uniswap.state import PoolStates
+from quoteway_uniswap.shared import shared_by
 from quoteway_uniswap.taxes import TransferTaxes
 
 
@@ -34,7 +34,8 @@ class ChainPools:
         cls, context: Context, chain: Chain, deployments: Sequence[Deployment], prices: UniswapPrices
     ) -> ChainPools:
         """Returns the objects of ``chain``."""
-        logs, states = Logs(chain), PoolStates(chain)
+        logs, shared = Logs(chain), shared_by(context).chain(chain.network.chain_id, deployments)
+        states = shared.states
         # A pool's Initialize event and a wallet's Transfer events are few: all blocks are asked for at once.
         rare = Logs(chain, ALL_BLOCKS)
         finder = PoolFinder(context, chain, deployments, rare)
@@ -45,5 +46,5 @@ class ChainPools:
             WalletPositions(context, chain, deployments, rare),
             PoolCatalog(context, chain, deployments, finder, states, series),
             series,
-            TransferTaxes(chain, deployments, context.now),
+            shared.taxes,
         )

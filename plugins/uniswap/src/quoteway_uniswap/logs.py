@@ -27,6 +27,17 @@ class LoggedEvent:
     topics: tuple[str, ...]
     data: bytes
 
+    @classmethod
+    def read(cls, log: Any) -> LoggedEvent:
+        """Returns a log of a node's answer. Raises TypeError, KeyError or ValueError when it is malformed."""
+        return cls(
+            int(log["blockNumber"], 16),
+            int(log["logIndex"], 16),
+            checksum(log["address"]),
+            tuple(topic.lower() for topic in log["topics"]),
+            bytes.fromhex(log["data"][2:]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -39,14 +50,15 @@ class Found:
 
 
 class Logs:
-    """Searches logs newest first, in ranges of ``span`` blocks; a refused range is halved.
+    """Searches logs newest first, in ranges of ``span`` blocks; a refused range is halved. Each search tries
+    twice the range of the one before, so that a failing node does not make ranges small for good.
 
     Many nodes limit the number of logs, not the range: for rare events ``span`` may be ``ALL_BLOCKS``.
     """
 
     def __init__(self, chain: Chain, span: int = SPAN_BLOCKS) -> None:
         self._chain = chain
-        self._span = span
+        self._most = self._span = span
 
     async def search(
         self,
@@ -61,6 +73,7 @@ class Logs:
 
         The search ends early after ``max_requests``. Raises UpstreamError when a node refuses a single block.
         """
+        self._span = min(2 * self._span, self._most)
         parts: list[list[LoggedEvent]] = []
         end, left = last, max_requests
         while end >= first and left > 0:
@@ -93,19 +106,9 @@ class Logs:
         query = {"address": address, "topics": list(topics), "fromBlock": hex(start), "toBlock": hex(stop)}
         answer = await self._chain.request("eth_getLogs", [query])
         try:
-            return [_event(log) for log in answer if not log.get("removed")]
+            return [LoggedEvent.read(log) for log in answer if not log.get("removed")]
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             raise UpstreamError(
                 f"A node of {self._chain.network.name} returned malformed logs.",
                 reason=Reason.RPC_ERROR,
             ) from error
-
-
-def _event(log: Any) -> LoggedEvent:
-    return LoggedEvent(
-        int(log["blockNumber"], 16),
-        int(log["logIndex"], 16),
-        checksum(log["address"]),
-        tuple(log["topics"]),
-        bytes.fromhex(log["data"][2:]),
-    )

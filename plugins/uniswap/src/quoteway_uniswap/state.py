@@ -1,101 +1,125 @@
-"""Pool state by block, read once through the lens and shared by all requests."""
+"""Pool state by block, read once through the lens, carried by logs and shared by all requests."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from cachetools import LRUCache
-from quoteway import Block, Chain, Reason, UpstreamError
-from quoteway.evm.single_flight import SingleFlight
-from quoteway_amm import BandExceeded, ConcentratedPool, Pool
+from quoteway import Block, Chain
+from quoteway_amm import BandExceeded, ConcentratedPool, Graph, Pool
 
 from quoteway_uniswap import lens
 from quoteway_uniswap.candidates import PoolRef
+from quoteway_uniswap.creations import Creation
+from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.pool_audit import PoolAudit
+from quoteway_uniswap.pool_reader import PoolReader
+from quoteway_uniswap.pool_store import PoolStore, Snapshot
 
-_BLOCKS_KEPT = 4
-
-
-@dataclass(slots=True)
-class _Snapshots:
-    """The pools read at one block; None: the pool does not exist."""
-
-    pools: dict[PoolRef, Pool | None] = field(default_factory=dict)
+_WIDE_KEPT = 512
 
 
 class PoolStates:
-    """The pools of one chain. Each pool is read once per block."""
+    """The pools of one chain. Each pool is read once, and then follows the logs of each new block.
 
-    def __init__(self, chain: Chain) -> None:
-        self._chain = chain
-        self._blocks: LRUCache[str, _Snapshots] = LRUCache(maxsize=_BLOCKS_KEPT)
-        self._flights = SingleFlight()
+    ``deployments`` are those whose pools may be asked for: their factories tell new pools, so that what does
+    not exist is not looked for again. ``on_creation`` is told of these.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        deployments: Sequence[Deployment] = (),
+        on_creation: Callable[[Creation], None] | None = None,
+    ) -> None:
+        self.store = PoolStore(chain, deployments, on_creation)
+        self._reader = PoolReader(chain)
+        self.audit = PoolAudit(self._reader, self.store)
+        self._wide: LRUCache[PoolRef, None] = LRUCache(_WIDE_KEPT)
+
+    async def close(self) -> None:
+        """Ends the audit under way."""
+        await self.audit.close()
 
     async def load(self, block: Block, refs: Sequence[PoolRef]) -> list[Pool]:
-        """Returns those of ``refs`` that exist at ``block``. Takes one round trip when any is missing.
+        """Returns those of ``refs`` that can trade at ``block``.
 
-        Raises UpstreamError or RpcError when the chain could not be read.
+        Takes one round trip when any is unknown, and one or two before when the block is new. Raises
+        UpstreamError or RpcError when the chain could not be read.
         """
-        known = self._at(block)
-        missing = [ref for ref in refs if ref not in known.pools]
-        if missing:
-            await self._ask(block, known, [lens.first_look(ref) for ref in missing])
-        return [pool for ref in refs if (pool := known.pools[ref]) is not None]
+        known = await self.store.at(block)
+        self.store.asked(block, refs)
+        # An audit may forget what is known at any time.
+        while missing := [ref for ref in refs if ref not in known.states]:
+            await self._read(known, missing)
+        self.audit.begin(known)
+        states = (known.states[ref] for ref in refs)
+        return [state for state in states if state is not None and state is not lens.Empty.EMPTY]
+
+    async def graph(self, block: Block, refs: tuple[PoolRef, ...], wrapped_native: str) -> Graph:
+        """Returns the graph of those of ``refs`` that can trade at ``block``.
+
+        It is made once as long as they are known so far, and from the graph of the block before when that has
+        the same pools. Waits and raises as ``load``.
+        """
+        known, key = await self.store.at(block), (refs, wrapped_native)
+        graph: Graph | None = known.graphs.get(key)
+        if graph is None:
+            pools = await self.load(block, refs)
+            before = known.before.pop(key, None)
+            graph = known.graphs[key] = _graph(pools, before, wrapped_native)
+        return graph
 
     async def widen(self, block: Block, refs: Iterable[PoolRef], exceeded: Iterable[BandExceeded]) -> None:
-        """Reads the remaining ticks on the sides where swaps left the known ones. Takes one round trip."""
-        known = self._at(block)
+        """Reads the remaining ticks on the sides where swaps left the known ones. Takes one round trip.
+
+        They stay known. A search that leaves the known ticks again names pools whose ticks the nodes do not
+        give: their answers are too small.
+        """
+        known = await self.store.at(block)
         by_id = {ref.id: ref for ref in refs}
         questions = []
         for error in exceeded:
-            pool = known.pools[by_id[error.pool.id]]
+            ref = by_id[error.pool.id]
+            pool = known.states.get(ref)
             if not isinstance(pool, ConcentratedPool) or (pool.word_lo, pool.word_hi) != (
                 error.pool.word_lo,
                 error.pool.word_hi,
             ):
                 continue  # another request has widened it
+            self._wide[ref] = None
             if error.zero_for_one:
                 nothing_known = pool.word_lo > pool.word_hi
-                questions.append(lens.rest_below(by_id[pool.id], pool.word_lo - (not nothing_known)))
+                questions.append(lens.rest_below(ref, pool.word_lo - (not nothing_known)))
             else:
-                questions.append(lens.rest_above(by_id[pool.id], pool.word_hi + 1))
-        # One pool per call, so that each answer reaches as far as its size and gas allow.
-        answers = await asyncio.gather(*(self._call(block, (question,)) for question in questions))
-        for question, (more,) in zip(questions, answers, strict=True):
-            pool = known.pools[question.ref]
+                questions.append(lens.rest_above(ref, pool.word_hi + 1))
+        answers = await self._reader.read_alone(block, questions)
+        for question, more in zip(questions, answers, strict=True):
+            pool = known.states.get(question.ref)
             if isinstance(pool, ConcentratedPool) and isinstance(more, ConcentratedPool):
-                known.pools[question.ref] = _joined(pool, more)
+                known.states[question.ref] = _joined(pool, more)
+                known.graphs.clear()
 
-    def _at(self, block: Block) -> _Snapshots:
-        snapshots: _Snapshots | None = self._blocks.get(block.hash)
-        if snapshots is None:
-            snapshots = self._blocks[block.hash] = _Snapshots()
-        return snapshots
+    async def _read(self, known: Snapshot, refs: Sequence[PoolRef]) -> None:
+        """Reads pools, those that were widened once with all their ticks."""
+        wide = [lens.whole(ref) for ref in refs if ref in self._wide]
+        near = [lens.first_look(ref) for ref in refs if ref not in self._wide]
+        states = [
+            *(await self._reader.read(known.block, near) if near else ()),
+            *(await self._reader.read_alone(known.block, wide) if wide else ()),
+        ]
+        for question, state in zip((*near, *wide), states, strict=True):
+            # Keep the first object: it holds its running totals.
+            known.states.setdefault(question.ref, state)
 
-    async def _ask(self, block: Block, known: _Snapshots, questions: Sequence[lens.Question]) -> None:
-        size = lens.POOLS_PER_CALL
-        parts = [tuple(questions[start : start + size]) for start in range(0, len(questions), size)]
-        for part, pools in zip(
-            parts, await asyncio.gather(*(self._call(block, part) for part in parts)), strict=True
-        ):
-            for question, pool in zip(part, pools, strict=True):
-                # Keep the first object: it holds its running totals.
-                known.pools.setdefault(question.ref, pool)
 
-    async def _call(self, block: Block, questions: tuple[lens.Question, ...]) -> list[Pool | None]:
-        async def read() -> list[Pool | None]:
-            answer = await self._chain.deployless(lens.creation_code(questions), block=block)
-            try:
-                return lens.read_answer(answer, questions)
-            except ValueError as error:
-                raise UpstreamError(
-                    f"A node of {self._chain.network.name} returned malformed pool state.",
-                    reason=Reason.RPC_ERROR,
-                ) from error
-
-        pools: list[Pool | None] = await self._flights.run((block.hash, questions), read)
-        return pools
+def _graph(pools: Sequence[Pool], before: Graph | None, wrapped_native: str) -> Graph:
+    """Returns the graph of ``pools``. Edges of unchanged pools are those of the graph ``before``."""
+    if before is None or [pool.id for pool in before.pools] != [pool.id for pool in pools]:
+        return Graph(pools, wrapped_native)
+    pairs = zip(before.pools, pools, strict=True)
+    return before.replaced({pool.id: pool for old, pool in pairs if pool is not old})
 
 
 def _joined(pool: ConcentratedPool, more: ConcentratedPool) -> ConcentratedPool:

@@ -1,0 +1,67 @@
+"""What the providers of one gateway share: the state of each chain, and the solver processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from quoteway import Context
+
+from quoteway_uniswap.created_pools import CreatedPools
+from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.splitting import Splitting
+from quoteway_uniswap.state import PoolStates
+from quoteway_uniswap.taxes import TransferTaxes
+
+
+@dataclass(frozen=True, slots=True)
+class ChainState:
+    """The pools of one chain at each block, those found by their creation logs, and the tokens' taxes."""
+
+    states: PoolStates
+    created: CreatedPools
+    taxes: TransferTaxes
+
+
+class Shared:
+    """Made at the first use by a hook, see ``shared_by``. The lifespan enters and leaves it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self.splitting = Splitting(context.settings.get("solver_processes", 1))
+        self._chains: dict[int, ChainState] = {}
+
+    def chain(self, chain_id: int, deployments: Sequence[Deployment]) -> ChainState:
+        """Returns the state of a chain; ``deployments`` are all of its rows."""
+        found = self._chains.get(chain_id)
+        if found is None:
+            chain, now = self._context.chain(chain_id), self._context.now
+            created = CreatedPools(chain, deployments, now)
+            found = self._chains[chain_id] = ChainState(
+                PoolStates(chain, deployments, created.add), created, TransferTaxes(chain, deployments, now)
+            )
+        return found
+
+    async def __aenter__(self) -> Self:
+        await self.splitting.solvers.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends the solver processes, the audits and the searches under way."""
+        await asyncio.gather(
+            self.splitting.solvers.close(),
+            *(part.close() for chain in self._chains.values() for part in (chain.states, chain.created)),
+        )
+
+
+def shared_by(context: Context) -> Shared:
+    """Returns the one object that the hooks of a gateway share."""
+    if "shared" not in context.state:
+        context.state["shared"] = Shared(context)
+    shared: Shared = context.state["shared"]
+    return shared
