@@ -9,7 +9,7 @@ pragma solidity 0.8.26;
 ///
 /// Input, 68 bytes per pool:   kind 1 (2, 3 or 4) | target 20 (pair, pool or PoolManager) | v4 pool id 32 |
 ///                            tick spacing 3 | relative 1 | start word 3 (signed) | words below 4 | words above 4
-/// Output: 0x01, then per pool: 0x00 when there is none
+/// Output: 0x01, then per pool: 0x00 when there is none, 0x01 when the contract (v2, v3) exists but cannot trade yet
 ///                            0x02 | reserve0 14 | reserve1 14
 ///                            0x03 | sqrt price 20 | tick 3 | protocol fee 4 | LP fee 3 (v4) | liquidity 16 |
 ///                                   lowest word 3 | highest word 3 | count 2 | count times (tick 3 | liquidityNet 16)
@@ -33,7 +33,7 @@ contract Lens {
     uint256 private constant EXTSLOAD = 0x1e2eaeaf; // extsload(bytes32)
 
     struct PoolView {
-        uint8 kind; // 0 when absent
+        uint8 kind; // 0 when absent, 1 when it cannot trade yet
         address target;
         bytes32 slot; // v4: slot of Pool.State
         int256 spacing;
@@ -114,6 +114,7 @@ contract Lens {
         uint256 tail = _word(input, offset + 36); // its low 120 bits are the last 15 bytes of the record
         if (target.code.length == 0) return 1;
         pool.target = target;
+        if (kind < 4) pool.kind = 1;
         pool.spacing = int256((tail >> 96) & 0xffffff);
         pool.below = -1;
         pool.above = -1;
@@ -150,7 +151,7 @@ contract Lens {
     }
 
     function _write(uint256 at, PoolView memory pool) private view returns (uint256) {
-        if (pool.kind == 0) return _put(at, 0, 1);
+        if (pool.kind < 2) return _put(at, pool.kind, 1);
         if (pool.kind == 2) {
             at = _put(at, 2, 1);
             at = _put(at, pool.liquidity & ((1 << 112) - 1), 14);

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from importlib import resources
+from typing import Literal, TypeAlias
 
 from quoteway.evm.abi import encode
 from quoteway.evm.address import address_bytes
@@ -22,6 +24,16 @@ _BAND_TICKS = 7_000
 """The least number of ticks read on each side at first: up to twice and half the price."""
 
 _ALL_WORDS = 1 << 16
+
+
+class Empty(Enum):
+    """A v2 pair without reserves or a v3 pool without a price: it exists and cannot trade yet."""
+
+    EMPTY = "empty"
+
+
+State: TypeAlias = Pool | Literal[Empty.EMPTY] | None
+"""A pool at one block; None: it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,18 @@ def first_look(ref: PoolRef) -> Question:
     return Question(ref, words, words)
 
 
+def whole(ref: PoolRef) -> Question:
+    """Returns the question for a pool's state and as many words as fit into an answer of its own."""
+    return Question(ref, _ALL_WORDS, _ALL_WORDS)
+
+
+def same_words(ref: PoolRef, pool: State) -> Question:
+    """Returns the question for the words that ``pool`` knows, to compare the two."""
+    if not isinstance(pool, ConcentratedPool) or pool.word_lo > pool.word_hi:
+        return Question(ref, 0, 0)
+    return Question(ref, 0, pool.word_hi - pool.word_lo, pool.word_lo)
+
+
 def rest_below(ref: PoolRef, word: int) -> Question:
     """Returns the question for ``word`` and all words below."""
     return Question(ref, _ALL_WORDS, 0, word)
@@ -72,8 +96,8 @@ def creation_code(questions: Sequence[Question]) -> bytes:
     return _bytecode() + encode(("bytes",), (packed,))
 
 
-def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | None]:
-    """Returns one pool per question, None when it does not exist or has no reserves.
+def read_answer(answer: bytes, questions: Sequence[Question]) -> list[State]:
+    """Returns the state of each question's pool.
 
     Raises ValueError for a malformed answer.
     """
@@ -86,10 +110,10 @@ def read_answer(answer: bytes, questions: Sequence[Question]) -> list[Pool | Non
     return pools
 
 
-def _read_pool(reader: _Reader, ref: PoolRef) -> Pool | None:
+def _read_pool(reader: _Reader, ref: PoolRef) -> State:
     tag = reader.unsigned(1)
-    if tag == 0:
-        return None
+    if tag < 2:
+        return Empty.EMPTY if tag else None
     if tag == 2:
         reserve0, reserve1 = reader.unsigned(14), reader.unsigned(14)
         return V2Pool(ref.id, ref.token0, ref.token1, reserve0, reserve1, *ref.v2_fee)
