@@ -4,9 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from quoteway import NATIVE
 from quoteway.evm.abi import reencode
-from quoteway_uniswap.router import Order, SwapHop, encode_swap
+from quoteway.evm.calls.meaning import Charge, Payment, Sent
+from quoteway.evm.calls.universal_router import UniversalRouter
+from quoteway_uniswap.flow import SwapHop
+from quoteway_uniswap.router import Order, encode_swap
 
+ROUTER = "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"
+SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 CASES = json.loads((Path(__file__).parent / "vectors" / "router_calldata.json").read_text())["cases"]
 
 
@@ -16,5 +22,19 @@ def test_calldata_equals_the_sdk(case):
     hops = [SwapHop(**hop) for hop in case["hops"]]
     made = encode_swap(case["router_version"], Order(**order), hops, case["deadline"])
     assert "0x" + made.data.hex() == case["data"]
-    assert reencode(made.decoded) == made.data
-    assert len(made.decoded.inner) == len(made.decoded.args[0].value) // 2 - 1
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['router_version']} {case['name']}")
+def test_the_core_reads_the_sdks_calldata(case):
+    order, data = case["order"], bytes.fromhex(case["data"][2:])
+    value = int(order["amount_in"]) if order["token_in"] == NATIVE else 0
+    sent = Sent(ROUTER, data, value, SENDER, order["wrapped_native"])
+    reading = UniversalRouter(case["router_version"]).read(sent)
+    assert reencode(reading.decoded) == data
+    assert len(reading.decoded.inner) == len(reading.decoded.args[0].value) // 2 - 1
+    meaning = reading.meaning
+    assert (meaning.action, meaning.deadline) == ("swap", case["deadline"])
+    assert meaning.payments == (
+        Payment(order["token_out"], order["recipient"], int(order["amount_out_min"])),
+    )
+    assert meaning.charges == (Charge(order["token_in"], int(order["amount_in"])),)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from quoteway import (
     NATIVE,
@@ -25,9 +24,13 @@ from quoteway.evm import permit2
 from quoteway_amm import UNISWAP_GAS
 from quoteway_amm import Hop as PathHop
 
-from quoteway_uniswap.candidates import hooked_pools, pool_id
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.routing import Route
+from quoteway_uniswap.flow import legs_of
+from quoteway_uniswap.flow_gas import gas_units
+from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
+from quoteway_uniswap.plans import plan_of
+from quoteway_uniswap.router import Order, work_of
+from quoteway_uniswap.routing import PROVIDER_ID, WRAPPING, Route, network_gas_price
 
 HIGH_PRICE_IMPACT_BPS = 500
 
@@ -61,19 +64,29 @@ def quote_of_route(
     request: SwapRequest,
     tokens: Mapping[Address, Token],
     lifetime_s: int | None,
+    *,
+    hops_capped: bool = False,
 ) -> Quote:
-    """Returns the quote of a route at ``block``; ``tokens`` are the known tokens along the route."""
-    deployment, path = route.deployment, route.path
+    """Returns the quote of a route at ``block``; ``tokens`` are the known tokens along the route.
+
+    ``hops_capped``: the request allows more hops than the deployment looks for.
+    Raises ValueError for a route that splits although a token taxes transfers: parts that meet in the router
+    would be taxed twice, and amounts of legs do not count the tax.
+    """
+    deployment, hops = route.deployment, route.flow.legs
+    paths = route_paths(deployment, hops)
+    if len(paths) > 1 and (route.tax_in_bps or route.tax_out_bps):
+        raise ValueError("a token that taxes transfers needs a route of one path")
     amount_min = minimum_out(route.amount_out, request.slippage_bps)
     tokens = {**tokens, **{token.address: token for token in (request.token_in, request.token_out)}}
-    fees = [_lp_fee(tokens[hop.token_in], hop) for hop in path.hops if hop.token_in in tokens]
+    fees = [_lp_fee(tokens[hop.token_in], hop) for hop in hops if hop.token_in in tokens]
     net_output = None if route.net_output is None else route.net_output - (route.amount_out - amount_min)
     issues = [
         Issue("transfer_tax", token.address, tax_bps, 0)
         for token, tax_bps in ((request.token_in, route.tax_in_bps), (request.token_out, route.tax_out_bps))
         if tax_bps
     ]
-    impact_bps = path.price_impact_bps
+    impact_bps = price_impact_bps(deployment, hops)
     if impact_bps > HIGH_PRICE_IMPACT_BPS:
         issues.append(
             Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS)
@@ -82,17 +95,19 @@ def quote_of_route(
         inputs=(Leg(request.token_in, request.amount_in, request.sender),),
         outputs=(Leg(request.token_out, route.amount_out, request.recipient, amount_min=amount_min),),
         block=block,
-        plan=_plan(deployment, path.hops),
+        plan=plan_of(deployment, legs_of(hops, deployment.wrapped_native)),
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
         fees=tuple(fees),
-        gas=gas_of(deployment, path.gas_units, block),
-        route=(RoutePath(10_000, tuple(_hop(deployment, hop) for hop in path.hops)),),
+        gas=gas_of(deployment, _gas_units(deployment, request, hops, amount_min), block, route.gas_price_wei),
+        route=paths,
         price_impact_bps=impact_bps,
         issues=tuple(issues),
-        warnings=tuple(_warnings(route, request)),
+        warnings=tuple(map(Notice, (*route.warnings, *(("max_hops_capped",) if hops_capped else ())))),
         net_output=None if net_output is None else max(net_output, 0),
         lifetime_s=lifetime_s,
+        route_legs=route_legs(deployment, hops),
+        optimality=route.optimality,
     )
 
 
@@ -104,8 +119,8 @@ def quote_of_wrapping(
     gas = UNISWAP_GAS
     units = gas.transaction + (gas.wrap if request.token_in.address == NATIVE else gas.pull + gas.unwrap)
     hop = Hop(
-        "uniswap",
-        "wrapped-native",
+        PROVIDER_ID,
+        WRAPPING,
         deployment.wrapped_native,
         request.token_in.address,
         request.token_out.address,
@@ -117,10 +132,10 @@ def quote_of_wrapping(
         inputs=(Leg(request.token_in, amount, request.sender),),
         outputs=(Leg(request.token_out, amount, request.recipient, amount_min=amount),),
         block=block,
-        plan=_plan(deployment, ()),
+        plan=plan_of(deployment, ()),
         spends=spends_of(deployment, request, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
-        gas=gas_of(deployment, units, block),
+        gas=gas_of(deployment, units, block, request.routing.gas_price_wei),
         route=(RoutePath(10_000, (hop,)),),
         price_impact_bps=0,
         net_output=amount,
@@ -128,60 +143,33 @@ def quote_of_wrapping(
     )
 
 
-def _plan(deployment: Deployment, hops: tuple[PathHop, ...]) -> dict[str, Any]:
-    """Returns the plan; hops are [kind, token in, token out, fee, tick spacing], see ``hops_of_plan``."""
-    return {
-        "protocol": deployment.protocol,
-        "router": deployment.router,
-        "hops": [
-            [hop.pool.kind, hop.token_in, hop.token_out, _key_fee(hop), getattr(hop.pool, "tick_spacing", 0)]
-            for hop in hops
-        ],
-    }
-
-
-def _key_fee(hop: PathHop) -> int:
-    """Returns the fee in the pool's key: 0 for v2, the LP fee for v3 and hookless v4."""
-    return int(getattr(hop.pool, "fee_pips", 0))
-
-
-def _hop(deployment: Deployment, hop: PathHop) -> Hop:
-    return Hop(
-        "uniswap",
-        f"{deployment.protocol}-{hop.pool.kind}",
-        hop.pool.id,
-        hop.token_in,
-        hop.token_out,
-        hop.amount_in,
-        hop.amount_out,
-        hop.fee_pips / 100,
-    )
-
-
 def _lp_fee(token: Token, hop: PathHop) -> Fee:
     amount = -(-hop.amount_in * hop.fee_pips // 1_000_000)
-    return Fee("Liquidity providers' fee", "lp", token, amount, included=True, bps=hop.fee_pips / 100)
+    return Fee("lp", token, amount, included=True, bps=hop.fee_pips / 100)
 
 
-def gas_of(deployment: Deployment, units: int, block: Block) -> Gas:
-    """Returns the gas estimate and its price. The limit leaves room for first use of storage."""
+def _gas_units(deployment: Deployment, request: SwapRequest, hops: Sequence[PathHop], amount_min: int) -> int:
+    """Returns the gas of the transaction to come, without a permit in it."""
+    order = Order(
+        request.token_in.address,
+        request.token_out.address,
+        request.amount_in,
+        amount_min,
+        request.recipient,
+        deployment.wrapped_native,
+    )
+    work = work_of(deployment.router_version, order, legs_of(hops, deployment.wrapped_native))
+    return gas_units(work, hops)
+
+
+def gas_of(deployment: Deployment, units: int, block: Block, price_wei: int | None = None) -> Gas:
+    """Returns the gas estimate and its price; ``price_wei`` None: the network's. The limit leaves room for
+    first use of storage.
+    """
     limit = units * _GAS_LIMIT_PCT // 100
-    if block.base_fee_wei is None:
-        return Gas(units, limit)
+    price_wei = network_gas_price(deployment, block) if price_wei is None else price_wei
+    cost_wei = None if price_wei is None else units * price_wei
     # Twice the base fee covers five full blocks: it rises by at most 12.5 % per block (EIP-1559).
-    tip = deployment.priority_fee_wei
-    return Gas(units, limit, 2 * block.base_fee_wei + tip, cost_wei=units * (block.base_fee_wei + tip))
-
-
-def _warnings(route: Route, request: SwapRequest) -> list[Notice]:
-    notices = []
-    if "gas_exceeds_output" in route.path.warnings:
-        notices.append(Notice("gas_exceeds_output", "Gas costs more than the output is worth."))
-    for key in hooked_pools(route.deployment, request.token_in.address, request.token_out.address):
-        notices.append(
-            Notice(
-                "hooked_pool_skipped",
-                f"Pool {pool_id(key)} was skipped: its hooks may change any amount.",
-            )
-        )
-    return notices
+    base_wei, tip = block.base_fee_wei, deployment.priority_fee_wei
+    most_wei = None if base_wei is None else 2 * base_wei + tip
+    return Gas(units, limit, most_wei, cost_wei=cost_wei, price_wei=price_wei)

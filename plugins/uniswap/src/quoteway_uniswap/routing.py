@@ -1,4 +1,4 @@
-"""Finds the best path of one deployment for a request at one block."""
+"""Finds the best route of one deployment for a request at one block: a path, or a flow that splits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway import NATIVE, Address, Block, SwapRequest
+from quoteway import NATIVE, Address, Block, Optimality, SwapRequest
 from quoteway_amm import (
     UNISWAP_GAS,
     BandsExceeded,
@@ -18,11 +18,16 @@ from quoteway_amm import (
     native_price,
     taxed_amount,
 )
+from quoteway_amm.flow import Flow, flow_of_path
 
-from quoteway_uniswap.candidates import candidate_pools
+from quoteway_uniswap.candidates import PoolRef, candidate_pools, hooked_pools
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.state import PoolStates
-from quoteway_uniswap.taxes import TransferTaxes
+from quoteway_uniswap.shared import ChainState
+from quoteway_uniswap.splitting import Split, Splitting
+
+PROVIDER_ID = "uniswap"
+WRAPPING = "wrapped-native"
+"""The protocol that a route shows where the native coin is only wrapped or unwrapped."""
 
 _PROBE_WEI = 10**17
 _FREE = GasPrice(0)
@@ -32,26 +37,29 @@ Refusal = Literal["no_pool", "no_liquidity", "amount_too_low", "insufficient_liq
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path with the amount that the recipient gets.
+    """A flow with the amount that the recipient gets. A path is the smallest flow.
 
-    ``amount_out`` is after the output token's transfer tax. ``gas_price_wei`` is base fee and tip, None when
-    the chain has no base fee. ``net_output`` is ``amount_out`` less gas, None when gas has no price in that
-    token.
+    ``amount_out`` is after the output token's transfer tax. ``gas_price_wei`` is the request's, else base fee
+    and tip, None when the chain has no base fee. ``net_output`` is ``amount_out`` less gas, None when gas has
+    no price in that token. ``optimality`` is None where it was not computed.
     """
 
     deployment: Deployment
-    path: Path
+    flow: Flow
     amount_out: int
     tax_in_bps: int
     tax_out_bps: int
     gas_price_wei: int | None
     net_output: int | None
+    optimality: Optimality | None = None
+    warnings: tuple[str, ...] = ()
+    """Codes of ``quoteway.models.WARNINGS``."""
 
 
 async def best_route(
     deployment: Deployment,
-    states: PoolStates,
-    taxes: TransferTaxes,
+    chain: ChainState,
+    splitting: Splitting,
     block: Block,
     request: SwapRequest,
     max_hops: int,
@@ -62,10 +70,15 @@ async def best_route(
     UpstreamError or RpcError when the chain cannot be read, InvalidRequest for a token whose tax cannot be
     quoted.
     """
+    states, taxes = chain.states, chain.taxes
     token_in, token_out = request.token_in.address, request.token_out.address
-    refs = candidate_pools(deployment, token_in, token_out)
+    discovered = chain.created.of(deployment, token_in, token_out)
+    every = (*candidate_pools(deployment, token_in, token_out), *discovered.refs)
+    refs = permitted(deployment, every, request)
     _, sold, bought = await asyncio.gather(
-        states.load(block, refs), taxes.of(request.token_in, block), taxes.of(request.token_out, block)
+        states.graph(block, every, deployment.wrapped_native),
+        taxes.of(request.token_in, block),
+        taxes.of(request.token_out, block),
     )
     tax_in, tax_out = sold.to_pool_bps, bought.from_pool_bps
     taxed = bool(tax_in or tax_out)
@@ -75,28 +88,103 @@ async def best_route(
     amount = taxed_amount(request.amount_in, tax_in)
     if amount <= 0:
         return "amount_too_low"
-    gas_price_wei = None if block.base_fee_wei is None else block.base_fee_wei + deployment.priority_fee_wei
+    gas_price_wei = request.routing.gas_price_wei
+    if gas_price_wei is None:
+        gas_price_wei = network_gas_price(deployment, block)
+    max_legs, unknown = request.routing.max_legs, False
     for last in (False, True):
-        graph = Graph(await states.load(block, refs), deployment.wrapped_native)
-        price = _gas_price(graph, token_out, gas_price_wei)
+        graph = await states.graph(block, refs, deployment.wrapped_native)
+        # What gas costs does not depend on which pools the route may use.
+        priced = await states.graph(block, every, deployment.wrapped_native)
+        price = _gas_price(priced, token_out, gas_price_wei)
+        found: Split | NoPath
         try:
-            found = best_path_exact_in(
-                graph, token_in, token_out, amount, UNISWAP_GAS, price or _FREE, max_hops
+            path, unknown = _best_path(
+                graph, token_in, token_out, amount, price or _FREE, max_hops, last=last
             )
-        except BandsExceeded as error:
-            if last:
-                found = error.settled
+            if isinstance(path, NoPath):
+                found = path
+            elif taxed:
+                found = Split(path)
             else:
+                found = await splitting.improve(
+                    path, graph, deployment.chain_id, block, price or _FREE, max_hops, max_legs
+                )
+        except BandsExceeded as error:
+            if not last:
                 await states.widen(block, refs, error.exceeded)
                 continue
+            found, unknown = error.settled, True
         break
     if isinstance(found, NoPath):
         return found.reason
-    amount_out = taxed_amount(found.amount_out, tax_out)
+    flow = found.flow
+    amount_out = taxed_amount(flow.amount_out, tax_out)
     if amount_out <= 0:
         return "amount_too_low"
-    net = None if price is None else amount_out - found.gas_cost
-    return Route(deployment, found, amount_out, tax_in, tax_out, gas_price_wei, net)
+    net = None if price is None else amount_out - flow.gas_cost
+    warnings = {
+        "gas_exceeds_output": flow.gas_cost >= flow.amount_out,
+        "hooked_pool_skipped": discovered.hooked or hooked_pools(deployment, token_in, token_out),
+        "pool_not_known_far_enough": unknown,
+        "pools_not_searched": discovered.partial,
+    }
+    return Route(
+        deployment,
+        flow,
+        amount_out,
+        tax_in,
+        tax_out,
+        gas_price_wei,
+        net,
+        found.optimality,
+        tuple(code for code, applies in warnings.items() if applies),
+    )
+
+
+def _best_path(
+    graph: Graph,
+    token_in: Address,
+    token_out: Address,
+    amount: int,
+    gas_price: GasPrice,
+    max_hops: int,
+    *,
+    last: bool,
+) -> tuple[Flow | NoPath, bool]:
+    """Returns (the best single path, whether pools beyond their known ticks were left out).
+
+    Raises BandsExceeded instead of leaving them out, but not with ``last``.
+    """
+    unknown = False
+    try:
+        path = best_path_exact_in(graph, token_in, token_out, amount, UNISWAP_GAS, gas_price, max_hops)
+    except BandsExceeded as error:
+        if not last:
+            raise
+        path, unknown = error.settled, True
+    return path if isinstance(path, NoPath) else flow_of_path(path), unknown
+
+
+def network_gas_price(deployment: Deployment, block: Block) -> int | None:
+    """Returns base fee and tip in wei; None when the chain has no base fee."""
+    return None if block.base_fee_wei is None else block.base_fee_wei + deployment.priority_fee_wei
+
+
+def permitted(deployment: Deployment, refs: tuple[PoolRef, ...], request: SwapRequest) -> tuple[PoolRef, ...]:
+    """Returns the pools that the request's limits allow."""
+    limits, chain_id = request.routing, request.chain_id
+    kinds = {
+        kind: limits.takes_protocol((PROVIDER_ID, f"{deployment.protocol}-{kind}"))
+        for kind in ("v2", "v3", "v4")
+    }
+    return tuple(ref for ref in refs if kinds[ref.kind] and limits.takes_pool(chain_id, ref.id))
+
+
+def hops_allowed(request: SwapRequest, max_hops: int) -> int:
+    """Returns the most hops of a path: those of the deployment, or fewer by the request's limits."""
+    asked = (request.routing.max_hops, request.routing.max_legs)
+    return min(each for each in (max_hops, *asked) if each is not None)
 
 
 def _gas_price(graph: Graph, token_out: Address, gas_price_wei: int | None) -> GasPrice | None:
