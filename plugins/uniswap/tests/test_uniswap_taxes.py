@@ -58,6 +58,7 @@ async def test_quotes_without_simulation_repeat_no_requests(harness, monkeypatch
 
     monkeypatch.setattr(harness.chain, "simulate", unsupported)
     request = harness.request("LINK", "UNI", 10**18)
+    await harness.discover(request)
     assert await harness.quote(request) is not None
     before = harness.chain.requests
     await harness.provider.quote(request)

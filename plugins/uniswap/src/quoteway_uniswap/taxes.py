@@ -11,6 +11,7 @@ from quoteway.evm.abi import event_topic
 from quoteway.evm.address import checksum
 from quoteway.evm.chain import SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.erc20 import BALANCE_OF, TRANSFER
+from quoteway.evm.token_text import display_name
 
 from quoteway_uniswap.candidates import pools_of_pair, sorted_pair
 from quoteway_uniswap.deployments import Deployment
@@ -131,7 +132,7 @@ def _tax_of(token: Token, results: Sequence[SimulatedResult], amount: int) -> Ta
         tax, rest = divmod((sent - arrived) * 10_000, sent)
         if left != sent or rest or not 0 <= tax < 10_000:
             return InvalidRequest(
-                f"Transfers of {token.symbol or token.address} lose an amount that is not a whole number of "
+                f"Transfers of {display_name(token)} lose an amount that is not a whole number of "
                 "basis points: an exact quote is not possible.",
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
