@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from quoteway import NATIVE, ConfigError, Network
+from quoteway.evm.calls.router_commands import dialect
 from quoteway_uniswap.candidates import candidate_pools, hooked_pools, pool_id, pools_of_pair, sorted_pair
-from quoteway_uniswap.commands import dialect
 from quoteway_uniswap.deployments import PoolKey, deployments_of, parse_deployment
 from quoteway_uniswap.public_networks import ROWS
 from quoteway_uniswap.settings import UniswapSettings
@@ -105,8 +105,14 @@ def test_a_wrong_row_raises_an_error_with_its_member(change, said):
 
 
 def test_settings_are_validated():
-    assert UniswapSettings().load({}) == {"max_hops": 3, "lifetime_s": None, "deployments": []}
-    assert set(UniswapSettings().validate({"max_hops": 4, "lifetime_s": "60"})) == {"max_hops", "lifetime_s"}
+    assert UniswapSettings().load({}) == {
+        "max_hops": 3,
+        "lifetime_s": None,
+        "solver_processes": 1,
+        "deployments": [],
+    }
+    wrong = {"max_hops": 4, "lifetime_s": "60", "solver_processes": -1}
+    assert set(UniswapSettings().validate(wrong)) == set(wrong)
 
 
 def test_the_configuration_in_the_readme_is_valid():
@@ -115,4 +121,4 @@ def test_the_configuration_in_the_readme_is_valid():
     (row,) = UniswapSettings().load(section)["deployments"]
     assert row.pop("network") == "ethereum"
     fork = parse_deployment(row, Network("ethereum", 1, "Ethereum", wrapped_native=WETH))
-    assert (fork.v2.fee_numerator, fork.v2.fee_denominator) == (9975, 10_000)
+    assert (fork.v2.fee_numerator, fork.v2.fee_denominator) == (997, 1000)

@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from quoteway import NATIVE, Address, ConfigError, Network
+from quoteway.evm import permit2
 from quoteway.evm.address import parse_address
-
-from quoteway_uniswap.commands import dialect
+from quoteway.evm.calls.router_commands import dialect
 
 V2_PAIR_INIT_CODE_HASH = "0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f"
 V3_POOL_INIT_CODE_HASH = "0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54"
@@ -65,13 +65,14 @@ class V3Deployment:
     """A UniswapV3Factory.
 
     ``deployer`` creates the pools: the factory, in some forks another contract. ``position_manager`` is a
-    NonfungiblePositionManager.
+    NonfungiblePositionManager. ``factory`` tells new pools by events; None: not configured.
     """
 
     deployer: Address
     init_code_hash: bytes
     fee_tiers: tuple[tuple[int, int], ...] = FEE_TIERS
     position_manager: Address | None = None
+    factory: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,40 @@ class Deployment:
         """Returns the tokens that routes may pass through: the wrapped native coin, then the base tokens."""
         return tuple(dict.fromkeys((self.wrapped_native, *self.base_tokens)))
 
+    @property
+    def contracts(self) -> Mapping[Address, str]:
+        """Returns every contract of the row, and Permit2, each with a label."""
+        name = self.protocol.title()
+        found = {self.router: f"{name} Universal Router", permit2.ADDRESS: "Permit2"}
+        if self.v2 is not None:
+            found |= _labelled((self.v2.factory, f"{name} v2 factory"), (self.v2.router, f"{name} v2 router"))
+        if self.v3 is not None:
+            manager = self.v3.position_manager
+            found |= _labelled(
+                (self.v3.deployer, f"{name} v3 factory"), (manager, f"{name} v3 position manager")
+            )
+        if self.v4 is not None:
+            manager = self.v4.position_manager
+            found |= _labelled(
+                (self.v4.pool_manager, f"{name} v4 PoolManager"), (manager, f"{name} v4 position manager")
+            )
+        tokens = dict.fromkeys((*self.base_tokens, *self.usd_tokens), f"{name} base token")
+        return found | tokens | {self.wrapped_native: "Wrapped native coin"}
+
+    @property
+    def factories(self) -> tuple[Address, ...]:
+        """Returns the contracts whose events tell new pools: the factories and the PoolManager.
+
+        Empty when one of them is not configured.
+        """
+        found = (
+            *((self.v2.factory,) if self.v2 else ()),
+            *((self.v3.factory,) if self.v3 else ()),
+            *((self.v4.pool_manager,) if self.v4 else ()),
+        )
+        known = tuple(address for address in found if address is not None)
+        return known if len(known) == len(found) else ()
+
 
 def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
     """Returns a row as a ``Deployment``. Raises ConfigError with the network, the row and the member."""
@@ -164,6 +199,15 @@ def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = (
     return tuple(parse_deployment(row, network) for row in by_protocol.values())
 
 
+def contracts_of(deployments: Sequence[Deployment]) -> Mapping[Address, str]:
+    """Returns the contracts of all these rows."""
+    return {address: label for row in deployments for address, label in row.contracts.items()}
+
+
+def _labelled(*rows: tuple[Address | None, str]) -> dict[Address, str]:
+    return {address: label for address, label in rows if address is not None}
+
+
 _PROTOCOL_MEMBERS = {
     "protocol",
     "router",
@@ -196,7 +240,8 @@ def _v3(row: Mapping[str, Any]) -> V3Deployment:
     _check_members(row, {"factory", "deployer", "init_code_hash", "fees", "position_manager"})
     deployer = parse_address(row.get("deployer") or row["factory"])
     code_hash = _hash(row.get("init_code_hash", V3_POOL_INIT_CODE_HASH))
-    return V3Deployment(deployer, code_hash, _tiers(row), _optional(row, "position_manager"))
+    manager, factory = _optional(row, "position_manager"), _optional(row, "factory")
+    return V3Deployment(deployer, code_hash, _tiers(row), manager, factory)
 
 
 def _v4(row: Mapping[str, Any], known_pools: Sequence[Mapping[str, Any]]) -> V4Deployment:
