@@ -7,8 +7,8 @@ import quoteway_uniswap
 
 @pytest.fixture
 def uniswap_section():
-    """The ``[plugin.uniswap]`` section of the gateway."""
-    return {}
+    """The ``[plugin.uniswap]`` section of the gateway: single paths only, unless a test splits swaps."""
+    return {"solver_processes": 0}
 
 
 @pytest.fixture

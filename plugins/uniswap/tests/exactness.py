@@ -96,7 +96,7 @@ async def _run(harness: SwapHarness, chance: random.Random, count: int, report: 
         path = "-".join(hop.protocol.removeprefix("uniswap-") for hop in quote.route[0].hops)
         executed += 1
         try:
-            build = await harness.provider.build(harness.seal(request, quote))
+            build = await harness.build(request, quote)
             done = harness.execute(request, quote, build)
         except Reverted as error:
             report.reverted.append(str(error))

@@ -17,6 +17,7 @@ from quoteway import (
     Context,
     PoolRequest,
     Price,
+    Provider,
     Quote,
     SealedQuote,
     SwapRequest,
@@ -25,13 +26,17 @@ from quoteway import (
 from quoteway.config.model import Config
 from quoteway.errors import RpcError
 from quoteway.evm.abi import function
+from quoteway.evm.calls.meaning import Reading
+from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
+from quoteway.guard.calldata import check_build
 from quoteway.host.runtime import Runtime
 from quoteway.networks import Networks
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.networks import devnet_networks
 from quoteway_uniswap.provider import UniswapProvider
+from quoteway_uniswap.shared import ChainState, Shared, shared_by
 
 APPROVE = function("approve(address spender, uint256 amount)")
 PERMIT2_APPROVE = function("approve(address token, address spender, uint160 amount, uint48 expiration)")
@@ -84,12 +89,13 @@ class SwapHarness:
         # No polling, so that requests can be counted.
         self.network = replace(network, head_poll_s=3600.0, **changes)
         self.rpc = devnet.rpc(slug)
-        self.settings = settings or {}
+        self.settings = {"solver_processes": 0} | (settings or {})
         self.tokens = {
             token.symbol: Token(self.manifest.chain_id, token.address, token.decimals, token.symbol)
             for token in self.manifest.tokens
         }
         self.tokens["ETH"] = Token(self.manifest.chain_id, NATIVE, 18, "ETH")
+        self.calls = CallRegistry([self.network])
         self.router = self.network.deployments["uniswap"][0]["router"]
         self.permit2 = self.manifest.contracts["Permit2"]
         self.sender = ACCOUNTS[0].address
@@ -99,6 +105,7 @@ class SwapHarness:
         self.chain = RpcChain(self.network, self._forward)
         runtime = Runtime(Config())
         runtime.networks = Networks([self.network])
+        runtime.calls = self.calls
         runtime.chains = {self.network.chain_id: self.chain}
         runtime.tokens, runtime.prices = HarnessTokens(self), NoPrices()
         self.context = Context("uniswap", self.settings, logging.getLogger("uniswap"), runtime)
@@ -106,7 +113,33 @@ class SwapHarness:
         self.rpc("evm_setAutomine", False)
         return self
 
+    @property
+    def shared(self) -> Shared:
+        """What the plugin's providers share."""
+        return shared_by(self.context)
+
+    @property
+    def state(self) -> ChainState:
+        """The plugin's state of the chain."""
+        chain_id = self.network.chain_id
+        return self.shared.chain(chain_id, self.provider._deployments[chain_id])
+
+    async def discover(self, request: SwapRequest) -> None:
+        """Waits until the pools of a request were looked for, so that nothing runs beside its quotes."""
+        for deployment in self.provider._deployments[self.network.chain_id]:
+            self.state.created.of(deployment, request.token_in.address, request.token_out.address)
+        await self.state.created.finished()
+
+    def forget_pools(self) -> None:
+        """Forgets the pools' states and taxes, as a new process would begin."""
+        fresh = Shared(self.context).chain(
+            self.network.chain_id, self.provider._deployments[self.network.chain_id]
+        )
+        chains = self.shared._chains
+        chains[self.network.chain_id] = replace(fresh, created=self.state.created)
+
     async def __aexit__(self, *_: object) -> None:
+        await self.shared.__aexit__(None, None, None)
         self.rpc("evm_setAutomine", True)
         self.rpc.close()
         await self.chain.close()
@@ -144,6 +177,17 @@ class SwapHarness:
         assert quote is None or quote.block.hash == newest
         return quote
 
+    async def build(self, request: SwapRequest, quote: Quote) -> Build:
+        """Returns the provider's build, which the core's guard has accepted."""
+        sealed = self.seal(request, quote)
+        build = await self.provider.build(sealed)
+        self.check(self.provider, sealed, build)
+        return build
+
+    def check(self, provider: Provider, sealed: SealedQuote, build: Build) -> tuple[Reading, ...]:
+        """Returns what the build's calls mean, as the core reads and compares them."""
+        return check_build(provider, sealed, build, self.calls, now=sealed.created_at)
+
     def seal(
         self, request: SwapRequest | PoolRequest, quote: Quote, capability: Capability = Capability.SWAP
     ) -> SealedQuote:
@@ -167,7 +211,7 @@ class SwapHarness:
         quote = await self.quote(request)
         if quote is None:
             raise LookupError("no route")
-        build = await self.provider.build(self.seal(request, quote))
+        build = await self.build(request, quote)
         return self.execute(request, quote, build)
 
     def execute(
@@ -178,7 +222,7 @@ class SwapHarness:
         (before,) = self.balances(watched)
         receipts = self.transact(request.sender, build, data)
         held = {token.address for token in (request.token_in, request.token_out)}
-        held |= {t for hop in quote.route[0].hops for t in (hop.token_in, hop.token_out)}
+        held |= {t for path in quote.route for hop in path.hops for t in (hop.token_in, hop.token_out)}
         places = [(self.router, token) for token in sorted(held | {NATIVE, self.network.wrapped_native})]
         after, *left = self.balances([*watched, *places])
         received = after - before
@@ -221,12 +265,17 @@ class SwapHarness:
         receipts = self.rpc.batch([("eth_getTransactionReceipt", [identity]) for identity in hashes])
         for receipt, call in zip(receipts, calls, strict=True):
             if receipt is None or receipt["status"] != "0x1":
-                raise Reverted(f"{step.intent}: {call[0]} {receipt and receipt['status']}")
+                raise Reverted(f"{call[0]} {receipt and receipt['status']}")
         return list(receipts)
 
     def rewind(self, snapshot: str) -> str:
-        """Goes back to a snapshot and returns a new one of the same state."""
+        """Goes back to the state of a snapshot and returns a new one of it.
+
+        Empty blocks follow up to a new number: a chain client takes no older head.
+        """
+        reached = int(self.rpc("eth_blockNumber"), 16)
         self.rpc("evm_revert", snapshot)
+        self.rpc("anvil_mine", hex(reached + 1 - int(self.rpc("eth_blockNumber"), 16)))
         return str(self.rpc("evm_snapshot"))
 
     def balances(self, places: Iterable[tuple[str, str]]) -> list[int]:

@@ -10,9 +10,9 @@ from typing import Any
 from execution import SwapHarness, gas_cost_wei
 from quoteway import NATIVE, Build, Capability, PoolRequest, Quote, UpstreamError
 from quoteway.evm.abi import function
+from quoteway.models import RoutingLimits
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_uniswap.pool_provider import UniswapPools
-from quoteway_uniswap.provider import UniswapProvider
 
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
 
@@ -87,7 +87,9 @@ class LiquidityHarness(SwapHarness):
     async def operate(self, request: PoolRequest, quote: Quote | None = None) -> tuple[Quote, Moved]:
         """Quotes, builds, executes and compares. Raises Reverted for a revert."""
         quote = quote or await self.terms(request)
-        build = await self.pools.build(self.seal(request, quote, Capability.POOL))
+        sealed = self.seal(request, quote, Capability.POOL)
+        build = await self.pools.build(sealed)
+        self.check(self.pools, sealed, build)
         return quote, self.run(request, quote, build)
 
     def run(self, request: PoolRequest, quote: Quote, build: Build) -> Moved:
@@ -141,18 +143,12 @@ class LiquidityHarness(SwapHarness):
         symbols = {token.address: symbol for symbol, token in self.tokens.items()}
         trader = ACCOUNTS[9].address
         request = self.request(
-            symbols[sold], symbols[bought], amount, sender=trader, recipient=trader, slippage_bps=5000
+            symbols[sold],
+            symbols[bought],
+            amount,
+            sender=trader,
+            recipient=trader,
+            slippage_bps=5000,
+            routing=RoutingLimits(pools=(self.pool_id(pool),)),
         )
-        whole, self.provider = self.provider, self._provider_of(pool)
-        try:
-            await self.swap(request)
-        finally:
-            self.provider = whole
-
-    def _provider_of(self, pool: Any) -> UniswapProvider:
-        kind = pool.protocol[-2:]
-        row = self.network.deployments["uniswap"][0]
-        only = {name: value for name, value in row.items() if name[:2] not in ("v2", "v3", "v4")}
-        only[kind] = {**row[kind], "fees": [[pool.fee, pool.tick_spacing]]} if kind != "v2" else row[kind]
-        settings = {"max_hops": 1, "deployments": [{**only, "network": self.network.slug}]}
-        return UniswapProvider(replace(self.context, settings=settings))
+        await self.swap(request)

@@ -19,7 +19,7 @@ FORK = {
 
 @pytest.fixture
 def uniswap_section():
-    return {"deployments": [FORK]}
+    return {"deployments": [FORK], "solver_processes": 0}
 
 
 def signed(action, signature):
@@ -84,7 +84,7 @@ async def test_an_action_whose_minimum_was_front_run_says_so_in_words(gateway, f
         return SwapRequest(31337, 31337, *ends, amount, account.address, account.address, 50)
 
     async def sealed(made):
-        answer = await gateway.quoting.quote(Capability.SWAP, made)
+        answer = await gateway.quoting.quote(Capability.SWAP, made, acknowledged=["high_price_impact"])
         return gateway.quote_tokens.open(Capability.SWAP, answer.sealed.token)
 
     victim = await sealed(request(10**17, ACCOUNTS[5]))

@@ -33,6 +33,7 @@ def exact(done):
     return quote
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [False, True], ids=["tokens", "native"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_the_life_of_a_position_is_exact(harness, kind, native):
@@ -219,7 +220,7 @@ async def test_an_add_after_a_price_change_respects_its_minimums(harness, kind):
         assert leg.amount_min <= taken <= (leg.amount_max or leg.amount)
     assert any(moved.differences.values())
     assert not moved.left
-    harness.rpc("evm_revert", snapshot)
+    harness.rewind(snapshot)
     await harness.fresh()
     await move_price(harness, pool, 0.05)
     with pytest.raises(Reverted):

@@ -127,6 +127,7 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
     assert moved.value.reason is Reason.PRICE_MOVED
 
 
+@pytest.mark.slow
 async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(gateway, fresh_devnet):
     provider = gateway.registry.get(Capability.POOL, "uniswap")
     chain = fresh_devnet.chains["devnet"]
@@ -225,8 +226,9 @@ async def test_a_v4_pool_with_an_unusual_fee_is_found_by_its_initialize_event(ha
 
 async def test_logs_are_complete_from_a_node_that_allows_few_blocks(harness):
     manager = harness.manifest.contracts["PoolManager"]
-    head = await harness.chain.head()
-    whole = await Logs(harness.chain).search(manager, [], 0, head.number)
+    # Of the chain as it begins: tests before this one may have made hundreds of blocks.
+    last = min((await harness.chain.head()).number, 60)
+    whole = await Logs(harness.chain).search(manager, [], 0, last)
     assert len(whole.logs) > 20
     request = harness.chain.request
 
@@ -239,12 +241,13 @@ async def test_logs_are_complete_from_a_node_that_allows_few_blocks(harness):
 
     harness.chain.request = at_most_three_blocks
     logs = Logs(harness.chain)
-    assert (await logs.search(manager, [], 0, head.number)) == whole
-    part = await logs.search(manager, [], 0, head.number, max_requests=4)
+    assert (await logs.search(manager, [], 0, last)) == whole
+    part = await logs.search(manager, [], 0, last, max_requests=4)
     assert part.first > 0
     assert part.logs == tuple(log for log in whole.logs if log.block >= part.first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["v2", "v3", "v4"])
 async def test_positions_show_what_a_withdrawal_pays(harness, fresh_devnet, kind):
     """Compares principal and fees after random swaps with an executed withdrawal."""

@@ -15,6 +15,7 @@ async def harness(fresh_devnet):
         yield harness
 
 
+@pytest.mark.slow
 async def test_prices_are_those_of_the_devnet_and_resist_manipulation_in_one_block(harness, fresh_devnet):
     chain = fresh_devnet.chains["devnet"]
     harness.rpc("anvil_mine", hex(90))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
 
 from quoteway import hookimpl
 
@@ -17,6 +18,13 @@ def quoteway_settings() -> type[Schema]:
     from quoteway_uniswap.settings import UniswapSettings
 
     return UniswapSettings
+
+
+@hookimpl
+def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
+    from quoteway_uniswap.shared import shared_by
+
+    return shared_by(context)
 
 
 @hookimpl

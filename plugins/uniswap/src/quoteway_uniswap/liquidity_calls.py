@@ -10,13 +10,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from quoteway import NATIVE, Address, DecodedCall, Spend
+from quoteway import NATIVE, Address, Spend
 from quoteway.evm import permit2
 from quoteway.evm.abi import Function, encode, function
-
-from quoteway_uniswap.commands import ADDRESS_THIS, OPEN_DELTA
-
-_MAX_UINT128 = (1 << 128) - 1
+from quoteway.evm.calls.position_managers import (
+    ACTIONS,
+    BURN,
+    COLLECT,
+    DECREASE,
+    INCREASE,
+    MAX_UINT128,
+    MINT,
+    MODIFY,
+    MULTICALL,
+    REFUND,
+    SWEEP_TOKEN,
+    UNWRAP,
+)
+from quoteway.evm.calls.router_commands import ADDRESS_THIS, OPEN_DELTA
 
 _PAIR_MINS = "uint256 amountAMin, uint256 amountBMin, address to, uint256 deadline"
 _ETH_MINS = "uint256 amountTokenMin, uint256 amountETHMin, address to, uint256 deadline"
@@ -28,58 +39,14 @@ _ADD_ETH = f"addLiquidityETH(address token, uint256 amountTokenDesired, {_ETH_MI
 _REMOVE = f"removeLiquidity(address tokenA, address tokenB, uint256 liquidity, {_PAIR_MINS})"
 _REMOVE_ETH = f"removeLiquidityETH(address token, uint256 liquidity, {_ETH_MINS})"
 
-_MULTICALL = "multicall(bytes[] data)"
-_MINT = (
-    "mint((address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, "
-    "uint256 amount0Desired, uint256 amount1Desired, uint256 amount0Min, uint256 amount1Min, "
-    "address recipient, uint256 deadline) params)"
-)
-_INCREASE = (
-    "increaseLiquidity((uint256 tokenId, uint256 amount0Desired, uint256 amount1Desired, "
-    "uint256 amount0Min, uint256 amount1Min, uint256 deadline) params)"
-)
-_DECREASE = (
-    "decreaseLiquidity((uint256 tokenId, uint128 liquidity, uint256 amount0Min, uint256 amount1Min, "
-    "uint256 deadline) params)"
-)
-_COLLECT = "collect((uint256 tokenId, address recipient, uint128 amount0Max, uint128 amount1Max) params)"
-_BURN = "burn(uint256 tokenId)"
-_REFUND = "refundETH()"
-_UNWRAP = "unwrapWETH9(uint256 amountMinimum, address recipient)"
-_SWEEP_TOKEN = "sweepToken(address token, uint256 amountMinimum, address recipient)"  # noqa: S105
-
-_MODIFY = "modifyLiquidities(bytes unlockData, uint256 deadline)"
-_KEY = "(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks)"
-_ACTIONS: Mapping[int, str] = {
-    0x01: (
-        "DECREASE_LIQUIDITY(uint256 tokenId, uint256 liquidity, uint128 amount0Min, uint128 amount1Min, "
-        "bytes hookData)"
-    ),
-    0x03: "BURN_POSITION(uint256 tokenId, uint128 amount0Min, uint128 amount1Min, bytes hookData)",
-    0x04: (
-        "INCREASE_LIQUIDITY_FROM_DELTAS(uint256 tokenId, uint128 amount0Max, uint128 amount1Max, "
-        "bytes hookData)"
-    ),
-    0x05: (
-        f"MINT_POSITION_FROM_DELTAS({_KEY} poolKey, int24 tickLower, int24 tickUpper, uint128 amount0Max, "
-        "uint128 amount1Max, address owner, bytes hookData)"
-    ),
-    0x0B: "SETTLE(address currency, uint256 amount, bool payerIsUser)",
-    0x0E: "TAKE(address currency, address recipient, uint256 amount)",
-    0x11: "TAKE_PAIR(address currency0, address currency1, address recipient)",
-    0x12: "CLOSE_CURRENCY(address currency)",
-    0x14: "SWEEP(address currency, address to)",
-}
-"""v4-periphery Actions, with their parameters as PositionManager decodes them."""
-
 
 @dataclass(frozen=True, slots=True)
 class LiquidityCall:
-    """Encoded calldata with its native value, and the decoded call."""
+    """Encoded calldata with its native value. ``deadline`` (Unix seconds) is the one in it, if any."""
 
     data: bytes
     value: int
-    decoded: DecodedCall
+    deadline: int | None
 
 
 def spends_of(plan: Mapping[str, Any], manager: Address) -> tuple[Spend, ...]:
@@ -114,11 +81,6 @@ def _value(plan: Mapping[str, Any]) -> int:
     return sum(amount for amount, coin in zip(plan["amounts"], plan["coin"], strict=True) if coin)
 
 
-def _made(call: Function, args: list[Any], value: int, inner: tuple[DecodedCall, ...] = ()) -> LiquidityCall:
-    described = call.describe(args)
-    return LiquidityCall(call.encode(args), value, DecodedCall(described.signature, described.args, inner))
-
-
 # --- v2 ---------------------------------------------------------------------------------------------------
 
 
@@ -130,12 +92,13 @@ def _router_call(
         eth = plan["coin"].index(True)
         what = plan["amounts"][1 - eth] if adds else plan["shares"]
         args = [tokens[1 - eth], what, mins[1 - eth], mins[eth], recipient, deadline]
-        return _made(function(_ADD_ETH if adds else _REMOVE_ETH), args, _value(plan))
+        call = function(_ADD_ETH if adds else _REMOVE_ETH)
+        return LiquidityCall(call.encode(args), _value(plan), deadline)
     a = plan.get("first", 0)
     b = 1 - a
     what = [plan["amounts"][a], plan["amounts"][b]] if adds else [plan["shares"]]
     args = [tokens[a], tokens[b], *what, mins[a], mins[b], recipient, deadline]
-    return _made(function(_ADD if adds else _REMOVE), args, 0)
+    return LiquidityCall(function(_ADD if adds else _REMOVE).encode(args), 0, deadline)
 
 
 # --- v3 ---------------------------------------------------------------------------------------------------
@@ -150,27 +113,28 @@ def _multicall(plan: Mapping[str, Any], sender: Address, recipient: Address, dea
     if plan["do"] == "add":
         given = (*plan["amounts"], *plan["mins"])
         if plan["token_id"] is None:
-            add(_MINT, (*plan["tokens"], plan["fee"], *plan["ticks"], *given, recipient, deadline))
+            add(MINT, (*plan["tokens"], plan["fee"], *plan["ticks"], *given, recipient, deadline))
         else:
-            add(_INCREASE, (plan["token_id"], *given, deadline))
+            add(INCREASE, (plan["token_id"], *given, deadline))
         if plan["native"]:
-            add(_REFUND)
+            add(REFUND)
     else:
         token_id = plan["token_id"]
         if plan["do"] == "remove" and plan["liquidity"]:
-            add(_DECREASE, (token_id, plan["liquidity"], *plan["mins"], deadline))
+            add(DECREASE, (token_id, plan["liquidity"], *plan["mins"], deadline))
         # The zero address is the manager itself, which then unwraps the wrapped coin.
         holder = NATIVE if plan["native"] else recipient
-        add(_COLLECT, (token_id, holder, _MAX_UINT128, _MAX_UINT128))
+        add(COLLECT, (token_id, holder, MAX_UINT128, MAX_UINT128))
         if plan["native"]:
             eth = plan["coin"].index(True)
-            add(_UNWRAP, plan["mins"][eth], recipient)
-            add(_SWEEP_TOKEN, plan["tokens"][1 - eth], plan["mins"][1 - eth], recipient)
+            add(UNWRAP, plan["mins"][eth], recipient)
+            add(SWEEP_TOKEN, plan["tokens"][1 - eth], plan["mins"][1 - eth], recipient)
         if plan.get("all"):
-            add(_BURN, token_id)
-    inner = tuple(call.describe(args) for call, args in calls)
-    data = [call.encode(args) for call, args in calls]
-    return _made(function(_MULTICALL), [data], _value(plan), inner)
+            add(BURN, token_id)
+    data = function(MULTICALL).encode([[call.encode(args) for call, args in calls]])
+    # The manager's collect takes no deadline.
+    timed = plan["do"] == "add" or calls[0][0].declaration == DECREASE
+    return LiquidityCall(data, _value(plan), deadline if timed else None)
 
 
 # --- v4 ---------------------------------------------------------------------------------------------------
@@ -178,7 +142,7 @@ def _multicall(plan: Mapping[str, Any], sender: Address, recipient: Address, dea
 
 @cache
 def _action(name: str) -> tuple[int, Function]:
-    return next((code, function(text)) for code, text in _ACTIONS.items() if text.startswith(f"{name}("))
+    return next((code, function(text)) for code, text in ACTIONS.items() if text.startswith(f"{name}("))
 
 
 class _Actions:
@@ -187,13 +151,11 @@ class _Actions:
     def __init__(self) -> None:
         self.codes = b""
         self.inputs: list[bytes] = []
-        self.inner: list[DecodedCall] = []
 
     def add(self, name: str, *args: Any) -> None:
         code, form = _action(name)
         self.codes += bytes([code])
         self.inputs.append(encode(form.types, args))
-        self.inner.append(form.describe(args))
 
 
 def _modify_liquidities(
@@ -214,7 +176,8 @@ def _modify_liquidities(
         )
         actions.add("TAKE_PAIR", *tokens, recipient)
     unlock_data = encode(("bytes", "bytes[]"), (actions.codes, actions.inputs))
-    return _made(function(_MODIFY), [unlock_data, deadline], _value(plan), tuple(actions.inner))
+    data = function(MODIFY).encode([unlock_data, deadline])
+    return LiquidityCall(data, _value(plan), deadline)
 
 
 def _add_v4(actions: _Actions, plan: Mapping[str, Any], sender: Address, recipient: Address) -> None:

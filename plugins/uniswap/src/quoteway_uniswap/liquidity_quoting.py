@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 
 from quoteway import Block, InvalidRequest, PoolRequest, PoolState, Reason, Token
+from quoteway.evm.calls.router_commands import RESERVED_RECIPIENTS
 from quoteway.evm.erc20 import BALANCE_OF
+from quoteway.evm.token_text import display_name
 
 from quoteway_uniswap.chain_pools import ChainPools
-from quoteway_uniswap.commands import RESERVED_RECIPIENTS
 from quoteway_uniswap.known_pools import KnownPool
 from quoteway_uniswap.liquidity_state import (
     Holding,
@@ -86,8 +87,7 @@ async def _require_untaxed(pools: ChainPools, block: Block, pool: KnownPool) -> 
     for token in pool.tokens:
         if await pools.taxes.of(token, block) != NO_TAX:
             raise InvalidRequest(
-                f"{token.symbol or token.address} keeps part of every transfer: it can be "
-                "removed but not added.",
+                f"{display_name(token)} keeps part of every transfer: it can be removed but not added.",
                 reason=Reason.UNSUPPORTED_TOKEN,
             )
 

@@ -16,7 +16,8 @@ from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fee
 
 from quoteway_uniswap.abi_words import signed, words_of
 from quoteway_uniswap.candidates import EXTSLOAD
-from quoteway_uniswap.known_pools import V4_INITIALIZE, KnownPool
+from quoteway_uniswap.creations import V4_INITIALIZE
+from quoteway_uniswap.known_pools import KnownPool
 from quoteway_uniswap.liquidity_state import Reading, read_pair, read_ranged, v4_tick_slot
 from quoteway_uniswap.logs import LoggedEvent, Logs
 from quoteway_uniswap.pool_value import whole_pool

@@ -186,13 +186,15 @@ class PoolCatalog:
 
 
 def _usd(pool: KnownPool, held: tuple[int, int] | None, prices: Mapping[Address, Price]) -> float | None:
-    """What a pool holds in US dollars; None where an amount or a price is not known."""
+    """What a pool holds in US dollars; None where an amount or a price is not known. Of a token that no
+    catalog lists, liquidity far from the price is worth nothing."""
     if held is None:
         return None
     total = 0.0
     for token, amount in zip(pool.tokens, held, strict=True):
         price = prices.get(token.address)
-        if price is None or price.usd is None:
+        value = None if price is None else price.worth(token, amount)
+        if value is None:
             return None
-        total += amount / 10**token.decimals * price.usd
+        total += value
     return total

@@ -13,7 +13,6 @@ from quoteway import (
     Context,
     GatewayError,
     InvalidRequest,
-    Leg,
     Pool,
     PoolPosition,
     PoolProvider,
@@ -28,11 +27,10 @@ from quoteway import (
     UpstreamError,
 )
 from quoteway.evm import permit2
-from quoteway.evm.units import format_units
 
-from quoteway_uniswap.building import deadline_of, until_text
+from quoteway_uniswap.building import deadline_of
 from quoteway_uniswap.chain_pools import ChainPools
-from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.deployments import contracts_of
 from quoteway_uniswap.known_pools import KnownPool, manager_of
 from quoteway_uniswap.liquidity_calls import make_call, spends_of
 from quoteway_uniswap.liquidity_quoting import check_request, terms_at
@@ -84,6 +82,10 @@ class UniswapPools(PoolProvider):
             for kind, label in _LABELS.items()
             if (manager := manager_of(deployment, kind)) is not None
         }
+
+    def expected_contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """Returns every contract of the network's rows."""
+        return contracts_of(self._deployments.get(chain_id, ()))
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
         """Returns the same contracts and Permit2, which the v4 position manager uses."""
@@ -139,28 +141,18 @@ class UniswapPools(PoolProvider):
         request, plan = sealed.request, sealed.plan
         if not isinstance(request, PoolRequest):
             raise InvalidRequest("This quote is not a pool quote.", reason=Reason.QUOTE_INVALID)
-        manager, deployment = self._manager(request.chain_id, plan)
+        manager = self._manager(request.chain_id, plan)
         block = await self._context.chain(request.chain_id).head()
-        deadline = deadline_of(self._context, block, sealed)
-        made = make_call(plan, request.sender, request.recipient, deadline)
-        step = Step(
-            kind=plan["do"],
-            to=manager,
-            data=made.data,
-            value=made.value,
-            chain_id=request.chain_id,
-            decoded=made.decoded,
-            description=_description(plan, deployment),
-            intent=_intent(plan, sealed, deadline),
-            target_label=f"{deployment.protocol.title()} {_LABELS[plan['kind']]}",
-        )
-        return Build((step,), spends_of(plan, manager), sealed.inputs, sealed.outputs, deadline)
+        latest = deadline_of(self._context, block, sealed)
+        made = make_call(plan, request.sender, request.recipient, latest)
+        step = Step(manager, made.data, made.value, request.chain_id)
+        return Build((step,), spends_of(plan, manager), sealed.inputs, sealed.outputs, made.deadline)
 
-    def _manager(self, chain_id: int, plan: Mapping[str, Any]) -> tuple[Address, Deployment]:
+    def _manager(self, chain_id: int, plan: Mapping[str, Any]) -> Address:
         for deployment in self._deployments.get(chain_id, ()):
             manager = manager_of(deployment, plan["kind"])
             if (deployment.protocol, manager) == (plan["protocol"], plan["manager"]) and manager is not None:
-                return manager, deployment
+                return manager
         raise UpstreamError(
             "The contract of this quote is no longer configured: request a new quote.",
             reason=Reason.PROVIDER_ERROR,
@@ -231,25 +223,3 @@ class UniswapPools(PoolProvider):
             found = ChainPools.of(self._context, chain, deployments, self._prices)
             self._chains[chain_id] = found
         return found
-
-
-def _description(plan: Mapping[str, Any], deployment: Deployment) -> str:
-    what = {"add": "Add liquidity to", "remove": "Remove liquidity from", "collect": "Collect fees of"}
-    position = plan.get("token_id")
-    name = f", position {position}" if position is not None else ""
-    return f"{what[plan['do']]} {deployment.protocol.title()} {plan['kind']} pool {plan['pool']}{name}"
-
-
-def _intent(plan: Mapping[str, Any], sealed: SealedQuote, deadline: int) -> str:
-    paid = " and ".join(_named(leg, leg.amount) for leg in sealed.inputs)
-    got = " and ".join(_named(leg, leg.amount_min or 0) for leg in sealed.outputs)
-    to = f", sent to {sealed.outputs[0].account}" if sealed.outputs else ""
-    until = until_text(deadline)
-    if plan["do"] == "add":
-        return f"Add up to {paid} as liquidity{f' for at least {got}' if got else ''}{to}, before {until}"
-    verb = "Remove liquidity" if plan["do"] == "remove" else "Collect fees"
-    return f"{verb} for at least {got or 'nothing'}{to}, before {until}"
-
-
-def _named(leg: Leg, amount: int) -> str:
-    return f"{format_units(amount, leg.token.decimals)} {leg.token.symbol or leg.token.address}"

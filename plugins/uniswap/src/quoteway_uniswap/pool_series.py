@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway import Block, Chain, Context, GatewayError, Series
+from quoteway import Block, Chain, Context, GatewayError, Price, Series
 
 from quoteway_uniswap.block_times import BlockTimes
 from quoteway_uniswap.known_pools import KnownPool
@@ -24,7 +24,7 @@ _MAX_TVL_POINTS = 24
 
 Interval = Literal["1h", "1d", "1w"]
 _Sides = tuple[int, int]
-_Prices = tuple[float | None, float | None]
+_Prices = tuple[Price | None, Price | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +192,13 @@ class PoolSeries:
 
     async def _value(self, pool: KnownPool, block: Block) -> float | None:
         held = (await principals(self._states, block, [pool.ref]))[pool.ref.id]
-        return None if held is None else _usd(pool, held, await self._prices_at(pool, block))
+        return None if held is None else _worth(pool, held, await self._prices_at(pool, block))
 
     async def _prices_at(self, pool: KnownPool, block: Block) -> _Prices:
         addresses = [token.address for token in pool.tokens]
         found = await self._prices.prices(pool.deployment.chain_id, addresses, block)
         first, second = (found.get(address) for address in addresses)
-        return (first.usd if first else None), (second.usd if second else None)
+        return first, second
 
     # --- flows ----------------------------------------------------------------------------------------------
 
@@ -303,15 +303,25 @@ def _total(found: Activity, part: str, first: int = 0, before: int | None = None
 
 
 def _usd(pool: KnownPool, amounts: _Sides, prices: _Prices) -> float | None:
-    """Returns US dollars; None when a token with an amount has no price."""
+    """Returns the US dollars of trades or fees; None when a token with an amount has no price."""
     total = 0.0
     for token, amount, price in zip(pool.tokens, amounts, prices, strict=True):
         if not amount:
             continue
-        if price is None:
+        if price is None or price.usd is None:
             return None
-        total += amount / 10**token.decimals * price
+        total += amount / 10**token.decimals * price.usd
     return total
+
+
+def _worth(pool: KnownPool, amounts: _Sides, prices: _Prices) -> float | None:
+    """Returns what a pool holds in US dollars; None when a token with an amount has no price."""
+    values = [
+        0.0 if not amount else None if price is None else price.worth(token, amount)
+        for token, amount, price in zip(pool.tokens, amounts, prices, strict=True)
+    ]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 def _gaps(points: tuple[tuple[int, float | None], ...], step_s: int) -> tuple[tuple[int, int], ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
 from quoteway import NATIVE, Address, Block, Chain, Context, GatewayError, Price, PriceSource
@@ -22,7 +22,7 @@ from quoteway_uniswap.candidates import PoolRef, pools_of_pair, sorted_pair
 from quoteway_uniswap.deployed_pools import DeployedPools
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.provider import configured_deployments
-from quoteway_uniswap.state import PoolStates
+from quoteway_uniswap.shared import shared_by
 
 DEPTH_FLOOR_USD = 5_000.0
 SINGLE_POOL_FLOOR_USD = 25_000.0
@@ -102,7 +102,7 @@ class ChainPrices:
         )
         self._wrapped = deployments[0].wrapped_native
         self._deployed = DeployedPools(chain, context.now)
-        self._states = PoolStates(chain)
+        self._states = shared_by(context).chain(chain.network.chain_id, deployments).states
         self._samples: LRUCache[str, _Sample] = LRUCache(2 * _SAMPLES)
         self._blocks: LRUCache[int, Block] = LRUCache(4 * _SAMPLES)
         self._flights = SingleFlight()
@@ -121,7 +121,8 @@ class ChainPrices:
             history = [spots[token] for spots in earlier if spots is not None and token in spots]
             price = price_over_time(now.get(token), history, block)
             if price is not None:
-                found[address] = price
+                # The deployment's own base tokens need no limit: nobody else can name one.
+                found[address] = replace(price, depth_usd=None) if token in self._bases else price
         return found
 
     async def spot(self, address: Address, block: Block) -> Spot | None:
@@ -305,4 +306,4 @@ def price_over_time(now: Spot | None, history: Sequence[Spot | None], block: Blo
     agreement = max(0.0, 1 - max(now.spread, abs(now.usd / usd - 1)) / 0.05)
     witnesses = len(spots) / (_SAMPLES + 1)
     confidence = depth / (depth + SINGLE_POOL_FLOOR_USD) * agreement * (0.5 + 0.5 * min(1.0, witnesses))
-    return Price(usd, "uniswap", block, round(confidence, 4))
+    return Price(usd, "uniswap", block, round(confidence, 4), depth)

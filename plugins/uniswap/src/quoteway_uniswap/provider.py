@@ -22,15 +22,24 @@ from quoteway import (
     UpstreamError,
 )
 from quoteway.evm import permit2
+from quoteway.evm.calls.router_commands import RESERVED_RECIPIENTS
+from quoteway.models import LIMITS
 
 from quoteway_uniswap.building import build_swap
 from quoteway_uniswap.candidates import hooked_pools, pool_id
-from quoteway_uniswap.commands import RESERVED_RECIPIENTS
-from quoteway_uniswap.deployments import Deployment, deployments_of
+from quoteway_uniswap.deployments import Deployment, contracts_of, deployments_of
+from quoteway_uniswap.plans import PLAN_VERSION
 from quoteway_uniswap.quoting import quote_of_route, quote_of_wrapping
-from quoteway_uniswap.routing import Refusal, Route, best_route, is_wrapping
-from quoteway_uniswap.state import PoolStates
-from quoteway_uniswap.taxes import TransferTaxes
+from quoteway_uniswap.routing import (
+    PROVIDER_ID,
+    WRAPPING,
+    Refusal,
+    Route,
+    best_route,
+    hops_allowed,
+    is_wrapping,
+)
+from quoteway_uniswap.shared import shared_by
 
 _MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
     "no_liquidity": ("The pools of this pair hold no liquidity.", Reason.INSUFFICIENT_LIQUIDITY),
@@ -46,11 +55,13 @@ _MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
 
 
 class UniswapProvider(SwapProvider):
-    """Quotes the best single path over v2, v3 and v4 pools, net of gas, exact at its block."""
+    """Quotes the best flow over v2, v3 and v4 pools, net of gas, exact at its block."""
 
-    id = "uniswap"
+    id = PROVIDER_ID
     title = "Uniswap"
+    honours = LIMITS
     docs = "https://docs.uniswap.org/contracts/universal-router/overview"
+    plan_version = PLAN_VERSION
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -58,8 +69,8 @@ class UniswapProvider(SwapProvider):
         self._lifetime_s: int | None = context.settings.get("lifetime_s")
         self._deployments = configured_deployments(context)
         self.networks = frozenset(self._deployments)
-        self._states: dict[int, PoolStates] = {}
-        self._taxes: dict[int, TransferTaxes] = {}
+        self.protocols = protocols_of(self._deployments)
+        self._shared = shared_by(context)
         self._tokens: dict[int, Mapping[Address, Token]] = {}
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
@@ -67,6 +78,10 @@ class UniswapProvider(SwapProvider):
         return {
             d.router: f"{d.protocol.title()} Universal Router" for d in self._deployments.get(chain_id, ())
         }
+
+    def expected_contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """Returns every contract of the network's rows."""
+        return contracts_of(self._deployments.get(chain_id, ()))
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
         """Returns Permit2 and the routers that pull through it."""
@@ -82,7 +97,7 @@ class UniswapProvider(SwapProvider):
         block = await self._context.chain(request.chain_id).head()
         for deployment in deployments:
             if is_wrapping(request, deployment.wrapped_native):
-                return quote_of_wrapping(deployment, block, request, self._lifetime_s)
+                return self._wrapping(deployment, block, request)
         tokens, *outcomes = await asyncio.gather(
             self._pass_through_tokens(request.chain_id),
             *(self._route(d, block, request) for d in deployments),
@@ -94,7 +109,8 @@ class UniswapProvider(SwapProvider):
                 routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output
             )
             known = tokens if isinstance(tokens, Mapping) else {}
-            return quote_of_route(best, block, request, known, self._lifetime_s)
+            capped = (request.routing.max_hops or 0) > self._max_hops
+            return quote_of_route(best, block, request, known, self._lifetime_s, hops_capped=capped)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -115,14 +131,17 @@ class UniswapProvider(SwapProvider):
         )
 
     async def _route(self, deployment: Deployment, block: Block, request: SwapRequest) -> Route | Refusal:
-        chain_id = request.chain_id
-        chain = self._context.chain(chain_id)
-        if chain_id not in self._states:
-            self._states[chain_id] = PoolStates(chain)
-            self._taxes[chain_id] = TransferTaxes(chain, self._deployments[chain_id], self._context.now)
-        return await best_route(
-            deployment, self._states[chain_id], self._taxes[chain_id], block, request, self._max_hops
-        )
+        chain = self._shared.chain(request.chain_id, self._deployments[request.chain_id])
+        hops = hops_allowed(request, self._max_hops)
+        return await best_route(deployment, chain, self._shared.splitting, block, request, hops)
+
+    def _wrapping(self, deployment: Deployment, block: Block, request: SwapRequest) -> Quote | None:
+        """Returns the quote of wrapping, which is a hop of its own; None when the limits exclude it."""
+        limits = request.routing
+        allowed = limits.takes_protocol((self.id, WRAPPING))
+        if not allowed or not limits.takes_pool(request.chain_id, deployment.wrapped_native):
+            return None
+        return quote_of_wrapping(deployment, block, request, self._lifetime_s)
 
     async def _pass_through_tokens(self, chain_id: int) -> Mapping[Address, Token]:
         """Returns the tokens that routes may pass through: fees are stated in them."""
@@ -159,11 +178,25 @@ class UniswapProvider(SwapProvider):
             if refusal in refusals:
                 message, reason = _MESSAGES[refusal]
                 raise UpstreamError(message + skipped, reason=reason)
+        if request.routing.given:
+            raise UpstreamError("No path keeps the limits on the route." + skipped, reason=Reason.NO_ROUTE)
         if skipped:
             raise UpstreamError(
                 "No pool without hooks connects these tokens." + skipped, reason=Reason.NO_ROUTE
             )
         return None
+
+
+def protocols_of(deployments: Mapping[int, Sequence[Deployment]]) -> tuple[str, ...]:
+    """Returns the protocols that routes over these deployments can show."""
+    found = [
+        f"{row.protocol}-{kind}"
+        for rows in deployments.values()
+        for row in rows
+        for kind, place in (("v2", row.v2), ("v3", row.v3), ("v4", row.v4))
+        if place is not None
+    ]
+    return tuple(dict.fromkeys((*found, WRAPPING)))
 
 
 def configured_deployments(context: Context) -> dict[int, tuple[Deployment, ...]]:

@@ -23,6 +23,15 @@ class UniswapSettings(Schema):
             "description": "Lifetime of this provider's quotes in seconds, where shorter than the gateway's."
         },
     )
+    solver_processes = fields.Integer(
+        strict=True,
+        load_default=1,
+        validate=validate.Range(0, 64),
+        metadata={
+            "description": "Processes that look for swaps split over several pools, for each worker of the "
+            "server. 0: none, every swap takes the best single path."
+        },
+    )
     deployments = fields.List(
         fields.Dict(keys=fields.String()),
         load_default=[],
