@@ -31,7 +31,7 @@ class TestAcrossBridge(BridgeConformance):
 
 
 async def test_the_suite_fails_when_the_core_does_not_check_the_refund(harness, monkeypatch):
-    monkeypatch.setattr("quoteway.guard.calldata.check_refund", lambda *_: None)
+    monkeypatch.setattr("quoteway.guard.calls._check_refund", lambda *_: None)
     lie = "the guard let pass: calldata that refunds another account"
     with pytest.raises(pytest.fail.Exception, match=lie):
         await TestAcrossBridge().test_every_lie_of_a_build_is_refused_by_the_core(

@@ -100,6 +100,7 @@ def test_the_cases_are_all_different():
     assert len({case["case"] for case in CASES}) == len(CASES)
 
 
+@pytest.mark.slow
 async def test_every_bad_answer_fails_the_quote_within_its_deadline(
     fresh_devnet, liar, make_harness, monkeypatch
 ):

@@ -19,6 +19,7 @@ async def mine(harness, slug, blocks=1, seconds=None):
         await harness.rpc(slug, "evm_mine")
 
 
+@pytest.mark.slow
 async def test_a_slow_fill_passes_through_its_states(harness, relayer):
     relayer.behave(delay_s=1.5)
     request = harness.request()
@@ -51,6 +52,7 @@ async def test_a_relayer_without_liquidity_fills_later(harness, relayer):
     await harness.until(request, sent, "filled")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sold", ["USDC", "ETH"])
 async def test_an_unfilled_deposit_is_refunded(own_devnet, make_harness, sold):
     with Relayer.running(own_devnet) as relayer:
@@ -134,6 +136,7 @@ async def test_a_reverted_deposit_requires_action(harness):
     assert answer.reason == "origin_reverted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", range(1, 11))
 async def test_a_reorg_of_the_origin_between_deposit_and_fill(harness, relayer, depth):
     """The deposit is dropped with its blocks; sent again it has another id, and that one is filled."""

@@ -39,9 +39,13 @@ class Terms:
     exclusivity: int
     estimated_seconds: int
 
-    def deposit_until(self, buffers: Buffers) -> int:
+    def accepted_until(self, buffers: Buffers) -> int:
+        """Returns the last time at which the contract accepts the deposit, though no relayer may fill it."""
+        return self.quote_timestamp + buffers.quote_time_s
+
+    def useful_until(self, buffers: Buffers) -> int:
         """Returns the last time at which the contract accepts the deposit and a relayer can still fill it."""
-        return min(self.quote_timestamp + buffers.quote_time_s, self.fill_deadline - MIN_TIME_TO_DEPOSIT_S)
+        return min(self.accepted_until(buffers), self.fill_deadline - MIN_TIME_TO_DEPOSIT_S)
 
 
 def terms_of(

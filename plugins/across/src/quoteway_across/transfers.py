@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from quoteway import (
     NATIVE,
     Address,
-    Arrival,
     Block,
     BridgeRoute,
     Build,
@@ -34,7 +32,6 @@ from quoteway import (
     TransferTracking,
     UpstreamError,
 )
-from quoteway.evm.units import readable_units
 from yarl import URL
 
 from quoteway_across.deployments import Deployment, configured_deployments
@@ -51,21 +48,9 @@ from quoteway_across.terms import Buffers, Terms, amounts, terms_of
 LABEL = "Across SpokePool"
 DEPOSIT_GAS = 100_000
 _GAS_LIMIT = 150_000
-ON_EXPIRY = (
-    "A deposit that is not filled by fillDeadline is refunded to this address on the origin chain by the "
-    "bridge's next settlement, usually within some hours; nothing has to be done. The native coin is "
-    "refunded "
-    "in its wrapped form."
-)
 # The places of depositV3's arguments. The depositor is the account that is refunded.
-_ARRIVAL = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
 # SpokePool.speedUpDeposit: the depositor may change output amount, recipient and message by signature.
-_REFUND_ADDRESS_WARNING = Notice(
-    "refund_address_controls_deposit",
-    "The refund address is the deposit's depositor: until the fill, its owner may sign another recipient "
-    "or a "
-    "lower amount for this deposit. Name only an account that you trust with the whole deposit.",
-)
+_REFUND_ADDRESS_WARNING = Notice("refund_address_controls_deposit")
 
 
 class Transfers:
@@ -184,7 +169,7 @@ class Transfers:
         now = self.now()
         terms = terms_of(fees, request, origin, buffers, block, now, self._max_fee_bps)
         fee = _fee(request, terms.amount_out)
-        until = terms.deposit_until(buffers)
+        until = terms.accepted_until(buffers)
         gas_price = None if block.base_fee_wei is None else 2 * block.base_fee_wei
         cost = None if block.base_fee_wei is None else DEPOSIT_GAS * block.base_fee_wei
         return Quote(
@@ -212,7 +197,7 @@ class Transfers:
             terms=TransferTerms(
                 terms.estimated_seconds,
                 terms.fill_deadline,
-                RefundTerms(origin.chain_id, token_in, request.refund_account, ON_EXPIRY),
+                RefundTerms(origin.chain_id, token_in, request.refund_account),
             ),
         )
 
@@ -283,8 +268,7 @@ class Transfers:
             plan["seconds"],
         )
         block, buffers = await asyncio.gather(self.chain(request.chain_id).head(), self.buffers(origin))
-        deadline = terms.deposit_until(buffers)
-        if deadline <= max(self.now(), block.timestamp):
+        if terms.useful_until(buffers) <= max(self.now(), block.timestamp):
             raise UpstreamError(
                 "The bridge's terms in this quote have run out (its timestamp is too old for the SpokePool, "
                 "or its fill deadline too near): request a new quote.",
@@ -292,25 +276,15 @@ class Transfers:
                 retryable=False,
             )
         args = _arguments(request, terms, plan)
-        step = Step(
-            kind="deposit",
-            to=origin.spoke_pool,
-            data=DEPOSIT.encode(args),
-            value=given.amount if given.token.is_native else 0,
-            chain_id=request.chain_id,
-            decoded=DEPOSIT.describe(args),
-            description=f"Deposit {_name(given.token)} into the {LABEL} for chain {request.to_chain_id}",
-            intent=_intent(given, got, terms, request.refund_account),
-            target_label=LABEL,
-        )
+        value = given.amount if given.token.is_native else 0
+        step = Step(origin.spoke_pool, DEPOSIT.encode(args), value, request.chain_id)
         return Build(
             steps=(step,),
             spends=_spends(request, origin),
             inputs=sealed.inputs,
             outputs=sealed.outputs,
-            deadline=deadline,
+            deadline=terms.accepted_until(buffers),
             warnings=_warnings(request),
-            arrivals=(_ARRIVAL,),
             terms=TransferTracking(
                 "across",
                 origin_chain_id=request.chain_id,
@@ -356,27 +330,11 @@ def _fee(request: SwapRequest, amount_out: int) -> Fee:
     units = kept * 10**request.token_in.decimals
     amount = -(-units.numerator // units.denominator)
     bps = round(float(kept / given) * 10_000, 4)
-    return Fee("Across relayer and liquidity pool", "bridge", request.token_in, amount, True, bps)
+    return Fee("bridge", request.token_in, amount, True, bps)
 
 
 def _warnings(request: SwapRequest) -> tuple[Notice, ...]:
     return () if request.refund_account == request.sender else (_REFUND_ADDRESS_WARNING,)
-
-
-def _intent(given: Leg, got: Leg, terms: Terms, refunded: Address) -> str:
-    until = datetime.fromtimestamp(terms.fill_deadline, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    return (
-        f"Send exactly {_amount(given)} by Across for exactly {_amount(got)} to {got.account} on chain "
-        f"{got.token.chain_id} until {until}, or get it back at {refunded}"
-    )
-
-
-def _amount(leg: Leg) -> str:
-    return f"{readable_units(leg.amount, leg.token.decimals)} {_name(leg.token)}"
-
-
-def _name(token: Token) -> str:
-    return token.symbol or token.address
 
 
 def _refused(member: str, message: str) -> InvalidRequest:
