@@ -82,7 +82,7 @@ async def test_fees_are_quoted_and_amounts_are_exact(harness, vault):
     quote = (await harness.quote(vault, amount=10**8)).body
     assert quote["feesBps"] == {"entry": 99, "exit": 50}  # 1 on top of 100 is 1/101 of the whole
     (fee,) = quote["fees"]
-    assert (fee["name"], fee["included"], fee["bps"]) == ("vault entry", True, 99)
+    assert (fee["name"], fee["included"], fee["bps"]) == ("Protocol fee", True, 99)
     assert int(fee["amount"]) == 10**8 - int(only(quote["outputs"])["amount"])
     usdc = harness.manifest.token("USDC").address
     for order in (
@@ -150,7 +150,8 @@ async def test_an_exact_amount_that_falls_short_is_refused(harness, vault, oddit
     await hold(harness, vault)
     become(harness.devnet, vault, **oddity)
     answer = await harness.action(vault, **order)
-    answer.refused(502, "upstream_error", "price_moved")
+    error = answer.refused(502, "upstream_error", "quote_mismatch")
+    assert (error["details"]["retryable"], "provider erc4626" in error["message"]) == (False, True)
 
 
 async def test_interest_accrues_every_second(harness, vault):

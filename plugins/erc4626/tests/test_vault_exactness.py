@@ -1,11 +1,13 @@
 """A few random vault operations; ``python vault_exactness.py`` runs hundreds."""
 
+import pytest
 from quoteway import Capability, VaultRequest
 from quoteway.config.model import Config, QuotesConfig
 from quoteway.engine.gateway import Gateway
 from vault_exactness import USERS, execute_random_operations, plugins
 
 
+@pytest.mark.slow
 async def test_random_operations_move_what_was_quoted(fresh_devnet):
     report = await execute_random_operations(50, seed=20_261_121, devnet=fresh_devnet)
     assert not report.reverted

@@ -58,7 +58,10 @@ async def test_deposit_then_redeem_everything(harness, vault):
     assert quote.body["lockSeconds"] is None
     assert quote.body["feesBps"] == {"entry": 0, "exit": 0}
     assert quote.body["approvals"][0]["required"] == "123456789"
-    assert [warning["code"] for warning in quote.body["warnings"]] == ["no_onchain_limit"]
+    assert [warning["code"] for warning in quote.body["warnings"]] == [
+        "no_onchain_limit",
+        "unlisted_token",  # there is no catalog here
+    ]
 
     action = await harness.action(vault, amount=123_456_789, quoteId=quote.body["quoteId"])
     assert action.status == 201, action.body

@@ -9,21 +9,18 @@ from typing import Any
 from quoteway import (
     Build,
     Chain,
-    Leg,
     Notice,
     Preview,
     Reason,
     SealedQuote,
     Step,
-    Token,
     UpstreamError,
     VaultRequest,
 )
-from quoteway.evm.units import format_units
 
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.interface import CALLS, OPERATIONS, PREVIEWS, Operation
-from quoteway_erc4626.quoting import issues_of, spends_of, warnings_of
+from quoteway_erc4626.quoting import NO_LIMIT, issues_of, spends_of
 from quoteway_erc4626.terms import read_preview
 
 
@@ -56,24 +53,14 @@ async def build_vault(
     args: list[Any] = [amount, got.account]
     if operation in ("withdraw", "redeem"):
         args.append(paid.account)
-    step = Step(
-        kind=operation,
-        to=facts.address,
-        data=CALLS[operation].encode(args),
-        value=0,
-        chain_id=request.chain_id,
-        decoded=CALLS[operation].describe(args),
-        description=f"ERC-4626 {operation} at {facts.name}",
-        intent=_intent(operation, paid, got, facts),
-        target_label=f"{facts.name} (ERC-4626 vault)",
-    )
+    step = Step(facts.address, CALLS[operation].encode(args), 0, request.chain_id)
     return Build(
         steps=(step,),
         spends=spends_of(operation, (paid,), facts),
         inputs=(paid,),
         outputs=(got,),
         issues=issues_of(facts),
-        warnings=(*warnings, *warnings_of(operation)),
+        warnings=(*warnings, NO_LIMIT),
         previews=(said,),
     )
 
@@ -92,22 +79,3 @@ def _moved(what: str) -> UpstreamError:
     return UpstreamError(
         f"The vault now {what}: request a new quote.", reason=Reason.PRICE_MOVED, retryable=False
     )
-
-
-def _intent(operation: Operation, paid: Leg, got: Leg, facts: VaultFacts) -> str:
-    given, taken = _amount(paid.token, paid.amount), _amount(got.token, got.amount)
-    most = _amount(paid.token, paid.most)
-    vault, to = facts.name, got.account
-    match operation:
-        case "deposit":
-            return f"Deposit exactly {given} into {vault} for about {taken}, to {to}"
-        case "mint":
-            return f"Mint exactly {taken} of {vault} for at most {most}, to {to}"
-        case "withdraw":
-            return f"Withdraw exactly {taken} from {vault} for about {given}, to {to}"
-        case "redeem":
-            return f"Redeem exactly {given} of {vault} for about {taken}, to {to}"
-
-
-def _amount(token: Token, amount: int) -> str:
-    return f"{format_units(amount, token.decimals)} {token.symbol or token.address}"

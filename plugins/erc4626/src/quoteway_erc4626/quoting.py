@@ -26,6 +26,8 @@ from quoteway_erc4626.interface import Operation
 from quoteway_erc4626.orders import Order, order_of, refused
 from quoteway_erc4626.terms import Terms, price_text, read, read_terms
 
+NO_LIMIT = Notice("no_onchain_limit")
+
 
 async def quote_vault(
     chain: Chain, block: Block, request: VaultRequest, facts: VaultFacts, warnings: Sequence[Notice] = ()
@@ -57,7 +59,7 @@ async def quote_vault(
         slippage_bps=request.slippage_bps,
         fees=_fees(order.operation, terms, facts),
         issues=issues_of(facts),
-        warnings=(*warnings, *warnings_of(order.operation)),
+        warnings=(*warnings, NO_LIMIT),
         terms=terms_of(facts, terms),
     )
 
@@ -95,26 +97,6 @@ def spends_of(operation: Operation, inputs: Sequence[Leg], facts: VaultFacts) ->
 def issues_of(facts: VaultFacts) -> tuple[Issue, ...]:
     """Returns an issue for an unlisted vault, which only the caller has chosen."""
     return () if facts.listed else (Issue("unverified_target", facts.address),)
-
-
-def warnings_of(operation: Operation) -> tuple[Notice, ...]:
-    """Returns a warning about the bound that the chain does not enforce for an ERC-4626 call."""
-    built = "It is checked when the transaction is built and simulated; after that"
-    match operation:
-        case "deposit":
-            text = f"deposit takes no minimum of shares. {built} a higher share price gives fewer shares."
-        case "redeem":
-            text = f"redeem takes no minimum of assets. {built} a lower share price pays less."
-        case "withdraw":
-            text = f"withdraw takes no maximum of shares. {built} a lower share price burns more shares."
-        case "mint":
-            text = (
-                "mint takes no maximum of assets: the allowance limits them, with the maximum that "
-                "slippageBps gives. The part that is not used stays approved for the vault; with "
-                "slippageBps 0 "
-                "nothing remains."
-            )
-    return (Notice("no_onchain_limit", f"ERC-4626 {text}"),)
 
 
 def terms_of(facts: VaultFacts, terms: Terms) -> VaultTerms:
@@ -165,7 +147,6 @@ def _fees(operation: Operation, terms: Terms, facts: VaultFacts) -> tuple[Fee, .
     entering = operation in ("deposit", "mint")
     return (
         Fee(
-            name="vault entry" if entering else "vault exit",
             kind="protocol",
             token=facts.share if operation in ("deposit", "withdraw") else facts.asset,
             amount=abs(terms.conversion - terms.preview),
