@@ -1,9 +1,12 @@
 """Fixtures: a gateway over a fake LI.FI."""
 
+import asyncio
+
 import pytest
 import quoteway_lifi
 from lifi_cases import KEY, TIMEOUT_S
 from quoteway import Network, Secret
+from quoteway.config.model import ProviderConfig
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 
@@ -22,9 +25,13 @@ def clock():
 
 @pytest.fixture
 def start(make_gateway, clock):
-    """``await start(fake)``: a gateway of two chains without contracts that asks ``fake``."""
+    """``await start(fake)``: a gateway of two chains without contracts that asks ``fake``.
 
-    async def make(fake, **settings):
+    ``await start.mine(gateway)`` gives them a new block.
+    """
+    rpc = MemoryRpc({1, 10})
+
+    async def make(fake, opaque="refused", **settings):
         networks = [Network("ethereum", 1, "Ethereum"), Network("optimism", 10, "Optimism")]
         section = {
             "enabled": True,
@@ -34,7 +41,14 @@ def start(make_gateway, clock):
             "max_response_bytes": 65_536,
             **settings,
         }
-        plugins = {"toy": FakePlugin([MemoryRpc({1, 10})], networks=networks), "lifi": quoteway_lifi}
-        return await make_gateway(plugins, plugin_sections={"lifi": section}, clock=clock)
+        plugins = {"toy": FakePlugin([rpc], networks=networks), "lifi": quoteway_lifi}
+        providers = {"lifi": ProviderConfig(opaque=opaque)}
+        sections = {"plugin_sections": {"lifi": section}, "providers": providers}
+        return await make_gateway(plugins, clock=clock, **sections)
 
+    async def mine(gateway):
+        rpc.number += 1
+        await asyncio.gather(*(chain.head(fresh=True) for chain in gateway.runtime.chains.values()))
+
+    make.mine = mine
     return make

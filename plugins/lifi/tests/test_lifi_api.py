@@ -5,6 +5,8 @@ import quoteway_lifi
 from fake_lifi import FakeLifi, cases, logged, patched
 from lifi_cases import ANSWERS, ASKS, FAR, KEY, USDC, USER, WETH, scripted, timeout_s
 from quoteway import Capability, Network, TransferTerms, UpstreamError
+from quoteway.evm.abi import function
+from quoteway.evm.calls.known_calls import DESCRIBED
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 
@@ -68,7 +70,7 @@ async def test_a_quote_tells_fees_gas_route_and_the_approval(start):
         answer = await gateway.quoting.quote(*ASKS["swap"])
     quote = answer.quote
     (fee,) = quote.fees
-    assert (fee.name, fee.token, fee.amount, fee.included) == ("LIFI Fixed Fee", USDC, 2_500_000, True)
+    assert (fee.name, fee.token, fee.amount, fee.included) == ("Protocol fee", USDC, 2_500_000, True)
     assert (quote.gas.units, quote.gas.limit, quote.gas.cost_wei) == (430_000, 537_500, 645_000_000_000_000)
     # 2.2575 dollars of gas at 3,500 a coin.
     assert quote.net_output == quote.outputs[0].amount_min - 645_000_000_000_000
@@ -76,7 +78,7 @@ async def test_a_quote_tells_fees_gas_route_and_the_approval(start):
     (approval,) = answer.approvals
     assert approval.spender == "0x1231DEB6f5749EF6cE6943a275A1D3E7486F4EaE"
     assert approval.required == 10**9
-    assert [notice.code for notice in quote.warnings] == ["opaque_calldata"]
+    assert quote.warnings == ()
     assert answer.sealed.expires_at - answer.sealed.created_at == 60
 
 
@@ -100,19 +102,20 @@ async def test_the_action_pins_the_tools_and_known_calldata_is_put_in_words(star
         gateway = await start(fake)
         capability, request = ASKS[ask]
         answer = await gateway.quoting.quote(capability, request)
+        await start.mine(gateway)
         build = await gateway.registry.get(capability, "lifi").build(answer.sealed)
         _, query, _ = fake.asked[-1]
     pins = {"swap": ("none", "uniswap"), "transfer": ("across", "none")}
     assert (query["allowBridges"], query["allowExchanges"]) == pins[ask]
     (step,) = build.steps
-    assert step.decoded.opaque is (ask == "swap")
-    (reading,) = step.decoded.inner or (step.decoded,)
-    values = {argument.name: argument.value for argument in reading.args}
-    if ask == "swap":
-        assert values["receiver"] == USER
-        assert values["minAmountOut"] == answer.quote.outputs[0].amount_min
-    else:
-        assert values["bridgeData"][7] == 10
+    meaning = gateway.runtime.calls.read(step, USER).meaning
+    (payment,), (charge,) = meaning.payments, meaning.charges
+    (got,) = answer.quote.outputs
+    assert (payment.token, payment.recipient, payment.minimum) == (got.token.address, USER, got.amount_min)
+    fee = 2_500_000 if ask == "transfer" else 0  # taken before the bridge
+    assert (charge.token, charge.maximum) == (USDC.address, 10**9 - fee)
+    if ask == "transfer":
+        assert payment.chain_id == 10
         assert build.terms.bridge == "across"
 
 
@@ -132,6 +135,7 @@ async def test_slack_is_tightened_when_the_price_still_suffices(start):
     async with FakeLifi(scripted(answers)) as fake:
         gateway = await start(fake)
         answer = await gateway.quoting.quote(*ASKS["swap"])
+        await start.mine(gateway)
         build = await gateway.registry.get(Capability.SWAP, "lifi").build(answer.sealed)
         slippages = [query["slippage"] for _, query, _ in fake.asked]
     assert build.outputs[0].amount_min == answer.quote.outputs[0].amount_min
@@ -152,10 +156,12 @@ async def test_the_same_token_gives_the_same_bytes_though_lifi_never_does(start)
         gateway = await start(fake)
         provider = gateway.registry.get(Capability.SWAP, "lifi")
         sealed = (await gateway.quoting.quote(*ASKS["swap"])).sealed
-        assert await provider.build(sealed) == await provider.build(sealed)
-        other = (await gateway.quoting.quote(*ASKS["swap"])).sealed
-        if other.token != sealed.token:
-            assert await provider.build(other) != await provider.build(sealed)
+        first = await provider.build(sealed)
+        assert len(fake.asked) == 1, "the quote came with its transaction"
+        assert await provider.build(sealed) == first
+        await start.mine(gateway)
+        assert await provider.build(sealed) == await provider.build(sealed) != first
+        assert len(fake.asked) == 2
 
 
 async def test_the_hold_after_a_429_is_one_for_swaps_and_transfers(start):
@@ -198,7 +204,7 @@ async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, cloc
         provider = gateway.registry.get(Capability.BRIDGE, "lifi")
         for _ in range(2):
             (route,) = await provider.routes(1, 10)
-            assert (route.from_token, route.to_token, route.bridge) == (USDC, FAR, "lifi")
+            assert (route.from_token.unit, route.to_token.unit, route.bridge) == (USDC.unit, FAR.unit, "lifi")
         assert [path for path, _, _ in fake.asked] == ["/v1/connections"]
         assert "x-lifi-api-key" not in fake.asked[0][2]
         assert [
@@ -210,10 +216,8 @@ async def test_routes_are_of_listed_tokens_under_one_coin_key(make_gateway, cloc
 
 def transfer_with_message(message):
     """The calldata of ``transfer.json``, with a message to the recipient."""
-    from quoteway.evm.abi import function
-    from quoteway_lifi.calls import DECLARATIONS
-
-    declared = next(function(text) for text in DECLARATIONS if text.startswith("startBridge"))
+    calls = (function(call.declaration) for call in DESCRIBED["lifi.diamond"])
+    declared = next(call for call in calls if call.signature.startswith("startBridge"))
     bridge, across = declared.decode(bytes.fromhex(ANSWERS["transfer"]["transactionRequest"]["data"][2:]))
     return "0x" + declared.encode([bridge, [*across[:-1], message]]).hex()
 
@@ -241,7 +245,23 @@ async def test_an_undecoded_route_to_another_chain_is_not_offered(start, data):
             assert attempt.reason == "no_route"
 
 
-async def test_only_a_swap_warns_of_opaque_calldata(start):
+UNKNOWN = [[["transactionRequest", "data"], "0xdeadbeef" + "00" * 640]]
+
+
+async def test_an_unknown_swap_is_offered_where_the_operator_lets_its_simulation_decide(start):
+    async with FakeLifi(scripted([{"answer": "swap.json", "patch": UNKNOWN}])) as fake:
+        gateway = await start(fake)
+        with pytest.raises(UpstreamError) as refusal:
+            await gateway.quoting.quote(*ASKS["swap"])
+        assert refusal.value.reason == "no_route"
+        gateway = await start(fake, opaque="simulated")
+        answer = await gateway.quoting.quote(*ASKS["swap"])
+        build = await gateway.registry.get(Capability.SWAP, "lifi").build(answer.sealed)
+    for warnings in (answer.quote.warnings, build.warnings):
+        assert [notice.code for notice in warnings] == ["opaque_calldata"]
+
+
+async def test_calldata_that_the_core_reads_has_no_warning(start):
     async with FakeLifi(scripted([{"answer": "transfer.json"}])) as fake:
         gateway = await start(fake)
         answer = await gateway.quoting.quote(*ASKS["transfer"])

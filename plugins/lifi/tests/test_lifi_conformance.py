@@ -32,6 +32,7 @@ async def lifi_of(devnet, make_gateway):
         networks, rows = [], []
         for slug, chain in devnet.chains.items():
             facts = {"head_poll_s": 0.2, "wrapped_native": chain.contracts["WETH9"]}
+            facts["contracts"] = chain.kinds
             networks.append(
                 Network(slug, chain.chain_id, slug, endpoints=(Endpoint(devnet.urls[slug]),), **facts)
             )
@@ -80,12 +81,21 @@ async def test_another_refund_address_is_refused(fresh_devnet, make_gateway):
             await gateway.quoting.quote(capability, replace(case, refund_to=USER))
 
 
-@pytest.mark.parametrize("skipped", ["_check_step", "check_spends", "_check_legs", "check_arrivals"])
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        "calldata.check_spends",
+        "calldata._check_legs",
+        "calldata.check_calls",
+        "calls._check_payments",
+        "calls._check_refund",
+    ],
+)
 async def test_the_suite_fails_when_the_core_skips_a_check(skipped, fresh_devnet, make_gateway, monkeypatch):
     case = transfer(fresh_devnet, "USDC", 10**9)
     async with lifi_of(fresh_devnet, make_gateway) as gateway:
         provider = gateway.registry.get(Capability.BRIDGE, "lifi")
-        monkeypatch.setattr(f"quoteway.guard.calldata.{skipped}", lambda *_: None)
+        monkeypatch.setattr(f"quoteway.guard.{skipped}", lambda *_, **__: None)
         with pytest.raises(pytest.fail.Exception, match="the guard let pass"):
             await TestLifiTransfers().test_every_lie_of_a_build_is_refused_by_the_core(
                 gateway, provider, [case]

@@ -10,6 +10,7 @@ from devnet_lifi import THIEF, DevnetLifi
 from fake_lifi import FakeLifi, cases
 from lifi_cases import TIMEOUT_S
 from quoteway import Capability, Endpoint, Network, RpcError, SwapRequest, UpstreamError
+from quoteway.config.model import ProviderConfig
 from quoteway.evm import erc20
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
@@ -58,7 +59,7 @@ class LifiHarness:
         return int(self.rpc("eth_call", call, "latest"), 16)
 
     async def quoted(self, capability, request):
-        answer = await self.gateway.quoting.quote(capability, request)
+        answer = await self.gateway.quoting.quote(capability, request, acknowledged=["opaque_calldata"])
         return answer, self.gateway.quote_tokens.open(capability, answer.sealed.token)
 
 
@@ -71,22 +72,31 @@ class NoSimulation(HttpRpc):
 
 @pytest.fixture
 async def start(fresh_devnet, make_gateway):
-    """``await start(patch)`` starts a harness whose LI.FI applies ``patch`` to the action's answer."""
+    """``await start(patch)`` starts a harness whose LI.FI applies ``patch`` to the action's answer.
+
+    ``opaque``: nothing describes the router's calls, and the operator lets their simulation decide.
+    """
     fakes = []
 
-    async def make(patch=(), rpc=HttpRpc):
+    async def make(patch=(), rpc=HttpRpc, opaque=False):
         fake = await FakeLifi(DevnetLifi(fresh_devnet, patch).answer).__aenter__()
         fakes.append(fake)
         networks, rows = [], []
         for slug, chain in fresh_devnet.chains.items():
             endpoint = Endpoint(fresh_devnet.urls[slug])
             facts = {"head_poll_s": 0.2, "wrapped_native": chain.contracts["WETH9"]}
+            kinds = chain.kinds
+            if opaque:
+                del kinds[chain.contracts["UniswapV2Router02"]]
+            facts["contracts"] = kinds
             networks.append(Network(slug, chain.chain_id, slug, endpoints=(endpoint,), **facts))
             for name in ("UniswapV2Router02", "SpokePool"):
                 rows.append({"network": slug, "address": chain.contracts[name], "label": name})
         section = {"enabled": True, "base_url": fake.url, "deployments": rows, "timeout_s": TIMEOUT_S}
         plugins = {"toy": FakePlugin([rpc], networks=networks), "lifi": quoteway_lifi}
-        return LifiHarness(fresh_devnet, await make_gateway(plugins, plugin_sections={"lifi": section}), fake)
+        providers = {"lifi": ProviderConfig(opaque="simulated")} if opaque else {}
+        sections = {"plugin_sections": {"lifi": section}, "providers": providers}
+        return LifiHarness(fresh_devnet, await make_gateway(plugins, **sections), fake)
 
     yield make
     for fake in fakes:
@@ -106,15 +116,17 @@ async def start(fresh_devnet, make_gateway):
         ("ETH", "USDC", 10**17, FRIEND),
     ],
 )
-async def test_an_honest_swap_executes_as_quoted_to_the_wei(start, sold, got, amount, recipient):
-    harness = await start()
+@pytest.mark.parametrize("opaque", [False, True])
+async def test_an_honest_swap_executes_as_quoted_to_the_wei(start, sold, got, amount, recipient, opaque):
+    harness = await start(opaque=opaque)
     request = harness.swap(sold, got, amount, recipient)
     answer, sealed = await harness.quoted(Capability.SWAP, request)
     action = await harness.gateway.building.action(sealed)
     assert action.simulation.status == "success"
     *_, step = action.steps
-    assert step.decoded.opaque
-    assert step.decoded.signature == "0x" + step.data[:4].hex()
+    assert step.decoded.opaque == opaque
+    assert (step.decoded.signature == "0x" + step.data[:4].hex()) == opaque
+    assert ("opaque_calldata" in [warning.code for warning in action.warnings]) == opaque
     assert (await harness.gateway.building.action(sealed)).steps == action.steps
     before = harness.balance(request.token_out, recipient)
     harness.execute(action)
@@ -129,14 +141,14 @@ async def test_an_honest_swap_executes_as_quoted_to_the_wei(start, sold, got, am
 async def test_a_part_of_a_joined_quote_is_built_deterministically(start):
     harness = await start()
     _, sealed = await harness.quoted(Capability.SWAP, harness.swap())
-    provider, part = harness.gateway.registry.get(Capability.SWAP, "lifi"), replace(sealed, token="")
-    asked = len(harness.fake.asked)
+    provider = harness.gateway.registry.get(Capability.SWAP, "lifi")
+    part = replace(sealed, token="")
     first = await provider.build(part)
     assert await provider.build(part) == first
-    assert len(harness.fake.asked) == asked + 1, "LI.FI would have put another id into it"
-    later = replace(part, created_at=part.created_at + 1)
-    await provider.build(later)
-    assert len(harness.fake.asked) == asked + 2, "another quote is not given the same"
+    assert len(harness.fake.asked) == 1, "LI.FI would have put another id into it"
+    other = replace(part, outputs=(replace(part.outputs[0], amount_min=1),))
+    await provider.build(other)
+    assert len(harness.fake.asked) == 2, "another quote is not given the same"
 
 
 @pytest.mark.parametrize("capability", [Capability.BRIDGE, Capability.SWAP])
@@ -187,9 +199,18 @@ async def test_a_pair_without_a_route_is_no_route(start):
 # --- lies ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "case"), [pytest.param(*case, id=case[0]) for case in cases("lies")])
-async def test_a_lie_of_the_action_is_refused_by_the_core(start, name, case):
-    harness = await start(case["patch"])
+LIES = [
+    pytest.param(case, opaque, id=f"{name}-{'opaque' if opaque else 'read'}")
+    for name, case in cases("lies")
+    for opaque in (False, True)
+    if not opaque or "opaque" in case["outcome"]
+]
+
+
+@pytest.mark.parametrize(("case", "opaque"), LIES)
+async def test_a_lie_is_refused_by_the_core(start, case, opaque):
+    """A block after its quote, LI.FI gives another transaction."""
+    harness = await start(case["patch"], opaque=opaque)
     transfer = case["ask"] == "transfer"
     capability = Capability.BRIDGE if transfer else Capability.SWAP
     request = harness.transfer() if transfer else harness.swap()
@@ -198,18 +219,19 @@ async def test_a_lie_of_the_action_is_refused_by_the_core(start, name, case):
         spender = contracts["SpokePool" if transfer else "UniswapV2Router02"]
         harness.send(request.token_in.address, erc20.APPROVE.encode([spender, 2**255]))
     _, sealed = await harness.quoted(capability, request)
+    harness.rpc("anvil_mine", "0x1")
     with pytest.raises(UpstreamError) as refusal:
         await harness.gateway.building.action(sealed)
-    assert refusal.value.reason == case["outcome"]["reason"]
-    assert case["outcome"]["finding"] in refusal.value.message
+    reason, finding = case["outcome"]["opaque" if opaque else "read"]
+    assert refusal.value.reason == reason
+    assert finding in refusal.value.message
     assert harness.fake.asked[-1][1]["allowBridges"] == ("across" if transfer else "none")
 
 
 async def test_without_a_simulation_only_an_opaque_swap_is_refused(start):
-    harness = await start(rpc=NoSimulation)
-    _, sealed = await harness.quoted(Capability.SWAP, harness.swap())
+    harness = await start(rpc=NoSimulation, opaque=True)
     with pytest.raises(UpstreamError) as refusal:
-        await harness.gateway.building.action(sealed)
+        await harness.quoted(Capability.SWAP, harness.swap())
     assert refusal.value.reason == "unsafe_answer"
     assert "its calldata is opaque and its run was skipped" in refusal.value.message
     # The arguments of a transfer are compared with the quote, as for any other bridge.

@@ -22,7 +22,6 @@ _QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2}){4,}", re.ASCII)
 # Is used in queries and in the quote token: no comma, nothing to escape.
 _TOOL = re.compile(r"[A-Za-z0-9._-]{1,48}", re.ASCII)
-_PRINTABLE = re.compile(r"[ -~]{1,64}", re.ASCII)
 _MOST_STEPS = 16
 
 
@@ -142,9 +141,8 @@ def _route(hops: list[Hop | None]) -> tuple[RoutePath, ...] | None:
 def _fees(costs: Any, request: SwapRequest) -> Iterator[Fee]:
     for cost in costs if isinstance(costs, list) else ():
         cost = _table(cost)
-        token, name = _table(cost["token"]), cost.get("name")
+        token = _table(cost["token"])
         yield Fee(
-            name=name if isinstance(name, str) and _PRINTABLE.fullmatch(name) else "Fee",
             kind="bridge" if request.is_cross_chain else "protocol",
             token=_token(token, _whole(token["chainId"]), request.token_in),
             amount=_amount(cost["amount"]),

@@ -29,6 +29,7 @@ class _Lifi(Provider):
     id = "lifi"
     title = "LI.FI"
     docs = "https://docs.li.fi/api-reference/introduction"
+    has_quota = True
 
     def __init__(self, quoter: Quoter) -> None:
         self._quoter = quoter
@@ -51,6 +52,8 @@ class LifiSwaps(_Lifi, SwapProvider):
     """Swaps on one chain and across two."""
 
     cross_chain = True
+    honours = ("protocols",)
+    """Its routes show its own id. Of what LI.FI does behind a tool's name, no other limit can be checked."""
 
     async def quote(self, request: SwapRequest) -> Quote | None:
         """See ``Quoter.quote``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
@@ -28,19 +28,14 @@ from quoteway import (
     TransferTracking,
     UpstreamError,
 )
-from quoteway.evm.abi import opaque_call
-from quoteway.evm.units import readable_units
 
 from quoteway_lifi.api import LifiApi
-from quoteway_lifi.calls import DECLARATIONS, TRANSFER_BRIDGE, read_transfer
 from quoteway_lifi.contracts import registry_of
 from quoteway_lifi.offer import Offer, read_offer
 
-_OPAQUE_CALLDATA = Notice(
-    "opaque_calldata",
-    "LI.FI made this calldata. Its target, its spender and its effect in a simulation were checked; its "
-    "meaning was not.",
-)
+# The bridge whose transfers the core reads, as LI.FI's `allowBridges` names it.
+_TRANSFER_BRIDGE = "across"
+_OPAQUE_CALLDATA = Notice("opaque_calldata")
 
 
 class Quoter:
@@ -75,33 +70,49 @@ class Quoter:
                 "state.",
                 reason=Reason.NO_ROUTE,
             )
-        if request.is_cross_chain and read_transfer(offer.transaction.data) is None:
+        readable = self._readable(offer, request)
+        opaque_allowed = self._may_be_opaque and not request.is_cross_chain
+        if readable is False or (readable is None and not opaque_allowed):
             raise UpstreamError(
-                "LI.FI's route to the other chain cannot be checked: its calldata is none of the transfers "
-                "that this plugin decodes.",
+                "LI.FI's route cannot be checked: nothing describes what its calldata does. For a swap on "
+                'one network, [providers.lifi] opaque = "simulated" lets a simulation decide.',
                 reason=Reason.NO_ROUTE,
             )
-        return _quote(offer, request, capability, block, self.context.settings["lifetime_s"])
+        warnings = () if readable else (_OPAQUE_CALLDATA,)
+        quote = _quote(offer, request, capability, block, self.context.settings["lifetime_s"], warnings)
+        # The offer has its transaction: a build at the same block needs no other one.
+        key = _key(capability, request, quote.outputs, quote.plan, block)
+        self._built[key] = _build(offer, request, capability, warnings)
+        return quote
 
     async def build(self, sealed: SealedQuote) -> Build:
         """Returns a new transaction of LI.FI for the quoted tools, with a minimum no lower than the sealed
         one.
 
-        LI.FI puts an id of its own into every answer, so the build of a quote at a block is cached. The key
-        is the quote's content, because a part of a joined quote has no token of its own. Raises
-        ``UpstreamError`` with ``price_moved`` when the minimum cannot be met.
+        LI.FI puts an id of its own into every answer, so the build of a quote at a block is cached, and that
+        of a new quote comes with it. The key is the quote's content, because a part of a joined quote has no
+        token of its own. Raises ``UpstreamError`` with ``price_moved`` when the minimum cannot be met.
         """
         request = sealed.request
         if not isinstance(request, SwapRequest):
             raise InvalidRequest("This quote is neither a swap nor a transfer.", reason=Reason.QUOTE_INVALID)
         block = await self.context.chain(request.chain_id).head()
-        plan = json.dumps(sealed.plan, sort_keys=True)
-        key = sealed.capability, request, sealed.outputs, plan, sealed.created_at, block.hash
+        key = _key(sealed.capability, request, sealed.outputs, sealed.plan, block)
         built = self._built.get(key)
         if built is None:
-            built = _build(await self._renewed(sealed, request), request, sealed.capability)
+            offer = await self._renewed(sealed, request)
+            warnings = () if self._readable(offer, request) else (_OPAQUE_CALLDATA,)
+            built = _build(offer, request, sealed.capability, warnings)
             self._built[key] = built
         return built
+
+    @property
+    def _may_be_opaque(self) -> bool:
+        settings = self.context.config.providers.get("lifi")
+        return settings is not None and settings.opaque == "simulated"
+
+    def _readable(self, offer: Offer, request: SwapRequest) -> bool | None:
+        return self.context.readable(_step(offer), request.sender)
 
     async def _renewed(self, sealed: SealedQuote, request: SwapRequest) -> Offer:
         minimum = sealed.outputs[0].amount_min or 0
@@ -130,7 +141,7 @@ class Quoter:
 
     async def _ask(self, request: SwapRequest, slippage: str, pin: Mapping[str, str]) -> Offer:
         if request.is_cross_chain:  # other routes could not be checked, so they are not asked for
-            pin = {"allowBridges": TRANSFER_BRIDGE, "allowExchanges": "none", **pin}
+            pin = {"allowBridges": _TRANSFER_BRIDGE, "allowExchanges": "none", **pin}
         body = await self.api.get(
             "quote",
             {
@@ -151,8 +162,24 @@ class Quoter:
         return read_offer(body, request)
 
 
+def _key(
+    capability: Capability,
+    request: SwapRequest,
+    outputs: Sequence[Leg],
+    plan: Mapping[str, Any],
+    block: Block,
+) -> tuple[Any, ...]:
+    amounts = tuple((leg.amount, leg.amount_min) for leg in outputs)
+    return capability, request, amounts, json.dumps(plan, sort_keys=True), block.hash
+
+
 def _quote(
-    offer: Offer, request: SwapRequest, capability: Capability, block: Block, lifetime_s: int
+    offer: Offer,
+    request: SwapRequest,
+    capability: Capability,
+    block: Block,
+    lifetime_s: int,
+    warnings: tuple[Notice, ...],
 ) -> Quote:
     terms = TransferTerms(estimated_seconds=offer.duration_s) if capability is Capability.BRIDGE else None
     minimum = offer.got.amount_min or 0
@@ -166,59 +193,39 @@ def _quote(
         fees=offer.fees,
         gas=offer.gas,
         route=offer.route,
-        warnings=() if request.is_cross_chain else (_OPAQUE_CALLDATA,),
+        warnings=warnings,
         net_output=None if offer.gas_in_output is None else minimum - offer.gas_in_output,
         lifetime_s=lifetime_s,
         terms=terms,
+        is_estimate=True,
     )
 
 
-def _build(offer: Offer, request: SwapRequest, capability: Capability) -> Build:
-    transaction, kind = offer.transaction, "bridge" if request.is_cross_chain else "swap"
-    transfer = read_transfer(transaction.data) if request.is_cross_chain else None
-    step = Step(
-        kind=kind,
-        to=transaction.to,
-        data=transaction.data,
-        value=transaction.value,
-        chain_id=transaction.chain_id,
-        decoded=transfer[0] if transfer else opaque_call(transaction.data, DECLARATIONS),
-        description=f"{kind.title()} through LI.FI ({offer.tool})",
-        intent=_intent(offer, request),
-    )
+def _build(offer: Offer, request: SwapRequest, capability: Capability, warnings: tuple[Notice, ...]) -> Build:
     tracking = None
     if capability is Capability.BRIDGE:
         tracking = TransferTracking(
             offer.tool, request.chain_id, request.to_chain_id, expected_seconds=offer.duration_s
         )
     return Build(
-        (step,),
+        (_step(offer),),
         _spends(offer),
         (offer.given,),
         (offer.got,),
-        warnings=() if request.is_cross_chain else (_OPAQUE_CALLDATA,),
+        warnings=warnings,
         terms=tracking,
-        arrivals=(transfer[1],) if transfer else (),
     )
+
+
+def _step(offer: Offer) -> Step:
+    made = offer.transaction
+    return Step(made.to, made.data, made.value, made.chain_id)
 
 
 def _spends(offer: Offer) -> tuple[Spend, ...]:
     if offer.spender is None:
         return ()
     return (Spend(offer.given.token.address, offer.given.amount, offer.spender),)
-
-
-def _intent(offer: Offer, request: SwapRequest) -> str:
-    verb, where = ("Send", f" on chain {request.to_chain_id}") if request.is_cross_chain else ("Swap", "")
-    given, got = offer.given, offer.got
-    return (
-        f"{verb} exactly {_amount(given, given.amount)} for at least {_amount(got, got.amount_min or 0)},"
-        f" sent to {got.account}{where}, through LI.FI ({offer.tool})"
-    )
-
-
-def _amount(leg: Leg, amount: int) -> str:
-    return f"{readable_units(amount, leg.token.decimals)} {leg.token.symbol or leg.token.address}"
 
 
 def _fraction(slippage_bps: int) -> str:
