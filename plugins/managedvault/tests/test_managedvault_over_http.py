@@ -81,6 +81,7 @@ async def test_the_catalog_marks_it_as_unaudited(harness):
     assert row["actions"]["vault"] == ["deposit", "mint", "redeem", "withdraw"]
 
 
+@pytest.mark.slow
 async def test_the_predicted_address_is_the_deployed_one(harness):
     quote = await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())
     assert quote.status == 200, quote.body
@@ -172,6 +173,7 @@ async def test_deposit_and_redeem(harness):
     assert harness.chain.balance(harness.vault, USER) == 0
 
 
+@pytest.mark.slow
 async def test_every_management_action(harness):
     chain = harness.chain
 

@@ -28,9 +28,7 @@ STRATEGIES = function("strategies() returns (address[])")
 IDLE_ASSETS = function("idleAssets() returns (uint256)")
 REBALANCE = function("rebalance(address from, address to, uint256 assets, uint256 minTotalAssets)")
 
-UNAUDITED = Notice(
-    "unaudited", "The managed vault's contracts have not been audited: use them at your own risk."
-)
+UNAUDITED = Notice("unaudited")
 
 ROLE_ERRORS = frozenset(
     selector(error) for error in ("NotOwnerOrBot(address)", "OwnableUnauthorizedAccount(address)")

@@ -79,18 +79,7 @@ async def build_deployment(sealed: SealedQuote, request: DeployRequest) -> Build
     plan = sealed.plan
     args: list[Any] = [request.asset, request.owner, request.bot or NATIVE, plan["strategy"], plan["salt"]]
     terms = _terms(plan, request)
-    intent = f"Deploy a managed vault (unaudited) at {terms.predicted_address} owned by {request.owner}"
-    step = Step(
-        kind="deploy",
-        to=plan["factory"],
-        data=DEPLOY.encode(args),
-        value=0,
-        chain_id=request.chain_id,
-        decoded=DEPLOY.describe(args),
-        description="Deploy a managed vault through its factory",
-        intent=intent,
-        target_label="Managed vault factory",
-    )
+    step = Step(plan["factory"], DEPLOY.encode(args), 0, request.chain_id)
     return Build(steps=(step,), spends=(), inputs=(), outputs=(), warnings=(UNAUDITED,), terms=terms)
 
 

@@ -31,7 +31,6 @@ from quoteway.evm.address import checksum, parse_address
 from quoteway.evm.chain import Call
 from quoteway.evm.erc20 import word
 from quoteway.evm.reverts import revert_data, revert_reason
-from quoteway.evm.units import format_units
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.interface import LIMITS, READ_GAS, TOTAL_ASSETS
 from quoteway_erc4626.orders import refused
@@ -105,22 +104,10 @@ async def build_management(
     """Returns one transaction per call of the quote."""
     management = REBALANCE_CALL if request.action == "rebalance" else MANAGEMENT_CALLS[request.action]
     role = await _role(chain, await chain.head(), facts.address, management, request.sender)
-    steps = []
-    for args in sealed.plan["calls"]:
-        intent = _intent(request.action, args, facts)
-        steps.append(
-            Step(
-                kind=request.action,
-                to=facts.address,
-                data=management.function.encode(args),
-                value=0,
-                chain_id=request.chain_id,
-                decoded=management.function.describe(args),
-                description=f"{request.action} of managed vault {facts.address}",
-                intent=intent,
-                target_label="Managed vault",
-            )
-        )
+    steps = (
+        Step(facts.address, management.function.encode(args), 0, request.chain_id)
+        for args in sealed.plan["calls"]
+    )
     return Build(
         steps=tuple(steps),
         spends=(),
@@ -258,15 +245,3 @@ async def _simulate(
             retryable=False,
             required_role=role,
         ) from None
-
-
-def _intent(action: str, args: Sequence[Any], facts: VaultFacts) -> str:
-    if action != "rebalance":
-        shown = ", ".join("no limit" if arg == MAX_UINT256 else str(arg) for arg in args)
-        return f"Call {action}({shown}) on managed vault {facts.address}"
-    source, target, assets, _ = args
-    amount = "all assets"
-    if assets != MAX_UINT256:
-        amount = f"{format_units(assets, facts.asset.decimals)} {facts.asset.symbol or facts.asset.address}"
-    origin = "idle assets" if source == facts.address else source
-    return f"Move {amount} of managed vault {facts.address} from {origin} to {target}"
