@@ -1,14 +1,13 @@
 """Every fault of an upstream: the next one answers, and no text contains the address."""
 
 import asyncio
-import gzip
-import json
 import logging
 import traceback
 
 import aiohttp
 import pytest
-from fake_node import FakeNode, error, healthy, ok, raw, send
+from fake_node import FakeNode, error, healthy, ok, raw
+from faults import FAULTS, MAX_BYTES, hang, reset
 from quoteway import ConfigError, Context, Endpoint, Network, Networks, Reason, RpcError, UpstreamError
 from quoteway.config.model import Config
 from quoteway.host.runtime import Runtime
@@ -16,103 +15,6 @@ from quoteway_rpc.dispatch import Dispatcher
 from quoteway_rpc.settings import RpcSettings
 
 CANARY = "canary-5f3a9c"
-MAX_BYTES = 200_000
-BOMB = gzip.compress(b" " * 50_000_000, compresslevel=1)
-
-
-async def hang(node, request, writer):
-    await asyncio.sleep(3600)
-
-
-async def reset(node, request, writer):
-    writer.transport.abort()
-
-
-async def reset_mid_body(node, request, writer):
-    writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"jsonrpc": "2.0", "resu')
-    await writer.drain()
-    writer.transport.abort()
-
-
-async def drip_header(node, request, writer):
-    for byte in b"HTTP/1.1 200 OK\r\nX-Slow: " + b"a" * 1000:
-        writer.write(bytes([byte]))
-        await writer.drain()
-        await asyncio.sleep(0.02)
-
-
-async def drip_body(node, request, writer):
-    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
-    for _ in range(1000):
-        writer.write(b" ")
-        await writer.drain()
-        await asyncio.sleep(0.02)
-
-
-async def wrong_id(node, request, writer):
-    send(writer, json.dumps({"jsonrpc": "2.0", "id": request["id"] + 1, "result": "0x1"}))
-
-
-async def wrong_version(node, request, writer):
-    send(writer, json.dumps({"jsonrpc": "1.0", "id": request["id"], "result": "0x1"}))
-
-
-async def no_result(node, request, writer):
-    send(writer, json.dumps({"jsonrpc": "2.0", "id": request["id"]}))
-
-
-async def garbled_error(node, request, writer):
-    send(writer, json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": "no"}))
-
-
-async def huge(node, request, writer):
-    ok(writer, request, "0x" + "00" * MAX_BYTES)
-
-
-async def gzip_bomb(node, request, writer):
-    send(writer, BOMB, headers="Content-Encoding: gzip\r\n")
-
-
-async def deep(node, request, writer):
-    send(writer, f'{{"jsonrpc": "2.0", "id": {request["id"]}, "result": {"[" * 300}{"]" * 300}}}')
-
-
-async def redirect(node, request, writer):
-    send(writer, "", "302 Found", f"Location: http://127.0.0.1:{node.elsewhere}/\r\n")
-
-
-FAULTS = {
-    "hang": hang,
-    "reset": reset,
-    "reset mid body": reset_mid_body,
-    "header drip": drip_header,
-    "body drip": drip_body,
-    "500": raw("oops", "500 Internal Server Error"),
-    "503": raw("{}", "503 Service Unavailable"),
-    "429": raw("{}", "429 Too Many Requests", "Retry-After: 1\r\n"),
-    "401": raw("denied", "401 Unauthorized"),
-    "404": raw('{"message": "no such key"}', "404 Not Found"),
-    "html": raw("<html>sorry</html>"),
-    "empty": raw(""),
-    "truncated": raw('{"jsonrpc": "2.0", "id": 1, "resu'),
-    "not utf-8": raw(b'{"jsonrpc": "2.0", "result": "\xff"}'),
-    "array": raw("[]"),
-    "number": raw("5"),
-    "very deep": raw("[" * 5000),
-    "wrong id": wrong_id,
-    "wrong version": wrong_version,
-    "no result": no_result,
-    "garbled error": garbled_error,
-    "huge": huge,
-    "gzip bomb": gzip_bomb,
-    "deep": deep,
-    "redirect": redirect,
-    "-32005": error(-32005, "limit exceeded"),
-    "429 inside 200": error(429, "too many requests"),
-    "-32601": error(-32601, "the method does not exist"),
-    "-32001": error(-32001, "resource not found"),
-    "lagging": error(-32000, "header not found"),
-}
 NOT_THE_NODES_FAULT = ("-32601", "-32001", "lagging")
 
 
@@ -302,6 +204,7 @@ async def test_a_failing_upstream_is_logged_once(dispatcher, caplog):
         assert not await rpc.healthy()
 
 
+@pytest.mark.slow
 async def test_one_reachable_upstream_of_three_is_enough(dispatcher):
     async with FakeNode(reset) as one, FakeNode(raw("<html>")) as two, FakeNode() as three:
         rpc = dispatcher(one, two, three, cooldown_s=0)

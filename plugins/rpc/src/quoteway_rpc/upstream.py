@@ -21,7 +21,11 @@ _RATE_LIMITED = (-32005, 429)
 _DATA_MISSING = (-32001,)
 # geth has only its catch-all code -32000 for these: the node lags or has pruned the state.
 _DATA_MISSING_TEXTS = ("header not found", "header for hash not found", "missing trie node")
+VERIFIED_S = 30.0
+"""How long an upstream is believed to be of its network before its chain id is asked again."""
 _MAX_DEPTH = 64
+_MAX_CONTAINERS = 200_000
+"""Lists and objects of one answer, counted with brackets inside of texts. 32 MiB of logs are some 110,000."""
 
 
 class Unusable(Exception):  # noqa: N818 - not an error but the reason for failover
@@ -47,7 +51,7 @@ class Upstream:
         self._max_response_bytes = max_response_bytes
         self._url, self._headers = _request_parts(endpoint)
         self._ids: Iterator[int] = itertools.count(1)
-        self._verified = False
+        self._verified_at: float | None = None
         self._failed_until: float | None = None
 
     def __repr__(self) -> str:
@@ -65,7 +69,7 @@ class Upstream:
     def failed(self, now: float, cooldown_s: float) -> None:
         """Starts a cool-down of ``cooldown_s``; its chain id is checked again afterwards."""
         self._failed_until = now + cooldown_s
-        self._verified = False
+        self._verified_at = None
 
     def succeeded(self) -> None:
         """Ends the cool-down."""
@@ -83,7 +87,11 @@ class Upstream:
         failure."""
         try:
             async with asyncio.timeout(timeout_s):
-                if not self._verified:
+                now = asyncio.get_running_loop().time()
+                if self._verified_at is None:
+                    await self._verify(http)
+                elif now - self._verified_at >= VERIFIED_S:
+                    self._verified_at = now  # of the requests at this time, one asks
                     await self._verify(http)
                 return await self._exchange(http, method, params)
         except TimeoutError:
@@ -100,7 +108,7 @@ class Upstream:
             raise Unusable("no_chain_id", error) from None
         if not isinstance(answered, str) or answered.lower() != hex(self._chain_id):
             raise Unusable("wrong_chain_id")
-        self._verified = True
+        self._verified_at = asyncio.get_running_loop().time()
 
     async def _exchange(self, http: aiohttp.ClientSession, method: str, params: Sequence[Any]) -> Any:
         request_id = next(self._ids)
@@ -177,7 +185,9 @@ def _dumps(value: Any) -> bytes:
 
 
 def _loads(raw: bytes) -> Any:
-    """Parses an answer. orjson reads 1,024 levels but writes 254: refuses what could not be passed on."""
+    """Parses an answer. Refuses one that could not be passed on (orjson writes 254 levels), or takes long."""
+    if raw.count(b"[") + raw.count(b"{") > _MAX_CONTAINERS:
+        raise Unusable("too_many_members")
     answer = orjson.loads(raw)
     containers = [answer]
     for _ in range(_MAX_DEPTH):
