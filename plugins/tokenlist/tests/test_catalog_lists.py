@@ -72,6 +72,7 @@ async def test_without_a_node_the_catalog_answers_and_decimals_fail(start):
 # --- refreshed lists -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_written_later_is_read_and_refreshed(start, tmp_path):
     path = tmp_path / "later.json"
     catalog = await start(lists=[str(path)], refresh_s=1)

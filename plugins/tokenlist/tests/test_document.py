@@ -195,6 +195,7 @@ near_entries = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(near_entries)
 def test_accepted_entries_pass_the_official_schema(candidate):
     try:
@@ -206,6 +207,7 @@ def test_accepted_entries_pass_the_official_schema(candidate):
     assert token.symbol.isascii() or "\u20ae" in token.symbol
 
 
+@pytest.mark.slow
 @given(json_values | st.lists(near_entries | json_values, max_size=4))
 def test_any_json_is_read_or_refused(value):
     for body in (orjson.dumps(value), document(value), document(entry(), tokens=value)):

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from cachetools import LRUCache, TTLCache
 from quoteway import Context, Token
 from quoteway.evm.chain import Call
-from quoteway.evm.erc20 import MAX_NAME_CHARS, MAX_SYMBOL_CHARS, TOTAL_SUPPLY, token_facts, word
+from quoteway.evm.erc20 import TOTAL_SUPPLY, token_facts, word
 from quoteway.evm.units import format_units
 
-from quoteway_tokenlist.document import plain_text
 from quoteway_tokenlist.index import Key
 
 ABSENT_S = 30.0
@@ -42,8 +41,8 @@ class ChainFacts:
     async def token(self, key: Key) -> Token | None:
         """Returns the token as its contract describes it; None when it is not an ERC-20 token.
 
-        Text that cannot be shown safely (``plain_text``) is None. Raises ``UpstreamError`` when no node
-        answers, ``ProviderUnavailable`` when the network has no RPC upstream.
+        Raises ``UpstreamError`` when no node answers, ``ProviderUnavailable`` when the network has no RPC
+        upstream.
         """
         found = self._tokens.get(key)
         if found is not None or key in self._absent:
@@ -54,14 +53,8 @@ class ChainFacts:
         if read is None:
             self._absent[key] = None
             return None
-        self._tokens[key] = Token(
-            chain_id=chain_id,
-            address=address,
-            decimals=read.decimals,
-            symbol=plain_text(read.symbol, MAX_SYMBOL_CHARS),
-            name=plain_text(read.name, MAX_NAME_CHARS),
-        )
-        return self._tokens[key]
+        self._tokens[key] = read
+        return read
 
     async def supply(self, token: Token) -> Supply | None:
         """Returns ``totalSupply()`` in whole tokens; None when the contract has none. Raises as ``token``."""
