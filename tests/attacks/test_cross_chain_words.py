@@ -5,31 +5,26 @@ minimum, chain id) stands in the ``message`` of the deposit, where the contract 
 refused; the honest deposit of the same plugin must pass.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
+import pytest_asyncio
+from cheating import nothing_to_sign
+from direct_client import USER, client_of
 from quoteway import (
     NATIVE,
-    Arrival,
     BridgeProvider,
     Build,
-    Capability,
-    Endpoint,
     Leg,
-    Network,
     Quote,
     Spend,
     Step,
-    SwapRequest,
-    Token,
     TransferTerms,
-    UpstreamError,
 )
-from quoteway.evm.abi import function, opaque_call
-from quoteway.testing.fakes import FakePlugin, HttpRpc
-from quoteway_devnet.accounts import ACCOUNTS
+from quoteway.evm.abi import function
+from quoteway.testing.fakes import FakePlugin
 
-USER = ACCOUNTS[3].address
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 FRIEND = "0x3333333333333333333333333333333333333333"
 THIEF = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 AMOUNT, MINIMUM = 10**9, 999 * 10**6
@@ -44,7 +39,6 @@ WIDE = function(
     "uint256 inputAmount, uint256 outputAmount, uint256 destinationChainId, bytes32 exclusiveRelayer, "
     "uint32 quoteTimestamp, uint32 fillDeadline, uint32 exclusivityParameter, bytes message)"
 )
-TRUE_PLACES = Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(5,), refund=(0,))
 
 
 @dataclass
@@ -56,18 +50,23 @@ class Attack:
     """Who is paid; None: the recipient of the quote."""
     output: int = MINIMUM
     words_in_message: bool = False
-    opaque: bool = False
-    places: Arrival | None = TRUE_PLACES
+    contract: str = "SpokePool"
+    """The contract that the deposit goes to, by its name on the devnet."""
 
 
 class Deposits(BridgeProvider):
-    """Quotes a transfer of one token honestly and builds the deposit of its ``Attack``."""
+    """Quotes a transfer of one token honestly and builds the deposit of its ``attack``."""
 
     id, title = "deposits", "Deposits"
+    networks = frozenset({31337, 31338})
+    attack = Attack()
 
-    def __init__(self, context, pool, attack):
-        self.context, self.pool, self.attack = context, pool, attack
-        self.networks = frozenset({31337, 31338})
+    def __init__(self, context, contracts):
+        self.context, self.known = context, contracts
+
+    @property
+    def pool(self):
+        return self.known[self.attack.contract]
 
     def contracts(self, chain_id):
         return {self.pool: "SpokePool"}
@@ -100,89 +99,92 @@ class Deposits(BridgeProvider):
             relayer = bytes(32)
         times = [now, now + 3600, 0]
         args = [*accounts, AMOUNT, attack.output, got.token.chain_id, relayer, *times, message]
-        data = attack.form.encode(args)
-        decoded = opaque_call(data) if attack.opaque else attack.form.describe(args)
-        step = Step("deposit", self.pool, data, 0, 31337, decoded, "Deposit", "Send")
-        arrivals = () if attack.places is None else (attack.places,)
+        step = Step(self.pool, attack.form.encode(args), 0, 31337)
         spends = (Spend(given.token.address, AMOUNT, self.pool),)
-        return Build((step,), spends, sealed.inputs, sealed.outputs, arrivals=arrivals)
+        return Build((step,), spends, sealed.inputs, sealed.outputs)
 
 
-async def act(devnet, make_gateway, attack, recipient):
-    """The action of a quoted transfer on a running gateway whose only bridge makes this attack."""
-    networks, ends = [], []
-    for slug, chain in devnet.chains.items():
-        endpoint = Endpoint(devnet.urls[slug])
-        facts = {"head_poll_s": 0.2, "wrapped_native": chain.contracts["WETH9"]}
-        networks.append(Network(slug, chain.chain_id, slug, endpoints=(endpoint,), **facts))
-        row = chain.token("USDC")
-        ends.append(Token(chain.chain_id, row.address, row.decimals, "USDC"))
-    pool = devnet.chains["devnet"].contracts["SpokePool"]
-    toys = [HttpRpc, lambda context: Deposits(context, pool, attack)]
-    gateway = await make_gateway({"toy": FakePlugin(toys, networks=networks)})
-    request = SwapRequest(31337, 31338, *ends, AMOUNT, USER, recipient, 50)
-    answer = await gateway.quoting.quote(Capability.BRIDGE, request)
-    sealed = gateway.quote_tokens.open(Capability.BRIDGE, answer.sealed.token)
-    return await gateway.building.action(sealed)
+class Modest(Deposits):
+    """Promises less, and keeps it."""
+
+    id, title = "modest", "Modest"
+    attack = Attack(output=MINIMUM - 10**6)
+
+    async def quote(self, request):
+        quote = await super().quote(request)
+        legs = tuple(
+            replace(leg, amount=self.attack.output, amount_min=self.attack.output) for leg in quote.outputs
+        )
+        return replace(quote, outputs=legs)
 
 
-async def refused(devnet, make_gateway, attack, recipient, finding):
-    with pytest.raises(UpstreamError) as refusal:
-        await act(devnet, make_gateway, attack, recipient)
-    assert refusal.value.reason == "unsafe_answer"
-    assert finding in refusal.value.message
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client(devnet):
+    made = []
+
+    def made_of(cls):
+        def make(context):
+            made.append(cls(context, devnet.chains["devnet"].contracts))
+            return made[-1]
+
+        return make
+
+    plugins = {"beside": FakePlugin([made_of(Deposits), made_of(Modest)])}
+    async with client_of(devnet, 0.0, plugins=plugins) as client:
+        client.deposits = made[0]
+        yield client
+
+
+async def quoted(client, attack, recipient=USER, **more):
+    """The answer to the quote of a transfer whose bridge makes this attack."""
+    client.deposits.attack = attack
+    body = {"fromChain": "devnet", "toChain": "devnet-l2", "amount": str(AMOUNT)}
+    body |= {"fromToken": client.token("USDC"), "toToken": client.token("USDC", "devnet-l2")}
+    return await client.api.post("/v2/bridges/quote", body | {"address": USER, "toAddress": recipient} | more)
+
+
+async def act(client, attack, recipient):
+    """The answer to the action of a quoted transfer whose bridge makes this attack, or to its quote."""
+    answer = await quoted(client, attack, recipient, provider="deposits")
+    if answer.status != 200:
+        return answer
+    return await client.api.post(f"/v2/bridges/{answer.body['quoteId']}/action")
 
 
 @pytest.mark.parametrize("form", [SHORT, WIDE], ids=["depositV3", "deposit"])
 @pytest.mark.parametrize("recipient", [USER, FRIEND])
-async def test_the_honest_deposit_passes(fresh_devnet, make_gateway, form, recipient):
-    action = await act(fresh_devnet, make_gateway, Attack(form), recipient)
-    assert action.simulation.status == "success"
-
-
-# --- S1: calldata that nobody reads -------------------------------------------------------------------------
-
-UNREADABLE = "calldata for another chain cannot be decoded"
-
-
-@pytest.mark.parametrize("recipient", [USER, FRIEND])
-async def test_undecoded_deposit_to_a_thief_with_the_required_words_in_its_message(
-    fresh_devnet, make_gateway, recipient
-):
-    attack = Attack(WIDE, THIEF, output=1, words_in_message=True, opaque=True, places=None)
-    await refused(fresh_devnet, make_gateway, attack, recipient, UNREADABLE)
-
-
-async def test_undecoded_deposit_is_refused_even_when_it_is_honest(fresh_devnet, make_gateway):
-    """Nobody can tell it from the theft."""
-    attack = Attack(WIDE, opaque=True, places=None)
-    await refused(fresh_devnet, make_gateway, attack, FRIEND, UNREADABLE)
-
-
-# --- S4: calldata that is read at the wrong places ----------------------------------------------------------
+async def test_the_honest_deposit_passes(client, form, recipient):
+    answer = await act(client, Attack(form), recipient)
+    assert (answer.status, answer.body["simulation"]["status"]) == (201, "success")
 
 
 @pytest.mark.parametrize("form", [SHORT, WIDE], ids=["depositV3", "deposit"])
-async def test_deposit_to_a_thief_whose_depositor_is_declared_as_the_recipient(
-    fresh_devnet, make_gateway, form
-):
-    lie = Arrival(0, chain_id=(6,), recipient=(0,), token=(3,), amount_min=(4,), refund=(0,))
-    attack = Attack(form, THIEF, output=1, words_in_message=True, places=lie)
-    await refused(
-        fresh_devnet, make_gateway, attack, USER, "other places in its calldata than this function has"
-    )
-
-
+@pytest.mark.parametrize("recipient", [USER, FRIEND])
 @pytest.mark.parametrize(
-    "lie",
+    ("lie", "finding"),
     [
-        Arrival(0, chain_id=(6,), recipient=(0,), token=(3,), amount_min=(5,)),
-        Arrival(0, chain_id=(6,), recipient=(1,), token=(3,), amount_min=(4,)),
+        ({"recipient": THIEF, "output": 1, "words_in_message": True}, "message is not empty"),
+        ({"words_in_message": True}, "message is not empty"),
+        ({"recipient": THIEF}, "another account"),
+        ({"output": 1}, "less than quoted"),
+        ({"output": MINIMUM - 1}, "less than quoted"),
+        # The ABI of the SpokePool at another address.
+        ({"contract": "UniswapV2Router02"}, "nothing describes the function"),
+        ({"contract": "WETH9"}, "nothing describes the function"),
     ],
-    ids=["recipient", "amount_min"],
 )
-async def test_one_wrong_place_is_enough_to_be_refused(fresh_devnet, make_gateway, lie):
-    attack = Attack(SHORT, USER, words_in_message=True, places=lie)
-    await refused(
-        fresh_devnet, make_gateway, attack, USER, "other places in its calldata than this function has"
-    )
+async def test_a_deposit_that_does_not_pay_what_was_quoted(client, form, recipient, lie, finding):
+    """The core reads the arguments by the contract, and no word elsewhere stands in for one."""
+    answer = await act(client, Attack(form, **lie), recipient)
+    nothing_to_sign(answer, "unsafe_answer", finding)
+
+
+async def test_a_promise_that_the_calldata_does_not_enforce_loses_and_is_named(client):
+    answer = await quoted(client, Attack())
+    assert (answer.status, answer.body["provider"]) == (200, "deposits")
+    answer = await quoted(client, Attack(output=1))
+    assert (answer.status, answer.body["provider"]) == (200, "modest")
+    attempts = {row["provider"]: (row["outcome"], row["reason"]) for row in answer.body["attempts"]}
+    assert attempts["deposits"] == ("failed", "unsafe_answer")
+    assert attempts["modest"] == ("quoted", None)
+    assert (await client.api.post(f"/v2/bridges/{answer.body['quoteId']}/action")).status == 201
