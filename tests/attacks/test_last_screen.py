@@ -5,17 +5,10 @@ shows before it asks for the signature: it has to say so too.
 """
 
 import pytest
+from direct_client import USER
 
-for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across", "erc4626"):
-    pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
-
-from direct_client import USER, client_of  # noqa: E402
-
-
-@pytest.fixture
-async def client(fresh_devnet):
-    async with client_of(fresh_devnet, 0.0) as client:
-        yield client
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+ACCEPTED = {"acknowledge": ["high_price_impact"]}
 
 
 def codes(notices):
@@ -26,9 +19,9 @@ async def test_an_action_repeats_that_the_price_is_bad(client):
     quote = await client.quote_swap("USDC", "WETH", 10**14)
     (told,) = [issue for issue in quote["issues"] if issue["code"] == "high_price_impact"]
     assert quote["priceImpactBps"] > 1_000
-    action = await client.act(quote)
-    assert [issue for issue in action["issues"] if issue["code"] == "high_price_impact"] == [told]
-    await client.api.check("createSwapAction", await client.api.post(f"/v2/swaps/{quote['quoteId']}/action"))
+    answer = await client.api.post(f"/v2/swaps/{quote['quoteId']}/action", ACCEPTED)
+    assert [issue for issue in answer.body["issues"] if issue["code"] == "high_price_impact"] == [told]
+    await client.api.check("createSwapAction", answer)
 
 
 async def test_an_action_repeats_the_warnings_once(client):
@@ -49,7 +42,7 @@ async def test_an_action_without_a_quote_before_tells_them_too(client):
 
 
 async def test_balances_and_allowances_are_told_once_and_as_they_are_now(client):
-    quote = await client.quote_swap("USDC", "WETH", 10**14)
+    quote = await client.quote_swap("USDC", "WETH", 10**14, **ACCEPTED)
     action = await client.act(quote)
     keys = [(issue["code"], issue["token"]) for issue in action["issues"]]
     assert len(set(keys)) == len(keys)
