@@ -48,7 +48,8 @@ def plugin_sections(devnet, relayer_port):
     """The plugins' settings for chains and a relayer that run already. A busy machine is slow, not wrong."""
     ports = {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
     chains = {"enabled": True, "start": False, "relayer_port": relayer_port, **ports}
-    return {"devnet": chains, "across": {"api_timeout_s": 10.0}}
+    single_paths = {"solver_processes": 0}
+    return {"devnet": chains, "across": {"api_timeout_s": 10.0}, "uniswap": single_paths}
 
 
 async def read_lists(gateway):

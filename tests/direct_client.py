@@ -8,15 +8,20 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import aiohttp
-import quoteway_erc4626
+import pytest
 from aiohttp import web
-from crossings import PLUGINS, plugin_sections, read_lists
-from quoteway import NATIVE
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
-from quoteway.evm import erc20
-from quoteway.networks import Endpoint
-from quoteway.testing.serving import served
-from quoteway_devnet.accounts import ACCOUNTS
+
+for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across", "erc4626"):
+    pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
+
+import quoteway_erc4626  # noqa: E402
+from crossings import PLUGINS, plugin_sections, read_lists  # noqa: E402
+from quoteway import NATIVE  # noqa: E402
+from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig  # noqa: E402
+from quoteway.evm import erc20  # noqa: E402
+from quoteway.networks import Endpoint  # noqa: E402
+from quoteway.testing.serving import served  # noqa: E402
+from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 
 USER = ACCOUNTS[0].address
 OTHER = ACCOUNTS[1].address
@@ -27,7 +32,8 @@ class FarNode:
 
     def __init__(self, url, latency_s=0.0):
         self.asked = Counter()
-        self._url = url
+        self.bodies = []
+        self.url = url
         self._latency_s = latency_s
 
     @contextlib.asynccontextmanager
@@ -37,6 +43,7 @@ class FarNode:
             async def forward(request):
                 body = await request.json()
                 self.asked[body["method"]] += 1
+                self.bodies.append(body)
                 await asyncio.sleep(self._latency_s / 2)
                 answer = await self.answer(body, session)
                 await asyncio.sleep(self._latency_s / 2)
@@ -54,7 +61,7 @@ class FarNode:
                 await runner.cleanup()
 
     async def answer(self, body, session):
-        async with session.post(self._url, json=body) as answer:
+        async with session.post(self.url, json=body) as answer:
             return await answer.read()
 
 
@@ -160,17 +167,19 @@ def kinds(action):
 
 
 @contextlib.asynccontextmanager
-async def client_of(devnet, latency_s, relayer_port=1, node=None, **network):
+async def client_of(
+    devnet, latency_s, relayer_port=1, node=None, plugins=None, settings=None, quotes=None, **network
+):
     node = node or FarNode(devnet.urls["devnet"], latency_s)
     async with node.running() as url:
         config = Config(
             server=replace(ServerConfig(), port=0),
             limits=LimitsConfig(enabled=False),
-            quotes=QuotesConfig(competition_timeout_s=30.0),
+            quotes=quotes or QuotesConfig(competition_timeout_s=30.0),
             networks={"devnet": NetworkConfig(rpc=(Endpoint(url),), **network)},
-            plugin_sections=plugin_sections(devnet, relayer_port),
+            plugin_sections=plugin_sections(devnet, relayer_port) | (settings or {}),
         )
-        plugins = PLUGINS | {"erc4626": quoteway_erc4626}
+        plugins = PLUGINS | {"erc4626": quoteway_erc4626} | (plugins or {})
         async with served(plugins, config) as api:
             await read_lists(api.gateway)
             yield Client(api, devnet, node)

@@ -1,9 +1,10 @@
 """A swap joined with a transfer by the core: exact on both chains."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
-from quoteway import Capability, Leg
+from quoteway import Capability, Leg, RoutingLimits, UpstreamError
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
@@ -12,6 +13,7 @@ from crossings import RECIPIENT, SENDER, cross_at_random  # noqa: E402
 from quoteway_across.spoke_pool import DEPOSIT  # noqa: E402
 
 
+@pytest.mark.slow
 async def test_random_crossings_are_to_the_wei(harness):
     """``python tests/crossings.py`` runs hundreds."""
     report = await cross_at_random(harness, 12, seed=20_261_121)
@@ -44,6 +46,22 @@ async def test_each_part_states_its_minimum_and_the_next_takes_exactly_that(harn
     assert await harness.action(quoted) == action, "the same token at the same block gives the same bytes"
 
 
+async def test_limits_on_the_route_hold_for_the_swap_and_not_for_the_transfer(harness):
+    limits = RoutingLimits(protocols=("uniswap-v2",), max_hops=1, gas_price_wei=0)
+    request = harness.request("WETH", "USDC", 10**18, routing=limits)
+    quoted, _, _, wrong = await harness.cross(request)
+    assert not wrong
+    swap, transfer = quoted.sealed.parts
+    assert (swap.request.routing, transfer.request.routing) == (limits, RoutingLimits(gas_price_wei=0))
+    assert [hop.protocol for path in quoted.quote.route for hop in path.hops] == ["uniswap-v2"]
+    assert quoted.quote.gas.cost_wei == 0
+    attempts = {attempt.provider: (attempt.outcome, attempt.reason) for attempt in quoted.attempts}
+    assert attempts == {"swap+bridge": ("quoted", None), "across": ("not_asked", "unsupported_limit")}
+    with pytest.raises(UpstreamError) as refused:
+        await harness.quote(replace(request, routing=RoutingLimits(pools=("31337:0x" + "ab" * 32,))))
+    assert refused.value.reason == "no_route"
+
+
 async def test_without_slippage_nothing_is_left_over(harness):
     quoted = await harness.quote(harness.request(slippage_bps=0))
     assert len(quoted.quote.outputs) == 1
@@ -56,7 +74,7 @@ async def test_the_coin_is_passed_on_without_an_approval(harness):
     assert not wrong
     assert quoted.sealed.parts[1].request.token_in.is_native
     assert action.steps[-1].value == quoted.sealed.parts[1].request.amount_in
-    assert [step.kind for step in action.steps][-2:] == ["swap", "deposit"]
+    assert [step.kind for step in action.steps][-2:] == ["swap", "transfer"]
 
 
 async def test_a_left_over_allowance_of_the_token_between_is_reset_where_it_must_be(harness):
@@ -64,7 +82,7 @@ async def test_a_left_over_allowance_of_the_token_between_is_reset_where_it_must
     await harness.allow(usdt, pool, 5)
     _, action, _, wrong = await harness.cross(harness.request("WETH", "USDT"))
     assert not wrong
-    assert [step.kind for step in action.steps][-3:] == ["approval_reset", "approval", "deposit"]
+    assert [step.kind for step in action.steps][-3:] == ["approval_reset", "approval", "transfer"]
 
 
 async def test_warm_quotes_read_the_head_once_and_nothing_else(harness, monkeypatch):

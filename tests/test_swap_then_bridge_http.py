@@ -44,6 +44,7 @@ CODECOPY, GAS, CALL, JUMPI, REVERT, JUMPDEST, STOP = (
 )
 
 
+@pytest.mark.slow
 async def test_the_calls_of_a_wallet_that_batches_are_one_transaction(api, served_harness):
     """EIP-7702: the sender's account runs all calls of ``walletSendCalls`` at once, and the transfer is
     followed by that one transaction's hash."""
