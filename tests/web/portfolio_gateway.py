@@ -22,11 +22,12 @@ class CountingRpc(HttpRpc):
         super().__init__(context)
         self.seen = []
         self.dead = set()
+        self.refused = set()
 
     async def forward(self, network, method, params, *, timeout_s):
         from quoteway.errors import UpstreamError
 
-        if network.slug in self.dead:
+        if network.slug in self.dead or method in self.refused:
             raise UpstreamError("No node answers.")
         if method == "eth_call":
             self.seen.append(params)

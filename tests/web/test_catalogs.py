@@ -88,12 +88,14 @@ async def test_etag_and_cache_control(fakes):
 
 
 async def test_a_change_of_state_shows_at_once(fakes):
-    before = await fakes.get("/v2/providers")
+    before = [await fakes.get(path) for path in ("/v2/networks", "/v2/providers")]
     fakes.gateway.registry.providers[0].plugin.reason = NotEnabled.STARTUP_FAILED
     fakes.gateway.registry.changed()
-    after = await fakes.get("/v2/providers")
-    assert after.headers["ETag"] != before.headers["ETag"]
-    reasons = {row["id"]: row["reason"] for row in after.body["data"] if row["plugin"] != "quoteway"}
+    networks, providers = [await fakes.get(path) for path in ("/v2/networks", "/v2/providers")]
+    assert networks.headers["ETag"] != before[0].headers["ETag"]
+    assert providers.headers["ETag"] != before[1].headers["ETag"]
+    assert providers.headers["Cache-Control"] == "public, no-cache", "its health is that of now"
+    reasons = {row["id"]: row["reason"] for row in providers.body["data"] if row["plugin"] != "quoteway"}
     assert set(reasons.values()) == {"startup_failed"}
 
 

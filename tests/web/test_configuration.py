@@ -126,6 +126,18 @@ def test_secrets_come_from_files_beside_the_configuration(load, tmp_path):
     assert config.quotes.keys[0].secret.reveal() == KEY
 
 
+@pytest.mark.parametrize(("text", "limit"), [("", 1_500), ("= 0", 0), ("= 300", 300), ('= "off"', None)])
+def test_the_limit_of_price_impact_can_be_switched_off(load, text, limit):
+    member = f"acknowledge_price_impact_bps {text}" if text else ""
+    assert load(KEYS + member).quotes.acknowledge_price_impact_bps == limit
+
+
+@pytest.mark.parametrize("text", ['"none"', "10001", "-1", "1.5"])
+def test_a_limit_of_price_impact_that_is_none(load, text):
+    with pytest.raises(ConfigError, match="acknowledge_price_impact_bps"):
+        load(KEYS + f"acknowledge_price_impact_bps = {text}")
+
+
 WRONG = [
     ("[server]\nprot = 1", "server.prot: unknown key. Did you mean 'port'?"),
     ("[servers]", "servers: unknown key. Did you mean 'server'?"),
@@ -212,6 +224,7 @@ def test_a_weak_key_is_refused_and_not_shown(load, member, key, sentence):
     assert len(key) == 1 or key not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [secrets.token_hex, secrets.token_urlsafe])
 def test_random_keys_are_strong(load, make):
     for _ in range(200):

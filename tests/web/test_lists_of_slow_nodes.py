@@ -120,6 +120,7 @@ async def ask_while_blocks_come(api, devnet, times, every_s, block_s):
     return [status for status, _ in outcomes]
 
 
+@pytest.mark.slow
 async def test_every_request_is_answered_while_blocks_come(far_away, fresh_devnet):
     api = await far_away(0.08)
     statuses = await ask_while_blocks_come(api, fresh_devnet, 50, every_s=0.02, block_s=0.3)

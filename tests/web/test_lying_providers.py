@@ -1,5 +1,7 @@
 """Providers whose answers are not what their classes say: each costs itself, never the list."""
 
+import asyncio
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -16,6 +18,8 @@ from quoteway import (
     TransferState,
     hookimpl,
 )
+from quoteway.errors import InvalidRequest, NotFound, RateLimited, UpstreamError
+from quoteway.host.checked_provider import plugins_own
 from quoteway.pricing.valuation import Valuation
 
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -198,7 +202,7 @@ async def test_networks_that_are_no_set_or_raise_cost_nobody_else(serve_beside, 
         pool=changed | {"pools": none}, vault=changed | {"vaults": none, "positions": none}, swap=changed
     )
     for entry in api.gateway.registry.providers:
-        entry.provider.broken = True
+        plugins_own(entry.provider).broken = True
     for path in ("/v2/pools?network=devnet", "/v2/vaults", "/v2/networks", "/v2/providers"):
         assert (await api.get(path)).status == 200, path
     assert (await api.get(f"/v2/portfolio/positions?wallet={WALLET}&network=devnet")).status == 200
@@ -208,26 +212,39 @@ async def test_networks_that_are_no_set_or_raise_cost_nobody_else(serve_beside, 
     assert (quote.status, quote.body["provider"]) == (200, "fake-swaps")
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"docs": object()},
-        {"docs": property(raising)},
-        {"actions": (1, "add", None)},
-        {"actions": property(raising)},
-        {"spenders": lambda self, chain_id: [b"raw"]},
-        {"title": "Safe\u202e"},
-    ],
-    ids=range(6),
-)
-async def test_odd_attributes_cost_nobody_the_list_of_providers(serve_beside, contract, odd):
+async def test_odd_members_cost_nobody_the_list_of_providers(serve_beside, contract):
     async def healthy(self):
         return object()
 
-    api = await serve_beside(pool={**odd, "healthy": healthy})
+    odd = {"spenders": lambda self, chain_id: [b"raw"], "healthy": healthy}
+    api = await serve_beside(pool=odd)
     page = contract.check("listProviders", await api.get("/v2/providers"))
     (row,) = (row for row in page["data"] if row["id"] == "a-liar-pool")
-    assert (row["healthy"], row["docs"]) == (None, None)
+    assert (row["healthy"], row["spenders"]) == (None, [])
+
+
+async def test_a_plugin_with_a_title_of_another_type_is_listed_with_the_reason(serve_beside, contract):
+    api = await serve_beside(pool={"title": "Safe\u202e"})
+    page = contract.check("listProviders", await api.get("/v2/providers"))
+    (row,) = (row for row in page["data"] if row["id"] == "liar")
+    assert row["reason"] == "incomplete"
+    assert (await api.get("/v2/pools?network=devnet")).status == 200
+
+
+async def test_a_health_check_that_never_lets_go_costs_nobody_the_list_of_providers(serve_beside):
+    released = asyncio.Event()
+
+    async def healthy(self):
+        while not released.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await released.wait()
+
+    api = await serve_beside(pool={"healthy": healthy})
+    async with asyncio.timeout(30):
+        page = await api.get("/v2/providers")
+    released.set()
+    rows = {row["id"]: row for row in page.body["data"]}
+    assert rows["a-liar-pool"]["healthy"] is None
 
 
 ODD_TRACKING = [
@@ -294,3 +311,52 @@ async def test_values_that_no_float_can_add_up_are_not_known():
     priced = Valuation({(31337, NATIVE): Price(1.7e307, "a-liar", block)}).position(position)
     assert priced.amounts[0].amount_usd == 1.7e308
     assert priced.value_usd is None
+
+
+PLACE = "31337:0x" + "1" * 40
+
+
+class Loud(NotFound):
+    @property
+    def message(self):
+        raise RuntimeError("canary")
+
+    @message.setter
+    def message(self, text):
+        pass
+
+
+ODD = [
+    lambda: NotFound({"canary": 1}),
+    lambda: NotFound(None),
+    lambda: NotFound("canary" * 1_000_000),
+    lambda: NotFound("gone", reason="no such reason"),
+    lambda: NotFound("gone", reason=object()),
+    lambda: NotFound("gone", retryable="maybe"),
+    lambda: NotFound("gone", headers={"Set-Cookie": "canary\r\nX: y"}),
+    lambda: NotFound("gone", headers=5),
+    lambda: NotFound("gone", fields=(5,)),
+    lambda: NotFound("gone", attempts=("canary",)),
+    lambda: NotFound("gone", limit="canary"),
+    lambda: NotFound("gone", required_role="canary"),
+    lambda: NotFound("gone", acknowledgement_needed=[1]),
+    lambda: NotFound("gone", differences=[object()]),
+    lambda: NotFound("gone", not_ready=[object()]),
+    lambda: InvalidRequest("no", fields=[("amount",)]),
+    lambda: RateLimited(b"canary", headers={"Retry-After": object()}),
+    lambda: UpstreamError(float("nan")),
+    lambda: Loud("x"),
+]
+
+
+@pytest.mark.parametrize("make", ODD, ids=range(len(ODD)))
+async def test_an_odd_error_is_no_error_of_the_service(serve_beside, make):
+    async def pool(self, pool_id):
+        raise make()
+
+    api = await serve_beside(pool={"pool": pool})
+    answer = await api.get(f"/v2/pools/{PLACE}/positions?wallet={WALLET}")
+    assert (answer.status, answer.body["error"]["code"]) == (502, "upstream_error"), answer.body
+    assert answer.body["error"]["details"]["reason"] == "provider_error"
+    assert b"canary" not in answer.raw
+    assert "Set-Cookie" not in answer.headers

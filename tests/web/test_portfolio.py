@@ -107,6 +107,7 @@ async def test_a_hundred_gas_burners_are_read_around(portfolio, serve_app):
     assert scan.tokens[100] == TokenBalance(100_000_000 * 10**6, 6)
 
 
+@pytest.mark.slow
 async def test_a_thousand_balances_in_two_calls(portfolio, serve_app, make_config):
     stubs = [address(0x2000 + n) for n in range(1000)]
     portfolio.put(STUB, *stubs)

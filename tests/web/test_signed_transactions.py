@@ -111,6 +111,7 @@ async def test_bad_submissions(signing_client, refused):
         refused(await here.api.post(path, body), 422, "validation_error")
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(sorted(TYPES)),
     st.integers(0, 2**255),

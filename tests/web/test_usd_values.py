@@ -1,9 +1,10 @@
 """USD values in real answers of a real app: where a price source knows a price, and null elsewhere."""
 
 import asyncio
+import math
 
 import pytest
-from quoteway.models import NATIVE, Token
+from quoteway.models import NATIVE, Price, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPrices, ListedTokens, RouterSwap
 
@@ -12,9 +13,12 @@ WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 
 @pytest.fixture
 def priced(devnet, serve_app):
-    """``await priced(source)`` gives an app that swaps over a Uniswap v2 router, with the source's prices."""
+    """``await priced(source)`` gives an app that swaps over a Uniswap v2 router, with the source's prices.
 
-    async def serve(make_source):
+    ``make_others`` makes further sources of the same arguments.
+    """
+
+    async def serve(make_source, make_others=lambda networks, usd: ()):
         chain = devnet.chains["devnet"]
         network = Network(
             "devnet",
@@ -23,15 +27,18 @@ def priced(devnet, serve_app):
             wrapped_native=chain.contracts["WETH9"],
             head_poll_s=3600.0,
             endpoints=(Endpoint(devnet.urls["devnet"]),),
+            contracts=chain.kinds,
         )
         rows = {symbol: chain.token(symbol) for symbol in ("USDC", "WETH", "PEPE")}
         tokens = [Token(31337, row.address, row.decimals, symbol) for symbol, row in rows.items()]
-        source = make_source({31337}, {rows["USDC"].address: 1.0, rows["WETH"].address: 3500.0})
+        usd = {rows["USDC"].address: 1.0, rows["WETH"].address: 3500.0}
+        source = make_source({31337}, usd)
         router = chain.contracts["UniswapV2Router02"]
         providers = [
             HttpRpc,
             ListedTokens(tokens),
             source,
+            *make_others({31337}, usd),
             lambda context: RouterSwap(context, 31337, router),
         ]
         api = await serve_app({"fake": FakePlugin(providers, networks=[network])})
@@ -67,9 +74,10 @@ async def test_a_quote_is_valued_and_a_warm_one_reads_its_price_and_the_head(pri
 
     monkeypatch.setattr(chain, "forward", recorded)
     await quote(api)
-    # The head is read, and the router is asked for its price again; sources are not.
-    assert set(methods) == {"eth_getBlockByNumber", "eth_call"}
-    assert methods.count("eth_call") == 1
+    # The head is read, the router is asked for its price again, and the swap is simulated. Sources are
+    # not asked.
+    assert set(methods) == {"eth_getBlockByNumber", "eth_call", "eth_simulateV1"}
+    assert (methods.count("eth_call"), methods.count("eth_simulateV1")) == (1, 1)
     assert len(api.source.asked) == priced_before
 
 
@@ -113,3 +121,46 @@ async def test_token_lists_show_the_prices_that_are_known(priced, contract):
     rows = (await api.get("/v2/providers")).body["data"]
     assert next(row["capabilities"] for row in rows if row["id"] == "listed-prices") == ["prices"]
     assert NATIVE not in api.source.usd
+
+
+class HangingPrices(ListedPrices):
+    async def prices(self, chain_id, addresses, block):
+        await asyncio.Event().wait()
+
+
+class NotANumber(ListedPrices):
+    async def prices(self, chain_id, addresses, block):
+        return {address: Price(math.nan, self.id, block) for address in addresses}
+
+
+class Trillion(ListedPrices):
+    async def prices(self, chain_id, addresses, block):
+        return {address: Price(1e12, self.id, block) for address in addresses}
+
+
+@pytest.mark.parametrize("bad", [Trillion, NotANumber, HangingPrices])
+async def test_one_bad_source_beside_two_honest_ones_changes_no_answer(priced, contract, bad):
+    def others(networks, usd):
+        return [
+            ListedPrices(networks, usd, provider_id="second"),
+            bad(networks, usd, provider_id="a-bad-one"),
+        ]
+
+    api = await priced(ListedPrices, others)
+    async with asyncio.timeout(30):  # all three have been asked, or one hangs
+        while (answer := await quote(api)).body["toAmountUsd"] is None:
+            await asyncio.sleep(0)
+    body = contract.check("createSwapQuote", answer)
+    assert body["fromToken"]["priceUsd"] == 1.0
+    assert body["fromAmountUsd"] == 1000.0
+    assert body["toAmountUsd"] == int(body["toAmount"]) / 10**18 * 3500.0
+    listed = contract.check("listTokens", await api.get("/v2/tokens"))
+    known = {row["symbol"]: row["priceUsd"] for row in listed["data"]}
+    assert (known["USDC"], known["WETH"]) == (1.0, 3500.0)
+    rows = contract.check("listProviders", await api.get("/v2/providers"))["data"]
+    outliers = {row["id"]: row["priceOutliers"] for row in rows}
+    assert outliers["a-bad-one"] == (2 if bad is Trillion else 0)
+    assert outliers["listed-prices"] == outliers["second"] == 0
+    assert outliers["router"] is None
+    metrics = (await api.get("/metrics")).raw.decode()
+    assert ('outcome="outlier",provider="a-bad-one"' in metrics) == (bad is Trillion)
