@@ -8,7 +8,7 @@ PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 # The Solidity compiler and its libraries, beside each plugin's own contracts.
 COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(wildcard plugins/*/contracts/package-lock.json))
 
-.PHONY: help prepare run demo test test-all test-isolated test-wheels check bench docs clean
+.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -39,6 +39,7 @@ $(TOOLS): $(INSTALLED)
 
 prepare: $(TOOLS) $(COMPILERS)  ## install and fetch everything that the tests need; they work offline afterwards
 	@$(BIN)/quoteway devnet --prepare
+	@$(BIN)/python -m quoteway_devnet.public_chains
 
 run: $(INSTALLED)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
 	@$(BIN)/quoteway serve
@@ -51,6 +52,9 @@ test: prepare  ## every test that needs pip and npm alone
 
 test-all: prepare  ## every test; needs redis-server, nginx, chromium and openssl too, and a skip is a failure
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips tests plugins
+
+test-random: prepare  ## the property tests with new random examples; what fails is shown with how to repeat it
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=random tests plugins
 
 test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's beside the core alone (tox)
 	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner

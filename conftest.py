@@ -5,9 +5,11 @@ import re
 import pytest
 from hypothesis import settings
 
-# A busy machine is slow, not wrong.
-settings.register_profile("quoteway", deadline=None)
-settings.load_profile("quoteway")
+# No deadline: a busy machine is slow, not wrong. A change is judged by examples that stay the same;
+# `make test-random` looks for new ones.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None, print_blob=True)
+settings.load_profile("repeatable")
 
 
 def pytest_addoption(parser):
