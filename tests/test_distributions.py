@@ -41,6 +41,7 @@ def test_every_plugin_needs_the_core():
         assert "quoteway" in names, folder
 
 
+@pytest.mark.slow
 def test_no_plugin_of_this_repository_brings_signing_code_into_the_server():
     """Every installed plugin is loaded and asked for its providers; nothing is started."""
     program = (

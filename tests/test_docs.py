@@ -60,6 +60,7 @@ def running():
         yield url, nodes
 
 
+@pytest.mark.slow
 def test_the_first_swap_of_the_tutorial(running):
     url, nodes = running
     command = [sys.executable, str(DOCS / "tutorial" / "first_swap.py"), url, nodes["devnet"]]
@@ -98,8 +99,16 @@ def test_every_test_of_the_coverage_table_exists(operation, file, test):
     assert test in {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
+def test_every_attack_has_its_row():
+    text = (DOCS / "reference" / "attacks.md").read_text()
+    _, *rows = re.findall(r"^\| (?!---)(.*) \|$", text, re.MULTILINE)
+    assert all(len(row.split(" | ")) == 4 for row in rows)
+    named = re.findall(r"`tests/attacks/(\w+\.py)`", "\n".join(row.split(" | ")[2] for row in rows))
+    assert sorted(named) == sorted(each.name for each in (ROOT / "tests" / "attacks").glob("test_*.py"))
+
+
 HAND_WRITTEN = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
     *sorted(DOCS.rglob("*.md")),
     *sorted(ROOT.glob("plugins/*/README.md")),
 ]

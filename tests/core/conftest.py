@@ -94,7 +94,12 @@ def open_gateway(fresh_devnet, make_gateway, router):
 
     async def make(cls=RouterSwap, **sections):
         network = Network(
-            "devnet", 31337, "Devnet", head_poll_s=0.2, endpoints=(Endpoint(fresh_devnet.urls["devnet"]),)
+            "devnet",
+            31337,
+            "Devnet",
+            head_poll_s=0.2,
+            endpoints=(Endpoint(fresh_devnet.urls["devnet"]),),
+            contracts={router: "uniswap.v2-router"},
         )
         plugin = FakePlugin([HttpRpc, lambda context: cls(context, 31337, router)], networks=[network])
         return DevnetGateway(fresh_devnet, await make_gateway({"fake": plugin}, **sections))

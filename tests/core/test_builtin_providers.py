@@ -56,7 +56,7 @@ def test_a_plugin_cannot_take_its_id_nor_cost_it_the_id(first):
     if not first:
         gateway.registry.add_builtin(builtin("core-tokens"))
     reasons = {entry.plugin.name: entry.reason for entry in gateway.registry.providers}
-    assert reasons == {"quoteway": None, "squatter": NotEnabled.DUPLICATE_ID}
+    assert reasons == {"quoteway": None, "squatter": NotEnabled.SQUATTER}
 
 
 def test_a_plugin_cannot_have_the_name_of_the_core():
