@@ -11,26 +11,48 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 
-from bench import activity, exactness, liquidity, portfolio, rounds, speed, startup, transfers, vaults
+from bench import (
+    activity,
+    checks,
+    corruptions,
+    exactness,
+    fresh,
+    liquidity,
+    plugins,
+    portfolio,
+    rounds,
+    routing,
+    speed,
+    startup,
+    transfers,
+    vaults,
+)
 from bench.report import Report
 
 PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, None]]] = {
     "startup": startup.measure,
     "rounds": rounds.measure,
     "speed": speed.measure,
+    "routing": routing.measure,
     "portfolio": portfolio.measure,
     "exactness": exactness.measure,
+    "fresh": fresh.measure,
     "liquidity": liquidity.measure,
     "vaults": vaults.measure,
     "transfers": transfers.measure,
     "activity": activity.measure,
+    "corruptions": corruptions.measure,
 }
+ON_REQUEST = {"checks": checks.measure, "plugins": plugins.measure}
+"""Parts that run only when they are named: they take long."""
 
 OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("swaps", 3000, "random swaps to execute"),
+    ("rounds", 1000, "rounds of own transaction, quote, action and execution"),
     ("operations", 500, "liquidity and vault operations to execute"),
     ("positions", 200, "positions to withdraw"),
     ("transfers", 200, "transfers to execute, joined with a swap and not"),
+    ("cases", 100_000, "changed quotes and builds to give to the core"),
     ("trades", 20_000, "most swaps to replay"),
     ("minutes", 6.0, "longest time of the replay"),
     ("seed", 1, "seed of the random numbers"),
@@ -39,18 +61,20 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
 
 
 def main() -> int:
+    known = PARTS | ON_REQUEST
+    parts = f"of: {', '.join(known)} (default: all but {', '.join(ON_REQUEST)})"
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"of: {', '.join(PARTS)} (default: all)")
+    parser.add_argument("parts", nargs="*", metavar="part", help=parts)
     for name, default, meaning in OPTIONS:
         text = f"{meaning} (default {default})"
         parser.add_argument(f"--{name}", type=type(default), default=default, help=text)
     options = parser.parse_args()
-    unknown = set(options.parts) - set(PARTS)
+    unknown = set(options.parts) - set(known)
     if unknown:
-        parser.error(f"unknown part {sorted(unknown)[0]!r}: choose from {', '.join(PARTS)}")
+        parser.error(f"unknown part {sorted(unknown)[0]!r}: choose from {', '.join(known)}")
     report = Report()
     for name in options.parts or PARTS:
-        asyncio.run(PARTS[name](report, options))
+        asyncio.run(known[name](report, options))
     report.show()
     return 1 if report.missed else 0
 

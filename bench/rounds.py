@@ -1,4 +1,4 @@
-"""JSON-RPC requests of a quote: one read of the head when warm, at most three sequential rounds when cold.
+"""JSON-RPC requests of a quote: a head and a simulation when warm, at most three sequential rounds when cold.
 
 A proxy delays every request to the node, so the time of a cold quote divided by that delay is its number of
 sequential rounds.
@@ -97,13 +97,13 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
                         took.append(time.perf_counter() - started)
                     heads = node.polls - polls
                     others = node.requests - before - heads
-                    slow = sum(1 for seconds in took if seconds >= 2 * DELAY_S)
+                    slow = sum(1 for seconds in took if seconds >= 3 * DELAY_S)
     report.at_most(
         "sequential RPC rounds of a first quote", int(statistics.median(rounds)), 3, "rounds", digits=0
     )
     report.baseline("RPC requests of a first quote", f"{statistics.median(requests):.0f}")
     report.at_most(
-        f"of {WARM_QUOTES} warm quotes, those that waited for more than one read of the head",
+        f"of {WARM_QUOTES} warm quotes, those that waited for more than a head and a simulation",
         slow,
         0,
         "quotes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import socket
 import sys
 import tempfile
@@ -65,16 +66,33 @@ async def process(
 
 
 @contextlib.asynccontextmanager
-async def gateway() -> AsyncIterator[str]:
-    """Runs ``quoteway serve`` with its own devnet and yields its base URL when ready."""
-    port, chain, chain_l2 = free_port(), free_port(), free_port()
+async def gateway(
+    chain_ports: Mapping[str, int] | None = None, node_url: str | None = None
+) -> AsyncIterator[str]:
+    """Runs ``quoteway serve`` and yields its base URL when ready.
+
+    It starts a devnet of its own. With ``chain_ports`` (by slug) it serves a devnet that runs already, and
+    reads the first chain at ``node_url``.
+    """
+    port, ports = free_port(), chain_ports or {"devnet": free_port(), "devnet-l2": free_port()}
     environ = {
         "QUOTEWAY_SERVER__PORT": str(port),
         # The limiter works as usual; only its limits are too high to reach.
         **{f"QUOTEWAY_LIMITS__{group}": "9999999/minute" for group in ("QUOTES", "CATALOG", "RPC")},
-        "QUOTEWAY_PLUGIN__DEVNET__PORT": str(chain),
-        "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(chain_l2),
+        "QUOTEWAY_PLUGIN__DEVNET__PORT": str(ports["devnet"]),
+        "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(ports["devnet-l2"]),
     }
+    if node_url is not None:
+        # A configured network makes it a deployment, which needs a signing key.
+        environ |= {
+            "QUOTEWAY_NETWORKS__DEVNET__RPC": node_url,
+            "QUOTEWAY_PLUGIN__DEVNET__ENABLED": "true",
+            "QUOTEWAY_PLUGIN__DEVNET__START": "false",
+            # A busy machine is slow, not wrong.
+            "QUOTEWAY_QUOTES__COMPETITION_TIMEOUT_S": "30",
+            "QUOTEWAY_QUOTES__KEYS": '[{id = "bench", secret = {env = "BENCH_KEY"}}]',
+            "BENCH_KEY": secrets.token_hex(32),
+        }
     command = str(Path(sys.executable).with_name("quoteway"))
     async with process(command, "serve", environ=environ) as child:
         url = f"http://127.0.0.1:{port}"
