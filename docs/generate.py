@@ -150,19 +150,21 @@ def _values(field: Any) -> str:
     """The accepted type of a setting, with its range or choices."""
     from marshmallow import validate
 
-    for check in field.validators:
-        if isinstance(check, validate.OneOf):
-            return ", ".join(f"`{choice}`" for choice in check.choices)
-        if isinstance(check, validate.Range):
-            return f"{field.__class__.__name__.lower()}, {check.min} to {check.max}"
     names = {
         "Dict": "table",
+        "IntegerOrOff": '`"off"` or integer',
         "LoadField": '`"all"` or list',
         "Listing": "list",
         "StoreField": "string or secret",
     }
     kind = field.__class__.__name__
-    return names.get(kind, kind.removesuffix("Field").lower())
+    name = names.get(kind, kind.removesuffix("Field").lower())
+    for check in field.validators:
+        if isinstance(check, validate.OneOf):
+            return ", ".join(f"`{choice}`" for choice in check.choices)
+        if isinstance(check, validate.Range):
+            return f"{name}, {check.min} to {check.max}"
+    return name
 
 
 def _toml(value: Any) -> str:
