@@ -37,14 +37,7 @@ class Wrap(SwapProvider):
     async def build(self, sealed: SealedQuote) -> Build:
         amount = sealed.inputs[0].amount
         step = Step(
-            kind="wrap",
-            to=self.wrapped[sealed.request.chain_id],
-            data=DEPOSIT.encode([]),
-            value=amount,
-            chain_id=sealed.request.chain_id,
-            decoded=DEPOSIT.describe([]),
-            description="Wrap the native coin",
-            intent=f"Wrap exactly {amount} wei",
+            self.wrapped[sealed.request.chain_id], DEPOSIT.encode([]), amount, sealed.request.chain_id
         )
         return Build(steps=(step,), spends=(), inputs=sealed.inputs, outputs=sealed.outputs)
 
