@@ -86,7 +86,7 @@ def vars_of(package):
 
 
 def _extract(scratch, target):
-    packages._npm_pack(shutil.which("npm"), list(PINS.values()), scratch, lambda text: None)
+    packages.npm_pack(shutil.which("npm"), list(PINS.values()), scratch, "1 MB", None)
     code = {}
     for pin, package in PINS.items():
         files = {file for (of, _), (file, _) in CONTRACTS.items() if of == pin}
@@ -271,3 +271,7 @@ MAKERS = {
     "entry-point-0.8": lambda chain: SimpleAccount(chain, "0.8"),
     "eip-7702": Delegated,
 }
+
+
+if __name__ == "__main__":
+    bytecode()

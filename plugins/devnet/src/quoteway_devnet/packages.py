@@ -239,15 +239,19 @@ def _fetch_all(
     with exclusive(cache_root() / "packages"):
         missing = [row for row in needed if not row[0].is_dir()]
         with tempfile.TemporaryDirectory(prefix=".npm-", dir=cache_root()) as scratch:
-            _npm_pack(npm, [package for row in missing for package in row[1]], Path(scratch), size, report)
+            npm_pack(npm, [package for row in missing for package in row[1]], Path(scratch), size, report)
             for folder, _, extract in missing:
                 with appearing(folder) as target:
                     extract(Path(scratch), target)
 
 
-def _npm_pack(
+def npm_pack(
     npm: str, packages: Sequence[Package], folder: Path, size: str, report: Callable[[str], None] | None
 ) -> None:
+    """Puts the tarballs of packages into a folder, checked against their hashes. ``size`` is for people.
+
+    Raises DevnetError when npm does not deliver them or one has another hash.
+    """
     if not packages:
         return
     # Two packages are 97 % of the bytes: each has its own process, the small ones share one.
