@@ -76,6 +76,7 @@ UNISWAP_GAS = GasModel(
 )
 """Swaps through the Universal Router 2.1.0 with Permit2.
 
-Measured on storage that is in use, for one to three v2 or v3 hops and one v4 hop; more v4 hops are an estimate.
-A v2 hop holds the 10,000 of the pair's price history, written by its first swap of a block. The first crossing of a tick writes new storage and costs twice as much.
+Measured on storage that is in use, for one to three v2 or v3 hops and one v4 hop; more v4 hops are an
+estimate. A v2 hop holds the 10,000 of the pair's price history, written by its first swap of a block. The
+first crossing of a tick writes new storage and costs twice as much.
 """
