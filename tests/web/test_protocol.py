@@ -97,7 +97,9 @@ async def test_a_bad_body_that_nobody_asked_for_is_no_error_of_ours(api, caplog)
     request = b"GET /v2/networks HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: 6\r\n"
     status, _, _ = await raw(api, request + HOST + b"\r\ncanary")
     assert status == 200
-    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+    # A busy machine may stall the loop, and the watchdog says so.
+    ours = [record for record in caplog.records if record.name != "quoteway.host.watchdog"]
+    assert not [record for record in ours if record.levelname == "ERROR"]
     assert "Traceback" not in caplog.text
 
 
