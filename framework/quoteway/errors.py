@@ -29,6 +29,7 @@ class Reason(StrEnum):
     UNSUPPORTED_TOKEN = "unsupported_token"
     UNSUPPORTED_PROTOCOL = "unsupported_protocol"
     UNSUPPORTED_LIMIT = "unsupported_limit"
+    UNSUPPORTED_FEE = "unsupported_fee"
     QUOTE_EXPIRED = "quote_expired"
     QUOTE_INVALID = "quote_invalid"
     NO_ROUTE = "no_route"

@@ -95,6 +95,10 @@ class SwapProvider(TransactionProvider):
     for a quote that another limit is given for. The core checks the route of every quote, so a quote that
     keeps limits on the route must show it. ``protocols`` are the protocols that its routes may show; callers
     may also name the provider's id.
+
+    ``enforces_fees`` means that its transactions pay ``SwapRequest.fee`` themselves: its contracts send the
+    share to the fee's recipient, and the minimum holds for what is left. Only then is it asked for such a
+    quote.
     """
 
     capability = models.Capability.SWAP
@@ -102,6 +106,7 @@ class SwapProvider(TransactionProvider):
     joins_providers: bool = False
     honours: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
+    enforces_fees: bool = False
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
         return super().serves(chain_id, to_chain_id) and (chain_id == to_chain_id or self.cross_chain)

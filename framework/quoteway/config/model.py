@@ -113,6 +113,11 @@ class QuotesConfig:
         "Price impact, in basis points, above which an action needs an acknowledgement.",
         1_500,
     )
+    max_fee_bps: int = setting(
+        integer(0, 1_000),
+        "The most that callers may charge by `feeBps`, in basis points of the output. 0: no fees.",
+        100,
+    )
     order: tuple[str, ...] = setting(
         Listing(fields.String()), "Provider ids, preferred first, among equal quotes.", ()
     )

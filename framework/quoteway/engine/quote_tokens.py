@@ -256,8 +256,9 @@ def _leg_from_json(row: Sequence[Any]) -> models.Leg:
 
 def _request_to_json(request: models.Request) -> list[Any]:
     values = [_value_to_json(getattr(request, f.name)) for f in fields(request)]
-    if isinstance(request, models.SwapRequest) and not request.routing.given:
-        values.pop()  # most requests have no limits, and they are the last member
+    if isinstance(request, models.SwapRequest) and request.fee is None:
+        # Most requests have neither a fee nor limits, and these are the last members.
+        del values[-1 if request.routing.given else -2 :]
     return [_REQUEST_TAGS[type(request)], values]
 
 
@@ -270,6 +271,8 @@ def _value_to_json(value: Any) -> Any:
         return {"t": _token_to_json(value)}
     if isinstance(value, models.RoutingLimits):
         return {"l": {name: getattr(value, name) for name in value.given}}
+    if isinstance(value, models.IntegratorFee):
+        return {"f": [value.bps, value.recipient]}
     return value
 
 
@@ -278,6 +281,8 @@ def _value_from_json(value: Any) -> Any:
         return value
     if "t" in value:
         return _token_from_json(value["t"])
+    if "f" in value:
+        return models.IntegratorFee(*value["f"])
     members: dict[str, Any] = {}
     for name, member in value["l"].items():
         members[name] = tuple(member) if isinstance(member, list) else member
@@ -302,7 +307,8 @@ def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
         quote.plugin,
         quote.plan_version,
     ]
-    return [*row, *([part.capability.value, _quote_to_json(part)] for part in quote.parts)]
+    row += ([part.capability.value, _quote_to_json(part)] for part in quote.parts)
+    return row if quote.fee_amount is None else [*row, {"f": quote.fee_amount}]
 
 
 def _quote_from_json(
@@ -310,6 +316,7 @@ def _quote_from_json(
 ) -> models.SealedQuote:
     provider, request, inputs, outputs, slippage_bps, plan, block, issues, warnings, *rest = content
     needs, acknowledged, deadline, is_estimate, plugin, plan_version, *parts = rest
+    fee_amount = parts.pop()["f"] if parts and isinstance(parts[-1], dict) else None
     return models.SealedQuote(
         capability,
         provider,
@@ -331,6 +338,7 @@ def _quote_from_json(
         bool(is_estimate),
         plugin,
         plan_version,
+        fee_amount,
     )
 
 

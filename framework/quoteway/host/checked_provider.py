@@ -75,6 +75,7 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "joins_providers": _flag,
     "honours": _limits,
     "protocols": _names,
+    "enforces_fees": _flag,
     "actions": _names,
     "manage_actions": _names,
 }

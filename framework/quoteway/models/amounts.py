@@ -36,7 +36,10 @@ _FEES = {
 
 @dataclass(frozen=True, slots=True)
 class Fee:
-    """A fee of a quote. ``included`` tells whether ``outputs`` are already net of it."""
+    """A fee of a quote. ``included`` tells whether ``outputs`` are already net of it.
+
+    ``recipient`` is who gets it, where that is known. Only the core sets it.
+    """
 
     kind: Literal["protocol", "integrator", "bridge", "lp", "gas"]
     token: Token
@@ -44,6 +47,7 @@ class Fee:
     included: bool
     bps: float | None = None
     amount_usd: float | None = None
+    recipient: Address | None = None
 
     @property
     def name(self) -> str:

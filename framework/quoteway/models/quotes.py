@@ -78,7 +78,8 @@ class Quote:
     output). ``terms`` are those of the request's kind, e.g. ``PoolTerms`` for a ``PoolRequest``. ``parts`` is
     for built-in providers only: the quotes of other providers that this quote combines, in order.
     ``route_legs`` are the pools of ``route`` in the order of execution, each pool once. ``optimality`` says
-    how near the route is to the best one, where the provider can prove it.
+    how near the route is to the best one, where the provider can prove it. ``fee_amount`` is what the
+    request's integrator fee takes, in base units of the output; the output and its minimum are after it.
     """
 
     inputs: tuple[Leg, ...]
@@ -100,6 +101,7 @@ class Quote:
     is_estimate: bool = False
     route_legs: tuple[RouteLeg, ...] | None = None
     optimality: Optimality | None = None
+    fee_amount: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,8 @@ class SealedQuote:
     ``issues`` and ``warnings`` are the quote's own; its action repeats them. ``needs`` must be acknowledged
     before the action; ``acknowledged`` are the codes that the quote's request acknowledged. ``deadline``
     (Unix seconds) is the last moment at which the transactions may execute, where the request names one.
-    ``is_estimate`` is as in ``Quote``. ``plugin`` and ``plan_version`` say who can build ``plan``: the plugin
-    of the provider, and its ``TransactionProvider.plan_version``.
+    ``is_estimate`` and ``fee_amount`` are as in ``Quote``. ``plugin`` and ``plan_version`` say who can build
+    ``plan``: the plugin of the provider, and its ``TransactionProvider.plan_version``.
     """
 
     capability: Capability
@@ -157,6 +159,7 @@ class SealedQuote:
     is_estimate: bool = False
     plugin: str = ""
     plan_version: int = 1
+    fee_amount: int | None = None
 
     @property
     def unacknowledged(self) -> tuple[Notice, ...]:

@@ -26,12 +26,24 @@ class Capability(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class IntegratorFee:
+    """A share of the output of a swap, in basis points, for who brings the swap to the gateway."""
+
+    bps: int
+    recipient: Address
+
+    def of(self, output: int) -> int:
+        """Returns the fee on an output before fee, rounded down as contracts do. Both in base units."""
+        return output * self.bps // 10_000
+
+
+@dataclass(frozen=True, slots=True)
 class SwapRequest:
     """A swap or bridge transfer of exactly ``amount_in`` base units of ``token_in``.
 
     ``permit2_signature`` asks for a signed Permit2 permit instead of a transaction. ``refund_to`` is the
     account that receives the refund of a failed transfer to another chain; None: the sender. ``routing``
-    limits the route of a swap.
+    limits the route of a swap. ``fee`` is taken from the output: the recipient gets the rest.
     """
 
     chain_id: int
@@ -45,6 +57,7 @@ class SwapRequest:
     permit2_signature: bool = False
     refund_to: Address | None = None
     routing: RoutingLimits = field(default_factory=RoutingLimits)
+    fee: IntegratorFee | None = None
 
     @property
     def is_cross_chain(self) -> bool:
