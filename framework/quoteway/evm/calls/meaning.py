@@ -79,6 +79,18 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True)
+class Portion:
+    """A share of what a call has bought of a token, in basis points, that it pays before all else of it.
+
+    The minimums of the call's payments are of what is left.
+    """
+
+    token: Address
+    recipient: Address
+    bps: int
+
+
+@dataclass(frozen=True, slots=True)
 class Meaning:
     """What a call does. ``members`` are named values that must be those of the request.
 
@@ -96,6 +108,7 @@ class Meaning:
     owner: Address | None = None
     members: Mapping[str, Any] = field(default_factory=dict)
     permits: tuple[PermitSingle, ...] = ()
+    portions: tuple[Portion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

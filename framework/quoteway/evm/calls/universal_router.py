@@ -11,7 +11,7 @@ from typing import Any
 
 from quoteway.evm.abi import function
 from quoteway.evm.address import checksum
-from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Reading, Sent, Unreadable
+from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Portion, Reading, Sent, Unreadable
 from quoteway.evm.calls.router_commands import (
     ADDRESS_THIS,
     CONTRACT_BALANCE,
@@ -25,6 +25,7 @@ from quoteway.evm.permit2 import PermitSingle
 from quoteway.models import NATIVE, Address, Argument, DecodedCall
 
 _MSG_SENDER = "0x0000000000000000000000000000000000000001"
+_WHOLE_BPS = 10_000
 
 
 class UniversalRouter:
@@ -48,7 +49,14 @@ class UniversalRouter:
         run.end()
         charges = [Charge(NATIVE, sent.value)] if sent.value else []
         permits = tuple(run.permits)
-        meaning = Meaning("swap", (*charges, *run.charges), tuple(run.payments), deadline, permits=permits)
+        meaning = Meaning(
+            "swap",
+            (*charges, *run.charges),
+            tuple(run.payments),
+            deadline,
+            permits=permits,
+            portions=tuple(run.portions),
+        )
         return Reading(replace(self.function.describe(args), inner=inner), meaning)
 
 
@@ -73,6 +81,7 @@ class _Program:
     payments: list[Payment] = field(default_factory=list)
     held: dict[Address, _Held] = field(default_factory=dict)
     permits: list[PermitSingle] = field(default_factory=list)
+    portions: list[Portion] = field(default_factory=list)
 
     def add(self, command: DecodedCall) -> None:
         name = command.signature.partition("(")[0]
@@ -92,6 +101,8 @@ class _Program:
             case "UNWRAP_WETH", (recipient, minimum):
                 wrapped = self._spend(self._wrapped(), CONTRACT_BALANCE)
                 self._pay(NATIVE, recipient, max(wrapped.least, minimum), exact=wrapped.exact)
+            case "PAY_PORTION", (token, recipient, bips):
+                self._pay_portion(token, recipient, bips)
             case "SWEEP", (token, recipient, minimum):
                 self._spend(token, CONTRACT_BALANCE)
                 self._pay(token, recipient, minimum)
@@ -118,6 +129,8 @@ class _Program:
 
     def receive(self, token: Address, amount: int, *, exact: bool) -> None:
         """Adds to what the router holds: exactly ``amount``, or at least that."""
+        if any(portion.token == token for portion in self.portions):
+            raise Unreadable(f"it gets more of {token} after it has paid a portion of it")
         before = self.held.get(token, _Held())
         self._hold(token, _Held(before.least + amount, before.exact and exact))
 
@@ -181,8 +194,21 @@ class _Program:
         if recipient in (ADDRESS_THIS, self.sent.to):
             self.receive(token, minimum, exact=exact)
             return
-        account = self.sent.sender if recipient == _MSG_SENDER else recipient
-        self.payments.append(Payment(token, account, minimum))
+        self.payments.append(Payment(token, self._account(recipient), minimum))
+
+    def _pay_portion(self, token: Address, recipient: Address, bips: int) -> None:
+        """Pays ``bips`` / 10,000 of all that the router holds of a token, rounded down."""
+        if not 0 < bips <= _WHOLE_BPS:
+            raise Unreadable(f"it pays a portion of {bips} bps")
+        if token not in self.held:
+            raise Unreadable(f"it pays a portion of {token}, of which the router holds none")
+        held = self.held.pop(token)
+        self._hold(token, replace(held, least=held.least - held.least * bips // _WHOLE_BPS))
+        self.portions.append(Portion(token, self._account(recipient), bips))
+
+    def _account(self, recipient: Address) -> Address:
+        """Returns who a recipient is that the router may read as its caller."""
+        return self.sent.sender if recipient == _MSG_SENDER else recipient
 
     def _wrapped(self) -> Address:
         if self.sent.wrapped_native is None:
