@@ -36,6 +36,7 @@ STAGES: Sequence[Sequence[str]] = (
         "tests/core/test_call_registry.py",
         "tests/core/test_uniswap_calls.py",
         "tests/core/test_flow_calls.py",
+        "tests/core/test_integrator_fees.py",
         "tests/core/test_descriptors.py",
     ),
     (

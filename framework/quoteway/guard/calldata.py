@@ -207,6 +207,8 @@ def _check_opaque(
     expect(len(build.steps) == 1, "opaque calldata must be one single transaction")
     expect(not build.signatures, "opaque calldata must not need a signature")
     expect(all(leg.amount_min for leg in build.outputs), "opaque calldata needs a minimum above 0")
+    without_fee = not isinstance(request, models.SwapRequest) or request.fee is None
+    expect(without_fee, "opaque calldata may not take a fee")
 
 
 def _check_signatures(

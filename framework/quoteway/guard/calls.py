@@ -84,6 +84,7 @@ def check_calls(
     wrapped = calls.wrapped_native(request.chain_id)
     _check_charges(sealed, build, meanings, wrapped, expect)
     _check_payments(sealed, build, meanings, calls, expect)
+    _check_portions(request, meanings, expect)
     _check_refund(request, build, meanings, expect)
 
 
@@ -186,6 +187,20 @@ def _check_payments(
     for payment, leg in paired:
         expect(payment.recipient == leg.account, f"its calldata pays {payment.recipient}, another account")
         _check_minimum([payment], leg, limited, expect)
+
+
+def _check_portions(request: Request, meanings: Sequence[Meaning], expect: Expect) -> None:
+    """Checks that the calls take the fee that was asked for from what is bought, once, and no other."""
+    portions = [portion for meaning in meanings for portion in meaning.portions]
+    if not isinstance(request, SwapRequest) or request.fee is None:
+        expect(not portions, "its calldata pays somebody a share that was not asked for")
+        return
+    expect(len(portions) == 1, f"its calldata pays {len(portions)} fees, not one")
+    (portion,), fee = portions, request.fee
+    bought = portion.token == request.token_out.address
+    expect(bought, f"its calldata takes the fee in {portion.token}, which is not bought")
+    expect(portion.recipient == fee.recipient, f"its calldata pays the fee to {portion.recipient}")
+    expect(portion.bps == fee.bps, f"its calldata takes a fee of {portion.bps} bps, not of {fee.bps}")
 
 
 def _check_shares(build: Build, meanings: Iterable[Meaning], used: Counter[Any], expect: Expect) -> None:

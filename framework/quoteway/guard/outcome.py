@@ -144,6 +144,7 @@ def check_run(
         deployed = trace.returned[-1][-20:] if trace.returned else b""
         same = deployed == address_bytes(build.terms.predicted_address)
         expect(same, "its run deploys at another address than predicted")
+    _check_fee(sealed, deltas, paid, expect)
     falls_short, own = False, sealed.request.chain_id
     for leg in sealed.outputs:
         if leg.token.chain_id != own or leg.amount_min is None:
@@ -192,6 +193,30 @@ def check_revocation(owner: models.Address, run: models.Simulation, trace: Trace
         raise UpstreamError(text, reason=Reason.UNSAFE_ANSWER, retryable=False)
 
 
+def _check_fee(
+    sealed: models.SealedQuote,
+    deltas: Mapping[tuple[models.Address, models.Address], int],
+    paid: Callable[[models.Leg], int],
+    expect: Expect,
+) -> None:
+    """Checks that the fee's recipient gets the share of what is bought that was asked for."""
+    fee_leg = _fee_leg(sealed)
+    if fee_leg is None or not isinstance(sealed.request, models.SwapRequest) or sealed.request.fee is None:
+        return
+    (got,), fee = sealed.outputs, sealed.request.fee
+    taken = deltas.get((fee_leg.account, fee_leg.token.address), 0)
+    due = fee.of(paid(got) + taken)
+    expect(taken == due, f"its run pays {fee.recipient} a fee of {taken}, not the {due} of feeBps")
+
+
+def _fee_leg(sealed: models.SealedQuote) -> models.Leg | None:
+    """Returns what the integrator's fee takes of the output, and who gets it; None without a fee."""
+    request = sealed.request
+    if not isinstance(request, models.SwapRequest) or request.fee is None or sealed.fee_amount is None:
+        return None
+    return models.Leg(request.token_out, sealed.fee_amount, request.fee.recipient)
+
+
 def _exact_deltas(
     sealed: models.SealedQuote, build: models.Build
 ) -> Mapping[tuple[models.Address, models.Address], int]:
@@ -202,6 +227,8 @@ def _exact_deltas(
     """
     legs = [(leg, -leg.amount) for leg in sealed.inputs]
     legs += [(leg, leg.amount) for leg in sealed.outputs if leg.token.chain_id == sealed.request.chain_id]
+    if (fee_leg := _fee_leg(sealed)) is not None:
+        legs.append((fee_leg, fee_leg.amount))
     quoted = totals(((leg.account, leg.token.address), amount) for leg, amount in legs)
     if isinstance(sealed.request, models.VaultRequest):
         for preview in build.previews:
@@ -242,4 +269,6 @@ def watched(sealed: models.SealedQuote) -> list[tuple[models.Address, models.Add
         for leg in sealed.outputs
         if leg.token.chain_id == sealed.request.chain_id
     ]
+    if (fee_leg := _fee_leg(sealed)) is not None:
+        pairs.append((fee_leg.account, fee_leg.token.address))
     return list(dict.fromkeys(pairs))

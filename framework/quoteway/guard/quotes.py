@@ -49,6 +49,8 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         expect(leg.amount_min is None or leg.amount_min <= leg.amount, "a minimum exceeds its amount")
         expect(leg.amount <= leg.most, "an amount exceeds its maximum")
         expect(is_address(leg.token.address), "a token is not an EIP-55 address")
+    for stated in quote.fees:
+        expect(stated.recipient is None, "it names who gets a fee, which the core reads from the calldata")
     # A client may approve ahead of the action.
     check_spends(request, quote.inputs, quote.spends, expect)
     if isinstance(request, PoolRequest):
@@ -59,6 +61,7 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
         expect(not quote.inputs, "it takes tokens, but this action costs none")
     if not isinstance(request, SwapRequest):
         expect(quote.net_output is None, "it has a net_output, which is for swaps only")
+        expect(quote.fee_amount is None, "it takes a fee that was not asked for")
         return
     expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
     spent, got = quote.inputs[0], quote.outputs[0]
@@ -76,6 +79,20 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     minimum = got.amount_min or 0
     expect(minimum >= floor, "its minimum is below the slippage asked for")
     expect(quote.net_output is None or quote.net_output <= minimum, "its net_output exceeds its minimum")
+    _check_fee(request, quote, expect)
+
+
+def _check_fee(request: SwapRequest, quote: Quote, expect: Expect) -> None:
+    """Checks that the fee of the request, and no other, is taken from the output before it is paid."""
+    fee, taken = request.fee, quote.fee_amount
+    if fee is None:
+        expect(taken is None, "it takes a fee that was not asked for")
+        return
+    if taken is None or not is_amount(taken):
+        expect(False, "it does not say what the fee takes")
+        return
+    due = fee.of(quote.outputs[0].amount + taken)
+    expect(taken == due, f"its fee is {taken}, not the {due} of feeBps")
 
 
 def check_spenders(provider: Provider, request: Request, quote: Quote, calls: CallRegistry) -> None:

@@ -25,6 +25,8 @@ def payees(request: Request) -> dict[str, tuple[int, Address]]:
             "toAddress": (request.to_chain_id, request.recipient),
             "refundAddress": (request.chain_id, request.refund_account),
         }
+        if request.fee is not None:
+            named["feeRecipient"] = request.to_chain_id, request.fee.recipient
     elif isinstance(request, PoolRequest | VaultRequest):
         named = {"recipient": (request.chain_id, request.recipient)}
     else:
