@@ -170,13 +170,12 @@ class Competition:
         scores = self.rehearsing.registry.scores
         for each in proven:
             scores.count(each.bid.provider, failed=False)
-        if (
-            not (at_fault or reverted)
-            or min(int(each, 16) for each in (request.sender, request.recipient)) < RESERVED
-        ):
+        accounts = {request.sender, request.recipient}
+        if request.fee is not None:
+            accounts.add(request.fee.recipient)
+        if not (at_fault or reverted) or min(int(each, 16) for each in accounts) < RESERVED:
             return
         chain, block = self.runtime.chain(request.chain_id), proven[0].bid.quote.block
-        accounts = {request.sender, request.recipient}
         try:
             codes = await asyncio.gather(*(chain.code(account, block=block) for account in accounts))
         except GatewayError:
@@ -281,4 +280,5 @@ def _content_of(
         is_estimate=quote.is_estimate,
         plugin=plugin,
         plan_version=plan_version,
+        fee_amount=quote.fee_amount,
     )

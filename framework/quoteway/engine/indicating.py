@@ -57,7 +57,10 @@ async def indicate(quoting: Quoting, request: models.SwapRequest) -> Indication:
     the request, and the error of ``ranking.refusal`` when nobody quotes it.
     """
     capability, chain = models.Capability.SWAP, quoting.runtime.chain(request.chain_id)
-    candidates = quoting.candidates(capability, request.chain_id, request.to_chain_id, atomic_batch=False)
+    candidates, not_asked = quoting.fit(
+        request,
+        quoting.candidates(capability, request.chain_id, request.to_chain_id, atomic_batch=False),
+    )
     cheap = [provider for provider in candidates if not _has_quota(provider)] or candidates
     outcomes = await quoting.ask(cheap, request, quoting.config.competition_timeout_s)
     for at, outcome in enumerate(outcomes):
@@ -70,7 +73,7 @@ async def indicate(quoting: Quoting, request: models.SwapRequest) -> Indication:
     if not bids:
         raise refusal(outcomes)
     best = max(bids, key=lambda bid: (not scores.of(bid.provider).is_poor, bid.promised, -bid.order))
-    return Indication(best.provider.id, request, best.quote, attempts_of(outcomes))
+    return Indication(best.provider.id, request, best.quote, (*attempts_of(outcomes), *not_asked))
 
 
 async def ladder(quoting: Quoting, request: models.SwapRequest, amounts: Sequence[int]) -> list[Rung]:

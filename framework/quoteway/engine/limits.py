@@ -1,4 +1,5 @@
-"""Which providers are asked for a swap whose route is limited, and what the limits make of their quotes."""
+"""Which providers are asked for a swap whose route is limited or that pays a fee, and what the limits make of
+their quotes."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from quoteway import models
-from quoteway.errors import ProviderUnavailable, Reason, UpstreamError
+from quoteway.engine.integrator_fees import refused_fee
+from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.guard.routes import may_serve
 from quoteway.models import LIMITS, RoutingLimits
 from quoteway.providers import Provider, SwapProvider
@@ -26,14 +28,17 @@ class PriceImpactTooHigh(UpstreamError):  # noqa: N818 - named as the others of 
 
 
 def able(
-    providers: Iterable[Provider], limits: RoutingLimits
+    providers: Iterable[Provider], limits: RoutingLimits, fee: models.IntegratorFee | None = None
 ) -> tuple[list[Provider], tuple[models.Attempt, ...]]:
-    """Returns the providers that can keep the limits, and the attempts that tell of the others."""
+    """Returns the providers that enforce the fee and can keep the limits, and the attempts that tell of the
+    others."""
     asked, others = [], []
     needed = [name for name in limits.given if name in LIMITS]
     for provider in providers:
         honours = provider.honours if isinstance(provider, SwapProvider) else ()
-        if not set(needed) <= set(honours):
+        if fee is not None and not (isinstance(provider, SwapProvider) and provider.enforces_fees):
+            others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_FEE.value))
+        elif not set(needed) <= set(honours):
             others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_LIMIT.value))
         elif not may_serve(provider, limits):
             others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_PROTOCOL.value))
@@ -42,9 +47,12 @@ def able(
     return asked, tuple(others)
 
 
-def nobody_able(attempts: Sequence[models.Attempt]) -> ProviderUnavailable:
-    """Returns the error when no provider can keep the limits of a request."""
+def nobody_able(attempts: Sequence[models.Attempt]) -> GatewayError:
+    """Returns the error when no provider can keep the limits of a request, or enforce its fee."""
     reasons = {attempt.reason for attempt in attempts}
+    if reasons == {Reason.UNSUPPORTED_FEE.value}:
+        text = "cannot be charged: no enabled provider that serves this request enforces fees"
+        return refused_fee(Reason.UNSUPPORTED_FEE, text, attempts)
     by_protocol = reasons == {Reason.UNSUPPORTED_PROTOCOL.value}
     what = "has a protocol that it allows" if by_protocol else "can keep its limits on the route"
     return ProviderUnavailable(

@@ -19,6 +19,7 @@ from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals, auto_slippage
 from quoteway.engine.competition import Competition, Contender
+from quoteway.engine.integrator_fees import check_fee, fee_of, with_fee
 from quoteway.engine.limits import able, check_impact, nobody_able, repriced
 from quoteway.engine.quote_tokens import Sealer
 from quoteway.engine.ranking import QuoteOutcome, attempts_of, rank
@@ -103,10 +104,7 @@ class Quoting:
         candidates = self.candidates(
             capability, *networks_asked(request), provider=provider, atomic_batch=atomic_batch
         )
-        check_recipient(request, _contracts(candidates, set(networks_asked(request))))
-        candidates, not_asked = able(candidates, models.limits_of(request))
-        if not candidates:
-            raise nobody_able(not_asked)
+        candidates, not_asked = self.fit(request, candidates)
         chain = self.runtime.chain(request.chain_id)
         self._check_deadline(chain, deadline)
         request, account_issues = await self.suit_account(request)
@@ -208,6 +206,20 @@ class Quoting:
             raise disabled(text)
         return found
 
+    def fit(
+        self, request: models.Request, candidates: Sequence[Provider]
+    ) -> tuple[list[Provider], tuple[models.Attempt, ...]]:
+        """Returns the providers that can serve all of a request, and the attempts that tell of the others.
+
+        Raises ``InvalidRequest`` for accounts and fees that are refused, and the error of ``nobody_able``.
+        """
+        check_fee(request, self.runtime.calls.wrapped_native(request.chain_id), self.config.max_fee_bps)
+        check_recipient(request, _contracts(candidates, set(networks_asked(request))))
+        asked, not_asked = able(candidates, models.limits_of(request), fee_of(request))
+        if not asked:
+            raise nobody_able(not_asked)
+        return asked, not_asked
+
     async def ask(
         self, candidates: Sequence[Provider], request: models.Request, timeout_s: float
     ) -> list[QuoteOutcome]:
@@ -224,7 +236,7 @@ class Quoting:
                     network = self.runtime.chain(request.chain_id).network
                     check_route(candidate, request, quote, network.wrapped_native)
                     check_impact(candidate, request, quote)
-                    quote = repriced(quote, request.routing.gas_price_wei)
+                    quote = repriced(with_fee(request, quote), request.routing.gas_price_wei)
             return quote
 
         outcomes = await self.registry.calls.ask_all(

@@ -59,7 +59,7 @@ def _intent(step: Step, meaning: Meaning, request: models.Request, build: Build)
     until = "" if meaning.deadline is None else f", before {until_text(meaning.deadline)}"
     match meaning.action:
         case "swap" | "transfer":
-            return _exchange(request, build) + _refund(meaning) + until
+            return _exchange(request, build) + _fees(meaning, build) + _refund(meaning) + until
         case "add" | "remove" | "collect":
             return _liquidity(meaning, build) + until
         case "deposit" | "mint" | "withdraw" | "redeem":
@@ -83,6 +83,16 @@ def _exchange(request: models.Request, build: Build) -> str:
     if all(leg.amount == leg.amount_min for leg in build.outputs):
         return f"Exchange exactly {sold} for exactly {got}, sent to {to}"
     return f"Swap exactly {sold} for at least {got}, sent to {to}"
+
+
+def _fees(meaning: Meaning, build: Build) -> str:
+    """Tells who gets which share of what is bought, by the calldata. The minimums are after it."""
+    names = {leg.token.address: display_name(leg.token) for leg in build.outputs}
+    return "".join(
+        f", after a fee of {readable_units(portion.bps, 2)} % of all {names[portion.token]} bought, "
+        f"sent to {portion.recipient}"
+        for portion in meaning.portions
+    )
 
 
 def _refund(meaning: Meaning) -> str:
