@@ -51,13 +51,15 @@ class Reverted(Exception):  # noqa: N818
 class Execution:
     """The result of a swap.
 
-    ``received`` is the recipient's gain without gas costs, ``left`` the router's balances afterwards.
+    ``received`` is the recipient's gain without gas costs, ``fee`` that of the fee's recipient, ``left`` the
+    router's balances afterwards.
     """
 
     quoted: int
     received: int
     gas_used: int
     left: dict[str, int]
+    fee: int = 0
 
 
 @asynccontextmanager
@@ -204,6 +206,7 @@ class SwapHarness:
             quote.block,
             now,
             now + 180,
+            fee_amount=quote.fee_amount,
         )
 
     async def swap(self, request: SwapRequest) -> Execution:
@@ -219,20 +222,24 @@ class SwapHarness:
     ) -> Execution:
         """Sends exact approvals and the transaction in one block; ``data`` is the signed calldata, if any."""
         watched = [(request.recipient, request.token_out.address)]
-        (before,) = self.balances(watched)
+        if request.fee is not None:
+            watched.append((request.fee.recipient, request.token_out.address))
+        before = self.balances(watched)
         receipts = self.transact(request.sender, build, data)
         held = {token.address for token in (request.token_in, request.token_out)}
         held |= {t for path in quote.route for hop in path.hops for t in (hop.token_in, hop.token_out)}
         places = [(self.router, token) for token in sorted(held | {NATIVE, self.network.wrapped_native})]
-        after, *left = self.balances([*watched, *places])
-        received = after - before
-        if watched == [(request.sender, NATIVE)]:
+        after = self.balances([*watched, *places])
+        left = after[len(watched) :]
+        received, *fees = [now - then for now, then in zip(after, before, strict=False)]
+        if watched[0] == (request.sender, NATIVE):
             received += gas_cost_wei(receipts)
         return Execution(
             quote.outputs[0].amount,
             received,
             int(receipts[-1]["gasUsed"], 16),
             {token: amount for (_, token), amount in zip(places, left, strict=True) if amount},
+            *fees,
         )
 
     def transact(self, sender: str, build: Build, data: bytes | None = None) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from execution import Reverted, SwapHarness, command_line, started
-from quoteway import NATIVE, Quote, SwapRequest
+from quoteway import NATIVE, IntegratorFee, Quote, SwapRequest
 from quoteway_amm import BandExceeded, Hop, Pool
 from quoteway_amm.flow import Flow
 from quoteway_devnet.accounts import ACCOUNTS
@@ -31,11 +31,15 @@ FLOWS_PER_STATE = 30
 BLOCK_TIME_S = 12
 MOST_LEGS = 10
 STRANGER = "0x000000000000000000000000000000000000dEaD"
+FEES_TO = "0x5555555555555555555555555555555555555555"
+FEES_BPS = (1, 7, 25, 100, 999, 1_000)
 
 
 @dataclass(frozen=True)
 class Executed:
-    """One flow. ``wei`` is received minus quoted; ``left`` is what the router holds afterwards."""
+    """One flow. ``wei`` is received minus quoted, ``fee_wei`` the same of the fee; ``left`` is what the
+    router holds afterwards.
+    """
 
     request: SwapRequest
     hops: tuple[Hop, ...]
@@ -43,6 +47,7 @@ class Executed:
     left: dict[str, int]
     gas_used: int
     gas_units: int
+    fee_wei: int = 0
 
     @property
     def shape(self) -> str:
@@ -59,7 +64,7 @@ class FlowReport:
 
     @property
     def wrong(self) -> list[Executed]:
-        return [flow for flow in self.flows if flow.wei or flow.left]
+        return [flow for flow in self.flows if flow.wei or flow.fee_wei or flow.left]
 
     @property
     def legs(self) -> Counter[int]:
@@ -72,11 +77,12 @@ class FlowReport:
 
 
 class FlowMaker:
-    """Makes random flows over the pools of a devnet chain."""
+    """Makes random flows over the pools of a devnet chain; ``fees``: each with an integrator's fee."""
 
-    def __init__(self, harness: SwapHarness, chance: random.Random) -> None:
+    def __init__(self, harness: SwapHarness, chance: random.Random, *, fees: bool = False) -> None:
         self.harness = harness
         self.chance = chance
+        self.fees = fees
         self.deployment = harness.provider._deployments[harness.network.chain_id][0]
         self.wrapped = harness.network.wrapped_native
         self.nodes = [t.address for t in harness.manifest.tokens if t.symbol != "TAX"]
@@ -155,6 +161,7 @@ class FlowMaker:
             sender=sender,
             recipient=recipient,
             slippage_bps=self.chance.choice((0, 10, 50)),
+            fee=IntegratorFee(self.chance.choice(FEES_BPS), FEES_TO) if self.fees else None,
         )
 
     def _hops(
@@ -191,13 +198,19 @@ class FlowMaker:
 
 
 async def execute_random_flows(
-    n: int, seed: int, devnet: Devnet | None = None, slug: str = "devnet", most_legs: int = MOST_LEGS
+    n: int,
+    seed: int,
+    devnet: Devnet | None = None,
+    slug: str = "devnet",
+    most_legs: int = MOST_LEGS,
+    *,
+    fees: bool = False,
 ) -> FlowReport:
-    """Executes ``n`` random flows of up to ``most_legs`` legs."""
+    """Executes ``n`` random flows of up to ``most_legs`` legs; ``fees``: each with an integrator's fee."""
     report, chance = FlowReport(), random.Random(seed)
     started_at = time.perf_counter()
     async with started(devnet) as running, SwapHarness(running, slug) as harness:
-        maker = FlowMaker(harness, chance)
+        maker = FlowMaker(harness, chance, fees=fees)
         snapshot = harness.rpc("evm_snapshot")
         for index in range(n):
             if index % FLOWS_PER_STATE == FLOWS_PER_STATE - 1:
@@ -211,20 +224,23 @@ async def execute_random_flows(
                 continue
             wei = done.received - done.quoted
             units = quote.gas.units
-            report.flows.append(Executed(request, hops, wei, done.left, done.gas_used, units))
+            fee_wei = done.fee - (quote.fee_amount or 0)
+            report.flows.append(Executed(request, hops, wei, done.left, done.gas_used, units, fee_wei))
         harness.rpc("evm_revert", snapshot)
     report.seconds = time.perf_counter() - started_at
     return report
 
 
-async def measure_gas(n: int, seed: int, devnet: Devnet | None = None) -> list[Executed]:
+async def measure_gas(
+    n: int, seed: int, devnet: Devnet | None = None, *, fees: bool = False
+) -> list[Executed]:
     """Returns flows of two to six legs that cross no ticks, executed a second time: on storage in use.
 
     The second time is a block time later: v2 pairs and v3 pools write their price history once per timestamp.
     """
     measured: list[Executed] = []
     async with started(devnet) as running, SwapHarness(running) as harness:
-        maker = FlowMaker(harness, random.Random(seed))
+        maker = FlowMaker(harness, random.Random(seed), fees=fees)
         snapshot = harness.rpc("evm_snapshot")
         while len(measured) < n:
             snapshot = harness.rewind(snapshot)
@@ -239,7 +255,9 @@ async def measure_gas(n: int, seed: int, devnet: Devnet | None = None) -> list[E
             harness.rpc("evm_increaseTime", hex(BLOCK_TIME_S))
             done = harness.execute(request, quote, await harness.build(request, quote))
             wei = done.received - done.quoted
-            measured.append(Executed(request, hops, wei, done.left, done.gas_used, quote.gas.units))
+            fee_wei = done.fee - (quote.fee_amount or 0)
+            used, units = done.gas_used, quote.gas.units
+            measured.append(Executed(request, hops, wei, done.left, used, units, fee_wei))
         harness.rpc("evm_revert", snapshot)
     return measured
 

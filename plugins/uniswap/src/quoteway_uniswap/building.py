@@ -35,6 +35,7 @@ async def build_swap(
         amount_out_min=got.amount_min or got.amount,
         recipient=got.account,
         wrapped_native=deployment.wrapped_native,
+        fee=request.fee,
     )
     hops = hops_of_plan(sealed.plan)
     permit = await _permit(chain, block, deployment, request, deadline)

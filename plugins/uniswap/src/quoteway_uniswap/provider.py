@@ -60,6 +60,7 @@ class UniswapProvider(SwapProvider):
     id = PROVIDER_ID
     title = "Uniswap"
     honours = LIMITS
+    enforces_fees = True
     docs = "https://docs.uniswap.org/contracts/universal-router/overview"
     plan_version = PLAN_VERSION
 

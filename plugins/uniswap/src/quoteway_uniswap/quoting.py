@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from quoteway import (
     NATIVE,
@@ -11,9 +12,11 @@ from quoteway import (
     Fee,
     Gas,
     Hop,
+    IntegratorFee,
     Issue,
     Leg,
     Notice,
+    Optimality,
     Quote,
     RoutePath,
     Spend,
@@ -77,10 +80,12 @@ def quote_of_route(
     paths = route_paths(deployment, hops)
     if len(paths) > 1 and (route.tax_in_bps or route.tax_out_bps):
         raise ValueError("a token that taxes transfers needs a route of one path")
-    amount_min = minimum_out(route.amount_out, request.slippage_bps)
+    fee_amount = None if request.fee is None else request.fee.of(route.amount_out)
+    amount_out = route.amount_out - (fee_amount or 0)
+    amount_min = minimum_out(amount_out, request.slippage_bps)
     tokens = {**tokens, **{token.address: token for token in (request.token_in, request.token_out)}}
     fees = [_lp_fee(tokens[hop.token_in], hop) for hop in hops if hop.token_in in tokens]
-    net_output = None if route.net_output is None else route.net_output - (route.amount_out - amount_min)
+    net_output = None if route.net_output is None else route.net_output - (amount_out - amount_min)
     issues = [
         Issue("transfer_tax", token.address, tax_bps, 0)
         for token, tax_bps in ((request.token_in, route.tax_in_bps), (request.token_out, route.tax_out_bps))
@@ -93,7 +98,7 @@ def quote_of_route(
         )
     return Quote(
         inputs=(Leg(request.token_in, request.amount_in, request.sender),),
-        outputs=(Leg(request.token_out, route.amount_out, request.recipient, amount_min=amount_min),),
+        outputs=(Leg(request.token_out, amount_out, request.recipient, amount_min=amount_min),),
         block=block,
         plan=plan_of(deployment, legs_of(hops, deployment.wrapped_native)),
         spends=spends_of(deployment, request, signed=request.permit2_signature),
@@ -107,7 +112,27 @@ def quote_of_route(
         net_output=None if net_output is None else max(net_output, 0),
         lifetime_s=lifetime_s,
         route_legs=route_legs(deployment, hops),
-        optimality=route.optimality,
+        optimality=_after_fee(route, request.fee),
+        fee_amount=fee_amount,
+    )
+
+
+def _after_fee(route: Route, fee: IntegratorFee | None) -> Optimality | None:
+    """Returns how near to the best a route is, with the fee taken from its output and from the bound alike.
+
+    The gaps are shares, so the fee changes them by its rounding alone: at most one base unit.
+    """
+    found = route.optimality
+    if found is None or fee is None:
+        return found
+    bound, got = (amount - fee.of(amount) for amount in (found.bound, route.amount_out))
+    gap_bps = max(found.gap_bps, -(-(bound - got) * 10**8 // max(bound, 1)) / 10**4)
+    return replace(
+        found,
+        bound=bound,
+        arbitrage=found.arbitrage - fee.of(found.arbitrage),
+        gap_bps=gap_bps,
+        net_gap_bps=found.net_gap_bps + gap_bps - found.gap_bps,
     )
 
 
@@ -157,6 +182,7 @@ def _gas_units(deployment: Deployment, request: SwapRequest, hops: Sequence[Path
         amount_min,
         request.recipient,
         deployment.wrapped_native,
+        request.fee,
     )
     work = work_of(deployment.router_version, order, legs_of(hops, deployment.wrapped_native))
     return gas_units(work, hops)

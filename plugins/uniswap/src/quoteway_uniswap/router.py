@@ -4,6 +4,8 @@ Consecutive hops on one protocol become one command. The sender pays what leaves
 the router holds the tokens: the last command out of a node spends all of them (CONTRACT_BALANCE, OPEN_DELTA),
 so nothing remains in the router. The native coin is wrapped or unwrapped where pools use its other form. A
 single last swap enforces the minimum and pays the recipient; after several, one SWEEP or UNWRAP_WETH does.
+With a fee the router gets all of the output, in the form asked for: PAY_PORTION pays the fee of it, SWEEP the
+rest.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from quoteway import NATIVE, Address
+from quoteway import NATIVE, Address, IntegratorFee
 from quoteway.evm.abi import function
 from quoteway.evm.address import address_bytes
 from quoteway.evm.calls.router_commands import (
@@ -34,7 +36,10 @@ from quoteway_uniswap.flow import Flow, Section, SwapHop
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The swap to encode. Tokens are as requested: ``NATIVE`` is the native coin."""
+    """The swap to encode. Tokens are as requested: ``NATIVE`` is the native coin.
+
+    ``amount_out_min`` is after ``fee``.
+    """
 
     token_in: Address
     token_out: Address
@@ -42,6 +47,7 @@ class Order:
     amount_out_min: int
     recipient: Address
     wrapped_native: Address
+    fee: IntegratorFee | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ class Work:
     """What a transaction does beside its swaps: it decides the gas.
 
     ``pulls`` are the payments by the sender through Permit2, ``takes`` those by the PoolManager, ``held`` the
-    number of ERC-20 tokens that the router holds in between.
+    number of ERC-20 tokens that the router holds in between. ``fees`` is the number of integrators' fees.
     """
 
     pulls: int
@@ -58,6 +64,7 @@ class Work:
     wraps: int
     unwraps: int
     held: int
+    fees: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +147,16 @@ class _Commands:
         """Returns what the commands so far do."""
         names = Counter(name for name, *_ in self.made)
         v4_swaps, wraps, unwraps = (names[name] for name in ("V4_SWAP", "WRAP_ETH", "UNWRAP_WETH"))
-        return Work(self._pulls, v4_swaps, self._takes, wraps, unwraps, len(self._held - {NATIVE}))
+        held, fees = len(self._held - {NATIVE}), names["PAY_PORTION"]
+        return Work(self._pulls, v4_swaps, self._takes, wraps, unwraps, held, fees)
 
     def _add_all(self, hops: Sequence[SwapHop]) -> None:
         order = self._order
         if not hops:
             if {order.token_in, order.token_out} != {NATIVE, order.wrapped_native}:
                 raise ValueError(f"without hops, {order.token_in} cannot become {order.token_out}")
+            if order.fee is not None:
+                raise ValueError("a fee is for swaps: wrapping has none")
             self._bring(order.token_out, order.amount_in, order.recipient, order.amount_out_min)
             return
         flow = Flow(hops, order.token_in, order.token_out, order.wrapped_native)
@@ -180,7 +190,7 @@ class _Commands:
 
     def _swap(self, flow: Flow, section: Section, amount: int) -> _Swap:
         order = self._order
-        if flow.node(section.token_out) != flow.end or len(flow.arrivals) > 1:
+        if flow.node(section.token_out) != flow.end or len(flow.arrivals) > 1 or order.fee is not None:
             return _Swap(section, amount, ADDRESS_THIS)
         recipient = order.recipient if section.token_out == order.token_out else ADDRESS_THIS
         return _Swap(section, amount, recipient, order.amount_out_min)
@@ -216,17 +226,21 @@ class _Commands:
                 self._held.add(token)
 
     def _pay_out(self, flow: Flow) -> None:
-        """Pays the output that the router holds, and enforces the minimum where the last swap did not."""
+        """Pays the output that the router holds, the fee first, and enforces the minimum where the last swap
+        did not.
+        """
         order, forms = self._order, self._forms.get(flow.end, set())
         if not forms:
             return
         # WRAP_ETH enforces no minimum: the swap before it must.
         alone = order.token_out not in forms and (order.token_out == NATIVE or len(flow.arrivals) == 1)
-        if alone:
+        if alone and order.fee is None:
             self._convert(order.token_out, CONTRACT_BALANCE, order.recipient, order.amount_out_min)
             return
         if forms != {order.token_out}:
             self._convert(order.token_out, CONTRACT_BALANCE, ADDRESS_THIS, 0)
+        if order.fee is not None:
+            self._add("PAY_PORTION", order.token_out, order.fee.recipient, order.fee.bps)
         self._add("SWEEP", order.token_out, order.recipient, order.amount_out_min)
 
     # --- swaps --------------------------------------------------------------------------------------------

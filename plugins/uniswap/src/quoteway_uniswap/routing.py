@@ -6,7 +6,17 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from quoteway import NATIVE, Address, Block, Optimality, SwapRequest
+from quoteway import (
+    NATIVE,
+    Address,
+    Block,
+    FieldError,
+    IntegratorFee,
+    InvalidRequest,
+    Optimality,
+    Reason,
+    SwapRequest,
+)
 from quoteway_amm import (
     UNISWAP_GAS,
     BandsExceeded,
@@ -31,17 +41,18 @@ WRAPPING = "wrapped-native"
 
 _PROBE_WEI = 10**17
 _FREE = GasPrice(0)
+_WHOLE_BPS = 10_000
 
 Refusal = Literal["no_pool", "no_liquidity", "amount_too_low", "insufficient_liquidity"]
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A flow with the amount that the recipient gets. A path is the smallest flow.
+    """A flow with what it pays before the request's fee. A path is the smallest flow.
 
     ``amount_out`` is after the output token's transfer tax. ``gas_price_wei`` is the request's, else base fee
-    and tip, None when the chain has no base fee. ``net_output`` is ``amount_out`` less gas, None when gas has
-    no price in that token. ``optimality`` is None where it was not computed.
+    and tip, None when the chain has no base fee. ``net_output`` is ``amount_out`` less fee and gas, None
+    when gas has no price in that token. ``optimality`` is None where it was not computed.
     """
 
     deployment: Deployment
@@ -81,7 +92,12 @@ async def best_route(
         taxes.of(request.token_out, block),
     )
     tax_in, tax_out = sold.to_pool_bps, bought.from_pool_bps
-    taxed = bool(tax_in or tax_out)
+    taxed, fee = bool(tax_in or tax_out), request.fee
+    if fee is not None and tax_out:
+        # The router would get it taxed, and pay it out taxed once more.
+        text = "cannot be charged on a token that taxes transfers"
+        field = FieldError("feeBps", Reason.UNSUPPORTED_TOKEN, text)
+        raise InvalidRequest(field.sentence, reason=Reason.UNSUPPORTED_TOKEN, fields=(field,))
     if taxed:
         # Only v2 pairs use the amount that arrived, and only their router checks the minimum on it.
         refs = tuple(ref for ref in refs if ref.kind == "v2")
@@ -97,18 +113,17 @@ async def best_route(
         # What gas costs does not depend on which pools the route may use.
         priced = await states.graph(block, every, deployment.wrapped_native)
         price = _gas_price(priced, token_out, gas_price_wei)
+        weight = _before_fee(price or _FREE, fee)
         found: Split | NoPath
         try:
-            path, unknown = _best_path(
-                graph, token_in, token_out, amount, price or _FREE, max_hops, last=last
-            )
+            path, unknown = _best_path(graph, token_in, token_out, amount, weight, max_hops, last=last)
             if isinstance(path, NoPath):
                 found = path
             elif taxed:
                 found = Split(path)
             else:
                 found = await splitting.improve(
-                    path, graph, deployment.chain_id, block, price or _FREE, max_hops, max_legs
+                    path, graph, deployment.chain_id, block, weight, max_hops, max_legs
                 )
         except BandsExceeded as error:
             if not last:
@@ -122,9 +137,11 @@ async def best_route(
     amount_out = taxed_amount(flow.amount_out, tax_out)
     if amount_out <= 0:
         return "amount_too_low"
-    net = None if price is None else amount_out - flow.gas_cost
+    kept = amount_out if fee is None else amount_out - fee.of(amount_out)
+    gas_cost = (price or _FREE).cost(flow.gas_units)
+    net = None if price is None else kept - gas_cost
     warnings = {
-        "gas_exceeds_output": flow.gas_cost >= flow.amount_out,
+        "gas_exceeds_output": gas_cost >= kept,
         "hooked_pool_skipped": discovered.hooked or hooked_pools(deployment, token_in, token_out),
         "pool_not_known_far_enough": unknown,
         "pools_not_searched": discovered.partial,
@@ -185,6 +202,13 @@ def hops_allowed(request: SwapRequest, max_hops: int) -> int:
     """Returns the most hops of a path: those of the deployment, or fewer by the request's limits."""
     asked = (request.routing.max_hops, request.routing.max_legs)
     return min(each for each in (max_hops, *asked) if each is not None)
+
+
+def _before_fee(gas_price: GasPrice, fee: IntegratorFee | None) -> GasPrice:
+    """Returns a price of gas in units of the output before fee: the recipient pays for it after fee."""
+    if fee is None:
+        return gas_price
+    return GasPrice(gas_price.numerator * _WHOLE_BPS, gas_price.denominator * (_WHOLE_BPS - fee.bps))
 
 
 def _gas_price(graph: Graph, token_out: Address, gas_price_wei: int | None) -> GasPrice | None:
