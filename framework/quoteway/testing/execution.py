@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -43,22 +43,25 @@ class Executed:
         return any(receipt["status"] != "0x1" for receipt in self.receipts)
 
 
-async def execute(devnet: LocalChains, action: Action) -> Executed:
-    """Sends every transaction of an action from its sender, in order, and measures the balance of each leg.
+async def execute(
+    devnet: LocalChains, action: Action, watch: Iterable[tuple[Address, Address]] = ()
+) -> Executed:
+    """Sends every transaction of an action from its sender, in order, and measures the balance of each leg
+    and of each (account, token) to ``watch``.
 
     Impersonates the sender, so any account with native coin for gas works. Sends to the node directly, as a
     wallet does, without the gateway.
     """
-    return await asyncio.to_thread(_execute, devnet, action)
+    return await asyncio.to_thread(_execute, devnet, action, watch)
 
 
 def _slug(devnet: LocalChains, chain_id: int) -> str:
     return next(slug for slug, chain in devnet.chains.items() if chain.chain_id == chain_id)
 
 
-def _execute(devnet: LocalChains, action: Action) -> Executed:
-    watched = [(leg.account, leg.token.address) for leg in (*action.inputs, *action.outputs)]
-    watched = list(dict.fromkeys(watched))
+def _execute(devnet: LocalChains, action: Action, watch: Iterable[tuple[Address, Address]]) -> Executed:
+    legs = [(leg.account, leg.token.address) for leg in (*action.inputs, *action.outputs)]
+    watched = list(dict.fromkeys((*legs, *watch)))
     with devnet.rpc(_slug(devnet, action.chain_id)) as rpc:
 
         def balances() -> list[int]:

@@ -6,13 +6,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from quoteway import Capability, InvalidRequest, Quote, RoutingLimits, SwapRequest, UpstreamError
+from quoteway import (
+    Capability,
+    IntegratorFee,
+    InvalidRequest,
+    Quote,
+    RoutingLimits,
+    SwapRequest,
+    UpstreamError,
+)
 from quoteway.guard.routes import check_route
 from quoteway.models import ROUTE_LIMITS
 from quoteway.testing.conformance.movement import MovementConformance
+from quoteway.testing.conformance.provider import STRANGER
+from quoteway.testing.execution import LocalChains, execute
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
+
+
+_FEE_BPS = 30
+"""Of the fee that every case is quoted with."""
 
 
 class SwapConformance(MovementConformance):
@@ -37,6 +51,26 @@ class SwapConformance(MovementConformance):
                     continue  # it has no route within the limits
                 if quote is not None:
                     check_route(provider, limited, quote, wrapped)
+
+    async def test_the_fee_that_it_enforces_is_paid(
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        if not provider.enforces_fees:
+            return
+        paid = 0
+        for request in cases:
+            charged = replace(request, fee=IntegratorFee(_FEE_BPS, STRANGER))
+            try:
+                quote, sealed = await self.sealed(gateway, charged)
+            except InvalidRequest:
+                continue  # no fee can be charged on it, such as on wrapping
+            (got,), unit = quote.outputs, request.token_out.address
+            assert quote.fee_amount == (got.amount + (quote.fee_amount or 0)) * _FEE_BPS // 10_000
+            done = await execute(fresh_devnet, await gateway.building.action(sealed), [(STRANGER, unit)])
+            assert done.deltas[request.recipient, unit] == got.amount
+            assert done.deltas[STRANGER, unit] == quote.fee_amount
+            paid += 1
+        assert paid or not cases, "no case is quoted with a fee"
 
 
 def _limits_for(provider: Any, request: SwapRequest, free: Quote) -> Iterator[RoutingLimits]:
