@@ -85,6 +85,7 @@ PROVIDERS = st.builds(
     actions=st.tuples(*[st.lists(TEXTS, max_size=2)] * 3),
     protocols=st.lists(TEXTS, max_size=2),
     limits=st.lists(TEXTS, max_size=2),
+    enforces_fees=st.booleans(),
     enabled=st.booleans(),
     healthy=st.none() | st.booleans(),
     spenders=st.lists(st.tuples(CHAIN_IDS, ADDRESSES)),

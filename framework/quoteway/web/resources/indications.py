@@ -16,6 +16,7 @@ from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.freshness import FreshQuery, at_least
+from quoteway.web.resources.integrator_fees import FeeQuery, fee_in
 from quoteway.web.resources.swaps import tokens_of
 from quoteway.web.wire.indications import SwapDepth, SwapPrice
 from quoteway.web.wire.view import Wire
@@ -23,7 +24,7 @@ from quoteway.web.wire.view import Wire
 MOST_RUNGS = 8
 
 
-class PriceQuery(FreshQuery):
+class PriceQuery(FeeQuery, FreshQuery):
     """A swap within one network."""
 
     network = fields.NetworkField("The network of both tokens", required=True)
@@ -62,6 +63,7 @@ async def _request_of(call: Call) -> SwapRequest:
         sender=SELLER,
         recipient=SELLER,
         slippage_bps=0,
+        fee=fee_in(call.query),
     )
 
 

@@ -81,6 +81,7 @@ async def _provider_row(
         ),
         protocols=_names(entries, SwapProvider, "protocols"),
         limits=[camel_case(name) for name in _names(entries, SwapProvider, "honours")],
+        enforces_fees=any(isinstance(e.provider, SwapProvider) and e.provider.enforces_fees for e in entries),
         enabled=enabled,
         healthy=healthy,
         spenders=_spenders(entries),

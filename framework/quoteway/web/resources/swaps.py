@@ -20,6 +20,7 @@ from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
+from quoteway.web.resources.integrator_fees import FeeBody, fee_in
 from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.routing_limits import RoutingBody, check_protocols, limits_in
 from quoteway.web.wire.actions import Action
@@ -51,7 +52,7 @@ class Transfer(DeadlineBody):
     )
 
 
-class SwapQuoteBody(RoutingBody, Transfer):
+class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
     """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
     it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
@@ -78,6 +79,8 @@ class SwapQuoteBody(RoutingBody, Transfer):
         if origin is not None and origin == target and "refund_address" in data:
             message = "is for two networks: a swap within one network has no refund"
             refused["refundAddress"] = (Reason.CONFLICT, message)
+        if target is not None and origin != target and "fee_bps" in data:
+            refused["feeBps"] = (Reason.CONFLICT, "is for swaps within one network")
         if target is not None and origin != target and data.get("slippage_bps", 0) is None:
             message = 'must be an integer: "auto" is for swaps within one network'
             refused["slippageBps"] = (Reason.CONFLICT, message)
@@ -166,6 +169,7 @@ async def transfer_request(
         permit2_signature=body["approval_mode"] == "permit2-signature",
         refund_to=None if refund_to == sender else refund_to,
         routing=limits_in(body),
+        fee=fee_in(body),
     )
     return request, body.get("provider")
 

@@ -29,6 +29,7 @@ class SwapPrice(View):
         fields.String, execution_price, description="Whole output coins per whole input coin"
     )
     price_impact_bps = nullable(fields.Integer, "quote.price_impact_bps")
+    fees = required([parts.Fee], "quote.fees")
     gas = nullable(parts.Gas, "quote.gas")
     route = nullable(Route, routed)
     optimality = nullable(Optimality, "quote.optimality", description="As the provider computed it")

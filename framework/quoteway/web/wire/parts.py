@@ -57,7 +57,8 @@ class Fee(View):
     amount = required(AmountText)
     amount_usd = nullable(fields.Float)
     bps = nullable(fields.Float)
-    included = required(fields.Boolean)
+    included = required(fields.Boolean, description="Whether the outputs are after it")
+    recipient = nullable(AddressText, description="Who gets it, where that is known")
 
 
 class Gas(View):
@@ -154,6 +155,8 @@ class SwapEcho(View):
     exclude_pools = nullable([fields.String], lambda swap: swap.routing.exclude_pools or None)
     max_price_impact_bps = nullable(fields.Integer, "routing.max_price_impact_bps")
     gas_price_wei = nullable(AmountText, "routing.gas_price_wei")
+    fee_bps = nullable(fields.Integer, lambda swap: swap.fee and swap.fee.bps)
+    fee_recipient = nullable(AddressText, lambda swap: swap.fee and swap.fee.recipient)
     omitted = nullable(
         [fields.String],
         lambda swap: list(map(camel_case, swap.routing.omitted)) or None,

@@ -78,6 +78,9 @@ class ProviderRow(View):
     actions = required(ProviderActions)
     protocols = required([fields.String], description="Those that routes of its swaps may show")
     limits = required([fields.String], description="The limits on the route of a swap that it can keep")
+    enforces_fees = required(
+        fields.Boolean, description="Whether its swaps pay `feeBps` on chain: else it is not asked for them"
+    )
     enabled = required(fields.Boolean)
     state = required(text.CodeText, "plugin.state")
     healthy = nullable(fields.Boolean)
