@@ -15,7 +15,7 @@ from quoteway.evm.batch import outputs, program
 from quoteway.models import Action, Call, Read, Step
 
 from corrupting.chains import CHAIN_ID, COPIED, FRIEND, SLUG, THIEF, USER, USER_KEY, WHALE, World
-from corrupting.material import KEEPER
+from corrupting.material import FEE, KEEPER
 
 _READER = unused_address("corrupting.reader")
 _COIN_LOGS = "0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee"
@@ -57,7 +57,8 @@ class Machine:
         contracts = world.manifest.contracts
         self.routers = {contracts[name] for name in COPIED} - {contracts["SpokePool"]}
         """Contracts that keep nothing of what passes through them."""
-        self.accounts = [USER, FRIEND, KEEPER, THIEF, *world.copies.values(), *sorted(self.routers)]
+        people = [USER, FRIEND, KEEPER, FEE.recipient, THIEF]
+        self.accounts = [*people, *world.copies.values(), *sorted(self.routers)]
         self.spenders = [*sorted(self.routers), contracts["SpokePool"], permit2.ADDRESS, THIEF]
         self.spenders += [*world.copies.values(), *(vault.address for vault in world.manifest.vaults)]
         known = [*contracts.values(), *(pool.id for pool in world.manifest.pools if len(pool.id) == 42)]

@@ -11,6 +11,7 @@ from quoteway import (
     Build,
     Capability,
     DeployRequest,
+    IntegratorFee,
     ManageRequest,
     PoolRequest,
     Quote,
@@ -52,6 +53,13 @@ SWAPS = (
     ("DAI", "ETH", 500, FRIEND, True),  # v3, v3
     ("USDT", "ETH", 200_000, FRIEND, False),  # v4, v3
 )
+CHARGED = (
+    # the same, with an integrator's fee
+    ("USDC", "ETH", 500, FRIEND, False),
+    ("ETH", "USDC", 500, USER, False),
+    ("PEPE", "DAI", 500, FRIEND, True),
+)
+FEE = IntegratorFee(25, "0x5555555555555555555555555555555555555555")
 LIFI_SWAPS = (
     ("USDC", "WETH", USER),
     ("USDC", "ETH", FRIEND),
@@ -155,6 +163,7 @@ async def gather(world: World, *, small: bool = False) -> list[Material]:
     positions = {} if small else await _prepare(world)
     world.clock.stop()
     await _swaps(recorder, SWAPS[2:9:2] if small else SWAPS)
+    await _swaps(recorder, CHARGED[:1] if small else CHARGED, FEE)
     await _transfers(recorder, TRANSFERS[:1] if small else TRANSFERS)
     await _lifi(recorder)
     await _vaults(recorder, small)
@@ -167,14 +176,16 @@ async def gather(world: World, *, small: bool = False) -> list[Material]:
     return recorder.found
 
 
-async def _swaps(recorder: _Recorder, rows: Sequence[tuple[str, str, int, str, bool]]) -> None:
+async def _swaps(
+    recorder: _Recorder, rows: Sequence[tuple[str, str, int, str, bool]], fee: IntegratorFee | None = None
+) -> None:
     world = recorder.world
     for sold, got, usd, recipient, signed in rows:
         ends = world.token(sold), world.token(got)
-        request = SwapRequest(CHAIN_ID, CHAIN_ID, *ends, world.units(sold, usd), USER, recipient, 50, signed)
-        await recorder.ask(
-            f"swap {sold} {got}{' signed' if signed else ''}", Capability.SWAP, "uniswap", request
-        )
+        amount = world.units(sold, usd)
+        request = SwapRequest(CHAIN_ID, CHAIN_ID, *ends, amount, USER, recipient, 50, signed, fee=fee)
+        name = f"swap {sold} {got}{' signed' if signed else ''}{' with a fee' if fee else ''}"
+        await recorder.ask(name, Capability.SWAP, "uniswap", request)
 
 
 async def _lifi(recorder: _Recorder) -> None:

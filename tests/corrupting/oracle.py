@@ -130,7 +130,8 @@ class Oracle:
                 yield from self._deposit(material, action, leg, ran.logs)
             elif _got(ran, action, leg) < least and material.capability is not Capability.VAULT:
                 yield f"pays {_got(ran, action, leg)} of {leg.token.address}, says at least {least}"
-        yield from self._sentences(action, ran)
+        yield from self._sentences(material, action, ran)
+        yield from _fee(material, action, ran)
 
     def _deposit(self, material: Material, action: Action, leg: Leg, logs: tuple[Log, ...]) -> Iterator[str]:
         """Compares what the SpokePool tells the relayers with the leg on the other chain."""
@@ -166,13 +167,13 @@ class Oracle:
 
     # --- words ----------------------------------------------------------------------------------------------
 
-    def _sentences(self, action: Action, ran: Ran) -> Iterator[str]:
+    def _sentences(self, material: Material, action: Action, ran: Ran) -> Iterator[str]:
         """Compares the amounts and accounts in the sentences with what moved."""
-        payees = {leg.account for leg in action.outputs} | {action.sender}
+        payees = {leg.account for leg in action.outputs} | {action.sender} | _paid_fees(material.request)
         for step in action.steps:
             if step.kind in APPROVAL_KINDS or len(action.parts) > 1:
                 continue
-            for account in "".join(_PAID_TO.findall(step.intent)).replace(" and ", " ").split():
+            for account in " ".join(_PAID_TO.findall(step.intent)).replace(" and ", " ").split():
                 if account not in payees:
                     yield f"its sentence names {account}"
             for word, amount, symbol, more in _AMOUNT.findall(step.intent):
@@ -251,8 +252,24 @@ def _crosses(request: object) -> bool:
 
 def _asked_payees(request: object) -> set[str]:
     if isinstance(request, SwapRequest | PoolRequest | VaultRequest):
-        return {request.recipient}
+        return {request.recipient} | _paid_fees(request)
     return set()
+
+
+def _paid_fees(request: object) -> set[str]:
+    return {request.fee.recipient} if isinstance(request, SwapRequest) and request.fee else set()
+
+
+def _fee(material: Material, action: Action, ran: Ran) -> Iterator[str]:
+    """Compares the fee with its share of what is bought."""
+    request = material.request
+    if not isinstance(request, SwapRequest) or request.fee is None:
+        return
+    (leg,) = action.outputs
+    taken = ran.deltas[request.fee.recipient, request.token_out.address]
+    due = request.fee.of(_got(ran, action, leg) + taken)
+    if taken != due:
+        yield f"the fee is {taken}, not {due}"
 
 
 def _account(word: bytes) -> str:

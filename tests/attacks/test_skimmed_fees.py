@@ -1,0 +1,57 @@
+"""Attack: a swap that takes another fee than its integrator asked for, or keeps it.
+
+``tests/core/test_integrator_fees.py`` has the programs that the guard refuses, and ``test_corrupted_builds``
+changes honest ones. Here, over HTTP: only who enforces fees is asked, and what is signed pays what was told.
+"""
+
+import pytest
+from cheating import AMOUNT
+from direct_client import USER
+from quoteway import NATIVE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+SHOP = "0x5555555555555555555555555555555555555555"
+FEE = {"feeBps": 50, "feeRecipient": SHOP}
+
+
+async def test_a_provider_that_cannot_enforce_the_fee_is_not_asked(client):
+    quote = await client.quote_swap("USDC", "WETH", AMOUNT, **FEE)
+    attempts = {each["provider"]: (each["outcome"], each["reason"]) for each in quote["attempts"]}
+    assert attempts.pop("uniswap") == ("quoted", None)
+    assert set(attempts.values()) == {("not_asked", "unsupported_fee")}
+
+
+async def test_it_alone_cannot_be_asked(client):
+    body = {"network": "devnet", "fromToken": client.token("USDC"), "toToken": client.token("WETH")}
+    body |= {"amount": str(AMOUNT), "address": USER, "provider": client.cheat.id, **FEE}
+    answer = await client.api.post("/v2/swaps/quote", body)
+    assert (answer.status, answer.body["error"]["details"]["reason"]) == (422, "unsupported_fee")
+
+
+@pytest.mark.parametrize("bought", ["ETH", "LINK"])
+async def test_what_is_signed_pays_what_the_quote_and_the_action_tell(client, bought):
+    token = client.token(bought)
+    quote = await client.quote_swap("USDC", bought, AMOUNT, toAddress=SHOP[:-1] + "6", **FEE)
+    (fee,) = [each for each in quote["fees"] if each["kind"] == "integrator"]
+    paid, taken = int(quote["toAmount"]), int(fee["amount"])
+    assert (fee["recipient"], fee["token"]["address"], fee["bps"], fee["included"]) == (SHOP, token, 50, True)
+    assert taken == (paid + taken) * 50 // 10_000
+    assert (quote["request"]["feeBps"], quote["request"]["feeRecipient"]) == (50, SHOP)
+    read = await client.api.get(f"/v2/swaps/quote/{quote['quoteId']}")
+    assert read.body["request"] == quote["request"]
+    action = await client.act(quote)
+    told = {(c["account"], c["token"]): int(c["delta"]) for c in action["simulation"]["assetChanges"]}
+    assert (told[SHOP[:-1] + "6", token], told[SHOP, token]) == (paid, taken)
+    assert f"sent to {SHOP}" in action["steps"][-1]["clearSigning"]["intent"]
+    assert "0.5 % of all" in action["steps"][-1]["clearSigning"]["intent"]
+
+    def held():
+        with client.devnet.rpc() as rpc:
+            if token == NATIVE:
+                return int(rpc("eth_getBalance", SHOP, "latest"), 16)
+            data = "0x70a08231" + SHOP[2:].rjust(64, "0")
+            return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
+
+    before = held()
+    await client.send(*action["transactions"])
+    assert held() - before == taken
