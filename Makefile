@@ -39,7 +39,7 @@ $(TOOLS): $(INSTALLED)
 
 prepare: $(TOOLS) $(COMPILERS)  ## install and fetch everything that the tests need; they work offline afterwards
 	@$(BIN)/quoteway devnet --prepare
-	@$(BIN)/python -m quoteway_devnet.public_chains
+	@$(BIN)/python -m quoteway_devnet.packages
 	@$(BIN)/python tests/smart_accounts.py
 
 run: $(INSTALLED)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts

@@ -20,12 +20,14 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
+from quoteway_devnet.contract_files import BALANCER_FILES, CONTRACT_FILES, PERMIT2_RUNTIME, PUBLIC_FILES
 from quoteway_devnet.errors import DevnetError
 
 MINIMUM_ANVIL = (1, 0)
@@ -56,60 +58,6 @@ class Toolchain:
     anvil: Path
     bytecode: Path
     """A JSON object: contract name -> init code, 0x-prefixed, library references unlinked."""
-
-
-CONTRACT_FILES: dict[str, tuple[str, str]] = {
-    "Multicall3": ("@across-protocol/contracts", "dist/evm/artifacts/Multicall3.sol/Multicall3.json"),
-    "EthereumSpokePool": (
-        "@across-protocol/contracts",
-        "dist/evm/artifacts/Ethereum_SpokePool.sol/Ethereum_SpokePool.json",
-    ),
-    "ERC1967Proxy": ("@across-protocol/contracts", "dist/evm/artifacts/ERC1967Proxy.sol/ERC1967Proxy.json"),
-    "WETH9": ("@uniswap/v2-periphery", "build/WETH9.json"),
-    "UniswapV2Factory": ("@uniswap/v2-core", "build/UniswapV2Factory.json"),
-    "UniswapV2Router02": ("@uniswap/v2-periphery", "build/UniswapV2Router02.json"),
-    "UniswapV3Factory": (
-        "@uniswap/v3-core",
-        "artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory.json",
-    ),
-    "NFTDescriptor": (
-        "@uniswap/v3-periphery",
-        "artifacts/contracts/libraries/NFTDescriptor.sol/NFTDescriptor.json",
-    ),
-    "NonfungibleTokenPositionDescriptor": (
-        "@uniswap/v3-periphery",
-        "artifacts/contracts/NonfungibleTokenPositionDescriptor.sol/NonfungibleTokenPositionDescriptor.json",
-    ),
-    "NonfungiblePositionManager": (
-        "@uniswap/v3-periphery",
-        "artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager.json",
-    ),
-    "TickLens": ("@uniswap/v3-periphery", "artifacts/contracts/lens/TickLens.sol/TickLens.json"),
-    "SwapRouter02": (
-        "@uniswap/swap-router-contracts",
-        "artifacts/contracts/SwapRouter02.sol/SwapRouter02.json",
-    ),
-    "QuoterV2": ("@uniswap/swap-router-contracts", "artifacts/contracts/lens/QuoterV2.sol/QuoterV2.json"),
-    # The .test build of PoolManager exceeds the code size limit of EIP-170.
-    "PoolManager": ("@uniswap/v4-periphery", "foundry-out/PoolManager.sol/PoolManager.default.json"),
-    "PositionDescriptor": (
-        "@uniswap/v4-periphery",
-        "foundry-out/PositionDescriptor.sol/PositionDescriptor.json",
-    ),
-    "PositionManager": ("@uniswap/v4-periphery", "foundry-out/PositionManager.sol/PositionManager.json"),
-    "StateView": ("@uniswap/v4-periphery", "foundry-out/StateView.sol/StateView.json"),
-    "V4Quoter": ("@uniswap/v4-periphery", "foundry-out/V4Quoter.sol/V4Quoter.json"),
-    "UniversalRouter": (
-        "@uniswap/universal-router",
-        "artifacts/contracts/UniversalRouter.sol/UniversalRouter.json",
-    ),
-}
-"""Contract name -> package and artifact holding its init code."""
-
-PUBLIC_FILES = {"UniversalRouter2.0": CONTRACT_FILES["UniversalRouter"]}
-"""The same for what public networks have and the devnet has not, from other versions of the packages."""
-
-_PERMIT2_RUNTIME = ("@uniswap/v4-periphery", "lib/permit2/test/utils/DeployPermit2.sol")
 
 
 def cache_root() -> Path:
@@ -149,11 +97,22 @@ def prepare_public(report: Callable[[str], None] | None = None) -> Path:
 
     Raises DevnetError as ``prepare`` does.
     """
-    pins = [Package(**row) for row in json.loads(_pins_text())["public"]]
-    content = hashlib.sha256(json.dumps([*map(repr, pins), PUBLIC_FILES]).encode()).hexdigest()[:16]
-    bytecode = cache_root() / f"public-{content}"
+    return _prepare_group("public", PUBLIC_FILES, "50 MB", report)
+
+
+def prepare_balancer(report: Callable[[str], None] | None = None) -> Path:
+    """Return the file with the init codes of ``BALANCER_FILES``, as ``prepare_public`` does."""
+    return _prepare_group("balancer", BALANCER_FILES, "2 MB", report)
+
+
+def _prepare_group(
+    group: str, files: Mapping[str, tuple[str, str]], size: str, report: Callable[[str], None] | None
+) -> Path:
+    pins = [Package(**row) for row in json.loads(_pins_text())[group]]
+    content = hashlib.sha256(json.dumps([*map(repr, pins), files]).encode()).hexdigest()[:16]
+    bytecode = cache_root() / f"{group}-{content}"
     if not bytecode.is_dir():
-        _fetch_all([(bytecode, pins, _extract_public)], "50 MB", report)
+        _fetch_all([(bytecode, pins, partial(_extract_group, pins, files))], size, report)
     return bytecode / "bytecode.json"
 
 
@@ -340,7 +299,7 @@ def _extract_bytecode(tarballs: Path, target: Path) -> None:
     from quoteway_devnet.permit2 import init_code
 
     wanted: dict[str, set[str]] = {}
-    for package, file in [*CONTRACT_FILES.values(), _PERMIT2_RUNTIME]:
+    for package, file in [*CONTRACT_FILES.values(), PERMIT2_RUNTIME]:
         wanted.setdefault(package, set()).add(file)
     pins = [Package(**row) for row in json.loads(_pins_text())["contracts"]]
     found = {p.name: _members(tarballs / p.tarball, wanted[p.name]) for p in pins}
@@ -348,18 +307,27 @@ def _extract_bytecode(tarballs: Path, target: Path) -> None:
         name: _init_code(json.loads(found[package][file])["bytecode"])
         for name, (package, file) in CONTRACT_FILES.items()
     }
-    package, file = _PERMIT2_RUNTIME
+    package, file = PERMIT2_RUNTIME
     bytecode["Permit2"] = "0x" + init_code(found[package][file].decode()).hex()
     (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
 
 
-def _extract_public(tarballs: Path, target: Path) -> None:
-    pins = {row["name"]: Package(**row) for row in json.loads(_pins_text())["public"]}
-    bytecode = {}
-    for name, (package, file) in PUBLIC_FILES.items():
-        artifact = json.loads(_members(tarballs / pins[package].tarball, {file})[file])
-        bytecode[name] = _init_code(artifact["bytecode"])
+def _extract_group(
+    pins: Sequence[Package], files: Mapping[str, tuple[str, str]], tarballs: Path, target: Path
+) -> None:
+    bytecode: dict[str, str] = {}
+    for package in pins:
+        wanted = {name: file for name, (owner, file) in files.items() if owner == package.name}
+        found = _members(tarballs / package.tarball, set(wanted.values()))
+        bytecode |= {
+            name: _init_code(_creation_code(json.loads(found[file]))) for name, file in wanted.items()
+        }
     (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
+
+
+def _creation_code(artifact: dict[str, str | dict[str, str]]) -> str | dict[str, str]:
+    """Return the member with the init code: the oldest artifacts of Balancer name it otherwise."""
+    return artifact["bytecode"] if "bytecode" in artifact else artifact["creationCode"]
 
 
 def _init_code(member: str | dict[str, str]) -> str:
@@ -381,3 +349,8 @@ def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
     if lacking := names - found.keys():
         raise DevnetError(f"{tarball.name} lacks {', '.join(sorted(lacking))}; report this as a bug.")
     return found
+
+
+if __name__ == "__main__":
+    prepare_public()
+    prepare_balancer()

@@ -31,7 +31,7 @@ from quoteway_devnet.transactions import CREATE2_DEPLOYER, DEPLOYER, Transaction
 _HISTORY_BLOCKS = 256
 _BLOCK_TIME_S = 12
 _ROUTERS = {"2.0": "UniversalRouter2.0"}
-"""Version of a row's router -> its contract (``packages.PUBLIC_FILES``)."""
+"""Version of a row's router -> its contract (``contract_files.PUBLIC_FILES``)."""
 _ROUTER_PARAMETERS = "((address,address,address,address,bytes32,bytes32,address,address,address))"
 """universal-router 2.0.0, RouterParameters: permit2, weth9, v2Factory, v3Factory, pairInitCodeHash,
 poolInitCodeHash, v4PoolManager, v3NFTPositionManager, v4PositionManager."""
