@@ -138,7 +138,8 @@ def best_flow_exact_in(
             bound,
             _gap_bps(Fraction(bound), Fraction(flow.amount_out)),
             _gap_bps(max(min(net_bounds), net), net),
-            market.arbitrage(market.nodes[problem.node_out]),
+            # At the prices of the bound the pools alone are worth no more either.
+            min(market.arbitrage(market.nodes[problem.node_out]), bound),
             len(market.pools),
             market.families,
             "split" if _splits(flow, wrapped_native) else "single_path",
