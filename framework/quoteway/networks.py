@@ -34,8 +34,9 @@ class Network:
     family (``"uniswap"``) to rows that the family's plugin reads, so a fork or a new chain needs a row and no
     code. ``contracts`` gives the kind of each contract by address, such as ``"uniswap.v2-router"``: the core
     reads calls of these contracts only (``evm.calls``). ``token_lists`` are paths or URLs of Token Lists.
-    ``head_poll_s`` is the time between two polls of the head while the network is in use. ``block_time_s`` is
-    the usual time between two blocks.
+    ``private_submission`` is the https URL of a JSON-RPC endpoint that keeps transactions from the public
+    mempool. Callers see it; only the configuration sets it. ``head_poll_s`` is the time between two polls
+    of the head while the network is in use. ``block_time_s`` is the usual time between two blocks.
     """
 
     slug: str
@@ -53,6 +54,7 @@ class Network:
     deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     token_lists: tuple[str, ...] = ()
     contracts: Mapping[str, str] = field(default_factory=dict)
+    private_submission: str | None = None
 
     @property
     def caip2(self) -> str:

@@ -277,3 +277,32 @@ def test_secret_field_takes_references_only(monkeypatch):
             SecretField().deserialize(wrong)
     assert str(Secret("x")) == "***"
     assert Secret("x") == Secret("x") != Secret("y")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://rpc.example",
+        "https://user:secret@rpc.example",
+        "https://token@rpc.example",
+        "https://",
+        "https://rpc.example/#part",
+        "https://rpc.example/\u202e",
+        "https://rpc.example/a b",
+        "https://rpc.example:port",
+        "javascript:alert(1)",
+        "rpc.example",
+        "",
+        "https://rpc.example/" + "a" * 2_048,
+    ],
+)
+def test_a_private_submission_url_is_https_and_has_no_credential(load, url):
+    with pytest.raises(ConfigError, match="private_submission") as caught:
+        load(f"{KEYS}[networks.ethereum]\nprivate_submission = {json.dumps(url)}\n")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_private_submission_url_is_read(load):
+    url = "https://rpc.example/fast?refund=90"
+    config = load(f'{KEYS}[networks.ethereum]\nprivate_submission = "{url}"\n')
+    assert config.networks["ethereum"].private_submission == url

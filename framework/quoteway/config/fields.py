@@ -17,6 +17,8 @@ from quoteway.secrets import Secret, measured_bits, revealed
 
 _Section = TypeVar("_Section")
 
+MAX_URL_CHARS = 2_048
+
 
 def setting(kind: fields.Field[Any], about: str = "", default: Any = MISSING, *, shown: bool = True) -> Any:
     """Declares a member of a section: its field, its line of the settings page, its default.
@@ -160,6 +162,20 @@ def origin(value: str) -> None:
         parts.scheme not in ("http", "https") or not parts.netloc or parts.path or parts.query
     ):
         raise ValidationError('expected an origin such as "https://app.example.org" (no path), or "*"')
+
+
+def public_url() -> fields.String:
+    return fields.String(validate=_public_url)
+
+
+def _public_url(value: str) -> None:
+    """Refuses what is no https URL, holds a user or password, or does not show as it is."""
+    parts = _url(value)
+    plain = value.isascii() and value.isprintable() and " " not in value and len(value) <= MAX_URL_CHARS
+    if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc or parts.fragment or not plain:
+        raise ValidationError(
+            'expected an https:// URL such as "https://rpc.example.org", without user and password'
+        )
 
 
 class StoreField(fields.Field[Any]):

@@ -243,6 +243,12 @@ class NetworkConfig:
     block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
     head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)
     testnet: bool | None = setting(flag(), "Whether its tokens have no value.", None)
+    private_submission: str | None = setting(
+        kinds.public_url(),
+        "https URL of a JSON-RPC endpoint that keeps transactions from the public mempool. Every caller is "
+        "shown it, in `mev` of swap quotes, and sends signed transactions there: it must hold no credential.",
+        None,
+    )
     token_lists: tuple[str, ...] = setting(Listing(fields.String()), "Paths or URLs of Token Lists.", ())
     contracts: Mapping[str, str] = setting(
         fields.Dict(keys=fields.String(), values=fields.String()),

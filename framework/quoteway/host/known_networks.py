@@ -27,7 +27,8 @@ def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[Plu
         with_these = Networks(known)
         try:
             for network in networks:
-                with_these.add(network)
+                # Where wallets send transactions is the operator's choice alone.
+                with_these.add(replace(network, private_submission=None))
                 CallRegistry([network])  # checks its contracts
         except ConfigError as error:
             entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
