@@ -21,6 +21,10 @@ from quoteway.models import BridgeRoute as BridgeRoute
 from quoteway.models import Build as Build
 from quoteway.models import CallDescription as CallDescription
 from quoteway.models import Capability as Capability
+from quoteway.models import Certificate as Certificate
+from quoteway.models import CertificateCheck as CertificateCheck
+from quoteway.models import CertifiedPool as CertifiedPool
+from quoteway.models import CertifiedSwap as CertifiedSwap
 from quoteway.models import ContractDescription as ContractDescription
 from quoteway.models import DeployedAt as DeployedAt
 from quoteway.models import DeploymentTerms as DeploymentTerms

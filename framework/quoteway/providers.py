@@ -122,6 +122,15 @@ class SwapProvider(TransactionProvider):
         The same quote at the same block gives the same bytes.
         """
 
+    async def verify(self, swap: models.CertifiedSwap) -> Sequence[models.CertificateCheck]:
+        """Checks a certificate of this provider against the chain, without what made it.
+
+        Reads the pools at ``swap.block`` through ``Context.chain``. The command ``quoteway verify-quote``
+        calls it in a process of its own, without the plugin's lifespan. Raises ``UpstreamError`` when the
+        chain cannot be read.
+        """
+        raise disabled(f"Provider {self.id} cannot verify certificates.")
+
 
 class BridgeProvider(TransactionProvider):
     """Moves tokens between chains."""

@@ -10,6 +10,7 @@ from quoteway.models.calls import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
 from quoteway.models.notices import *
+from quoteway.models.optimality import *
 from quoteway.models.quotes import *
 from quoteway.models.requests import *
 from quoteway.models.routing import *

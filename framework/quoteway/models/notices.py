@@ -20,6 +20,9 @@ class Notice:
 
 WARNINGS: Mapping[str, str] = {
     "gas_exceeds_output": "Gas costs more than the output is worth.",
+    "certificate_unavailable": (
+        "The quote has no certificate: its provider makes none, had no time for one, or found too many pools."
+    ),
     "max_hops_capped": "The deployment looks for routes of fewer hops than maxHops allows.",
     "pools_not_searched": (
         "Pools with unusual fees were not completely looked for yet: a later quote may find more of them."

@@ -8,6 +8,7 @@ from typing import Literal
 
 from quoteway.models.amounts import Fee, Gas, Issue, Leg, Spend
 from quoteway.models.notices import Notice
+from quoteway.models.optimality import Optimality
 from quoteway.models.requests import Capability, Request
 from quoteway.models.terms import QuoteTerms
 from quoteway.models.tokens import Address, Block, Json
@@ -43,26 +44,6 @@ class RouteLeg(Hop):
     """
 
     share_bps: int
-
-
-@dataclass(frozen=True, slots=True)
-class Optimality:
-    """How near a swap is to the best one through the same pools at the same block.
-
-    ``bound`` (base units of the output token): no trade of the input through these ``pools`` (a number), of
-    the protocols ``families``, has a greater output, gas aside. It counts the arbitrage that the pools offer
-    without any input; ``arbitrage`` bounds that part alone and is not subtracted. ``gap_bps`` is the most
-    that the quote misses of the bound, ``net_gap_bps`` the same net of gas; both are rounded up. ``method``
-    is how the route was found: as a ``single_path`` or a ``split``.
-    """
-
-    bound: int
-    gap_bps: float
-    net_gap_bps: float
-    arbitrage: int
-    pools: int
-    families: tuple[str, ...]
-    method: Literal["single_path", "split"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +83,32 @@ class Quote:
     route_legs: tuple[RouteLeg, ...] | None = None
     optimality: Optimality | None = None
     fee_amount: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedSwap:
+    """A swap as an answer stated it, with the certificate in its ``optimality``, to be checked.
+
+    ``route_legs`` are in the order of execution. The last one out of each token takes what is left of it.
+    """
+
+    chain_id: int
+    token_in: Address
+    token_out: Address
+    amount_in: int
+    amount_out: int
+    block: Block
+    route_legs: tuple[RouteLeg, ...]
+    optimality: Optimality
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateCheck:
+    """The result of one check of a ``CertifiedSwap``, in a sentence for people."""
+
+    subject: str
+    holds: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

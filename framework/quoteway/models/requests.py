@@ -44,6 +44,7 @@ class SwapRequest:
     ``permit2_signature`` asks for a signed Permit2 permit instead of a transaction. ``refund_to`` is the
     account that receives the refund of a failed transfer to another chain; None: the sender. ``routing``
     limits the route of a swap. ``fee`` is taken from the output: the recipient gets the rest.
+    ``certificate`` asks for ``Optimality.certificate``; a quote token does not keep it.
     """
 
     chain_id: int
@@ -58,6 +59,7 @@ class SwapRequest:
     refund_to: Address | None = None
     routing: RoutingLimits = field(default_factory=RoutingLimits)
     fee: IntegratorFee | None = None
+    certificate: bool = False
 
     @property
     def is_cross_chain(self) -> bool:
