@@ -40,6 +40,7 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "vault_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
     "pool_id": st.tuples(CHAIN_IDS, ADDRESSES).map(lambda pair: f"{pair[0]}:{pair[1]}"),
     "decimals": st.integers(0, 255),
+    "digest": st.binary(min_size=32, max_size=32).map(lambda raw: "0x" + raw.hex()),
     "capability": st.sampled_from([models.Capability.SWAP, models.Capability.BRIDGE]),
     "delta": st.integers(-models.MAX_UINT256, models.MAX_UINT256),
     "value": st.integers(0, models.MAX_UINT256),
@@ -62,6 +63,8 @@ def member(owner: type, name: str, kind: Any) -> st.SearchStrategy[Any]:
         return st.integers(1, 3)
     if (owner, name) == (models.SealedQuote, "parts"):
         return st.just(())
+    if (owner, name) == (models.CertifiedPool, "tokens"):
+        return st.lists(ADDRESSES, max_size=2).map(tuple)
     if (owner, name) == (models.Argument, "value"):
         return VALUES
     if name == "token" and kind in (str, str | None):

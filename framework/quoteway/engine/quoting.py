@@ -31,6 +31,7 @@ from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
 from quoteway.guard.acknowledgements import needed_for_quote
 from quoteway.guard.findings import MAX_DEADLINE_S, check_units, is_address
+from quoteway.guard.optimality import optimality_flaw
 from quoteway.guard.quotes import check_quote, check_spenders
 from quoteway.guard.recipients import check_recipient, payees, recipient_warning
 from quoteway.guard.routes import check_route
@@ -48,6 +49,8 @@ HIGH_SLIPPAGE_BPS = 300
 MIN_DEADLINE_S = 60
 RECIPIENT_CODE_S = 600
 """How long the code of a recipient is remembered."""
+TOLD_S = 60
+"""The ``optimality`` that a provider's quotes lose is logged once in this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Quoting:
     recipient_code: TTLCache[tuple[int, models.Address], str] = field(
         default_factory=lambda: TTLCache(4096, RECIPIENT_CODE_S)
     )
+    told_of: TTLCache[str, str] = field(default_factory=lambda: TTLCache(256, TOLD_S))
 
     @on_arrival
     async def quote(
@@ -129,7 +133,7 @@ class Quoting:
         wallet, taxes = await asyncio.gather(self._wallet(chain, request, quote), self.taxes.of(quote))
         told = (*quote.issues, *account_issues)
         of_tokens = await token_warnings(self.tokens, request, quote)
-        own = (*_warnings(quote), *winner.warnings)
+        own = (*_warnings(request, quote), *winner.warnings)
         consent = replace(
             winner.sealed,
             issues=told,
@@ -229,6 +233,7 @@ class Quoting:
             quote = await cast(Quoter, candidate).quote(request)
             # The parts of a built-in provider's quote were checked when their own providers quoted them.
             if quote is not None and not self.registry.is_builtin(candidate):
+                quote = self._without_wrong_optimality(candidate, request, quote)
                 check_quote(candidate, request, quote)
                 check_spenders(candidate, request, quote, self.runtime.calls)
                 quote = replace(quote, warnings=models.own_warnings(candidate.id, quote.warnings))
@@ -243,6 +248,18 @@ class Quoting:
             candidates, ask, verb="quote", timeout_s=timeout_s, scope=networks_asked(request), worth=rank
         )
         return list(await asyncio.gather(*(self._labelled(request, outcome) for outcome in outcomes)))
+
+    def _without_wrong_optimality(
+        self, candidate: Provider, request: models.Request, quote: models.Quote
+    ) -> models.Quote:
+        """Returns the quote without an ``optimality`` that is wrong, and logs why, once in a minute."""
+        wrong = optimality_flaw(request, quote) if type(quote) is models.Quote else None
+        if wrong is None:
+            return quote
+        if candidate.id not in self.told_of:
+            self.told_of[candidate.id] = wrong
+            log.warning("a quote of provider %s is passed on without optimality: %s", candidate.id, wrong)
+        return replace(quote, optimality=None)
 
     async def _labelled(self, request: models.Request, outcome: QuoteOutcome) -> QuoteOutcome:
         """Returns an outcome with the core's labels in its quote, or failed when its decimals are wrong.
@@ -318,9 +335,12 @@ def _contracts(candidates: Iterable[Provider], chain_ids: Iterable[int]) -> set[
     return found
 
 
-def _warnings(quote: models.Quote) -> tuple[models.Notice, ...]:
+def _warnings(request: models.Request, quote: models.Quote) -> tuple[models.Notice, ...]:
     """Returns what a provider warns of and what the gateway does."""
     own = []
+    wanted = isinstance(request, models.SwapRequest) and request.certificate
+    if wanted and (quote.optimality is None or quote.optimality.certificate is None):
+        own.append(models.Notice("certificate_unavailable", models.WARNINGS["certificate_unavailable"]))
     if quote.slippage_bps > HIGH_SLIPPAGE_BPS:
         own.append(models.Notice("high_slippage", "The allowed slippage is above 3 %."))
     if quote.is_estimate:

@@ -51,7 +51,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
             *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
             *("shares", "reserves", "sqrt_price_x96", "liquidity_delta"),
             *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),
-            *("price_wei", "bound", "arbitrage", "fee_amount"),
+            *("price_wei", "bound", "arbitrage", "prices", "fee_amount"),
         ),
         (-_WIDE, _WIDE),
     ),
