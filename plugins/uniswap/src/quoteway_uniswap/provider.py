@@ -10,6 +10,8 @@ from quoteway import (
     Address,
     Block,
     Build,
+    CertificateCheck,
+    CertifiedSwap,
     ConfigError,
     Context,
     InvalidRequest,
@@ -40,6 +42,7 @@ from quoteway_uniswap.routing import (
     is_wrapping,
 )
 from quoteway_uniswap.shared import shared_by
+from quoteway_uniswap.verifying import verify_certificate
 
 _MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
     "no_liquidity": ("The pools of this pair hold no liquidity.", Reason.INSUFFICIENT_LIQUIDITY),
@@ -130,6 +133,11 @@ class UniswapProvider(SwapProvider):
             "The router of this quote is no longer configured: request a new quote.",
             reason=Reason.PROVIDER_ERROR,
         )
+
+    async def verify(self, swap: CertifiedSwap) -> Sequence[CertificateCheck]:
+        """See ``SwapProvider``. The pools are those of this installation's rows, read through the lens."""
+        rows = self._deployments.get(swap.chain_id, ())
+        return await verify_certificate(self._context.chain(swap.chain_id), rows, swap)
 
     async def _route(self, deployment: Deployment, block: Block, request: SwapRequest) -> Route | Refusal:
         chain = self._shared.chain(request.chain_id, self._deployments[request.chain_id])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from quoteway import (
@@ -31,6 +31,7 @@ from quoteway_amm import (
 from quoteway_amm.flow import Flow, flow_of_path
 
 from quoteway_uniswap.candidates import PoolRef, candidate_pools, hooked_pools
+from quoteway_uniswap.certificates import certificate_of
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.shared import ChainState
 from quoteway_uniswap.splitting import Split, Splitting
@@ -133,7 +134,10 @@ async def best_route(
         break
     if isinstance(found, NoPath):
         return found.reason
-    flow = found.flow
+    flow, optimality = found.flow, found.optimality
+    if request.certificate and optimality is not None:
+        certificate = await certificate_of(deployment, graph.pools, flow, optimality.bound, found.prices)
+        optimality = replace(optimality, certificate=certificate)
     amount_out = taxed_amount(flow.amount_out, tax_out)
     if amount_out <= 0:
         return "amount_too_low"
@@ -154,7 +158,7 @@ async def best_route(
         tax_out,
         gas_price_wei,
         net,
-        found.optimality,
+        optimality,
         tuple(code for code, applies in warnings.items() if applies),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -31,6 +31,8 @@ class Split:
 
     flow: Flow
     optimality: Optimality | None = None
+    prices: Mapping[str, int] = field(default_factory=dict)
+    """The prices at which the bound of ``optimality`` holds, as the solver says."""
 
 
 class Splitting:
@@ -63,8 +65,8 @@ class Splitting:
         try:
             solution = await self.solvers.solve(self._snapshot(graph, chain_id, block), order, SOLVE_S)
         except BandsExceeded as error:
-            raise BandsExceeded(error.exceeded, _better(path, error.settled, order)) from None
-        return _better(path, solution, order)
+            raise BandsExceeded(error.exceeded, _better(path, error.settled, order, block)) from None
+        return _better(path, solution, order, block)
 
     def _snapshot(self, graph: Graph, chain_id: int, block: Block) -> Snapshot:
         known = self._snapshots.get(graph)
@@ -73,7 +75,7 @@ class Splitting:
         return known
 
 
-def _better(path: Flow, solution: Solution | None, order: Order) -> Split:
+def _better(path: Flow, solution: Solution | None, order: Order, block: Block) -> Split:
     if solution is None:
         return Split(path)
     found = make_flow(
@@ -85,17 +87,18 @@ def _better(path: Flow, solution: Solution | None, order: Order) -> Split:
         order.gas_price,
         order.wrapped_native,
     )
-    optimality = _optimality(solution.optimality)
     if found.amount_out - found.gas_cost < path.amount_out - path.gas_cost:
         return Split(path)  # its deadline came first
-    return Split(found, optimality)
+    return Split(found, *_optimality(solution.optimality, block))
 
 
-def _optimality(told: Mapping[str, Any]) -> Optimality | None:
+def _optimality(told: Mapping[str, Any], block: Block) -> tuple[Optimality | None, Mapping[str, int]]:
     try:
-        found = msgspec.convert({**told, "families": tuple(told["families"])}, Optimality)
+        prices = msgspec.convert(told["prices"], dict[str, int])
+        members = {**told, "families": tuple(told["families"]), "block": block, "certificate": None}
+        found = msgspec.convert(members, Optimality)
     except (KeyError, TypeError, msgspec.ValidationError):
         log.error("the solver described its flow in another form than expected")
-        return None
+        return None, {}
     # A bound that says nothing: where an order drains the pools, the solver's prices may not converge.
-    return found if max(found.bound, found.arbitrage) <= MAX_UINT256 else None
+    return (found, prices) if max(found.bound, found.arbitrage) <= MAX_UINT256 else (None, {})

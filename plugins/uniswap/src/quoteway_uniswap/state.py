@@ -98,7 +98,7 @@ class PoolStates:
         for question, more in zip(questions, answers, strict=True):
             pool = known.states.get(question.ref)
             if isinstance(pool, ConcentratedPool) and isinstance(more, ConcentratedPool):
-                known.states[question.ref] = _joined(pool, more)
+                known.states[question.ref] = joined(pool, more)
                 known.graphs.clear()
 
     async def _read(self, known: Snapshot, refs: Sequence[PoolRef]) -> None:
@@ -122,7 +122,7 @@ def _graph(pools: Sequence[Pool], before: Graph | None, wrapped_native: str) -> 
     return before.replaced({pool.id: pool for old, pool in pairs if pool is not old})
 
 
-def _joined(pool: ConcentratedPool, more: ConcentratedPool) -> ConcentratedPool:
+def joined(pool: ConcentratedPool, more: ConcentratedPool) -> ConcentratedPool:
     """Returns the pool with the words of ``more`` added; unchanged when the two are not adjacent."""
     if more.word_lo > more.word_hi:
         return pool
