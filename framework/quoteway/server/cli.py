@@ -246,6 +246,33 @@ def openapi() -> None:
     click.echo(openapi_document().decode())
 
 
+@main.command("verify-quote")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--rpc", "rpc_url", help="A node that has the state of the quote's block (the configured one).")
+@CONFIG_OPTION
+def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> None:
+    """Check the certificate of a saved swap quote against the chain.
+
+    FILE is the answer to a quote that was requested with "certificate": "full". Exit 0: everything holds. 1:
+    something does not. 2: it could not be checked.
+    """
+    import asyncio
+
+    from quoteway.server.verify_quote import CannotVerify, verify
+
+    try:
+        found = asyncio.run(verify(_config(config_path), file, rpc_url))
+    except CannotVerify as error:
+        click.echo(f"quoteway: {error}", err=True)
+        sys.exit(2)
+    for check in found.checks:
+        click.echo(f"{'ok' if check.holds else 'WRONG':<5} {check.subject}: {check.text}")
+    if found.holds:
+        click.echo("verified: no trade through these pools pays more than the bound")
+        click.echo("not checked: netGapBps and arbitrage, which the certificate does not prove")
+    sys.exit(0 if found.holds else 1)
+
+
 @main.command()
 @CONFIG_OPTION
 @click.option("--url", help="A running server to ask too, with the first of [auth] keys.")
