@@ -61,6 +61,11 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
     slippage_bps = fields.SlippageOrAuto(
         f"{_SLIPPAGE}. `auto`, within one network: the gateway chooses {LOW_BPS} to {HIGH_BPS}"
     )
+    certificate = fields.Choice(
+        "`full`: adds to `optimality` what proves its bound: a price per token, and the pools with digests "
+        "of their states. Without one there is the warning `certificate_unavailable`",
+        ("full",),
+    )
     atomic_batch = fields.StrictBoolean(
         "Whether the wallet sends several calls as one (EIP-5792); false: no quote in parts is given",
         load_default=True,
@@ -170,6 +175,7 @@ async def transfer_request(
         refund_to=None if refund_to == sender else refund_to,
         routing=limits_in(body),
         fee=fee_in(body),
+        certificate=body.get("certificate") is not None,
     )
     return request, body.get("provider")
 

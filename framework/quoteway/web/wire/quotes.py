@@ -14,8 +14,17 @@ from quoteway.networks import Networks
 from quoteway.web.wire import parts
 from quoteway.web.wire.actions import Action, Simulation
 from quoteway.web.wire.errors import Attempt, ErrorMembers
-from quoteway.web.wire.text import AmountText, CodeText, NetworkText, TimeText
-from quoteway.web.wire.view import ABSENT, View, Wire, nullable, optional, required
+from quoteway.web.wire.text import (
+    AddressText,
+    AmountTable,
+    AmountText,
+    CodeText,
+    DigestText,
+    NetworkText,
+    PrivateSubmissionText,
+    TimeText,
+)
+from quoteway.web.wire.view import ABSENT, View, Wire, itself, nullable, optional, required
 
 _PRICE = Context(prec=18)
 
@@ -75,6 +84,19 @@ def execution_price(shown: Traded) -> str | None:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def at_risk(shown: Traded) -> int:
+    """What a swap may pay less than quoted, in base units of its output."""
+    got = shown.outputs[0]
+    return max(got.amount - (got.amount_min or 0), 0)
+
+
+def at_risk_usd(shown: Traded) -> float | None:
+    got = shown.outputs[0]
+    if got.amount_usd is None:
+        return None
+    return got.amount_usd * (at_risk(shown) / got.amount) if got.amount else 0.0
+
+
 def routed(shown: Any) -> models.Quote | None:
     """The member ``quote`` of what is shown, where it has a route."""
     return None if shown.quote is None or shown.quote.route is None else shown.quote
@@ -85,6 +107,25 @@ class Route(View):
 
     paths = required([parts.RoutePath], "route")
     legs = optional([parts.RouteLeg], lambda quote: ABSENT if quote.route_legs is None else quote.route_legs)
+
+
+class CertifiedPool(View):
+    """A pool whose state the bound counts."""
+
+    pool = required(fields.String, description="Contract address, or 32-byte id")
+    protocol = required(fields.String)
+    tokens = required([AddressText])
+    parameters = required(
+        [fields.Integer], description="By which the provider reads the same part of the pool's state again"
+    )
+    digest = required(DigestText, description="keccak-256 of the pool's state in the provider's encoding")
+
+
+class Certificate(View):
+    """What proves the bound. `quoteway verify-quote` checks it against the chain."""
+
+    prices = required(AmountTable, description="An integer per base unit of each token, all at one scale")
+    pools = required([CertifiedPool])
 
 
 class Optimality(View):
@@ -99,7 +140,29 @@ class Optimality(View):
     )
     pools = required(fields.Integer, description="How many pools were searched")
     families = required([fields.String])
+    block = required(parts.BlockRef)
     method = required(fields.String, enum=["single_path", "split"])
+    certificate = optional(
+        Certificate, lambda found: ABSENT if found.certificate is None else found.certificate
+    )
+
+
+class Mev(View):
+    """What others could take from the swap while it waits to be mined, and how to keep it from them."""
+
+    at_risk = required(
+        AmountText,
+        at_risk,
+        description="Base units of toToken: the quoted output less the minimum that the chain enforces. No "
+        "sandwich costs more than this; it is no estimate of what one would take",
+    )
+    at_risk_usd = nullable(fields.Float, at_risk_usd)
+    private_submission = nullable(
+        PrivateSubmissionText,
+        "sealed.request.chain_id",
+        description="URL of a JSON-RPC endpoint of the operator's choice, to send the signed transaction to "
+        "instead of the public mempool",
+    )
 
 
 class Quote(View):
@@ -167,6 +230,7 @@ class SwapQuote(Quote):
         _fresh("optimality"),
         description="As the provider computed it; null where it did not",
     )
+    mev = required(Mev, itself)
     parts = nullable([parts.QuotePart], lambda shown: shown.sealed.parts or None)
 
 

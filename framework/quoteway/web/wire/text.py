@@ -67,6 +67,12 @@ class HexText(PatternText, ConvertedField):
         return "0x" + value.hex()
 
 
+class DigestText(PatternText):
+    """32 bytes as 0x hex."""
+
+    form = {"pattern": "^0x[0-9a-f]{64}$"}
+
+
 class AmountTable(fields.Dict, ConvertedField):
     """Amounts by name; null where one is not known."""
 
@@ -107,6 +113,14 @@ class NetworkText(fields.String, NetworkField):
     def convert(self, value: int, networks: Networks) -> str:
         network = networks.by_chain_id(value)
         return network.slug if network else f"eip155:{value}"
+
+
+class PrivateSubmissionText(fields.String, NetworkField):
+    """A chain id as the URL that the operator configured for transactions that few shall see."""
+
+    def convert(self, value: int, networks: Networks) -> str | None:
+        network = networks.by_chain_id(value)
+        return network.private_submission if network else None
 
 
 class ExplorerText(fields.String, NetworkField):
