@@ -18,8 +18,8 @@ PLUGINS = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quo
 
 
 @pytest.fixture
-async def answer(fresh_devnet, serve_app, contract, monkeypatch):
-    """A quote of 300 ETH with its certificate, as the API answers it."""
+async def ask(fresh_devnet, serve_app, contract, monkeypatch):
+    """``await ask(**members)`` gives a quote of 300 ETH with its certificate, as the API answers it."""
     monkeypatch.setattr("quoteway_uniswap.splitting.SOLVE_S", 60.0)
     ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
     sections = {"devnet": {"enabled": True, "start": False, **ports}}
@@ -33,7 +33,16 @@ async def answer(fresh_devnet, serve_app, contract, monkeypatch):
     usdc = fresh_devnet.chains["devnet"].token("USDC").address
     body = {"network": "devnet", "fromToken": "native", "toToken": usdc, "amount": str(300 * 10**18)}
     body |= {"address": ACCOUNTS[4].address, "certificate": "full"}
-    return contract.check("createSwapQuote", await api.post("/v2/swaps/quote", body))
+
+    async def ask(**members):
+        return contract.check("createSwapQuote", await api.post("/v2/swaps/quote", body | members))
+
+    return ask
+
+
+@pytest.fixture
+async def answer(ask):
+    return await ask()
 
 
 @pytest.fixture
@@ -68,6 +77,17 @@ async def test_a_saved_answer_is_verified_line_by_line(answer, verify):
     assert subjects == ["block:", "pools:", "states:", "bound:", "route:", "gap:"]
     assert answer["optimality"]["bound"] in "\n".join(lines)
     assert lines[-1].startswith("not checked: netGapBps and arbitrage")
+
+
+@pytest.mark.slow
+async def test_an_answer_with_a_fee_is_verified_after_the_fee(ask, verify):
+    answer = await ask(feeBps=25, feeRecipient=ACCOUNTS[5].address)
+    status, lines, error = await verify(answer)
+    assert (status, error) == (0, ""), lines
+    (fee,) = (fee for fee in answer["fees"] if fee["kind"] == "integrator")
+    status, lines, _ = await verify(answer | {"fees": [fee | {"bps": 24}]})
+    assert status == 1
+    assert [line.split()[1] for line in lines if line.startswith("WRONG")] == ["bound:", "route:"]
 
 
 @pytest.mark.slow

@@ -90,6 +90,7 @@ class CertifiedSwap:
     """A swap as an answer stated it, with the certificate in its ``optimality``, to be checked.
 
     ``route_legs`` are in the order of execution. The last one out of each token takes what is left of it.
+    ``amount_out`` and the bound are after ``fee_bps`` of the output, the integrator's fee.
     """
 
     chain_id: int
@@ -100,6 +101,11 @@ class CertifiedSwap:
     block: Block
     route_legs: tuple[RouteLeg, ...]
     optimality: Optimality
+    fee_bps: int = 0
+
+    def after_fee(self, output: int) -> int:
+        """Returns what is left of an output, in base units."""
+        return output - output * self.fee_bps // 10_000
 
 
 @dataclass(frozen=True, slots=True)

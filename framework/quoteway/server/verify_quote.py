@@ -86,6 +86,11 @@ class _Optimality(_Wire, frozen=True):
     certificate: _Certificate | None = None
 
 
+class _Fee(_Wire, frozen=True):
+    kind: str
+    bps: Annotated[float, msgspec.Meta(ge=0, le=10_000)] | None = None
+
+
 class _Quote(_Wire, frozen=True):
     provider: str
     chain_id: _Whole
@@ -96,6 +101,7 @@ class _Quote(_Wire, frozen=True):
     block: _Block
     route: _Route | None
     optimality: _Optimality | None
+    fees: Annotated[list[_Fee], msgspec.Meta(max_length=256)] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,7 @@ def _swap_of(quote: _Quote) -> models.CertifiedSwap:
         _block_of(quote.block),
         tuple(_leg_of(leg) for leg in (() if quote.route is None else quote.route.legs)),
         optimality,
+        sum(int(fee.bps or 0) for fee in quote.fees if fee.kind == "integrator"),
     )
 
 

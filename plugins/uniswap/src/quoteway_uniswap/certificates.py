@@ -156,6 +156,8 @@ def check_certificate(
     ]
     ends = swap.token_in, swap.token_out
     bound = _bound(pools, certificate.prices, *ends, swap.amount_in, wrapped_native)
+    if isinstance(bound, int):
+        bound = swap.after_fee(bound)
     proven = f"the prices prove {bound}" if isinstance(bound, int) else bound
     checks.append(_check("bound", bound == stated.bound, f"{proven}; {stated.bound} is stated"))
     checks.append(_check_route(swap, pools, wrapped_native))
@@ -205,7 +207,7 @@ def _check_route(swap: CertifiedSwap, pools: Sequence[Pool], wrapped_native: str
     if hops is None:
         return _check("route", holds=False, text="its pools do not give its amounts")
     end = graph_node(order, swap.token_out)
-    paid = sum(hop.amount_out for hop in hops if graph_node(order, hop.token_out) == end)
+    paid = swap.after_fee(sum(hop.amount_out for hop in hops if graph_node(order, hop.token_out) == end))
     text = f"{len(hops)} legs pay {paid} for {swap.amount_in}; {swap.amount_out} is stated"
     return _check("route", paid == swap.amount_out, text)
 
