@@ -30,6 +30,7 @@ class Reason(StrEnum):
     UNSUPPORTED_PROTOCOL = "unsupported_protocol"
     UNSUPPORTED_LIMIT = "unsupported_limit"
     UNSUPPORTED_FEE = "unsupported_fee"
+    UNSUPPORTED_SIDE = "unsupported_side"
     QUOTE_EXPIRED = "quote_expired"
     QUOTE_INVALID = "quote_invalid"
     NO_ROUTE = "no_route"

@@ -93,8 +93,9 @@ class SwapProvider(TransactionProvider):
 
     ``honours`` are the members of ``RoutingLimits`` that its quotes keep (``models.LIMITS``). It is not asked
     for a quote that another limit is given for. The core checks the route of every quote, so a quote that
-    keeps limits on the route must show it. ``protocols`` are the protocols that its routes may show; callers
-    may also name the provider's id.
+    keeps limits on the route must show it. ``exact_out`` means that it also quotes an exact output
+    (``SwapRequest.amount_out``): the input then has a maximum, and the output's minimum is the amount asked
+    for. ``protocols`` are the protocols that its routes may show; callers may also name the provider's id.
 
     ``enforces_fees`` means that its transactions pay ``SwapRequest.fee`` themselves: its contracts send the
     share to the fee's recipient, and the minimum holds for what is left. Only then is it asked for such a
@@ -105,6 +106,7 @@ class SwapProvider(TransactionProvider):
     cross_chain: bool = False
     joins_providers: bool = False
     honours: tuple[str, ...] = ()
+    exact_out: bool = False
     protocols: tuple[str, ...] = ()
     enforces_fees: bool = False
 

@@ -48,6 +48,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
     **dict.fromkeys(
         (
             *("amount", "amount_min", "amount_max", "amount_in", "amount_out", "net_output", "value"),
+            "total_input",
             *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
             *("shares", "reserves", "sqrt_price_x96", "liquidity_delta"),
             *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),

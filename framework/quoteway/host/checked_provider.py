@@ -74,6 +74,7 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "cross_chain": _flag,
     "joins_providers": _flag,
     "honours": _limits,
+    "exact_out": _flag,
     "protocols": _names,
     "enforces_fees": _flag,
     "actions": _names,

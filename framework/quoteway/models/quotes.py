@@ -56,8 +56,10 @@ class Quote:
     ``plan`` is compact JSON for ``build`` (pool ids, splits; never calldata or secrets; at most 2 KB).
     ``spends`` are the ERC-20 amounts that the transactions pull from the sender. ``net_output`` ranks
     competing quotes: the minimum output less gas, in base units of the output token (None: the minimum
-    output). ``terms`` are those of the request's kind, e.g. ``PoolTerms`` for a ``PoolRequest``. ``parts`` is
-    for built-in providers only: the quotes of other providers that this quote combines, in order.
+    output). ``total_input`` ranks those of an exact output: the maximum input with gas, in base units of the
+    input token (None: the maximum input). ``terms`` are those of the request's kind, e.g. ``PoolTerms`` for a
+    ``PoolRequest``. ``parts`` is for built-in providers only: the quotes of other providers that this quote
+    combines, in order.
     ``route_legs`` are the pools of ``route`` in the order of execution, each pool once. ``optimality`` says
     how near the route is to the best one, where the provider can prove it. ``fee_amount`` is what the
     request's integrator fee takes, in base units of the output; the output and its minimum are after it.
@@ -83,6 +85,7 @@ class Quote:
     route_legs: tuple[RouteLeg, ...] | None = None
     optimality: Optimality | None = None
     fee_amount: int | None = None
+    total_input: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +134,15 @@ class QuotePart:
 class Attempt:
     """The outcome of one provider's call. ``reason`` is a value of ``errors.Reason``.
 
-    ``not_asked``: it cannot honour a limit of the request.
+    ``not_asked``: it cannot honour a limit of the request, or quotes no exact output. ``amount_in`` is that
+    of an exact output's quote.
     """
 
     provider: str
     outcome: Literal["quoted", "no_route", "failed", "timeout", "open", "not_asked"]
     amount_out: int | None = None
     reason: str | None = None
+    amount_in: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from quoteway.models.routing import RoutingLimits
 from quoteway.models.tokens import Address, Token
@@ -25,6 +25,11 @@ class Capability(StrEnum):
     RELAY = "relay"
 
 
+Side: TypeAlias = Literal["exactIn", "exactOut"]
+"""Which amount of a swap is exact."""
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
 @dataclass(frozen=True, slots=True)
 class IntegratorFee:
     """A share of the output of a swap, in basis points, for who brings the swap to the gateway."""
@@ -41,6 +46,8 @@ class IntegratorFee:
 class SwapRequest:
     """A swap or bridge transfer of exactly ``amount_in`` base units of ``token_in``.
 
+    With ``amount_out`` it is a swap for at least that many base units of ``token_out``, and for no less input
+    than that takes: ``amount_in`` is then 0. Only providers with ``exact_out`` are asked for it.
     ``permit2_signature`` asks for a signed Permit2 permit instead of a transaction. ``refund_to`` is the
     account that receives the refund of a failed transfer to another chain; None: the sender. ``routing``
     limits the route of a swap. ``fee`` is taken from the output: the recipient gets the rest.
@@ -59,7 +66,17 @@ class SwapRequest:
     refund_to: Address | None = None
     routing: RoutingLimits = field(default_factory=RoutingLimits)
     fee: IntegratorFee | None = None
+    amount_out: int | None = None
     certificate: bool = False
+
+    @property
+    def side(self) -> Side:
+        return "exactIn" if self.amount_out is None else "exactOut"
+
+    @property
+    def amount(self) -> int:
+        """The exact amount: of ``token_in``, or of ``token_out`` with ``exactOut``."""
+        return self.amount_in if self.amount_out is None else self.amount_out
 
     @property
     def is_cross_chain(self) -> bool:
