@@ -20,6 +20,8 @@ EXECUTE = "execute(bytes commands, bytes[] inputs, uint256 deadline)"
 
 ADDRESS_THIS = "0x0000000000000000000000000000000000000002"
 """The router itself, as a recipient. Source: ActionConstants."""
+MSG_SENDER = "0x0000000000000000000000000000000000000001"
+"""The sender, as a recipient. Source: ActionConstants."""
 RESERVED_RECIPIENTS = frozenset(f"0x{number:040x}" for number in (0, 1, 2))
 """Recipients with a special meaning to the router: the zero address, the sender, the router."""
 CONTRACT_BALANCE = 1 << 255
@@ -28,16 +30,19 @@ OPEN_DELTA = 0
 """As an amount in a v4 action: all that is owed to or by the PoolManager."""
 
 _SWAP = "address recipient, uint256 amountIn, uint256 amountOutMin"
+_SWAP_OUT = "address recipient, uint256 amountOut, uint256 amountInMax"
 _KEY = "(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks)"
 _PATH_KEY = "(address intermediateCurrency, uint24 fee, int24 tickSpacing, address hooks, bytes hookData)"
 
 _COMMANDS = {
     0x00: f"V3_SWAP_EXACT_IN({_SWAP}, bytes path, bool payerIsUser)",
+    0x01: f"V3_SWAP_EXACT_OUT({_SWAP_OUT}, bytes path, bool payerIsUser)",
     0x02: "PERMIT2_TRANSFER_FROM(address token, address recipient, uint160 amount)",
     # The Dispatcher keeps the lowest 160 bits of the minimum: 2^160 enforces nothing.
     0x04: "SWEEP(address token, address recipient, uint160 amountMin)",
     0x06: "PAY_PORTION(address token, address recipient, uint256 bips)",
     0x08: f"V2_SWAP_EXACT_IN({_SWAP}, address[] path, bool payerIsUser)",
+    0x09: f"V2_SWAP_EXACT_OUT({_SWAP_OUT}, address[] path, bool payerIsUser)",
     0x0A: (
         "PERMIT2_PERMIT(((address token, uint160 amount, uint48 expiration, uint48 nonce) details, "
         "address spender, uint256 sigDeadline) permit, bytes signature)"
@@ -55,6 +60,14 @@ _ACTIONS = {
         f"SWAP_EXACT_IN((address currencyIn, {_PATH_KEY}[] path, uint128 amountIn, "
         "uint128 amountOutMinimum) swap)"
     ),
+    0x08: (
+        f"SWAP_EXACT_OUT_SINGLE(({_KEY} poolKey, bool zeroForOne, uint128 amountOut, "
+        "uint128 amountInMaximum, bytes hookData) swap)"
+    ),
+    0x09: (
+        f"SWAP_EXACT_OUT((address currencyOut, {_PATH_KEY}[] path, uint128 amountOut, "
+        "uint128 amountInMaximum) swap)"
+    ),
     0x0B: "SETTLE(address currency, uint256 amount, bool payerIsUser)",
     0x0E: "TAKE(address currency, address recipient, uint256 amount)",
 }
@@ -63,10 +76,16 @@ _ACTIONS_2_1 = _ACTIONS | {
         f"SWAP_EXACT_IN((address currencyIn, {_PATH_KEY}[] path, uint256[] maxHopSlippage, uint128 amountIn, "
         "uint128 amountOutMinimum) swap)"
     ),
+    0x09: (
+        f"SWAP_EXACT_OUT((address currencyOut, {_PATH_KEY}[] path, uint256[] maxHopSlippage, "
+        "uint128 amountOut, uint128 amountInMaximum) swap)"
+    ),
 }
 _COMMANDS_2_1_1 = _COMMANDS | {
     0x00: f"V3_SWAP_EXACT_IN({_SWAP}, bytes path, bool payerIsUser, uint256[] minHopPriceX36)",
+    0x01: f"V3_SWAP_EXACT_OUT({_SWAP_OUT}, bytes path, bool payerIsUser, uint256[] minHopPriceX36)",
     0x08: f"V2_SWAP_EXACT_IN({_SWAP}, address[] path, bool payerIsUser, uint256[] minHopPriceX36)",
+    0x09: f"V2_SWAP_EXACT_OUT({_SWAP_OUT}, address[] path, bool payerIsUser, uint256[] minHopPriceX36)",
 }
 _ACTIONS_2_1_1 = _ACTIONS | {
     0x06: (
@@ -76,6 +95,14 @@ _ACTIONS_2_1_1 = _ACTIONS | {
     0x07: (
         f"SWAP_EXACT_IN((address currencyIn, {_PATH_KEY}[] path, uint256[] minHopPriceX36, uint128 amountIn, "
         "uint128 amountOutMinimum) swap)"
+    ),
+    0x08: (
+        f"SWAP_EXACT_OUT_SINGLE(({_KEY} poolKey, bool zeroForOne, uint128 amountOut, "
+        "uint128 amountInMaximum, uint256 minHopPriceX36, bytes hookData) swap)"
+    ),
+    0x09: (
+        f"SWAP_EXACT_OUT((address currencyOut, {_PATH_KEY}[] path, uint256[] minHopPriceX36, "
+        "uint128 amountOut, uint128 amountInMaximum) swap)"
     ),
 }
 

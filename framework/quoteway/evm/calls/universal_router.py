@@ -16,6 +16,7 @@ from quoteway.evm.calls.router_commands import (
     ADDRESS_THIS,
     CONTRACT_BALANCE,
     EXECUTE,
+    MSG_SENDER,
     OPEN_DELTA,
     Dialect,
     describe,
@@ -24,7 +25,6 @@ from quoteway.evm.calls.router_commands import (
 from quoteway.evm.permit2 import PermitSingle
 from quoteway.models import NATIVE, Address, Argument, DecodedCall
 
-_MSG_SENDER = "0x0000000000000000000000000000000000000001"
 _WHOLE_BPS = 10_000
 
 
@@ -112,11 +112,21 @@ class _Program:
                 self._take(path[0], amount, by_user)
                 self._pay(path[-1], recipient, minimum)
             case "V3_SWAP_EXACT_IN", (recipient, amount, minimum, path, by_user, *_):
-                if len(path) < 43 or (len(path) - 20) % 23:
-                    raise Unreadable("its path is no path of v3 pools")
-                sold, bought = (checksum("0x" + end.hex()) for end in (path[:20], path[-20:]))
+                sold, bought = _ends(path)
                 self._take(sold, amount, by_user)
                 self._pay(bought, recipient, minimum)
+            case "V2_SWAP_EXACT_OUT", (recipient, _, maximum, path, by_user, *_):
+                if len(path) < 2:
+                    raise Unreadable("its path is too short")
+                self._take_at_most(path[0], maximum, by_user)
+                # A pair pays by what arrived in it: nothing compares that with the amount.
+                self._pay(path[-1], recipient, 0)
+            case "V3_SWAP_EXACT_OUT", (recipient, amount, maximum, path, by_user, *_):
+                bought, sold = _ends(path)
+                self._take_at_most(sold, maximum, by_user)
+                self._pay(bought, recipient, amount, exact=True)
+            case "V4_SWAP", _ if any(_is_exact_out(action) for action in command.inner):
+                self._v4_exact_out(command.inner)
             case "V4_SWAP", _:
                 self._v4_swap(command.inner)
             case _:
@@ -170,6 +180,43 @@ class _Program:
                 raise Unreadable(f"it buys {bought}, which it has sold before")
             owed[bought] = owed.get(bought, 0) + minimum
 
+    def _v4_exact_out(self, actions: tuple[DecodedCall, ...]) -> None:
+        """Reads one swap for an exact output, the payment of its debt, and the TAKE of exactly its output.
+
+        The router compares the input with its maximum, but not the output with the amount: when a pool gives
+        less, the TAKE leaves a debt, and the PoolManager reverts.
+        """
+        names = [action.signature.partition("(")[0] for action in actions]
+        if names[1:] != ["SETTLE", "TAKE"]:
+            raise Unreadable("its exact output is not one swap, one SETTLE and one TAKE")
+        swap, settle, take = ([_plain(argument) for argument in action.args] for action in actions)
+        if names[0] == "SWAP_EXACT_OUT_SINGLE":
+            key, zero_for_one, amount, maximum, *_ = swap[0]
+            sold, bought = key[:2] if zero_for_one else key[1::-1]
+        else:
+            bought, path, *_, amount, maximum = swap[0]
+            if not path:
+                raise Unreadable("its path is too short")
+            sold = path[0][0]
+        currency, settled, by_user = settle
+        if (currency, settled) != (sold, OPEN_DELTA) or sold == bought:
+            raise Unreadable("it does not settle what its exact output costs")
+        received, recipient, taken = take
+        if (received, taken) != (bought, amount) or amount == OPEN_DELTA:
+            raise Unreadable("it does not take its exact output")
+        self._take_at_most(sold, maximum, by_user)
+        self._pay(bought, recipient, amount, exact=True)
+
+    def _take_at_most(self, token: Address, maximum: int, by_user: bool) -> None:
+        """Takes what a swap for an exact output needs. What the router had for it may remain in part."""
+        if by_user and token != NATIVE:
+            self.charges.append(Charge(token, maximum))
+            return
+        before = self.held.pop(token, _Held())
+        if before.exact and maximum > before.least:
+            raise Unreadable(f"it may spend {maximum} of {token}, more than the router holds")
+        self._hold(token, _Held(max(before.least - maximum, 0), exact=False))
+
     def _take(self, token: Address, amount: int, by_user: bool) -> None:
         if by_user and token != NATIVE:  # the native coin comes with the transaction
             self.charges.append(Charge(token, amount))
@@ -208,12 +255,23 @@ class _Program:
 
     def _account(self, recipient: Address) -> Address:
         """Returns who a recipient is that the router may read as its caller."""
-        return self.sent.sender if recipient == _MSG_SENDER else recipient
+        return self.sent.sender if recipient == MSG_SENDER else recipient
 
     def _wrapped(self) -> Address:
         if self.sent.wrapped_native is None:
             raise Unreadable("the network has no wrapped native coin")
         return self.sent.wrapped_native
+
+
+def _is_exact_out(action: DecodedCall) -> bool:
+    return action.signature.startswith("SWAP_EXACT_OUT")
+
+
+def _ends(path: bytes) -> tuple[Address, Address]:
+    """Returns the first and the last token of a path of v3 pools. Raises ``Unreadable`` for another one."""
+    if len(path) < 43 or (len(path) - 20) % 23:
+        raise Unreadable("its path is no path of v3 pools")
+    return checksum("0x" + path[:20].hex()), checksum("0x" + path[-20:].hex())
 
 
 def _plain(argument: Argument) -> Any:
