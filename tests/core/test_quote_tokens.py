@@ -133,7 +133,9 @@ def test_every_member_of_every_request_survives():
     """A member added to a request but not to the token would be lost without a word."""
     filled = [
         SwapRequest(
-            1, 10, USDC, ETHER, MAX_UINT256, USER, NATIVE, 77, True, NATIVE, fee=IntegratorFee(25, USER)
+            *(1, 10, USDC, ETHER, MAX_UINT256, USER, NATIVE, 77, True, NATIVE),
+            fee=IntegratorFee(25, USER),
+            amount_out=MAX_UINT256,
         ),
         PoolRequest("1:0xab", 1, "add", NATIVE, MAX_UINT256, USER, NATIVE, 9, -887272, 887272, "7"),
         VaultRequest("1:0xab", 1, "deposit", NATIVE, MAX_UINT256, USER, NATIVE, 9),

@@ -227,7 +227,7 @@ def test_who_cannot_keep_a_limit_is_not_asked():
     every = [uniswap, lifi, silent]
 
     def asked(**limits):
-        found, others = able(every, RoutingLimits(**limits))
+        found, others = able(every, replace(REQUEST, routing=RoutingLimits(**limits)))
         assert {attempt.outcome for attempt in others} <= {"not_asked"}
         return [provider.id for provider in found], [attempt.reason for attempt in others]
 
@@ -239,8 +239,28 @@ def test_who_cannot_keep_a_limit_is_not_asked():
     assert asked(protocols=both) == (["uniswap", "lifi"], ["unsupported_limit"])
     # All of the provider's own protocols are excluded: its id is no protocol that remains.
     assert asked(exclude_protocols=("uniswap",)) == ([], ["unsupported_protocol", *["unsupported_limit"] * 2])
-    error = nobody_able(able([silent], RoutingLimits(max_legs=1))[1])
+    error = nobody_able(able([silent], replace(REQUEST, routing=RoutingLimits(max_legs=1)))[1])
     assert (error.status, error.reason, len(error.attempts)) == (503, Reason.UNSUPPORTED_LIMIT, 1)
+
+
+def test_who_quotes_no_exact_output_is_not_asked():
+    class Both(Named):
+        exact_out = True
+
+    exact = replace(REQUEST, amount_in=0, amount_out=5)
+    found, others = able([Both("both"), Named("one-sided")], exact)
+    assert [provider.id for provider in found] == ["both"]
+    assert [(each.provider, each.outcome, each.reason) for each in others] == [
+        ("one-sided", "not_asked", "unsupported_side")
+    ]
+    error = nobody_able(able([Named()], exact)[1])
+    assert (error.status, error.reason) == (503, Reason.UNSUPPORTED_SIDE)
+    assert "quotes an exact output" in error.message
+    # Without the limit it could not be asked either: no one reason is that of all.
+    mixed = nobody_able(
+        able([Named(), Both("silent", ())], replace(exact, routing=RoutingLimits(max_hops=1)))[1]
+    )
+    assert mixed.reason is Reason.UNSUPPORTED_LIMIT
 
 
 def test_a_limit_that_does_not_exist_is_refused_at_registration():

@@ -146,6 +146,13 @@ def needs_of(builds: Iterable[Build], sender: Address) -> dict[Address, int]:
     return needs
 
 
+def most_of(needs: Mapping[Address, int], builds: Iterable[Build]) -> dict[Address, int]:
+    """Returns needs with what the builds may take beyond the quoted amounts of their ERC-20 inputs."""
+    legs = [leg for build in builds for leg in build.inputs]
+    more = totals((leg.token.address, leg.most - leg.amount) for leg in legs if not leg.token.is_native)
+    return {token: amount + more[token] for token, amount in needs.items()}
+
+
 # --- approvals --------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from quoteway import models
-from quoteway.engine.approvals import Wallet, needs_of
+from quoteway.engine.approvals import Wallet, most_of, needs_of
 from quoteway.engine.competition import Contender
 from quoteway.engine.rehearsing import Rehearsal, Rehearsing
 from quoteway.errors import GatewayError
@@ -55,14 +55,17 @@ async def choose(rehearsing: Rehearsing, winner: Contender, timeout_s: float) ->
 
     ``UNKNOWN_BPS`` where it was not simulated, or cannot be run again within ``timeout_s`` seconds.
     """
-    quote, rehearsal = winner.bid.quote, winner.rehearsal
+    rehearsal = winner.rehearsal
     chain = rehearsing.runtime.chain(winner.sealed.request.chain_id)
-    paid = None if rehearsal is None else rehearsal.paid(quote.outputs[0])
+    leg = winner.bid.judged
+    paid = None if rehearsal is None else rehearsal.paid(leg)
     if rehearsal is None or not paid:
         return UNKNOWN_BPS
     try:
         async with asyncio.timeout(timeout_s):
-            again, past = await _measure(rehearsing, chain, rehearsal, quote.outputs[0])
+            # An exact output is judged by what it takes from the seller.
+            account = leg.account if winner.bid.side == "exactIn" else _SELLER
+            again, past = await _measure(rehearsing, chain, rehearsal, (account, leg.token.address))
     except (GatewayError, TimeoutError) as error:
         log.warning("the slippage of a swap on %s cannot be measured: %s", chain.network.slug, error)
         return UNKNOWN_BPS
@@ -75,24 +78,29 @@ def slippage_of(paid: int, paid_next: int, past: Sequence[int]) -> int:
     """Returns the slippage in basis points, rounded up.
 
     ``paid_next`` is what the same swap pays directly after itself, ``past`` what it would have paid on past
-    blocks; 0 where it reverts. The move is the whole range of what it paid and pays. What a rival's trade of
-    a quarter of its size costs it is a quarter of what its own repetition loses.
+    blocks; 0 where it reverts. The inputs of an exact output are below zero. The move is the whole range of
+    what it paid and pays. What a rival's trade of a quarter of its size costs it is a quarter of what its own
+    repetition loses.
     """
-    move = max(paid, *past) - min(paid, *past) if past else paid * UNKNOWN_BPS // 10_000
+    size = abs(paid)
+    move = max(paid, *past) - min(paid, *past) if past else size * UNKNOWN_BPS // 10_000
     rival = max(paid - paid_next, 0)
-    wanted = -(-(move * RIVAL_SHARE + rival) * 10_000 // (RIVAL_SHARE * paid))
+    wanted = -(-(move * RIVAL_SHARE + rival) * 10_000 // (RIVAL_SHARE * size))
     return min(max(wanted, LOW_BPS), HIGH_BPS)
 
 
 async def _measure(
-    rehearsing: Rehearsing, chain: RpcChain, rehearsal: Rehearsal, leg: models.Leg
+    rehearsing: Rehearsing,
+    chain: RpcChain,
+    rehearsal: Rehearsal,
+    watched: tuple[models.Address, models.Address],
 ) -> tuple[Sequence[int], Sequence[int]]:
     """Returns what two runs in a row pay now, and what one paid on the past blocks that a node can run."""
     parts = [replace(part, approvals=[]) for part in rehearsal.parts]
     # A new seller has approved nothing: whatever the wallet approved, and when, does not count.
     await rehearsing.approve(chain, Wallet(_SELLER, rehearsal.block), parts, rehearsal.created_at)
     steps = [step for part in parts for step in part.steps]
-    needs = needs_of([part.build for part in parts], _SELLER)
+    needs = most_of(needs_of([part.build for part in parts], _SELLER), [part.build for part in parts])
 
     async def paid_at(block: models.Block, times: int) -> Sequence[int]:
         run = await simulate(
@@ -100,7 +108,7 @@ async def _measure(
             block,
             _SELLER,
             [Segment(steps)] * times,
-            watch=[(leg.account, leg.token.address)],
+            watch=[watched],
             needs={token: amount * times for token, amount in needs.items()},
         )
         if run.whole.status == "skipped":

@@ -33,8 +33,9 @@ _FAULTS = (Reason.QUOTE_MISMATCH, Reason.UNSAFE_ANSWER, Reason.PROVIDER_ERROR)
 class Contender:
     """A quote with what its quote token says. ``rehearsal`` None: it was not run, or no node could run it.
 
-    ``score`` is what it is worth in base units of the output: what it paid in the run less gas, or what it
-    guarantees less gas. ``opaque``: the core cannot read its calldata. ``warnings`` are the gateway's own.
+    ``score`` is what it is worth in base units of the token that ranks: what it paid in the run less gas, or
+    what it guarantees less gas. ``opaque``: the core cannot read its calldata. ``warnings`` are the gateway's
+    own.
     """
 
     bid: Bid
@@ -109,7 +110,7 @@ class Competition:
         one, is tried only while no other quote is proven.
         """
         scores = self.rehearsing.registry.scores
-        bids = bids_of(outcomes)
+        bids = bids_of(outcomes, request.side)
         reverts = {bid.order: scores.revert(bid.provider, request) for bid in bids}
         poor = {bid.order for bid in bids if reverts[bid.order] or scores.of(bid.provider).is_poor}
         waiting = sorted(bids, key=lambda bid: (bid.order in poor, -bid.promised))
@@ -197,7 +198,6 @@ class Competition:
         spared: bool,
     ) -> Contender | GatewayError:
         """Builds and simulates a quote at its block. Returns the error of a quote that failed."""
-        (promised,) = bid.quote.outputs
         try:
             if not self.runtime.chain(request.chain_id).was_head(bid.quote.block):
                 raise UnsafeAnswer(bid.provider.id, "its block was not the newest one during the request")
@@ -209,7 +209,7 @@ class Competition:
             rehearsal = await self.rehearsing.run(sealed, parts, bid.quote.block)
             for ran in rehearsal.run.segments:
                 check_shown(bid.provider, request, bid.quote, ran.trace)
-            paid = rehearsal.paid(promised)
+            paid = rehearsal.paid(bid.judged)
         except GatewayError as error:
             if error.reason not in _FAILURES_OF_NODES:
                 return error

@@ -24,7 +24,7 @@ SELLER = unused_address("quoteway.indicating.seller")
 
 @dataclass(frozen=True, slots=True)
 class Indication:
-    """The best output that a provider states for a request, at the block of ``quote``."""
+    """The best quote that a provider states for a request, at its block."""
 
     provider: str
     request: models.SwapRequest
@@ -50,7 +50,7 @@ class Rung:
 
 
 async def indicate(quoting: Quoting, request: models.SwapRequest) -> Indication:
-    """Returns the best output less gas that a provider states.
+    """Returns the best output less gas, or the least input with gas, that a provider states.
 
     Providers that pay for each request (``has_quota``) are asked only where no other serves the network.
     Those whose quotes often fail in simulations come last. Raises ``ProviderUnavailable`` when nobody serves
@@ -69,11 +69,12 @@ async def indicate(quoting: Quoting, request: models.SwapRequest) -> Indication:
             outcomes[at] = Outcome(outcome.provider, "failed", error=error)
     if (behind := chain.behind) is not None and not any(outcome.value for outcome in outcomes):
         raise behind
-    bids, scores = bids_of(outcomes), quoting.registry.scores
+    bids, scores = bids_of(outcomes, request.side), quoting.registry.scores
     if not bids:
         raise refusal(outcomes)
     best = max(bids, key=lambda bid: (not scores.of(bid.provider).is_poor, bid.promised, -bid.order))
-    return Indication(best.provider.id, request, best.quote, (*attempts_of(outcomes), *not_asked))
+    attempts = (*attempts_of(outcomes, request.side), *not_asked)
+    return Indication(best.provider.id, request, best.quote, attempts)
 
 
 async def ladder(quoting: Quoting, request: models.SwapRequest, amounts: Sequence[int]) -> list[Rung]:

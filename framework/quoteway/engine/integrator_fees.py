@@ -21,6 +21,8 @@ def check_fee(request: models.Request, wrapped_native: models.Address | None, mo
         raise refused_fee(Reason.OUT_OF_RANGE, "is not allowed: the operator of this gateway allows no fees")
     if not 1 <= fee.bps <= most_bps:
         raise refused_fee(Reason.OUT_OF_RANGE, f"must be between 1 and {most_bps}, the operator's maximum")
+    if request.amount_out is not None:
+        raise refused_fee(Reason.CONFLICT, "is for swaps of an exact input: leave it out with side exactOut")
     if request.is_cross_chain:
         raise refused_fee(Reason.CONFLICT, "is for swaps within one network")
     if {request.token_in.address, request.token_out.address} == {models.NATIVE, wrapped_native}:

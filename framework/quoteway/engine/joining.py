@@ -168,7 +168,7 @@ class SwapThenBridge(SwapProvider):
         )
         # Half of the remaining time: slow swap providers must leave time for the transfer.
         left_s = ends_at - time.monotonic()
-        swappers, not_asked = able(self._swappers(request.chain_id), request.routing)
+        swappers, not_asked = able(self._swappers(request.chain_id), request)
         if not swappers:
             raise nobody_able(not_asked)
         swap = best(await self._quoting.ask(swappers, first, left_s / 2))

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from quoteway import models
-from quoteway.engine.integrator_fees import refused_fee
+from quoteway.engine.integrator_fees import fee_of, refused_fee
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, UpstreamError
 from quoteway.guard.routes import may_serve
-from quoteway.models import LIMITS, RoutingLimits
+from quoteway.models import LIMITS
 from quoteway.providers import Provider, SwapProvider
 
 
@@ -27,18 +27,31 @@ class PriceImpactTooHigh(UpstreamError):  # noqa: N818 - named as the others of 
         self.impact_bps = impact_bps
 
 
+_LACKS = {
+    Reason.UNSUPPORTED_LIMIT: "can keep its limits on the route",
+    Reason.UNSUPPORTED_PROTOCOL: "has a protocol that it allows",
+    Reason.UNSUPPORTED_SIDE: "quotes an exact output",
+}
+"""What providers lack that are not asked, by the reason of all their attempts."""
+
+
 def able(
-    providers: Iterable[Provider], limits: RoutingLimits, fee: models.IntegratorFee | None = None
+    providers: Iterable[Provider], request: models.Request
 ) -> tuple[list[Provider], tuple[models.Attempt, ...]]:
-    """Returns the providers that enforce the fee and can keep the limits, and the attempts that tell of the
-    others."""
+    """Returns the providers that can keep the request's limits, quote its side and enforce its fee, and the
+    attempts that tell of the others.
+    """
     asked, others = [], []
+    limits = models.limits_of(request)
+    exact_out = isinstance(request, models.SwapRequest) and request.amount_out is not None
     needed = [name for name in limits.given if name in LIMITS]
     for provider in providers:
-        honours = provider.honours if isinstance(provider, SwapProvider) else ()
-        if fee is not None and not (isinstance(provider, SwapProvider) and provider.enforces_fees):
+        swaps = provider if isinstance(provider, SwapProvider) else None
+        if fee_of(request) is not None and not (swaps and swaps.enforces_fees):
             others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_FEE.value))
-        elif not set(needed) <= set(honours):
+        elif exact_out and not (swaps and swaps.exact_out):
+            others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_SIDE.value))
+        elif not set(needed) <= set(swaps.honours if swaps else ()):
             others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_LIMIT.value))
         elif not may_serve(provider, limits):
             others.append(models.Attempt(provider.id, "not_asked", reason=Reason.UNSUPPORTED_PROTOCOL.value))
@@ -48,16 +61,15 @@ def able(
 
 
 def nobody_able(attempts: Sequence[models.Attempt]) -> GatewayError:
-    """Returns the error when no provider can keep the limits of a request, or enforce its fee."""
+    """Returns the error when no provider can keep the limits of a request, quote its side or enforce its fee."""
     reasons = {attempt.reason for attempt in attempts}
     if reasons == {Reason.UNSUPPORTED_FEE.value}:
         text = "cannot be charged: no enabled provider that serves this request enforces fees"
         return refused_fee(Reason.UNSUPPORTED_FEE, text, attempts)
-    by_protocol = reasons == {Reason.UNSUPPORTED_PROTOCOL.value}
-    what = "has a protocol that it allows" if by_protocol else "can keep its limits on the route"
+    common = next((each for each in _LACKS if reasons == {each.value}), Reason.UNSUPPORTED_LIMIT)
     return ProviderUnavailable(
-        f"No enabled provider that serves this request {what}.",
-        reason=Reason.UNSUPPORTED_PROTOCOL if by_protocol else Reason.UNSUPPORTED_LIMIT,
+        f"No enabled provider that serves this request {_LACKS[common]}.",
+        reason=common,
         attempts=attempts,
         retryable=False,
     )
@@ -71,20 +83,27 @@ def check_impact(provider: Provider, request: models.SwapRequest, quote: models.
 
 
 def repriced(quote: models.Quote, gas_price_wei: int | None) -> models.Quote:
-    """Returns a quote whose cost of gas and net output are those at the caller's price of gas.
+    """Returns a quote whose cost of gas and net amount are those at the caller's price of gas.
 
-    The fee for the data on a parent chain does not follow it. A net output whose gas has no known cost in wei
+    The fee for the data on a parent chain does not follow it. A net amount whose gas has no known cost in wei
     stays as the provider states it.
     """
     gas = quote.gas
     if gas_price_wei is None or gas is None:
         return quote
-    cost_wei = gas.units * gas_price_wei + (gas.l1_fee_wei or 0)
-    net_output = quote.net_output
+    cost_wei, stated_wei = gas.units * gas_price_wei + (gas.l1_fee_wei or 0), gas.cost_wei
+    net_output, total_input = quote.net_output, quote.total_input
+
+    def cost(stated: int) -> int:
+        if not cost_wei:
+            return 0
+        return -(-stated * cost_wei // stated_wei) if stated_wei else stated
+
     if net_output is not None:
         minimum = quote.outputs[0].amount_min or 0
-        if not cost_wei:
-            net_output = minimum
-        elif gas.cost_wei:
-            net_output = minimum - -(-(minimum - net_output) * cost_wei // gas.cost_wei)
-    return replace(quote, gas=replace(gas, cost_wei=cost_wei, price_wei=gas_price_wei), net_output=net_output)
+        net_output = minimum - cost(minimum - net_output)
+    if total_input is not None:
+        maximum = quote.inputs[0].most
+        total_input = maximum + cost(total_input - maximum)
+    gas = replace(gas, cost_wei=cost_wei, price_wei=gas_price_wei)
+    return replace(quote, gas=gas, net_output=net_output, total_input=total_input)

@@ -19,7 +19,7 @@ from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals, auto_slippage
 from quoteway.engine.competition import Competition, Contender
-from quoteway.engine.integrator_fees import check_fee, fee_of, with_fee
+from quoteway.engine.integrator_fees import check_fee, with_fee
 from quoteway.engine.limits import able, check_impact, nobody_able, repriced
 from quoteway.engine.quote_tokens import Sealer
 from quoteway.engine.ranking import QuoteOutcome, attempts_of, rank
@@ -143,10 +143,12 @@ class Quoting:
         )
         sealed = self.sealer.seal(consent)
         needed = approvals.outlook(quote.spends, wallet)
-        needs = {leg.token.address: leg.amount for leg in quote.inputs}
+        # The native coin is sent as its maximum; what is not used comes back.
+        needs = {leg.token.address: leg.most if leg.token.is_native else leg.amount for leg in quote.inputs}
         issues = (*told, *approvals.shortfalls(needs, needed, wallet))
         simulation = None if ran is None else ran.run.whole
-        attempts = (*attempts_of(ended), *not_asked)
+        side = request.side if isinstance(request, models.SwapRequest) else "exactIn"
+        attempts = (*attempts_of(ended, side), *not_asked)
         return QuoteAnswer(sealed, quote, needed, issues, attempts, taxes, simulation)
 
     async def _with_chosen_slippage(
@@ -219,7 +221,7 @@ class Quoting:
         """
         check_fee(request, self.runtime.calls.wrapped_native(request.chain_id), self.config.max_fee_bps)
         check_recipient(request, _contracts(candidates, set(networks_asked(request))))
-        asked, not_asked = able(candidates, models.limits_of(request), fee_of(request))
+        asked, not_asked = able(candidates, request)
         if not asked:
             raise nobody_able(not_asked)
         return asked, not_asked
@@ -244,8 +246,11 @@ class Quoting:
                     quote = repriced(with_fee(request, quote), request.routing.gas_price_wei)
             return quote
 
+        def worth(quote: models.Quote) -> int:
+            return rank(quote, request.side if isinstance(request, models.SwapRequest) else "exactIn")
+
         outcomes = await self.registry.calls.ask_all(
-            candidates, ask, verb="quote", timeout_s=timeout_s, scope=networks_asked(request), worth=rank
+            candidates, ask, verb="quote", timeout_s=timeout_s, scope=networks_asked(request), worth=worth
         )
         return list(await asyncio.gather(*(self._labelled(request, outcome) for outcome in outcomes)))
 

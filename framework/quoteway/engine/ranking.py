@@ -1,5 +1,8 @@
 """Ranks the quotes of a competition by their output less gas, in base units of the output token.
 
+Those of an exact output by their input with gas, in base units of the input token: a bid is then what leaves
+the wallet, below zero.
+
 The core prices the gas of every quote alike: it takes the units of gas from the simulation, or else from the
 quote, and one price per unit for all. A quote that states no gas costs as much as the others.
 """
@@ -28,7 +31,7 @@ QuoteOutcome = Outcome[Provider, models.Quote]
 class Bid:
     """A quote in a competition.
 
-    ``gas_cost`` is the cost of its gas in base units of the output token, 0 when nobody knows it.
+    ``gas_cost`` is the cost of its gas in the token that ranks, 0 when nobody knows it.
     ``gas_unit_price`` is that of one unit of gas, None when unknown. ``order`` is the provider's place.
     """
 
@@ -37,6 +40,7 @@ class Bid:
     quote: models.Quote
     gas_cost: int = 0
     gas_unit_price: Fraction | None = None
+    side: models.Side = "exactIn"
 
     @property
     def has_quota(self) -> bool:
@@ -45,28 +49,33 @@ class Bid:
     @property
     def promised(self) -> int:
         """What the quote promises, less gas."""
-        return _amount(self.quote) - self.gas_cost
+        return _amount(self.quote, self.side) - self.gas_cost
 
     @property
     def guaranteed(self) -> int:
         """What the quote guarantees, less gas."""
-        return _minimum(self.quote) - self.gas_cost
+        return _minimum(self.quote, self.side) - self.gas_cost
+
+    @property
+    def judged(self) -> models.Leg:
+        """The leg that ranks: the output, or the input of an exact output."""
+        return self.quote.outputs[0] if self.side == "exactIn" else self.quote.inputs[0]
 
     def paid(self, amount: int, gas_used: int) -> int:
-        """What a simulation paid that used so much gas, less gas."""
+        """What a simulation paid that used so much gas, less gas; ``amount`` is the change of ``judged``."""
         price = self.gas_unit_price
         return amount - (self.gas_cost if price is None else math.ceil(gas_used * price))
 
     def is_close_to(self, better: Bid) -> bool:
         """Whether a better bid promises little more than this one."""
-        return self.promised * 10_000 >= better.promised * (10_000 - CLOSE_BPS)
+        return (better.promised - self.promised) * 10_000 <= abs(better.promised) * CLOSE_BPS
 
 
-def bids_of(outcomes: Sequence[QuoteOutcome]) -> list[Bid]:
+def bids_of(outcomes: Sequence[QuoteOutcome], side: models.Side = "exactIn") -> list[Bid]:
     """Returns the quotes of a competition with their gas costs, in the order of the outcomes."""
     quoted = [(at, o.provider, o.value) for at, o in enumerate(outcomes) if o.value is not None]
     quotes = [quote for _, _, quote in quoted]
-    stated = [(quote, cost) for quote in quotes if (cost := _stated_cost(quote)) is not None]
+    stated = [(quote, cost) for quote in quotes if (cost := _stated_cost(quote, side)) is not None]
     prices = [Fraction(cost, quote.gas.units) for quote, cost in stated if quote.gas and quote.gas.units > 0]
     price = median_low(prices) if prices else None
     units = [quote.gas.units for quote in quotes if quote.gas is not None and quote.gas.units > 0]
@@ -74,10 +83,10 @@ def bids_of(outcomes: Sequence[QuoteOutcome]) -> list[Bid]:
 
     def bid(order: int, provider: Provider, quote: models.Quote) -> Bid:
         if price is None:
-            own = _stated_cost(quote)
-            return Bid(order, provider, quote, usual if own is None else own)
+            own = _stated_cost(quote, side)
+            return Bid(order, provider, quote, usual if own is None else own, side=side)
         used = quote.gas.units if quote.gas is not None and quote.gas.units > 0 else median_low(units)
-        return Bid(order, provider, quote, math.ceil(used * price), price)
+        return Bid(order, provider, quote, math.ceil(used * price), price, side)
 
     return [bid(*each) for each in quoted]
 
@@ -118,33 +127,44 @@ def refusal(outcomes: Sequence[QuoteOutcome]) -> GatewayError:
     return UpstreamError(message, reason=reason, attempts=attempts, retryable=retryable)
 
 
-def rank(quote: models.Quote) -> int:
-    """Returns the minimum output of a quote after the gas that it states, in base units of the output."""
-    return _minimum(quote) if quote.net_output is None else quote.net_output
+def rank(quote: models.Quote, side: models.Side = "exactIn") -> int:
+    """Returns what a quote guarantees after the gas that it states."""
+    return _minimum(quote, side) - (_stated_cost(quote, side) or 0)
 
 
-def attempts_of(outcomes: Sequence[QuoteOutcome]) -> tuple[models.Attempt, ...]:
+def attempts_of(
+    outcomes: Sequence[QuoteOutcome], side: models.Side = "exactIn"
+) -> tuple[models.Attempt, ...]:
     """Returns the outcomes as the ``attempts`` members of a response."""
-    return tuple(_attempt(outcome) for outcome in outcomes)
+    return tuple(_attempt(outcome, side) for outcome in outcomes)
 
 
-def _attempt(outcome: QuoteOutcome) -> models.Attempt:
+def _attempt(outcome: QuoteOutcome, side: models.Side) -> models.Attempt:
     quote, reason = outcome.value, outcome.reason
     amount_out = quote.outputs[0].amount if quote is not None and quote.outputs else None
-    return models.Attempt(outcome.provider.id, outcome.kind, amount_out, reason.value if reason else None)
+    amount_in = quote.inputs[0].amount if quote is not None and side == "exactOut" else None
+    told = reason.value if reason else None
+    return models.Attempt(outcome.provider.id, outcome.kind, amount_out, told, amount_in)
 
 
-def _amount(quote: models.Quote) -> int:
+def _amount(quote: models.Quote, side: models.Side) -> int:
+    if side == "exactOut":
+        return -quote.inputs[0].amount
     return quote.outputs[0].amount if quote.outputs else 0
 
 
-def _minimum(quote: models.Quote) -> int:
+def _minimum(quote: models.Quote, side: models.Side) -> int:
+    if side == "exactOut":
+        return -quote.inputs[0].most
     if not quote.outputs:
         return 0
     first = quote.outputs[0]
     return first.amount if first.amount_min is None else first.amount_min
 
 
-def _stated_cost(quote: models.Quote) -> int | None:
-    """Returns the cost of gas that a quote states, in base units of the output; None when it states none."""
-    return None if quote.net_output is None else _minimum(quote) - quote.net_output
+def _stated_cost(quote: models.Quote, side: models.Side) -> int | None:
+    """Returns the cost of gas that a quote states, in the token that ranks; None when it states none."""
+    net = quote.net_output
+    if side == "exactOut":
+        net = None if quote.total_input is None else -quote.total_input
+    return None if net is None else _minimum(quote, side) - net

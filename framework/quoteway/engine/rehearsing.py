@@ -144,6 +144,7 @@ class Rehearsing:
         chain = self.runtime.chain(sealed.request.chain_id)
         sender = sealed.request.sender
         needs = approvals.needs_of([part.build for part in parts], sender)
+        most = approvals.most_of(needs, [part.build for part in parts])
         grants = approvals.grants_of(spend for part in parts for spend in part.build.spends)
         targets = {step.to: part.provider.id for part in parts for step in part.build.steps}
         wallet = await self.wallets.read(chain, block, sender, needs, grants)
@@ -162,7 +163,7 @@ class Rehearsing:
             [Segment(part.steps, part.build.previews) for part in parts],
             watch=[pair for part in parts for pair in watched(part.quote)],
             allowances=[(token, sender, spender) for token, spender, _ in grants],
-            needs={token: n for token, n in needs.items() if wallet.balances.get(token, 0) < n},
+            needs={token: most[token] for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),
         )
         # The first code of a target comes in the same round trip.

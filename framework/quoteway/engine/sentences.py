@@ -80,6 +80,8 @@ def _exchange(request: models.Request, build: Build) -> str:
     to = _accounts(build.outputs)
     if isinstance(request, SwapRequest) and request.is_cross_chain:
         return f"Send exactly {sold} to chain {request.to_chain_id} for at least {got}, paid to {to}"
+    if isinstance(request, SwapRequest) and request.amount_out is not None:
+        return f"Swap at most {_most(build.inputs)} for {_exactly(build.outputs)}, sent to {to}"
     if all(leg.amount == leg.amount_min for leg in build.outputs):
         return f"Exchange exactly {sold} for exactly {got}, sent to {to}"
     return f"Swap exactly {sold} for at least {got}, sent to {to}"
@@ -132,6 +134,13 @@ def _most(legs: Iterable[Leg]) -> str:
 
 def _minimums(legs: Iterable[Leg]) -> str:
     return " and ".join(amount_text(leg.token, leg.amount_min or 0) for leg in legs)
+
+
+def _exactly(legs: Iterable[Leg]) -> str:
+    """A pool that rounds its input up may pay some units more than the amount asked for."""
+    legs = list(legs)
+    exact = all(leg.amount == leg.amount_min for leg in legs)
+    return f"{'exactly' if exact else 'at least'} {_minimums(legs)}"
 
 
 def _accounts(legs: Iterable[Leg]) -> str:

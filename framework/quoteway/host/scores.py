@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cachetools import TTLCache
 
 from quoteway.errors import GatewayError
-from quoteway.models import SwapRequest
+from quoteway.models import Side, SwapRequest
 from quoteway.providers import Provider
 
 WINDOW = 100
@@ -36,13 +36,13 @@ class Score:
         return self.rehearsed >= ENOUGH and self.failed * 2 > self.rehearsed
 
 
-_Like = tuple[int, str, str, int]
+_Like = tuple[int, str, str, Side, int]
 
 
 def _like(request: SwapRequest) -> _Like:
     """Returns what requests alike share: the tokens, and the amount up to a factor of two."""
     tokens = request.token_in.address, request.token_out.address
-    return request.chain_id, *tokens, request.amount_in.bit_length()
+    return request.chain_id, *tokens, request.side, request.amount.bit_length()
 
 
 class Scores:
