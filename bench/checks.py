@@ -37,6 +37,7 @@ STAGES: Sequence[Sequence[str]] = (
         "tests/core/test_uniswap_calls.py",
         "tests/core/test_flow_calls.py",
         "tests/core/test_integrator_fees.py",
+        "tests/core/test_exact_output_checks.py",
         "tests/core/test_descriptors.py",
     ),
     (

@@ -164,6 +164,12 @@ def _check_payments(
         known = payment.recipient in allowed or (payment.recipient == request.sender and not elsewhere)
         where = f" on chain {payment.chain_id}" if elsewhere else ""
         expect(known, f"its calldata pays {payment.recipient}{where}, another account")
+    if isinstance(request, SwapRequest) and request.amount_out is not None:
+        # What the exact output did not need of the maximum.
+        paid = {leg.token.address for leg in build.outputs}
+        for payment in payments:
+            refunded = payment.token in paid or payment.recipient == request.sender
+            expect(refunded, f"its calldata returns unspent {payment.token} to another account")
     unpaid = []
     for leg in build.outputs:
         chain_id = leg.token.chain_id

@@ -108,9 +108,10 @@ def check_run(
             expect(approval.amount <= by_permit2[key], f"its run approves {approval.spender}")
     # The price may move between quote and run, and a pool takes liquidity in the proportion that it has: so
     # much of an input, and of its allowance, may remain.
+    # An exact output takes any part of its maximum.
+    exact_out = isinstance(sealed.request, models.SwapRequest) and sealed.request.amount_out is not None
     unspent = totals(
-        (leg.token.address, leg.most - (leg.amount if leg.amount_min is None else leg.amount_min))
-        for leg in sealed.inputs
+        (leg.token.address, leg.most - (_least(leg) if not exact_out else 0)) for leg in sealed.inputs
     )
     for allowance in run.allowance_changes:
         if allowance.owner == sender:
@@ -215,6 +216,10 @@ def _fee_leg(sealed: models.SealedQuote) -> models.Leg | None:
     if not isinstance(request, models.SwapRequest) or request.fee is None or sealed.fee_amount is None:
         return None
     return models.Leg(request.token_out, sealed.fee_amount, request.fee.recipient)
+
+
+def _least(leg: models.Leg) -> int:
+    return leg.amount if leg.amount_min is None else leg.amount_min
 
 
 def _exact_deltas(

@@ -19,7 +19,7 @@ from quoteway.guard.findings import (
     recipients,
 )
 from quoteway.guard.model_types import QUOTE_TERMS, flaw
-from quoteway.models import Build, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
+from quoteway.models import Build, Leg, PoolRequest, Quote, Request, SwapRequest, TransferTerms, VaultRequest
 from quoteway.providers import Provider
 
 MAX_PLAN_CHARS = 2048
@@ -60,26 +60,31 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
     elif not isinstance(request, SwapRequest):
         expect(not quote.inputs, "it takes tokens, but this action costs none")
     if not isinstance(request, SwapRequest):
-        expect(quote.net_output is None, "it has a net_output, which is for swaps only")
+        ranked = (quote.net_output, quote.total_input) != (None, None)
+        expect(not ranked, "it has a net_output or total_input, which are for swaps only")
         expect(quote.fee_amount is None, "it takes a fee that was not asked for")
         return
     expect(len(quote.inputs) == 1 and len(quote.outputs) == 1, "a swap has one input and one output")
     spent, got = quote.inputs[0], quote.outputs[0]
     expect(spent.token.unit == request.token_in.unit, "it sells another token than asked")
-    expect(spent.amount == request.amount_in, "it sells another amount than asked")
-    # The maximum limits the allowance and the run; the minimum limits what may remain of the allowance.
-    for bound in (spent.amount_min, spent.amount_max):
-        expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
     expect(got.token.unit == request.token_out.unit, "it buys another token than asked")
     refund = quote.terms.refund if isinstance(quote.terms, TransferTerms) else None
     promised = request.refund_account if refund is None else refund.address
     expect(promised == request.refund_account, "it promises the refund to another account than asked")
     expect(got.amount_min is not None, "it states no minimum")
-    floor = got.amount * (10_000 - request.slippage_bps) // 10_000
     minimum = got.amount_min or 0
-    expect(minimum >= floor, "its minimum is below the slippage asked for")
-    expect(quote.net_output is None or quote.net_output <= minimum, "its net_output exceeds its minimum")
     _check_fee(request, quote, expect)
+    if request.amount_out is not None:
+        _check_exact_output(request, quote, spent, minimum, expect)
+        return
+    expect(spent.amount == request.amount_in, "it sells another amount than asked")
+    # The maximum limits the allowance and the run; the minimum limits what may remain of the allowance.
+    for bound in (spent.amount_min, spent.amount_max):
+        expect(bound is None or bound == request.amount_in, "it sells another amount than asked")
+    floor = got.amount * (10_000 - request.slippage_bps) // 10_000
+    expect(minimum >= floor, "its minimum is below the slippage asked for")
+    expect(quote.total_input is None, "it has a total_input, which is for an exact output")
+    expect(quote.net_output is None or quote.net_output <= minimum, "its net_output exceeds its minimum")
 
 
 def _check_fee(request: SwapRequest, quote: Quote, expect: Expect) -> None:
@@ -93,6 +98,21 @@ def _check_fee(request: SwapRequest, quote: Quote, expect: Expect) -> None:
         return
     due = fee.of(quote.outputs[0].amount + taken)
     expect(taken == due, f"its fee is {taken}, not the {due} of feeBps")
+
+
+def _check_exact_output(request: SwapRequest, quote: Quote, spent: Leg, minimum: int, expect: Expect) -> None:
+    """Checks a swap for an exact output: its minimum is that amount, and its input has a maximum."""
+    expect(minimum == request.amount_out, "it buys another amount than asked")
+    expect(spent.amount > 0, "it sells nothing")
+    expect(spent.amount_min is None, "its input has a minimum, but an exact output takes what it needs")
+    expect(spent.amount_max is not None, "it states no maximum")
+    ceiling = -(-spent.amount * (10_000 + request.slippage_bps) // 10_000)
+    expect(spent.most <= ceiling, "its maximum is above the slippage asked for")
+    expect(quote.net_output is None, "it has a net_output, which is for an exact input")
+    expect(
+        quote.total_input is None or quote.total_input >= spent.most,
+        "its total_input is less than its maximum",
+    )
 
 
 def check_spenders(provider: Provider, request: Request, quote: Quote, calls: CallRegistry) -> None:
