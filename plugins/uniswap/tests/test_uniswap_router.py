@@ -13,7 +13,9 @@ from quoteway_uniswap.router import Order, encode_swap
 
 ROUTER = "0x66a9893cC07D91D95644AEDD05D03f95e1dBA8Af"
 SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-CASES = json.loads((Path(__file__).parent / "vectors" / "router_calldata.json").read_text())["cases"]
+VECTORS = Path(__file__).parent / "vectors"
+CASES = json.loads((VECTORS / "router_calldata.json").read_text())["cases"]
+EXACT_OUTPUTS = json.loads((VECTORS / "router_exact_output.json").read_text())["cases"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['router_version']} {case['name']}")
@@ -38,3 +40,22 @@ def test_the_core_reads_the_sdks_calldata(case):
         Payment(order["token_out"], order["recipient"], int(order["amount_out_min"])),
     )
     assert meaning.charges == (Charge(order["token_in"], int(order["amount_in"])),)
+
+
+@pytest.mark.parametrize("case", EXACT_OUTPUTS, ids=lambda case: f"{case['router_version']} {case['name']}")
+def test_exact_outputs_equal_the_sdk_and_are_read(case):
+    numbers = {name: int(case["order"][name]) for name in ("amount_in", "amount_out_min")}
+    order = Order(**case["order"] | numbers, exact_out=True)
+    made = encode_swap(
+        case["router_version"], order, [SwapHop(**hop) for hop in case["hops"]], case["deadline"]
+    )
+    assert "0x" + made.data.hex() == case["data"]
+    assert made.value == (order.amount_in if order.token_in == NATIVE else 0)
+    sent = Sent(ROUTER, made.data, made.value, SENDER, order.wrapped_native)
+    meaning = UniversalRouter(case["router_version"]).read(sent).meaning
+    assert meaning.charges == (Charge(order.token_in, order.amount_in),)
+    refunds = (Payment(NATIVE, SENDER, 0),) if order.token_in == NATIVE else ()
+    assert meaning.payments == (
+        Payment(order.token_out, order.recipient, order.amount_out_min),
+        *refunds,
+    )

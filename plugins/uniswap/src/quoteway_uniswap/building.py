@@ -16,9 +16,10 @@ from quoteway import (
 from quoteway.evm import permit2
 
 from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.orders import Order
 from quoteway_uniswap.plans import hops_of_plan
 from quoteway_uniswap.quoting import spends_of
-from quoteway_uniswap.router import Order, encode_swap
+from quoteway_uniswap.router import encode_swap
 
 
 async def build_swap(
@@ -28,17 +29,18 @@ async def build_swap(
     block = await chain.head()
     deadline = deadline_of(context, block, sealed)
     (given,), (got,) = sealed.inputs, sealed.outputs
+    hops = hops_of_plan(sealed.plan)
     order = Order(
         token_in=given.token.address,
         token_out=got.token.address,
-        amount_in=given.amount,
+        amount_in=given.most,
         amount_out_min=got.amount_min or got.amount,
         recipient=got.account,
         wrapped_native=deployment.wrapped_native,
         fee=request.fee,
+        exact_out=request.amount_out is not None and bool(hops),
     )
-    hops = hops_of_plan(sealed.plan)
-    permit = await _permit(chain, block, deployment, request, deadline)
+    permit = await _permit(chain, block, deployment, request, given.most, deadline)
     made = encode_swap(deployment.router_version, order, hops, deadline, permit)
     step = Step(deployment.router, made.data, made.value, request.chain_id)
     signatures: tuple[SignatureRequest, ...] = ()
@@ -47,7 +49,7 @@ async def build_swap(
         signatures = (SignatureRequest("permit2-permit-single", typed_data, 0, made.signature_offset),)
     return Build(
         steps=(step,),
-        spends=spends_of(deployment, request, signed=permit is not None),
+        spends=spends_of(deployment, given, signed=permit is not None),
         inputs=sealed.inputs,
         outputs=sealed.outputs,
         deadline=deadline,
@@ -64,15 +66,18 @@ def deadline_of(context: Context, block: Block, sealed: SealedQuote) -> int:
 
 
 async def _permit(
-    chain: Chain, block: Block, deployment: Deployment, request: SwapRequest, deadline: int
+    chain: Chain, block: Block, deployment: Deployment, request: SwapRequest, most: int, deadline: int
 ) -> permit2.PermitSingle | None:
-    """Returns the permit to sign; None when none was requested or the Permit2 allowance suffices."""
+    """Returns the permit to sign for ``most`` base units.
+
+    None when none was requested or the Permit2 allowance suffices.
+    """
     token = request.token_in.address
     if not request.permit2_signature or token == NATIVE:
         return None
     call = permit2.ALLOWANCE.encode([request.sender, token, deployment.router])
     answer = await chain.call(permit2.ADDRESS, call, block=block)
     amount, expiration, nonce = permit2.ALLOWANCE.decode_output(answer)
-    if amount >= request.amount_in and expiration >= deadline:
+    if amount >= most and expiration >= deadline:
         return None
-    return permit2.PermitSingle(token, request.amount_in, deadline, nonce, deployment.router, deadline)
+    return permit2.PermitSingle(token, most, deadline, nonce, deployment.router, deadline)

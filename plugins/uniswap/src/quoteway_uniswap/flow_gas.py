@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from quoteway_amm import UNISWAP_GAS, Hop
 
-from quoteway_uniswap.router import Work
+from quoteway_uniswap.orders import Work
 
 _TRANSACTION = 31_700
 _FIRST_PULL = 18_950

@@ -30,6 +30,7 @@ from quoteway.models import LIMITS
 from quoteway_uniswap.building import build_swap
 from quoteway_uniswap.candidates import hooked_pools, pool_id
 from quoteway_uniswap.deployments import Deployment, contracts_of, deployments_of
+from quoteway_uniswap.exact_output_routing import best_exact_output
 from quoteway_uniswap.plans import PLAN_VERSION
 from quoteway_uniswap.quoting import quote_of_route, quote_of_wrapping
 from quoteway_uniswap.routing import (
@@ -58,12 +59,16 @@ _MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
 
 
 class UniswapProvider(SwapProvider):
-    """Quotes the best flow over v2, v3 and v4 pools, net of gas, exact at its block."""
+    """Quotes the best flow over v2, v3 and v4 pools, net of gas, exact at its block.
+
+    An exact output takes the best path of one protocol.
+    """
 
     id = PROVIDER_ID
     title = "Uniswap"
     honours = LIMITS
     enforces_fees = True
+    exact_out = True
     docs = "https://docs.uniswap.org/contracts/universal-router/overview"
     plan_version = PLAN_VERSION
 
@@ -109,9 +114,7 @@ class UniswapProvider(SwapProvider):
         )
         routes = [outcome for outcome in outcomes if isinstance(outcome, Route)]
         if routes:
-            best = max(
-                routes, key=lambda route: route.amount_out if route.net_output is None else route.net_output
-            )
+            best = max(routes, key=lambda route: route.worth)
             known = tokens if isinstance(tokens, Mapping) else {}
             capped = (request.routing.max_hops or 0) > self._max_hops
             return quote_of_route(best, block, request, known, self._lifetime_s, hops_capped=capped)
@@ -142,6 +145,8 @@ class UniswapProvider(SwapProvider):
     async def _route(self, deployment: Deployment, block: Block, request: SwapRequest) -> Route | Refusal:
         chain = self._shared.chain(request.chain_id, self._deployments[request.chain_id])
         hops = hops_allowed(request, self._max_hops)
+        if request.amount_out is not None:
+            return await best_exact_output(deployment, chain, block, request, hops)
         return await best_route(deployment, chain, self._shared.splitting, block, request, hops)
 
     def _wrapping(self, deployment: Deployment, block: Block, request: SwapRequest) -> Quote | None:
@@ -164,7 +169,7 @@ class UniswapProvider(SwapProvider):
     def _check(self, request: SwapRequest, deployments: Sequence[Deployment]) -> None:
         if request.token_in.address == request.token_out.address:
             raise InvalidRequest("tokenIn and tokenOut must be two different tokens.", reason=Reason.CONFLICT)
-        if request.amount_in >= permit2.MAX_AMOUNT:
+        if request.amount >= permit2.MAX_AMOUNT:
             raise InvalidRequest(
                 f"amount must be below {permit2.MAX_AMOUNT}, the maximum of Permit2.",
                 reason=Reason.AMOUNT_TOO_HIGH,

@@ -24,18 +24,26 @@ from quoteway import (
     Token,
 )
 from quoteway.evm import permit2
-from quoteway_amm import UNISWAP_GAS
+from quoteway_amm import UNISWAP_GAS, Kind
 from quoteway_amm import Hop as PathHop
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.flow import legs_of
 from quoteway_uniswap.flow_gas import gas_units
 from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
+from quoteway_uniswap.orders import Order
 from quoteway_uniswap.plans import plan_of
-from quoteway_uniswap.router import Order, work_of
+from quoteway_uniswap.router import work_of
 from quoteway_uniswap.routing import PROVIDER_ID, WRAPPING, Route, network_gas_price
 
 HIGH_PRICE_IMPACT_BPS = 500
+
+_MOST: Mapping[Kind, int] = {
+    "v2": permit2.MAX_AMOUNT - 1,
+    "v3": permit2.MAX_AMOUNT - 1,
+    "v4": (1 << 128) - 1,
+}
+"""The greatest maximum input of an exact output, by protocol: v4 has 128 bits for it."""
 
 # The estimate is for storage in use; first use costs more. An action's gas limits are simulated.
 _GAS_LIMIT_PCT = 150
@@ -46,19 +54,17 @@ def minimum_out(amount_out: int, slippage_bps: int) -> int:
     return max(amount_out * (10_000 - slippage_bps) // 10_000, 1)
 
 
-def spends_of(deployment: Deployment, request: SwapRequest, *, signed: bool) -> tuple[Spend, ...]:
-    """Returns what the router pulls through Permit2: nothing for the native coin."""
-    if request.token_in.address == NATIVE:
+def maximum_in(amount_in: int, slippage_bps: int, kind: Kind) -> int:
+    """Returns the maximum input of an exact output: rounded down, within what the router can read."""
+    return min(amount_in * (10_000 + slippage_bps) // 10_000, _MOST[kind])
+
+
+def spends_of(deployment: Deployment, given: Leg, *, signed: bool) -> tuple[Spend, ...]:
+    """Returns what the router may pull of an input through Permit2: nothing for the native coin."""
+    if given.token.is_native:
         return ()
-    return (
-        Spend(
-            request.token_in.address,
-            request.amount_in,
-            permit2.ADDRESS,
-            deployment.router,
-            permit2_signed=signed,
-        ),
-    )
+    spend = Spend(given.token.address, given.most, permit2.ADDRESS, deployment.router, permit2_signed=signed)
+    return (spend,)
 
 
 def quote_of_route(
@@ -80,9 +86,8 @@ def quote_of_route(
     paths = route_paths(deployment, hops)
     if len(paths) > 1 and (route.tax_in_bps or route.tax_out_bps):
         raise ValueError("a token that taxes transfers needs a route of one path")
-    fee_amount = None if request.fee is None else request.fee.of(route.amount_out)
-    amount_out = route.amount_out - (fee_amount or 0)
-    amount_min = minimum_out(amount_out, request.slippage_bps)
+    given, got = _legs(route, request)
+    amount_out, amount_min = got.amount, got.amount_min or 0
     tokens = {**tokens, **{token.address: token for token in (request.token_in, request.token_out)}}
     fees = [_lp_fee(tokens[hop.token_in], hop) for hop in hops if hop.token_in in tokens]
     net_output = None if route.net_output is None else route.net_output - (amount_out - amount_min)
@@ -97,14 +102,14 @@ def quote_of_route(
             Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS)
         )
     return Quote(
-        inputs=(Leg(request.token_in, request.amount_in, request.sender),),
-        outputs=(Leg(request.token_out, amount_out, request.recipient, amount_min=amount_min),),
+        inputs=(given,),
+        outputs=(got,),
         block=block,
         plan=plan_of(deployment, legs_of(hops, deployment.wrapped_native)),
-        spends=spends_of(deployment, request, signed=request.permit2_signature),
+        spends=spends_of(deployment, given, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
         fees=tuple(fees),
-        gas=gas_of(deployment, _gas_units(deployment, request, hops, amount_min), block, route.gas_price_wei),
+        gas=gas_of(deployment, units_of(deployment, request, hops, amount_min), block, route.gas_price_wei),
         route=paths,
         price_impact_bps=impact_bps,
         issues=tuple(issues),
@@ -113,7 +118,8 @@ def quote_of_route(
         lifetime_s=lifetime_s,
         route_legs=route_legs(deployment, hops),
         optimality=_after_fee(route, request.fee),
-        fee_amount=fee_amount,
+        fee_amount=None if request.fee is None else request.fee.of(route.amount_out),
+        total_input=None if route.gas_cost_in is None else given.most + route.gas_cost_in,
     )
 
 
@@ -136,11 +142,26 @@ def _after_fee(route: Route, fee: IntegratorFee | None) -> Optimality | None:
     )
 
 
+def _legs(route: Route, request: SwapRequest) -> tuple[Leg, Leg]:
+    """Returns what a quote takes and pays, with the bound of the side that is not exact."""
+    hops = route.flow.legs
+    given = Leg(request.token_in, request.amount_in, request.sender)
+    amount_out = route.amount_out - (0 if request.fee is None else request.fee.of(route.amount_out))
+    amount_min = minimum_out(amount_out, request.slippage_bps)
+    if request.amount_out is not None:
+        most = maximum_in(route.flow.amount_in, request.slippage_bps, hops[0].pool.kind)
+        given = Leg(request.token_in, route.flow.amount_in, request.sender, amount_max=most)
+        amount_min = request.amount_out
+    return given, Leg(request.token_out, amount_out, request.recipient, amount_min=amount_min)
+
+
 def quote_of_wrapping(
     deployment: Deployment, block: Block, request: SwapRequest, lifetime_s: int | None
 ) -> Quote:
     """Returns the quote of wrapping or unwrapping: one to one, so the minimum is the amount."""
-    amount = request.amount_in
+    amount = request.amount
+    exact_out = request.amount_out is not None
+    given = Leg(request.token_in, amount, request.sender, amount_max=amount if exact_out else None)
     gas = UNISWAP_GAS
     units = gas.transaction + (gas.wrap if request.token_in.address == NATIVE else gas.pull + gas.unwrap)
     hop = Hop(
@@ -154,16 +175,17 @@ def quote_of_wrapping(
         0.0,
     )
     return Quote(
-        inputs=(Leg(request.token_in, amount, request.sender),),
+        inputs=(given,),
         outputs=(Leg(request.token_out, amount, request.recipient, amount_min=amount),),
         block=block,
         plan=plan_of(deployment, ()),
-        spends=spends_of(deployment, request, signed=request.permit2_signature),
+        spends=spends_of(deployment, given, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
         gas=gas_of(deployment, units, block, request.routing.gas_price_wei),
         route=(RoutePath(10_000, (hop,)),),
         price_impact_bps=0,
-        net_output=amount,
+        net_output=None if exact_out else amount,
+        total_input=amount if exact_out else None,
         lifetime_s=lifetime_s,
     )
 
@@ -173,7 +195,7 @@ def _lp_fee(token: Token, hop: PathHop) -> Fee:
     return Fee("lp", token, amount, included=True, bps=hop.fee_pips / 100)
 
 
-def _gas_units(deployment: Deployment, request: SwapRequest, hops: Sequence[PathHop], amount_min: int) -> int:
+def units_of(deployment: Deployment, request: SwapRequest, hops: Sequence[PathHop], amount_min: int) -> int:
     """Returns the gas of the transaction to come, without a permit in it."""
     order = Order(
         request.token_in.address,
@@ -182,7 +204,8 @@ def _gas_units(deployment: Deployment, request: SwapRequest, hops: Sequence[Path
         amount_min,
         request.recipient,
         deployment.wrapped_native,
-        request.fee,
+        fee=request.fee,
+        exact_out=request.amount_out is not None,
     )
     work = work_of(deployment.router_version, order, legs_of(hops, deployment.wrapped_native))
     return gas_units(work, hops)

@@ -31,40 +31,9 @@ from quoteway.evm.calls.router_commands import (
 from quoteway.evm.permit2 import PermitSingle
 
 from quoteway_uniswap.candidates import sorted_pair
+from quoteway_uniswap.exact_output import exact_output_commands, exact_output_work
 from quoteway_uniswap.flow import Flow, Section, SwapHop
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """The swap to encode. Tokens are as requested: ``NATIVE`` is the native coin.
-
-    ``amount_out_min`` is after ``fee``.
-    """
-
-    token_in: Address
-    token_out: Address
-    amount_in: int
-    amount_out_min: int
-    recipient: Address
-    wrapped_native: Address
-    fee: IntegratorFee | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a transaction does beside its swaps: it decides the gas.
-
-    ``pulls`` are the payments by the sender through Permit2, ``takes`` those by the PoolManager, ``held`` the
-    number of ERC-20 tokens that the router holds in between. ``fees`` is the number of integrators' fees.
-    """
-
-    pulls: int
-    v4_swaps: int
-    takes: int
-    wraps: int
-    unwraps: int
-    held: int
-    fees: int
+from quoteway_uniswap.orders import Order, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +61,11 @@ def encode_swap(
     program = Program(words.command)
     if permit is not None:
         program.add("PERMIT2_PERMIT", permit.as_args(), bytes(65))
-    for name, *args in _Commands(words, order, hops).made:
+    if order.exact_out:
+        made = exact_output_commands(words, order, hops)
+    else:
+        made = _Commands(words, order, hops).made
+    for name, *args in made:
         if name == "V4_SWAP":
             actions = Program(words.action)
             for action, *values in args:
@@ -110,7 +83,8 @@ def encode_swap(
 
 def work_of(router_version: str, order: Order, hops: Sequence[SwapHop]) -> Work:
     """Returns what the transaction of a flow does, without encoding it. Raises as ``encode_swap``."""
-    return _Commands(dialect(router_version), order, hops).work
+    words = dialect(router_version)
+    return exact_output_work(words, order, hops) if order.exact_out else _Commands(words, order, hops).work
 
 
 @dataclass(frozen=True, slots=True)

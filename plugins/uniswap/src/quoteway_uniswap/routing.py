@@ -53,7 +53,8 @@ class Route:
 
     ``amount_out`` is after the output token's transfer tax. ``gas_price_wei`` is the request's, else base fee
     and tip, None when the chain has no base fee. ``net_output`` is ``amount_out`` less fee and gas, None
-    when gas has no price in that token. ``optimality`` is None where it was not computed.
+    when gas has no price in that token. ``optimality`` is None where it was not computed. ``gas_cost_in`` is
+    what gas costs in the input token, of an exact output; None when it has no price in it.
     """
 
     deployment: Deployment
@@ -66,6 +67,14 @@ class Route:
     optimality: Optimality | None = None
     warnings: tuple[str, ...] = ()
     """Codes of ``quoteway.models.WARNINGS``."""
+    gas_cost_in: int | None = None
+
+    @property
+    def worth(self) -> int:
+        """What ranks routes of one request: the output net of gas, or minus the input with gas."""
+        if self.gas_cost_in is not None:
+            return -self.flow.amount_in - self.gas_cost_in
+        return self.amount_out if self.net_output is None else self.net_output
 
 
 async def best_route(
@@ -113,7 +122,7 @@ async def best_route(
         graph = await states.graph(block, refs, deployment.wrapped_native)
         # What gas costs does not depend on which pools the route may use.
         priced = await states.graph(block, every, deployment.wrapped_native)
-        price = _gas_price(priced, token_out, gas_price_wei)
+        price = gas_price_in(priced, token_out, gas_price_wei)
         weight = _before_fee(price or _FREE, fee)
         found: Split | NoPath
         try:
@@ -215,11 +224,12 @@ def _before_fee(gas_price: GasPrice, fee: IntegratorFee | None) -> GasPrice:
     return GasPrice(gas_price.numerator * _WHOLE_BPS, gas_price.denominator * (_WHOLE_BPS - fee.bps))
 
 
-def _gas_price(graph: Graph, token_out: Address, gas_price_wei: int | None) -> GasPrice | None:
+def gas_price_in(graph: Graph, token: Address, gas_price_wei: int | None) -> GasPrice | None:
+    """Returns the price of gas in a token; None when it has none."""
     if gas_price_wei is None:
         return None
     try:
-        price = native_price(graph, token_out, _PROBE_WEI)
+        price = native_price(graph, token, _PROBE_WEI)
     except BandsExceeded as error:
         settled = error.settled
         price = (settled.amount_out, _PROBE_WEI) if isinstance(settled, Path) else None

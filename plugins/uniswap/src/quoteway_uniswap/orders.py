@@ -1,0 +1,42 @@
+"""What a swap's transaction is encoded from, and what decides its gas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quoteway import Address, IntegratorFee
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The swap to encode. Tokens are as requested: ``NATIVE`` is the native coin.
+
+    ``amount_out_min`` is after ``fee``. With ``exact_out``, ``amount_in`` is the most that the swap takes, and
+    ``amount_out_min`` what it buys.
+    """
+
+    token_in: Address
+    token_out: Address
+    amount_in: int
+    amount_out_min: int
+    recipient: Address
+    wrapped_native: Address
+    fee: IntegratorFee | None = None
+    exact_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a transaction does beside its swaps: it decides the gas.
+
+    ``pulls`` are the payments by the sender through Permit2, ``takes`` those by the PoolManager, ``held`` the
+    number of ERC-20 tokens that the router holds in between. ``fees`` is the number of integrators' fees.
+    """
+
+    pulls: int
+    v4_swaps: int
+    takes: int
+    wraps: int
+    unwraps: int
+    held: int
+    fees: int = 0
