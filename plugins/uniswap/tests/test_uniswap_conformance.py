@@ -30,10 +30,10 @@ class OfUniswap:
 class TestSwaps(OfUniswap, SwapConformance):
     @pytest.fixture
     def cases(self, fresh_devnet):
-        def case(sold, bought, amount, slug="devnet"):
+        def case(sold, bought, amount, slug="devnet", **more):
             ends = token(fresh_devnet, sold, slug), token(fresh_devnet, bought, slug)
             chain_id = ends[0].chain_id
-            return SwapRequest(chain_id, chain_id, *ends, amount, WALLET, WALLET, 50)
+            return SwapRequest(chain_id, chain_id, *ends, amount, WALLET, WALLET, 50, **more)
 
         return [
             case("USDC", "WETH", 10**9),
@@ -42,6 +42,8 @@ class TestSwaps(OfUniswap, SwapConformance):
             case("PEPE", "DAI", 10**26),
             case("WETH", "ETH", 10**17),
             case("USDC", "ETH", 10**9, "devnet-l2"),
+            case("ETH", "USDC", 0, amount_out=10**9),
+            case("USDC", "ETH", 0, "devnet-l2", amount_out=10**17),
         ]
 
     @pytest.fixture

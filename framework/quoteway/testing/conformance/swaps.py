@@ -15,6 +15,8 @@ from quoteway import (
     SwapRequest,
     UpstreamError,
 )
+from quoteway.guard.acknowledgements import CODES
+from quoteway.guard.quotes import check_quote
 from quoteway.guard.routes import check_route
 from quoteway.models import ROUTE_LIMITS
 from quoteway.testing.conformance.movement import MovementConformance
@@ -33,6 +35,24 @@ class SwapConformance(MovementConformance):
     """Fixtures: ``gateway``, ``cases`` (``SwapRequest``), ``unknown`` (a pair without a route)."""
 
     capability: ClassVar[Capability] = Capability.SWAP
+
+    async def test_exact_outputs_take_what_their_quotes_say(
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        """Buys what each case sells for, where the provider quotes exact outputs."""
+        if not provider.exact_out:
+            return
+        for case in cases:
+            if case.amount_out is not None or case.is_cross_chain:
+                continue
+            likely = await provider.quote(case)
+            assert likely is not None, f"no quote for {case}"
+            request = replace(case, amount_in=0, amount_out=likely.outputs[0].amount)
+            quote, sealed = await self.sealed(gateway, request)
+            check_quote(provider, request, quote)
+            action = await gateway.building.action(sealed, acknowledged=CODES)
+            self._simulated(quote, action, request)
+            await self._executed(fresh_devnet, gateway, quote, action, request)
 
     async def test_limits_that_it_honours_are_kept(
         self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from quoteway import NATIVE, Address, IntegratorFee
+from quoteway import NATIVE, Address
 from quoteway.evm.abi import function
 from quoteway.evm.address import address_bytes
 from quoteway.evm.calls.router_commands import (
