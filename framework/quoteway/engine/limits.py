@@ -61,7 +61,7 @@ def able(
 
 
 def nobody_able(attempts: Sequence[models.Attempt]) -> GatewayError:
-    """Returns the error when no provider can keep the limits of a request, quote its side or enforce its fee."""
+    """Returns the error when no provider can keep a request's limits, quote its side or enforce its fee."""
     reasons = {attempt.reason for attempt in attempts}
     if reasons == {Reason.UNSUPPORTED_FEE.value}:
         text = "cannot be charged: no enabled provider that serves this request enforces fees"

@@ -17,20 +17,19 @@ from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.integrator_fees import FeeQuery, fee_in
-from quoteway.web.resources.swaps import tokens_of
+from quoteway.web.resources.swaps import EITHER_AMOUNT, SIDE, amounts_of, tokens_of
 from quoteway.web.wire.indications import SwapDepth, SwapPrice
 from quoteway.web.wire.view import Wire
 
 MOST_RUNGS = 8
 
 
-class PriceQuery(FeeQuery, FreshQuery):
-    """A swap within one network."""
+class PairQuery(FeeQuery, FreshQuery):
+    """Two tokens of one network."""
 
     network = fields.NetworkField("The network of both tokens", required=True)
     from_token = fields.AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
     to_token = fields.AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
-    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -38,8 +37,17 @@ class PriceQuery(FeeQuery, FreshQuery):
             raise refuse(Reason.CONFLICT, "must be another token than fromToken", "toToken")
 
 
-class DepthQuery(PriceQuery):
+class PriceQuery(PairQuery):
+    """A swap within one network."""
+
+    amount = EITHER_AMOUNT
+    side = SIDE
+
+
+class DepthQuery(PairQuery):
     """``amount`` is the smallest; each further one is ten times the one before."""
+
+    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
 
     rungs = fields.QueryInteger("How many amounts", 1, MOST_RUNGS, load_default=5)
 
@@ -59,7 +67,7 @@ async def _request_of(call: Call) -> SwapRequest:
         to_chain_id=network.chain_id,
         token_in=sold,
         token_out=bought,
-        amount_in=call.query["amount"],
+        **amounts_of(call.query),
         sender=SELLER,
         recipient=SELLER,
         slippage_bps=0,
@@ -69,7 +77,7 @@ async def _request_of(call: Call) -> SwapRequest:
 
 @get(
     "/v2/swaps/price",
-    "What a swap would pay, indicatively",
+    "What a swap would pay or take, indicatively",
     SwapPrice,
     query=PriceQuery,
     group="quotes",

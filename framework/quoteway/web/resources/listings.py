@@ -82,6 +82,7 @@ async def _provider_row(
         protocols=_names(entries, SwapProvider, "protocols"),
         limits=[camel_case(name) for name in _names(entries, SwapProvider, "honours")],
         enforces_fees=any(isinstance(e.provider, SwapProvider) and e.provider.enforces_fees for e in entries),
+        exact_out=_exact_out(entries),
         enabled=enabled,
         healthy=healthy,
         spenders=_spenders(entries),
@@ -116,6 +117,15 @@ def _names(entries: Sequence[ProviderEntry], kind: type[Provider], member: str) 
             with contextlib.suppress(Exception):
                 found.update(action for action in getattr(entry.provider, member) if type(action) is str)
     return sorted(found)
+
+
+def _exact_out(entries: Sequence[ProviderEntry]) -> bool:
+    found = False
+    for entry in entries:
+        if isinstance(entry.provider, SwapProvider):
+            with contextlib.suppress(Exception):
+                found = found or entry.provider.exact_out is True
+    return found
 
 
 def _text(provider: Provider | None, member: str) -> str | None:

@@ -13,7 +13,7 @@ from quoteway.engine.auto_slippage import HIGH_BPS, LOW_BPS
 from quoteway.engine.joining import ROUTES
 from quoteway.errors import FieldError, Reason
 from quoteway.host.missing_contracts import missing_error
-from quoteway.models import Address, Capability, SwapRequest, Token
+from quoteway.models import SIDES, Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http import fields
@@ -35,7 +35,6 @@ class Transfer(DeadlineBody):
     """What a swap and a bridge transfer have in common."""
 
     address = fields.AddressField("Who signs, and pays what is sold", required=True)
-    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
     from_chain = fields.NetworkField("The network of fromToken")
     from_token = fields.AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
     to_address = fields.AddressField("Who is paid; address when left out")
@@ -52,12 +51,26 @@ class Transfer(DeadlineBody):
     )
 
 
+SIDE = fields.Choice(
+    "Which amount is exact: exactOut buys `amount` of toToken, for at most fromAmountMax",
+    SIDES,
+    load_default="exactIn",
+)
+EITHER_AMOUNT = fields.Amount(
+    "What is sold, in base units of fromToken; with exactOut what is bought, in base units of toToken",
+    minimum=1,
+    required=True,
+)
+
+
 class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
     """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
     it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
     """
 
+    amount = EITHER_AMOUNT
     network = fields.NetworkField("Both ends, where they are one network")
+    side = SIDE
     slippage_bps = fields.SlippageOrAuto(
         f"{_SLIPPAGE}. `auto`, within one network: the gateway chooses {LOW_BPS} to {HIGH_BPS}"
     )
@@ -89,6 +102,9 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
         if target is not None and origin != target and data.get("slippage_bps", 0) is None:
             message = 'must be an integer: "auto" is for swaps within one network'
             refused["slippageBps"] = (Reason.CONFLICT, message)
+        if target is not None and origin != target and data.get("side") == "exactOut":
+            message = "must be exactIn: an exact output is for swaps within one network"
+            refused["side"] = (Reason.CONFLICT, message)
         if refused:
             raise refuse_all(refused)
 
@@ -100,6 +116,7 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
 
 
 class BridgeQuoteBody(Transfer):
+    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
     slippage_bps = fields.SlippageField(_SLIPPAGE)
     from_chain = fields.NetworkField("The network of fromToken", required=True)
     to_chain = fields.NetworkField("The network of toToken, another one", required=True)
@@ -155,6 +172,14 @@ async def tokens_of(
     return sold, bought
 
 
+def amounts_of(members: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of a ``SwapRequest`` that its exact amount is."""
+    amount: int = members["amount"]
+    if members.get("side") == "exactOut":
+        return {"amount_in": 0, "amount_out": amount}
+    return {"amount_in": amount}
+
+
 async def transfer_request(
     call: Call, origin: Network, target: Network, candidates: Sequence[Provider]
 ) -> tuple[SwapRequest, str | None]:
@@ -167,7 +192,7 @@ async def transfer_request(
         to_chain_id=target.chain_id,
         token_in=sold,
         token_out=bought,
-        amount_in=body["amount"],
+        **amounts_of(body),
         sender=sender,
         recipient=body.get("to_address", sender),
         slippage_bps=body["slippage_bps"] or 0,  # None: chosen later

@@ -20,12 +20,17 @@ class ErrorField(View):
     message = required(fields.String, "sentence")
 
 
+def _of_exact_output(attempt: Any) -> Any:
+    return ABSENT if attempt.amount_in is None else attempt.amount_in
+
+
 class Attempt(View):
-    """How one provider did."""
+    """How one provider did. ``amountIn`` is of the quote of an exact output."""
 
     provider = required(fields.String)
     outcome = required(fields.String, enum=["quoted", "no_route", "failed", "timeout", "open", "not_asked"])
     amount_out = nullable(AmountText)
+    amount_in = optional(AmountText, _of_exact_output)
     reason = nullable(fields.String)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
+from quoteway.models import SIDES
 from quoteway.web.wire import parts
 from quoteway.web.wire.errors import Attempt
 from quoteway.web.wire.quotes import Optimality, Route, execution_price, routed
@@ -23,7 +24,8 @@ class SwapPrice(View):
     provider = required(fields.String)
     from_token = required(parts.TokenRef, lambda found: found.inputs[0].token)
     to_token = required(parts.TokenRef, lambda found: found.outputs[0].token)
-    from_amount = required(AmountText, "request.amount_in")
+    side = required(fields.String, "request.side", enum=list(SIDES))
+    from_amount = required(AmountText, lambda found: found.inputs[0].amount)
     to_amount = required(AmountText, lambda found: found.outputs[0].amount)
     execution_price = nullable(
         fields.String, execution_price, description="Whole output coins per whole input coin"

@@ -81,6 +81,7 @@ class ProviderRow(View):
     enforces_fees = required(
         fields.Boolean, description="Whether its swaps pay `feeBps` on chain: else it is not asked for them"
     )
+    exact_out = required(fields.Boolean, description="Whether its swaps may have an exact output")
     enabled = required(fields.Boolean)
     state = required(text.CodeText, "plugin.state")
     healthy = nullable(fields.Boolean)

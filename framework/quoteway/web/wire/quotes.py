@@ -217,7 +217,15 @@ class Quote(View):
 class SwapQuote(Quote):
     from_token = required(parts.TokenRef, lambda shown: shown.inputs[0].token)
     to_token = required(parts.TokenRef, lambda shown: shown.outputs[0].token)
+    side = required(
+        fields.String, "sealed.request.side", enum=list(models.SIDES), description="Which amount is exact"
+    )
     from_amount = required(AmountText, lambda shown: shown.inputs[0].amount)
+    from_amount_max = required(
+        AmountText,
+        lambda shown: shown.inputs[0].most,
+        description="The most that is taken: of `exactOut` above `fromAmount` by the slippage",
+    )
     to_amount = required(AmountText, lambda shown: shown.outputs[0].amount)
     to_amount_min = nullable(AmountText, lambda shown: shown.outputs[0].amount_min)
     from_amount_usd = nullable(fields.Float, lambda shown: shown.inputs[0].amount_usd)

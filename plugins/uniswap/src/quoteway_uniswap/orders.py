@@ -11,8 +11,8 @@ from quoteway import Address, IntegratorFee
 class Order:
     """The swap to encode. Tokens are as requested: ``NATIVE`` is the native coin.
 
-    ``amount_out_min`` is after ``fee``. With ``exact_out``, ``amount_in`` is the most that the swap takes, and
-    ``amount_out_min`` what it buys.
+    ``amount_out_min`` is after ``fee``. With ``exact_out``, ``amount_in`` is the most that the swap takes,
+    and ``amount_out_min`` what it buys.
     """
 
     token_in: Address
