@@ -2,7 +2,8 @@
 
 from quoteway_amm.concentrated import ConcentratedPool
 from quoteway_amm.concentrated_state import ConcentratedState, next_tick_within_one_word, word_of_tick
-from quoteway_amm.errors import BandExceeded, BandsExceeded
+from quoteway_amm.curve import Curve, Segment
+from quoteway_amm.errors import BandExceeded, BandsExceeded, UnknownFamily
 from quoteway_amm.gas import FREE, UNISWAP_GAS, GasModel, GasPrice, HopGas
 from quoteway_amm.graph import Edge, Graph
 from quoteway_amm.liquidity import (
@@ -62,6 +63,7 @@ __all__ = [
     "BandsExceeded",
     "ConcentratedPool",
     "ConcentratedState",
+    "Curve",
     "Edge",
     "GasModel",
     "GasPrice",
@@ -72,7 +74,9 @@ __all__ = [
     "NoPath",
     "Path",
     "Pool",
+    "Segment",
     "SwapResult",
+    "UnknownFamily",
     "V2Pool",
     "amounts_for_liquidity",
     "amounts_to_mint",

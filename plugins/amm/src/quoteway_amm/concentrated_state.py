@@ -5,10 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Literal
 
 from quoteway_amm.errors import BandExceeded
-from quoteway_amm.pool import PIPS
+from quoteway_amm.pool import PIPS, Kind
 from quoteway_amm.swap_math import combined_fee
 from quoteway_amm.tick_math import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK
 
@@ -27,11 +26,11 @@ class ConcentratedState:
     `id` is the pool's address (v3) or its 32-byte id (v4). `fee_pips` is the v3 fee or the `lpFee` of v4's
     slot0. `ticks` holds every initialised tick of the bitmap words `word_lo` to `word_hi`, both inclusive,
     ascending, as (index, liquidityNet). The protocol fees are as slot0 gives them. v4: pips per direction,
-    charged on top of the LP fee. v3: 0, or a denominator from 4 to 10; a share of the LP fee that changes no
-    amount.
+    charged on top of the LP fee. v3 and all other kinds: 0, or a denominator from 4 to 10; a share of the LP
+    fee that changes no amount.
     """
 
-    kind: Literal["v3", "v4"]
+    kind: Kind
     id: str
     token0: str
     token1: str
@@ -79,11 +78,16 @@ class ConcentratedState:
         )
         return self.liquidity > 0 or bool(self.ticks) or not all_known
 
+    @property
+    def is_v4(self) -> bool:
+        """Whether amounts are those of v4-core. Those of every other family are those of v3-core."""
+        return self.kind == "v4"
+
     def swap_fee_pips(self, zero_for_one: bool) -> int:
-        """Returns the fee withheld from the input: the pool's fee (v3), LP and protocol fee together (v4)."""
-        if self.kind == "v3":
-            return self.fee_pips
-        return combined_fee(self.protocol_fee(zero_for_one), self.fee_pips)
+        """Returns the fee withheld from the input: the pool's fee, in v4 LP and protocol fee together."""
+        if self.is_v4:
+            return combined_fee(self.protocol_fee(zero_for_one), self.fee_pips)
+        return self.fee_pips
 
     def protocol_fee(self, zero_for_one: bool) -> int:
         """Returns the protocol fee of a direction as slot0 gives it."""

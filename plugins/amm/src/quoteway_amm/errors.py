@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+
+class UnknownFamily(ValueError):  # noqa: N818 - says what is unknown
+    """A pool is of a family that the executor of the route does not know, so that it cannot be used."""
+
+    def __init__(self, kind: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"pools of family {kind!r} cannot be used here: known are {', '.join(sorted(known))}"
+        )
+        self.kind = kind
 
 
 class BandExceeded(Exception):  # noqa: N818 - a request for more state

@@ -189,7 +189,7 @@ def flow_gas(
     gas = model.transaction + (0 if token_in == NATIVE else model.pull)
     before: Hop | None = None
     for hop in hops:
-        costs = model.hops[hop.pool.kind]
+        costs = model.of(hop.pool.kind)
         gas += costs.hop + costs.tick * hop.ticks_crossed
         node = node_of(hop.token_in, wrapped_native)
         alone = len(arrivals[node]) == 1 == len(departures[node])

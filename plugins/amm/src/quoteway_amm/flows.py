@@ -170,7 +170,7 @@ def _no_path(market: Market, trade: _Trade, max_hops: int) -> NoPath:
 def _problem(
     market: Market, trade: _Trade, max_hops: int, max_legs: int, expired: Callable[[], bool]
 ) -> Problem:
-    hops = [trade.gas_model.hops[kind] for kind in market.families]
+    hops = [trade.gas_model.of(kind) for kind in market.families]
     rate = trade.gas_price.numerator / trade.gas_price.denominator
     return Problem(
         market.pieces,
@@ -214,7 +214,7 @@ def _pools_bound(market: Market, trade: _Trade, bound: int) -> Fraction:
     hops = 1
     while not market.graph.joined(node_in, node_out, hops):
         hops += 1
-    least = min(trade.gas_model.hops[kind].hop for kind in market.families)
+    least = min(trade.gas_model.of(kind).hop for kind in market.families)
     return bound - trade.gas(_once(trade) + (hops + 1) * least)
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from quoteway_amm.errors import UnknownFamily
 from quoteway_amm.pool import Kind
 
 
 @dataclass(frozen=True, slots=True)
 class HopGas:
-    """Gas units of one protocol: per router command (`section`), per hop, per tick crossed."""
+    """Gas units of one family: per router command (`section`), per hop, per tick crossed."""
 
     section: int
     hop: int
@@ -32,6 +33,13 @@ class GasModel:
     wrap: int
     unwrap: int
     hops: Mapping[Kind, HopGas]
+
+    def of(self, kind: Kind) -> HopGas:
+        """Returns the gas of a family's pools. Raises UnknownFamily for one that the model does not have."""
+        try:
+            return self.hops[kind]
+        except KeyError:
+            raise UnknownFamily(kind, self.hops) from None
 
     def __reduce__(self) -> tuple[type[GasModel], tuple[Any, ...]]:
         """Makes a model with a read-only ``hops`` picklable."""

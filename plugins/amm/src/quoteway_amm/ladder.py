@@ -17,7 +17,7 @@ from quoteway_amm.sqrt_price_math import deltas_of, sqrt_price_after_input, sqrt
 from quoteway_amm.tick_math import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK, sqrt_ratio_at_tick
 
 # v3 takes an int256 and v4 returns int128 deltas; a larger amount reverts in the contract.
-_MAX_AMOUNT = {"v3": 2**255 - 1, "v4": 2**127 - 1}
+_MAX_AMOUNT, _MAX_AMOUNT_V4 = 2**255 - 1, 2**127 - 1
 
 
 class Ladder:
@@ -49,7 +49,7 @@ class Ladder:
         self._pool = pool
         self._zero_for_one = zero_for_one
         self._fee_pips = pool.swap_fee_pips(zero_for_one)
-        self._max_amount = _MAX_AMOUNT[pool.kind]
+        self._max_amount = _MAX_AMOUNT_V4 if pool.is_v4 else _MAX_AMOUNT
         self._amount_in, self._amount_out = deltas_of(zero_for_one)
         # One entry per full step: totals at its end, then the step itself.
         self._ins: list[int] = []

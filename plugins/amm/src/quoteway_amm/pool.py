@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol, TypeAlias
 
 from quoteway_amm.curve import Curve
 
@@ -12,11 +12,18 @@ NATIVE = "0x0000000000000000000000000000000000000000"
 PIPS = 1_000_000
 """Denominator of fees in pips (hundredths of a basis point)."""
 
-Kind = Literal["v2", "v3", "v4"]
+Kind: TypeAlias = str
+"""The name of a family of pools. A `GasModel` has its gas, and the executor of its swaps how it is encoded:
+any family that these know can be routed."""
 
 
 class Pool(Protocol):
-    """A two-token pool at one block. Amounts are base units; `zero_for_one` means token0 goes in."""
+    """A two-token pool at one block. Amounts are base units; `zero_for_one` means token0 goes in.
+
+    Routing uses these members alone, so that a class of any family can be routed. A pool must not change,
+    must be picklable (solvers are other processes), and must give exactly what its contract gives. Its output
+    must not fall when the input grows, and its price must not be better than the mid price.
+    """
 
     @property
     def kind(self) -> Kind: ...
@@ -43,7 +50,7 @@ class Pool(Protocol):
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
         """Returns (amount out, initialised ticks crossed); None when the pool cannot take it all.
 
-        Raises BandExceeded when the swap leaves the known ticks.
+        Without ticks, the second number is 0. Raises BandExceeded when the swap leaves the known ticks.
         """
 
     def exact_out(self, zero_for_one: bool, amount_out: int) -> tuple[int, int] | None:

@@ -132,7 +132,7 @@ class Search:
             else:
                 quote, near_token, far_token = edge.exact_out, edge.token_out, edge.token_in
             zero_for_one, kind = edge.zero_for_one, edge.pool.kind
-            hop_gas = self._model.hops[kind]
+            hop_gas = self._model.of(kind)
             gas_bound = (least_gas + hop_gas.hop) * self._gas_rate * (1 - _MARGIN)
             for candidate in candidates:
                 amount, gas, token, last_kind, trail = candidate

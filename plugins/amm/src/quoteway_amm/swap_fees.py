@@ -48,7 +48,7 @@ def fees_of_swap(
                 raise ValueError(
                     "the event does not fit the pool: its price change takes more than its input"
                 )
-            if pool.kind == "v4":
+            if pool.is_v4:
                 # v4 counts the remaining input less the fee as amount, v3 only what the price change takes.
                 # The two differ where one price step is worth many base units. For exact outputs both agree.
                 step_in = left * (PIPS - fee_pips) // PIPS
@@ -68,6 +68,6 @@ def _protocol_part(pool: ConcentratedState, zero_for_one: bool, step_in: int, fe
     setting = pool.protocol_fee(zero_for_one)
     if not setting:
         return 0
-    if pool.kind == "v3":
+    if not pool.is_v4:
         return fee // setting
     return fee if fee_pips == setting else (step_in + fee) * setting // PIPS

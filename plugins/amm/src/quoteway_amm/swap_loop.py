@@ -56,10 +56,8 @@ def _swap(
         raise ValueError(f"the amount must be positive, got {specified}")
     limit = _checked_limit(pool, zero_for_one, limit)
     fee_pips = pool.swap_fee_pips(zero_for_one)
-    if exact_in:
-        step = swap_step_exact_in_v3 if pool.kind == "v3" else swap_step_exact_in
-    else:
-        step = swap_step_exact_out
+    step_in = swap_step_exact_in if pool.is_v4 else swap_step_exact_in_v3
+    step = step_in if exact_in else swap_step_exact_out
     price, tick, liquidity = pool.sqrt_price_x96, pool.tick, pool.liquidity
     remaining, total_in, total_out, total_fee, crossed = specified, 0, 0, 0, 0
     while remaining and price != limit:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
-from typing import ClassVar
 
 from quoteway_amm.curve import Curve, Segment
 from quoteway_amm.pool import PIPS, Kind
@@ -41,7 +40,10 @@ def get_amount_in(
 
 @dataclass(frozen=True, slots=True)
 class V2Pool:
-    """A pair's reserves at one block. The fee is `1 - fee_numerator / fee_denominator`."""
+    """A pair's reserves at one block. The fee is `1 - fee_numerator / fee_denominator`.
+
+    `kind` names the family: one with the same formula and another executor has a name of its own.
+    """
 
     address: str
     token0: str
@@ -51,7 +53,7 @@ class V2Pool:
     fee_numerator: int = 997
     fee_denominator: int = 1000
 
-    kind: ClassVar[Kind] = "v2"
+    kind: Kind = "v2"
 
     def __post_init__(self) -> None:
         if not 0 < self.fee_numerator <= self.fee_denominator:
