@@ -15,11 +15,11 @@ from quoteway.evm.address import address_bytes
 from quoteway_amm import ConcentratedPool, Pool, V2Pool
 
 from quoteway_uniswap.candidates import PoolRef
+from quoteway_uniswap.families import family_of
 
 POOLS_PER_CALL = 40
 """An answer holds at most some 1,200 ticks (EIP-170). About a third of the pools of a call exist."""
 
-_KINDS = {"v2": 2, "v3": 3, "v4": 4}
 _BAND_TICKS = 7_000
 """The least number of ticks read on each side at first: up to twice and half the price."""
 
@@ -50,7 +50,7 @@ class Question:
         ref = self.ref
         return b"".join(
             (
-                bytes([_KINDS[ref.kind]]),
+                bytes([family_of(ref.kind).number]),
                 address_bytes(ref.target),
                 bytes.fromhex(ref.id[2:]) if ref.kind == "v4" else bytes(32),
                 ref.tick_spacing.to_bytes(3, "big"),

@@ -14,15 +14,13 @@ from typing import Any
 
 from quoteway import InvalidRequest, Reason
 from quoteway.evm.address import parse_address
-from quoteway_amm import Kind
 
 from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.families import BY_NUMBER, family_of
 from quoteway_uniswap.flow import SwapHop
 
 PLAN_VERSION = 2
 
-_KINDS: Mapping[int, Kind] = {2: "v2", 3: "v3", 4: "v4"}
-_NUMBERS: Mapping[Kind, int] = {kind: number for number, kind in _KINDS.items()}
 _LIMITS = (1 << 24, 1 << 15, 1 << 160)
 """Fee, tick spacing and amount are below these."""
 
@@ -37,7 +35,7 @@ def plan_of(deployment: Deployment, hops: Sequence[SwapHop]) -> dict[str, Any]:
         "tokens": tokens,
         "legs": [
             [
-                _NUMBERS[hop.kind],
+                family_of(hop.kind).number,
                 index[hop.token_in],
                 index[hop.token_out],
                 hop.fee,
@@ -66,4 +64,4 @@ def _hop(tokens: Sequence[str], leg: Sequence[Any]) -> SwapHop:
     for number, limit in zip(leg[1:], (len(tokens), len(tokens), *_LIMITS), strict=True):
         if type(number) is not int or not 0 <= number < limit:
             raise ValueError(f"{number!r} is not a whole number from 0 to below {limit}")
-    return SwapHop(_KINDS[kind], tokens[sold], tokens[bought], fee, tick_spacing, amount_in)
+    return SwapHop(BY_NUMBER[kind].kind, tokens[sold], tokens[bought], fee, tick_spacing, amount_in)

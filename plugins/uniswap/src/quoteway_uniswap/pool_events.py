@@ -26,13 +26,6 @@ V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,
 V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
 
-CHANGES = {
-    "v2": frozenset({V2_SYNC}),
-    "v3": frozenset({V3_SWAP, PANCAKE_SWAP, V3_MINT, V3_BURN, V3_PROTOCOL}),
-    "v4": frozenset({V4_SWAP, V4_MODIFY, V4_PROTOCOL}),
-}
-"""The events that change a state, by kind of pool."""
-
 _NO_CHANGE = frozenset(
     event_topic(signature)
     for signature in (

@@ -24,9 +24,10 @@ from quoteway_uniswap.block_logs import LogsContradictory, block_logs, omitted
 from quoteway_uniswap.candidates import PoolRef
 from quoteway_uniswap.creations import Creation, creation
 from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.families import family_of
 from quoteway_uniswap.lens import Empty, State
 from quoteway_uniswap.logs import LoggedEvent
-from quoteway_uniswap.pool_events import CHANGES, StateUnknown, patched
+from quoteway_uniswap.pool_events import StateUnknown, patched
 
 log = logging.getLogger(__name__)
 
@@ -240,7 +241,9 @@ class PoolStore:
 
     def _check_bloom(self, states: dict[PoolRef, State], header: Header, logs: Sequence[LoggedEvent]) -> None:
         watched = [ref for ref, state in states.items() if state is not None]
-        sources = [(ref.target, ref.id if ref.kind == "v4" else None, CHANGES[ref.kind]) for ref in watched]
+        sources = [
+            (ref.target, ref.id if ref.kind == "v4" else None, family_of(ref.kind).changes) for ref in watched
+        ]
         for at in omitted(header, logs, sources):
             self.counts["omitted"] += 1
             log.info("block %s may have logs of pool %s", header.block.number, watched[at].id)

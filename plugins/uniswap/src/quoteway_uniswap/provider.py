@@ -31,6 +31,7 @@ from quoteway_uniswap.building import build_swap
 from quoteway_uniswap.candidates import hooked_pools, pool_id
 from quoteway_uniswap.deployments import Deployment, contracts_of, deployments_of
 from quoteway_uniswap.exact_output_routing import best_exact_output
+from quoteway_uniswap.families import FAMILIES
 from quoteway_uniswap.plans import PLAN_VERSION
 from quoteway_uniswap.quoting import quote_of_route, quote_of_wrapping
 from quoteway_uniswap.routing import (
@@ -207,8 +208,8 @@ def protocols_of(deployments: Mapping[int, Sequence[Deployment]]) -> tuple[str, 
         f"{row.protocol}-{kind}"
         for rows in deployments.values()
         for row in rows
-        for kind, place in (("v2", row.v2), ("v3", row.v3), ("v4", row.v4))
-        if place is not None
+        for kind, family in FAMILIES.items()
+        if family.contracts_in(row) is not None
     ]
     return tuple(dict.fromkeys((*found, WRAPPING)))
 

@@ -33,6 +33,7 @@ from quoteway_amm.flow import Flow, flow_of_path
 from quoteway_uniswap.candidates import PoolRef, candidate_pools, hooked_pools
 from quoteway_uniswap.certificates import certificate_of
 from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.families import FAMILIES
 from quoteway_uniswap.shared import ChainState
 from quoteway_uniswap.splitting import Split, Splitting
 
@@ -204,10 +205,7 @@ def network_gas_price(deployment: Deployment, block: Block) -> int | None:
 def permitted(deployment: Deployment, refs: tuple[PoolRef, ...], request: SwapRequest) -> tuple[PoolRef, ...]:
     """Returns the pools that the request's limits allow."""
     limits, chain_id = request.routing, request.chain_id
-    kinds = {
-        kind: limits.takes_protocol((PROVIDER_ID, f"{deployment.protocol}-{kind}"))
-        for kind in ("v2", "v3", "v4")
-    }
+    kinds = {kind: limits.takes_protocol((PROVIDER_ID, f"{deployment.protocol}-{kind}")) for kind in FAMILIES}
     return tuple(ref for ref in refs if kinds[ref.kind] and limits.takes_pool(chain_id, ref.id))
 
 
