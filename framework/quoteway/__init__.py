@@ -30,12 +30,15 @@ from quoteway.models import DeployedAt as DeployedAt
 from quoteway.models import DeploymentTerms as DeploymentTerms
 from quoteway.models import DeployRequest as DeployRequest
 from quoteway.models import Fee as Fee
+from quoteway.models import FlowLeg as FlowLeg
+from quoteway.models import FlowOrder as FlowOrder
 from quoteway.models import Gas as Gas
 from quoteway.models import Header as Header
 from quoteway.models import Hop as Hop
 from quoteway.models import IntegratorFee as IntegratorFee
 from quoteway.models import Issue as Issue
 from quoteway.models import Leg as Leg
+from quoteway.models import LiquidityPool as LiquidityPool
 from quoteway.models import ManagementTerms as ManagementTerms
 from quoteway.models import ManageRequest as ManageRequest
 from quoteway.models import Notice as Notice
@@ -44,6 +47,7 @@ from quoteway.models import PaymentRoles as PaymentRoles
 from quoteway.models import Pool as Pool
 from quoteway.models import PoolPosition as PoolPosition
 from quoteway.models import PoolRequest as PoolRequest
+from quoteway.models import PoolsFound as PoolsFound
 from quoteway.models import PoolState as PoolState
 from quoteway.models import PoolTerms as PoolTerms
 from quoteway.models import Preview as Preview
@@ -76,6 +80,8 @@ from quoteway.networks import Endpoint as Endpoint
 from quoteway.networks import Network as Network
 from quoteway.networks import Networks as Networks
 from quoteway.providers import BridgeProvider as BridgeProvider
+from quoteway.providers import Executor as Executor
+from quoteway.providers import LiquiditySource as LiquiditySource
 from quoteway.providers import MetricsProvider as MetricsProvider
 from quoteway.providers import PoolProvider as PoolProvider
 from quoteway.providers import PriceSource as PriceSource

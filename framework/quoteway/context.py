@@ -18,6 +18,8 @@ from quoteway.networks import Network, Networks
 if TYPE_CHECKING:
     import aiohttp
 
+    from quoteway.providers import Executor
+
 
 PRICE_WAIT_S = 0.25
 """Default time that ``Context.prices`` waits for prices that are not in memory."""
@@ -185,6 +187,33 @@ class PriceReader(Protocol):
         """Returns the prices known within ``wait_s`` seconds. A token without a known price is left out."""
 
 
+class LiquidityReader(Protocol):
+    """Reads what plugins contribute to routing, each call within its own deadline.
+
+    See ``LiquiditySource`` and ``Executor``.
+    """
+
+    def executors(self) -> Sequence[Executor]:
+        """Returns the executors of all plugins that are not refused.
+
+        Complete when the hooks of swap providers are called.
+        """
+
+    def usable(self, executor: Executor, chain_id: int) -> bool:
+        """Returns whether an executor is enabled and serves a chain, and any source has pools for it."""
+
+    async def pools(
+        self, executor: Executor, chain_id: int, token_in: Address, token_out: Address, block: Block
+    ) -> models.PoolsFound:
+        """Returns the pools at ``block``, of an executor's sources, that it can execute.
+
+        None are given when the executor refuses the chain. A source that fails costs its own pools.
+        """
+
+    async def encode(self, executor: Executor, order: models.FlowOrder) -> Step:
+        """Returns the transaction of a flow. Raises ``UpstreamError`` when the executor gives none."""
+
+
 class Services(Protocol):
     """The services that all contexts of one running gateway share."""
 
@@ -198,6 +227,7 @@ class Services(Protocol):
     session: aiohttp.ClientSession | None
     tokens: TokenReader
     prices: PriceReader
+    liquidity: LiquidityReader
 
     def chain(self, chain_id: int) -> Chain: ...
 
@@ -284,6 +314,11 @@ class Context:
         """
         wait_s = PRICE_WAIT_S if wait_s is None else wait_s
         return await self.runtime.prices.get(chain_id, addresses, wait_s=wait_s)
+
+    @property
+    def liquidity(self) -> LiquidityReader:
+        """Returns the reader of what plugins contribute to routing."""
+        return self.runtime.liquidity
 
     def web3(self, network: Network | int) -> Any:
         """Returns an ``AsyncWeb3`` that sends through the same RPC upstreams (extra ``quoteway[web3]``)."""

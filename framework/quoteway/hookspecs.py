@@ -81,6 +81,24 @@ def quoteway_relays(context: Context) -> Iterable[providers.Relay]:  # type: ign
     """Returns broadcasters of signed transactions. Called once at start-up."""
 
 
+@hookspec
+def quoteway_liquidity_sources(context: Context) -> Iterable[providers.LiquiditySource]:  # type: ignore[empty-body]
+    """Returns sources of pools that swaps may be routed through. Called once at start-up.
+
+    A swap provider routes over their pools for each executor that takes pools of a source. Objects of pools
+    are used thousands of times in a quote: a plugin in a process of its own is not asked.
+    """
+
+
+@hookspec
+def quoteway_executors(context: Context) -> Iterable[providers.Executor]:  # type: ignore[empty-body]
+    """Returns what encodes swaps through the pools of liquidity sources. Called once at start-up.
+
+    It is called before the hooks of swap providers, which route for each executor. Not asked of a plugin in
+    a process of its own.
+    """
+
+
 # --- settings, networks, lifespan, routes, commands, events -----------------------------------------------
 
 

@@ -279,6 +279,64 @@ class PriceSource(Provider):
         """
 
 
+class LiquiditySource(Provider):
+    """Finds pools and reads their state. ``families`` are the kinds of its pools."""
+
+    capability = models.Capability.LIQUIDITY
+    families: tuple[str, ...] = ()
+
+    @abstractmethod
+    async def pools(
+        self, chain_id: int, token_in: models.Address, token_out: models.Address, block: models.Block
+    ) -> Sequence[models.LiquidityPool]:
+        """Returns the pools at ``block`` that a route between two tokens may use.
+
+        These are the pools of the pair, and those of each token with the tokens that routes may pass through.
+        The native coin counts as its wrapped form. Every state must be that of ``block``, read in as few
+        requests as possible; the core asks once for a block and two tokens, in any order. Give the same
+        object while a pool has not changed. Raises ``UpstreamError`` when the chain cannot be read: never
+        leaves a pool out for that.
+        """
+
+
+class Executor(Provider):
+    """Encodes swaps through pools of liquidity sources, as one transaction to a contract of its own.
+
+    ``leg_gas`` has the gas units of a leg by family: the families that one transaction may combine. Pools are
+    those of the sources of its own plugin, and of the ``sources`` of others that it names by their ids: pools
+    that lie cost its quotes.
+    ``transaction_gas`` is the rest, with the transfer of the input. A flow has at most ``most_legs`` legs; it
+    is one path unless ``splits``. With ``takes_coin`` it wraps and unwraps the native coin at the ends.
+
+    ``contracts`` are what its transactions call, ``spenders`` the one contract that takes the input by an
+    ERC-20 allowance. The guard reads the calldata by what the core knows of the contract, or by a description
+    that the operator has pinned (``quoteway_call_descriptions``): an executor cannot say what it means.
+    """
+
+    capability = models.Capability.EXECUTION
+    leg_gas: Mapping[str, int] = {}
+    sources: tuple[str, ...] = ()
+    transaction_gas: int = 70_000
+    most_legs: int = 3
+    splits: bool = False
+    takes_coin: bool = False
+
+    @abstractmethod
+    async def encode(self, order: models.FlowOrder) -> models.Step:
+        """Returns the transaction of a flow. The same order gives the same bytes.
+
+        Raises ``InvalidRequest`` for an order that it cannot execute.
+        """
+
+    async def refusal(self, chain_id: int, block: models.Block) -> str | None:
+        """Returns why the executor must not be used on a chain, for the operator; None when it may.
+
+        For example that its contract computes another fee than configured. Asked before quotes; answer from
+        memory once it is known.
+        """
+        return None
+
+
 class RpcUpstream(Provider):
     """Sends JSON-RPC calls to nodes, with failover. Serves clients (``/v2/rpc``) and reads of the core."""
 

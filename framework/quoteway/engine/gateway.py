@@ -23,6 +23,7 @@ from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.host.call_descriptions import Descriptions, add_descriptions
 from quoteway.host.known_networks import known_networks
+from quoteway.host.liquidity import Liquidity
 from quoteway.host.lists import Lists
 from quoteway.host.missing_contracts import MissingContracts
 from quoteway.host.provider_calls import FORWARD
@@ -67,6 +68,7 @@ class Gateway:
         for name, plugin in (plugins or {}).items():
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
+        self.runtime.liquidity = Liquidity(self.registry, config.quotes.competition_timeout_s / 2)
         self.quote_tokens = _sealer(config, clock)
         self.taxes = TradeTaxes(self.runtime)
         shared = config.quotes, self.runtime, self.registry, self.tokens
@@ -100,7 +102,9 @@ class Gateway:
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
             self.runtime.chains[network.chain_id] = RpcChain(network, partial(self._forward, network))
-        for capability in Capability:
+        # Swap providers are made for each executor.
+        first = (Capability.LIQUIDITY, Capability.EXECUTION)
+        for capability in dict.fromkeys((*first, *Capability)):
             if capability is not Capability.RPC:
                 self.registry.collect(capability)
         self.runtime.calls = CallRegistry(self.runtime.networks)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from quoteway.errors import GatewayError, Reason, UpstreamError
@@ -29,6 +30,8 @@ MOST_NETWORKS = 512
 MOST_CONTRACTS = 20_000
 """The most contracts, and the most spenders, of one provider on one network."""
 MOST_ACTIONS = 64
+MOST_GAS = 1 << 32
+"""The most gas units that a family may say."""
 MOST_CHARS = 200
 """The longest title, name of an action and address of documentation."""
 
@@ -66,6 +69,16 @@ def _limits(value: object) -> tuple[str, ...]:
     return found
 
 
+def _gas_by_family(value: object) -> Mapping[str, int]:
+    if not isinstance(value, Mapping):
+        raise ValueError("a mapping of families to gas units")
+    found = dict(islice(value.items(), MOST_ACTIONS + 1))
+    whole = all(type(units) is int and 0 < units <= MOST_GAS for units in found.values())
+    if len(found) > MOST_ACTIONS or not whole:
+        raise ValueError(f"a mapping of at most {MOST_ACTIONS} families to gas units")
+    return MappingProxyType({_text(name): units for name, units in found.items()})
+
+
 FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "title": _text,
     "docs": _optional_text,
@@ -79,6 +92,13 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "enforces_fees": _flag,
     "actions": _names,
     "manage_actions": _names,
+    "families": _names,
+    "sources": _names,
+    "leg_gas": _gas_by_family,
+    "transaction_gas": _integer,
+    "most_legs": _integer,
+    "splits": _flag,
+    "takes_coin": _flag,
 }
 """What is read once, when a provider is registered. The functions raise ``ValueError`` as those below."""
 

@@ -30,6 +30,8 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[providers.Provider]]] = {
     Capability.METRICS: ("quoteway_metrics_providers", providers.MetricsProvider),
     Capability.PRICES: ("quoteway_price_sources", providers.PriceSource),
     Capability.RELAY: ("quoteway_relays", providers.Relay),
+    Capability.LIQUIDITY: ("quoteway_liquidity_sources", providers.LiquiditySource),
+    Capability.EXECUTION: ("quoteway_executors", providers.Executor),
 }
 
 

@@ -8,14 +8,38 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from quoteway.config.model import Config
-from quoteway.context import Chain, PriceReader, TokenReader
+from quoteway.context import Chain, LiquidityReader, PriceReader, TokenReader
 from quoteway.errors import disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
+from quoteway.models import Address, Block, FlowOrder, PoolsFound, Step
 from quoteway.networks import Networks
+from quoteway.providers import Executor
 
 if TYPE_CHECKING:
     import aiohttp
+
+
+class NoLiquidity:
+    """The ``LiquidityReader`` where no plugin contributes anything, such as in a plugin's own process."""
+
+    def executors(self) -> tuple[Executor, ...]:
+        """Returns none."""
+        return ()
+
+    def usable(self, executor: Executor, chain_id: int) -> bool:
+        """Returns False."""
+        return False
+
+    async def pools(
+        self, executor: Executor, chain_id: int, token_in: Address, token_out: Address, block: Block
+    ) -> PoolsFound:
+        """Returns no pools."""
+        return PoolsFound(())
+
+    async def encode(self, executor: Executor, order: FlowOrder) -> Step:
+        """Raises ``ProviderUnavailable``."""
+        raise disabled("No executor is enabled.")
 
 
 @dataclass(eq=False)
@@ -30,6 +54,7 @@ class Runtime:
     calls: CallRegistry = field(default_factory=CallRegistry)
     tokens: TokenReader = field(init=False)
     prices: PriceReader = field(init=False)
+    liquidity: LiquidityReader = field(default_factory=NoLiquidity)
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""

@@ -23,6 +23,8 @@ class Capability(StrEnum):
     PRICES = "prices"
     RPC = "rpc"
     RELAY = "relay"
+    LIQUIDITY = "liquidity"
+    EXECUTION = "execution"
 
 
 Side: TypeAlias = Literal["exactIn", "exactOut"]

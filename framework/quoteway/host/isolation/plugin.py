@@ -41,6 +41,10 @@ MAX_RECORDS_PER_S = 200
 _NOT_CROSSING = ("quoteway_routes", "quoteway_site", "quoteway_commands", "quoteway_observe")
 
 
+NOT_ISOLATED = frozenset({Capability.LIQUIDITY, Capability.EXECUTION})
+"""The capabilities whose objects are used synchronously, thousands of times in a request."""
+
+
 class _AnySettings(Schema):
     """The plugin checks its settings in its own process."""
 
@@ -82,7 +86,8 @@ class IsolatedPlugin:
             self._refuse(answer)
             return
         self.hooks = frozenset(answer)
-        lost = ", ".join(hook for hook in _NOT_CROSSING if hook in self.hooks)
+        used_at_once = [CAPABILITY_HOOKS[each][0] for each in NOT_ISOLATED]
+        lost = ", ".join(hook for hook in (*_NOT_CROSSING, *sorted(used_at_once)) if hook in self.hooks)
         if lost:
             log.warning("plugin %r runs in a process of its own: %s are not called", self.entry.name, lost)
 
@@ -291,7 +296,8 @@ class IsolatedPlugin:
             raise RuntimeError(f"{NotEnabled.LOCK_MISMATCH}: {difference}: {lock}")
         answer = self._boot()
         found: list[Description] = []
-        for hook in [hook for hook, _ in CAPABILITY_HOOKS.values()] + ["quoteway_call_descriptions"]:
+        crossing = [hook for each, (hook, _) in CAPABILITY_HOOKS.items() if each not in NOT_ISOLATED]
+        for hook in [*crossing, "quoteway_call_descriptions"]:
             if isinstance(answer, tuple):
                 raise RuntimeError(str(answer[1]))
             if hook in self.hooks:
@@ -378,5 +384,5 @@ def _of(hook: str) -> Callable[[IsolatedPlugin], Sequence[Provider] | None]:
     return hookimpl(lambda self: self.providers(hook))
 
 
-for _capability in Capability:
+for _capability in set(Capability) - NOT_ISOLATED:
     setattr(IsolatedPlugin, CAPABILITY_HOOKS[_capability][0], _of(CAPABILITY_HOOKS[_capability][0]))

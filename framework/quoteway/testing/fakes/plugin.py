@@ -85,6 +85,14 @@ class FakePlugin:
         return self._of(Capability.PRICES, context)
 
     @hookimpl
+    def quoteway_liquidity_sources(self, context: Context) -> list[Provider]:
+        return self._of(Capability.LIQUIDITY, context)
+
+    @hookimpl
+    def quoteway_executors(self, context: Context) -> list[Provider]:
+        return self._of(Capability.EXECUTION, context)
+
+    @hookimpl
     def quoteway_relays(self, context: Context) -> list[Provider]:
         return self._of(Capability.RELAY, context)
 
