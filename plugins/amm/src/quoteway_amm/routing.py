@@ -125,7 +125,9 @@ def better_path_exact_in(
     return path
 
 
-def native_price(graph: Graph, token: str, probe_amount: int, max_hops: int = 2) -> tuple[int, int] | None:
+def native_price(
+    graph: Graph, token: str, probe_amount: int, max_hops: int = 2, gas_model: GasModel = UNISWAP_GAS
+) -> tuple[int, int] | None:
     """Returns (numerator, denominator): base units of `token` per wei of the native coin; None if unknown.
 
     The price is the best output of a swap of `probe_amount` wei, so that shallow pools do not set it. Raises
@@ -133,7 +135,7 @@ def native_price(graph: Graph, token: str, probe_amount: int, max_hops: int = 2)
     """
     if graph.node(token) == graph.node(NATIVE):
         return 1, 1
-    path = best_path_exact_in(graph, NATIVE, token, probe_amount, UNISWAP_GAS, FREE, max_hops)
+    path = best_path_exact_in(graph, NATIVE, token, probe_amount, gas_model, FREE, max_hops)
     return None if isinstance(path, NoPath) else (path.amount_out, probe_amount)
 
 

@@ -10,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, PoolProvider, PriceSource, SwapProvider
+    from quoteway import Context, LiquiditySource, PoolProvider, PriceSource, SwapProvider
 
 
 @hookimpl
@@ -29,9 +29,18 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
 
 @hookimpl
 def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
+    from quoteway_uniswap.contributed_swaps import ContributedSwaps
     from quoteway_uniswap.provider import UniswapProvider
 
-    return (UniswapProvider(context),)
+    contributed = (ContributedSwaps(context, executor) for executor in context.liquidity.executors())
+    return (UniswapProvider(context), *contributed)
+
+
+@hookimpl
+def quoteway_liquidity_sources(context: Context) -> Iterable[LiquiditySource]:
+    from quoteway_uniswap.liquidity_source import UniswapLiquidity
+
+    return (UniswapLiquidity(context),)
 
 
 @hookimpl

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from quoteway import NATIVE, Address, ConfigError, Network
 from quoteway.evm import permit2
@@ -44,6 +44,25 @@ FEE_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """(fee in pips, tick spacing): the tiers of v3, and of almost all v4 pools without hooks."""
 PRIORITY_FEE_WEI = 100_000_000
 """0.1 gwei."""
+
+
+PROVIDER_ID = "uniswap"
+
+
+class Venue(Protocol):
+    """Where the pools of a route are: what a quote says of them."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def wrapped_native(self) -> Address: ...
+
+    @property
+    def priority_fee_wei(self) -> int: ...
+
+    def label(self, kind: str) -> str:
+        """Returns the protocol that a route shows for pools of a family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +135,14 @@ class Deployment:
     v4: V4Deployment | None = None
     priority_fee_wei: int = PRIORITY_FEE_WEI
     usd_tokens: tuple[Address, ...] = ()
+
+    @property
+    def provider(self) -> str:
+        return PROVIDER_ID
+
+    def label(self, kind: str) -> str:
+        """See ``Venue``."""
+        return f"{self.protocol}-{kind}"
 
     @property
     def pass_through(self) -> tuple[Address, ...]:

@@ -106,9 +106,14 @@ def node_of(token: Address, wrapped_native: Address) -> Address:
     return wrapped_native if token == NATIVE else token
 
 
+def amounts_of(hops: Sequence[Hop], wrapped_native: Address) -> list[int]:
+    """Returns the amount of each leg to encode: ``REST`` for the last one out of each node."""
+    last = {node_of(hop.token_in, wrapped_native): index for index, hop in enumerate(hops)}
+    return [REST if index in last.values() else hop.amount_in for index, hop in enumerate(hops)]
+
+
 def legs_of(hops: Sequence[Hop], wrapped_native: Address) -> tuple[SwapHop, ...]:
     """Returns the legs to encode of a flow with its amounts: the last one out of each node takes the rest."""
-    last = {node_of(hop.token_in, wrapped_native): index for index, hop in enumerate(hops)}
     return tuple(
         SwapHop(
             hop.pool.kind,
@@ -117,9 +122,9 @@ def legs_of(hops: Sequence[Hop], wrapped_native: Address) -> tuple[SwapHop, ...]
             # The fee in the pool's key: 0 for v2, the LP fee for v3 and hookless v4.
             int(getattr(hop.pool, "fee_pips", 0)),
             int(getattr(hop.pool, "tick_spacing", 0)),
-            REST if index in last.values() else hop.amount_in,
+            amount_in,
         )
-        for index, hop in enumerate(hops)
+        for hop, amount_in in zip(hops, amounts_of(hops, wrapped_native), strict=True)
     )
 
 

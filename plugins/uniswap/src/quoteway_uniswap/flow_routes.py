@@ -11,16 +11,15 @@ from quoteway import Address, RouteLeg, RoutePath
 from quoteway import Hop as RouteHop
 from quoteway_amm import Hop
 
-from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.deployments import Venue
 from quoteway_uniswap.flow import node_of
-from quoteway_uniswap.routing import PROVIDER_ID
 
 _WHOLE_BPS = 10_000
 
 
-def route_legs(deployment: Deployment, hops: Sequence[Hop]) -> tuple[RouteLeg, ...]:
+def route_legs(venue: Venue, hops: Sequence[Hop]) -> tuple[RouteLeg, ...]:
     """Returns the pools of a flow. The shares of what leaves a token sum to 10,000 basis points."""
-    nodes = [node_of(hop.token_in, deployment.wrapped_native) for hop in hops]
+    nodes = [node_of(hop.token_in, venue.wrapped_native) for hop in hops]
     total, used, legs = Counter[Address](), Counter[Address](), []
     for node, hop in zip(nodes, hops, strict=True):
         total[node] += hop.amount_in
@@ -29,8 +28,8 @@ def route_legs(deployment: Deployment, hops: Sequence[Hop]) -> tuple[RouteLeg, .
         used[node] += hop.amount_in
         legs.append(
             RouteLeg(
-                PROVIDER_ID,
-                f"{deployment.protocol}-{hop.pool.kind}",
+                venue.provider,
+                venue.label(hop.pool.kind),
                 hop.pool.id,
                 hop.token_in,
                 hop.token_out,
@@ -56,7 +55,7 @@ _Parcel = tuple[tuple[_Part, ...], int]
 """The parts that an amount of a token has passed, and that amount."""
 
 
-def route_paths(deployment: Deployment, hops: Sequence[Hop]) -> tuple[RoutePath, ...]:
+def route_paths(venue: Venue, hops: Sequence[Hop]) -> tuple[RoutePath, ...]:
     """Returns a flow as paths, no more than it has hops. The parts of a pool on all paths sum to its amounts.
 
     What arrives at a token first leaves it first. The output of a pool is divided by its input; roundings add
@@ -64,7 +63,7 @@ def route_paths(deployment: Deployment, hops: Sequence[Hop]) -> tuple[RoutePath,
     """
 
     def node(token: Address) -> Address:
-        return node_of(token, deployment.wrapped_native)
+        return node_of(token, venue.wrapped_native)
 
     start, end = node(hops[0].token_in), node(hops[-1].token_out)
     sold = sum(hop.amount_in for hop in hops if node(hop.token_in) == start)
@@ -82,17 +81,17 @@ def route_paths(deployment: Deployment, hops: Sequence[Hop]) -> tuple[RoutePath,
         used += passed[0].amount_in
         share = _WHOLE_BPS * used // sold - shared
         shared += share
-        paths.append(RoutePath(share, tuple(_route_hop(deployment, part) for part in passed)))
+        paths.append(RoutePath(share, tuple(_route_hop(venue, part) for part in passed)))
     return tuple(paths)
 
 
-def price_impact_bps(deployment: Deployment, hops: Sequence[Hop]) -> int:
+def price_impact_bps(venue: Venue, hops: Sequence[Hop]) -> int:
     """Returns how far the price of a flow is below the mid prices of its pools without fees, rounded.
 
     Where a flow divides, the mid prices count by the amounts that the pools take.
     """
     sold, worth = Counter[Address](), dict[Address, Fraction]()
-    wrapped, got = deployment.wrapped_native, 0
+    wrapped, got = venue.wrapped_native, 0
     end = node_of(hops[-1].token_out, wrapped)
     for hop in reversed(hops):
         source, target = node_of(hop.token_in, wrapped), node_of(hop.token_out, wrapped)
@@ -128,11 +127,11 @@ def _split(parcels: Sequence[_Parcel], amount: int) -> tuple[list[_Parcel], list
     return taken, rest
 
 
-def _route_hop(deployment: Deployment, part: _Part) -> RouteHop:
+def _route_hop(venue: Venue, part: _Part) -> RouteHop:
     hop = part.hop
     return RouteHop(
-        PROVIDER_ID,
-        f"{deployment.protocol}-{hop.pool.kind}",
+        venue.provider,
+        venue.label(hop.pool.kind),
         hop.pool.id,
         hop.token_in,
         hop.token_out,

@@ -29,13 +29,12 @@ from quoteway.models import LIMITS
 
 from quoteway_uniswap.building import build_swap
 from quoteway_uniswap.candidates import hooked_pools, pool_id
-from quoteway_uniswap.deployments import Deployment, contracts_of, deployments_of
+from quoteway_uniswap.deployments import PROVIDER_ID, Deployment, contracts_of, deployments_of
 from quoteway_uniswap.exact_output_routing import best_exact_output
 from quoteway_uniswap.families import FAMILIES
 from quoteway_uniswap.plans import PLAN_VERSION
 from quoteway_uniswap.quoting import quote_of_route, quote_of_wrapping
 from quoteway_uniswap.routing import (
-    PROVIDER_ID,
     WRAPPING,
     Refusal,
     Route,
@@ -46,7 +45,7 @@ from quoteway_uniswap.routing import (
 from quoteway_uniswap.shared import shared_by
 from quoteway_uniswap.verifying import verify_certificate
 
-_MESSAGES: Mapping[Refusal, tuple[str, Reason]] = {
+REFUSALS: Mapping[Refusal, tuple[str, Reason]] = {
     "no_liquidity": ("The pools of this pair hold no liquidity.", Reason.INSUFFICIENT_LIQUIDITY),
     "insufficient_liquidity": (
         "No path can trade the whole amount: request a smaller one.",
@@ -191,7 +190,7 @@ class UniswapProvider(SwapProvider):
         )
         for refusal in ("insufficient_liquidity", "amount_too_low", "no_liquidity"):
             if refusal in refusals:
-                message, reason = _MESSAGES[refusal]
+                message, reason = REFUSALS[refusal]
                 raise UpstreamError(message + skipped, reason=reason)
         if request.routing.given:
             raise UpstreamError("No path keeps the limits on the route." + skipped, reason=Reason.NO_ROUTE)

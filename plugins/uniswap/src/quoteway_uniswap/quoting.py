@@ -27,14 +27,14 @@ from quoteway.evm import permit2
 from quoteway_amm import UNISWAP_GAS, Kind
 from quoteway_amm import Hop as PathHop
 
-from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.deployments import PROVIDER_ID, Deployment, Venue
 from quoteway_uniswap.flow import legs_of
 from quoteway_uniswap.flow_gas import gas_units
 from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_uniswap.orders import Order
 from quoteway_uniswap.plans import plan_of
 from quoteway_uniswap.router import work_of
-from quoteway_uniswap.routing import PROVIDER_ID, WRAPPING, Route, network_gas_price
+from quoteway_uniswap.routing import WRAPPING, Route, network_gas_price
 
 HIGH_PRICE_IMPACT_BPS = 500
 
@@ -89,7 +89,7 @@ def quote_of_route(
     given, got = _legs(route, request)
     amount_out, amount_min = got.amount, got.amount_min or 0
     tokens = {**tokens, **{token.address: token for token in (request.token_in, request.token_out)}}
-    fees = [_lp_fee(tokens[hop.token_in], hop) for hop in hops if hop.token_in in tokens]
+    fees = [lp_fee(tokens[hop.token_in], hop) for hop in hops if hop.token_in in tokens]
     net_output = None if route.net_output is None else route.net_output - (amount_out - amount_min)
     issues = [
         Issue("transfer_tax", token.address, tax_bps, 0)
@@ -190,7 +190,8 @@ def quote_of_wrapping(
     )
 
 
-def _lp_fee(token: Token, hop: PathHop) -> Fee:
+def lp_fee(token: Token, hop: PathHop) -> Fee:
+    """Returns what the providers of a pool's liquidity get of what is sold to it."""
     amount = -(-hop.amount_in * hop.fee_pips // 1_000_000)
     return Fee("lp", token, amount, included=True, bps=hop.fee_pips / 100)
 
@@ -211,14 +212,14 @@ def units_of(deployment: Deployment, request: SwapRequest, hops: Sequence[PathHo
     return gas_units(work, hops)
 
 
-def gas_of(deployment: Deployment, units: int, block: Block, price_wei: int | None = None) -> Gas:
+def gas_of(venue: Venue, units: int, block: Block, price_wei: int | None = None) -> Gas:
     """Returns the gas estimate and its price; ``price_wei`` None: the network's. The limit leaves room for
     first use of storage.
     """
     limit = units * _GAS_LIMIT_PCT // 100
-    price_wei = network_gas_price(deployment, block) if price_wei is None else price_wei
+    price_wei = network_gas_price(venue, block) if price_wei is None else price_wei
     cost_wei = None if price_wei is None else units * price_wei
     # Twice the base fee covers five full blocks: it rises by at most 12.5 % per block (EIP-1559).
-    base_wei, tip = block.base_fee_wei, deployment.priority_fee_wei
+    base_wei, tip = block.base_fee_wei, venue.priority_fee_wei
     most_wei = None if base_wei is None else 2 * base_wei + tip
     return Gas(units, limit, most_wei, cost_wei=cost_wei, price_wei=price_wei)

@@ -20,6 +20,7 @@ from quoteway import (
 from quoteway_amm import (
     UNISWAP_GAS,
     BandsExceeded,
+    GasModel,
     GasPrice,
     Graph,
     NoPath,
@@ -32,12 +33,11 @@ from quoteway_amm.flow import Flow, flow_of_path
 
 from quoteway_uniswap.candidates import PoolRef, candidate_pools, hooked_pools
 from quoteway_uniswap.certificates import certificate_of
-from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.deployments import PROVIDER_ID, Deployment, Venue
 from quoteway_uniswap.families import FAMILIES
 from quoteway_uniswap.shared import ChainState
 from quoteway_uniswap.splitting import Split, Splitting
 
-PROVIDER_ID = "uniswap"
 WRAPPING = "wrapped-native"
 """The protocol that a route shows where the native coin is only wrapped or unwrapped."""
 
@@ -127,7 +127,7 @@ async def best_route(
         weight = _before_fee(price or _FREE, fee)
         found: Split | NoPath
         try:
-            path, unknown = _best_path(graph, token_in, token_out, amount, weight, max_hops, last=last)
+            path, unknown = settled_path(graph, token_in, token_out, amount, weight, max_hops, last=last)
             if isinstance(path, NoPath):
                 found = path
             elif taxed:
@@ -173,13 +173,14 @@ async def best_route(
     )
 
 
-def _best_path(
+def settled_path(
     graph: Graph,
     token_in: Address,
     token_out: Address,
     amount: int,
     gas_price: GasPrice,
     max_hops: int,
+    gas_model: GasModel = UNISWAP_GAS,
     *,
     last: bool,
 ) -> tuple[Flow | NoPath, bool]:
@@ -189,7 +190,7 @@ def _best_path(
     """
     unknown = False
     try:
-        path = best_path_exact_in(graph, token_in, token_out, amount, UNISWAP_GAS, gas_price, max_hops)
+        path = best_path_exact_in(graph, token_in, token_out, amount, gas_model, gas_price, max_hops)
     except BandsExceeded as error:
         if not last:
             raise
@@ -197,15 +198,15 @@ def _best_path(
     return path if isinstance(path, NoPath) else flow_of_path(path), unknown
 
 
-def network_gas_price(deployment: Deployment, block: Block) -> int | None:
+def network_gas_price(venue: Venue, block: Block) -> int | None:
     """Returns base fee and tip in wei; None when the chain has no base fee."""
-    return None if block.base_fee_wei is None else block.base_fee_wei + deployment.priority_fee_wei
+    return None if block.base_fee_wei is None else block.base_fee_wei + venue.priority_fee_wei
 
 
 def permitted(deployment: Deployment, refs: tuple[PoolRef, ...], request: SwapRequest) -> tuple[PoolRef, ...]:
     """Returns the pools that the request's limits allow."""
     limits, chain_id = request.routing, request.chain_id
-    kinds = {kind: limits.takes_protocol((PROVIDER_ID, f"{deployment.protocol}-{kind}")) for kind in FAMILIES}
+    kinds = {kind: limits.takes_protocol((PROVIDER_ID, deployment.label(kind))) for kind in FAMILIES}
     return tuple(ref for ref in refs if kinds[ref.kind] and limits.takes_pool(chain_id, ref.id))
 
 
@@ -222,12 +223,14 @@ def _before_fee(gas_price: GasPrice, fee: IntegratorFee | None) -> GasPrice:
     return GasPrice(gas_price.numerator * _WHOLE_BPS, gas_price.denominator * (_WHOLE_BPS - fee.bps))
 
 
-def gas_price_in(graph: Graph, token: Address, gas_price_wei: int | None) -> GasPrice | None:
-    """Returns the price of gas in a token; None when it has none."""
+def gas_price_in(
+    graph: Graph, token: Address, gas_price_wei: int | None, gas_model: GasModel = UNISWAP_GAS
+) -> GasPrice | None:
+    """Returns what a unit of gas costs in a token; None when the graph's pools do not tell."""
     if gas_price_wei is None:
         return None
     try:
-        price = native_price(graph, token, _PROBE_WEI)
+        price = native_price(graph, token, _PROBE_WEI, gas_model=gas_model)
     except BandsExceeded as error:
         settled = error.settled
         price = (settled.amount_out, _PROBE_WEI) if isinstance(settled, Path) else None

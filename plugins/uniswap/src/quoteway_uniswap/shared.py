@@ -32,6 +32,9 @@ class Shared:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.splitting = Splitting(context.settings.get("solver_processes", 1))
+        splits = any(executor.splits for executor in context.liquidity.executors())
+        # Of their own: the pool objects of other plugins must not end the processes of these.
+        self.contributed = Splitting(context.settings.get("solver_processes", 1) if splits else 0)
         self._chains: dict[int, ChainState] = {}
 
     def chain(self, chain_id: int, deployments: Sequence[Deployment]) -> ChainState:
@@ -46,7 +49,8 @@ class Shared:
         return found
 
     async def __aenter__(self) -> Self:
-        await self.splitting.solvers.__aenter__()
+        for splitting in (self.splitting, self.contributed):
+            await splitting.solvers.__aenter__()
         return self
 
     async def __aexit__(
@@ -55,6 +59,7 @@ class Shared:
         """Ends the solver processes, the audits and the searches under way."""
         await asyncio.gather(
             self.splitting.solvers.close(),
+            self.contributed.solvers.close(),
             *(part.close() for chain in self._chains.values() for part in (chain.states, chain.created)),
         )
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 from quoteway import MAX_UINT256, Block, Optimality
-from quoteway_amm import UNISWAP_GAS, BandsExceeded, GasPrice, Graph
+from quoteway_amm import UNISWAP_GAS, BandsExceeded, GasModel, GasPrice, Graph
 from quoteway_amm.flow import Flow, make_flow
 
 from quoteway_uniswap.solver_messages import Order
@@ -52,6 +52,7 @@ class Splitting:
         gas_price: GasPrice,
         max_hops: int,
         max_legs: int | None,
+        gas_model: GasModel = UNISWAP_GAS,
     ) -> Split:
         """Returns the flow that pays most after gas: a split, or ``path``. Waits for ``SOLVE_S`` at most.
 
@@ -61,7 +62,7 @@ class Splitting:
             return Split(path)
         legs = min(max_legs or MAX_LEGS, MAX_LEGS)
         ends = path.token_in, path.token_out
-        order = Order(graph.wrapped_native, *ends, path.amount_in, UNISWAP_GAS, gas_price, max_hops, legs)
+        order = Order(graph.wrapped_native, *ends, path.amount_in, gas_model, gas_price, max_hops, legs)
         try:
             solution = await self.solvers.solve(self._snapshot(graph, chain_id, block), order, SOLVE_S)
         except BandsExceeded as error:
