@@ -152,6 +152,12 @@ async def test_the_native_coin_is_sold_as_quoted(gateway, fresh_devnet, order, b
     await paid(gateway, fresh_devnet, await quoted(gateway, order("ETH", bought, amount)))
 
 
+async def test_a_high_price_impact_is_an_issue(gateway, order):
+    answer = await quoted(gateway, order("ETH", "LINK", 900 * 10**18))
+    assert "high_price_impact" in {issue.code for issue in answer.quote.issues}
+    assert answer.quote.price_impact_bps > 500
+
+
 async def test_limits_on_the_route_are_kept(gateway, fresh_devnet, order):
     free = await quoted(gateway, order("ETH", "USDC", 10**18))
     pools = tuple(f"31337:{hop.pool}" for path in free.quote.route for hop in path.hops)

@@ -41,7 +41,7 @@ from quoteway_uniswap.deployments import PRIORITY_FEE_WEI
 from quoteway_uniswap.flow import amounts_of
 from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_uniswap.provider import REFUSALS, configured_deployments
-from quoteway_uniswap.quoting import gas_of, lp_fee, minimum_out
+from quoteway_uniswap.quoting import gas_of, impact_issues, lp_fee, minimum_out
 from quoteway_uniswap.routing import gas_price_in, hops_allowed, is_wrapping, network_gas_price, settled_path
 from quoteway_uniswap.shared import shared_by
 from quoteway_uniswap.splitting import Split
@@ -194,6 +194,7 @@ class ContributedSwaps(SwapProvider):
             "pools_not_searched": found.missing,
         }
         tokens = {token.address: token for token in (request.token_in, request.token_out)}
+        impact_bps = price_impact_bps(venue, flow.legs)
         net = None if price is None else max(amount_min - flow.gas_cost, 0)
         return Quote(
             inputs=(Leg(request.token_in, request.amount_in, request.sender),),
@@ -205,7 +206,8 @@ class ContributedSwaps(SwapProvider):
             fees=tuple(lp_fee(tokens[hop.token_in], hop) for hop in flow.legs if hop.token_in in tokens),
             gas=gas_of(venue, flow.gas_units, block, wei),
             route=route_paths(venue, flow.legs),
-            price_impact_bps=price_impact_bps(venue, flow.legs),
+            price_impact_bps=impact_bps,
+            issues=impact_issues(request, impact_bps),
             warnings=tuple(Notice(code) for code, applies in told.items() if applies),
             net_output=net,
             lifetime_s=self._lifetime_s,

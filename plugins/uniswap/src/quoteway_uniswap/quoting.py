@@ -67,6 +67,13 @@ def spends_of(deployment: Deployment, given: Leg, *, signed: bool) -> tuple[Spen
     return (spend,)
 
 
+def impact_issues(request: SwapRequest, impact_bps: int) -> tuple[Issue, ...]:
+    """Returns the issue of a high price impact, if it is one."""
+    if impact_bps <= HIGH_PRICE_IMPACT_BPS:
+        return ()
+    return (Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS),)
+
+
 def quote_of_route(
     route: Route,
     block: Block,
@@ -97,10 +104,7 @@ def quote_of_route(
         if tax_bps
     ]
     impact_bps = price_impact_bps(deployment, hops)
-    if impact_bps > HIGH_PRICE_IMPACT_BPS:
-        issues.append(
-            Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS)
-        )
+    issues += impact_issues(request, impact_bps)
     return Quote(
         inputs=(given,),
         outputs=(got,),
