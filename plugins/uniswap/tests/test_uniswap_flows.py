@@ -14,6 +14,7 @@ from quoteway.evm.calls.meaning import Payment, Sent
 from quoteway.evm.calls.universal_router import UniversalRouter
 from quoteway.guard.quotes import plain_plan
 from quoteway_amm import Hop, V2Pool
+from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.flow import SwapHop, legs_of
 from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_uniswap.plans import hops_of_plan, plan_of
@@ -27,7 +28,7 @@ WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 USDC = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 USDT = "0xdAC17F958D2ee523a2206206994597C13D831ec7"
 DAI = "0x6B175474E89094C44Da98b954EedeAC495271d0F"
-DEPLOYMENT = SimpleNamespace(protocol="uniswap", router=ROUTER, wrapped_native=WETH)
+DEPLOYMENT = Deployment("uniswap", 31337, ROUTER, "2.1.1", WETH, ())
 VERSIONS = ["2.0", "2.1", "2.1.1"]
 
 
