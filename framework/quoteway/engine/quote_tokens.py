@@ -257,8 +257,7 @@ def _leg_from_json(row: Sequence[Any]) -> models.Leg:
 def _request_to_json(request: models.Request) -> list[Any]:
     values = [_value_to_json(getattr(request, f.name)) for f in fields(request) if f.name != "certificate"]
     if isinstance(request, models.SwapRequest):
-        # Most requests have no limits, fee or exact output: the last members are left out.
-        while values[-1] in (None, {"l": {}}):
+        while values[-1] in (None, {"l": {}}):  # most requests have no limits, fee or exact output
             values.pop()
     return [_REQUEST_TAGS[type(request)], values]
 
