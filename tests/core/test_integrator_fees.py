@@ -59,6 +59,7 @@ def test_the_fee_is_rounded_down():
         (replace(ASKED, fee=IntegratorFee(0, SHOP)), 100, Reason.OUT_OF_RANGE, "between 1 and 100"),
         (replace(ASKED, fee=IntegratorFee(-1, SHOP)), 100, Reason.OUT_OF_RANGE, "between 1 and 100"),
         (replace(ASKED, to_chain_id=10), 100, Reason.CONFLICT, "within one network"),
+        (replace(ASKED, amount_in=0, amount_out=5), 100, Reason.CONFLICT, "an exact input"),
         (replace(ASKED, token_in=WETH, token_out=ETHER), 100, Reason.CONFLICT, "wrapped and unwrapped"),
         (replace(ASKED, token_in=ETHER, token_out=WETH), 100, Reason.CONFLICT, "wrapped and unwrapped"),
     ],
@@ -101,19 +102,19 @@ PAYS, KEEPS = Asked("pays", enforces_fees=True), Asked("keeps", enforces_fees=Fa
 
 
 def test_a_provider_that_enforces_no_fees_is_not_asked():
-    asked, others = able([KEEPS, PAYS], RoutingLimits(), FEE)
+    asked, others = able([KEEPS, PAYS], ASKED)
     assert asked == [PAYS]
     assert [(each.provider, each.outcome, each.reason) for each in others] == [
         ("keeps", "not_asked", "unsupported_fee")
     ]
-    assert able([KEEPS, PAYS], RoutingLimits()) == ([KEEPS, PAYS], ())
+    assert able([KEEPS, PAYS], replace(ASKED, fee=None)) == ([KEEPS, PAYS], ())
 
 
 def test_when_nobody_enforces_fees_the_request_is_refused():
-    error = nobody_able(able([KEEPS], RoutingLimits(), FEE)[1])
+    error = nobody_able(able([KEEPS], ASKED)[1])
     assert (error.status, error.reason, len(error.attempts)) == (422, Reason.UNSUPPORTED_FEE, 1)
     assert [field.path for field in error.fields] == ["feeBps"]
-    error = nobody_able(able([KEEPS, PAYS], RoutingLimits(max_legs=1), FEE)[1])
+    error = nobody_able(able([KEEPS, PAYS], replace(ASKED, routing=RoutingLimits(max_legs=1)))[1])
     assert (error.status, error.reason) == (503, Reason.UNSUPPORTED_LIMIT)
 
 
