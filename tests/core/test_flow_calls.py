@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from guard_cases import SEALED, Provider, check, plain, refused
 from quoteway.evm import permit2
-from quoteway.evm.abi import function
+from quoteway.evm.abi import encode, function
 from quoteway.evm.address import address_bytes
+from quoteway.evm.calls.meaning import CLEARER
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.calls.router_commands import (
     ADDRESS_THIS,
@@ -16,7 +17,7 @@ from quoteway.evm.calls.router_commands import (
     Program,
     dialect,
 )
-from quoteway.models import NATIVE, Leg, Spend
+from quoteway.models import MAX_UINT256, NATIVE, Leg, Spend
 from quoteway.networks import Network
 from sold_usdc import DAI, ETHER, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
@@ -107,6 +108,24 @@ def test_an_honest_flow_is_read_with_its_charges_and_its_one_minimum():
     ]  # fmt: skip
     (payment,) = meaning.payments
     assert (payment.token, payment.recipient, payment.minimum) == (WETH.address, USER, MINIMUM)
+
+
+def sweeps(*tokens):
+    """Calls by which anybody clears the router of these tokens."""
+    form = WORDS.command("SWEEP")[1]
+    inputs = [encode(form.types, [token, CLEARER, 0]) for token in tokens]
+    return tuple(function(EXECUTE).encode([b"\x04", [each], MAX_UINT256]) for each in inputs)
+
+
+def test_the_tokens_of_which_a_program_spends_all_can_be_cleared_before():
+    def cleared(*commands, value=0):
+        step = replace(plain().steps[0], data=built(*commands).steps[0].data, value=value)
+        return CALLS.read(step, USER).meaning.clearing
+
+    assert cleared(*FLOW) == sweeps(DAI.address, WETH.address)
+    assert cleared(v3(USDC, WETH, SOLD, True), ("UNWRAP_WETH", USER, MINIMUM)) == sweeps(WETH.address)
+    assert cleared(("WRAP_ETH", USER, CONTRACT_BALANCE), value=SOLD) == sweeps(NATIVE)
+    assert cleared(v3(USDC, WETH, SOLD, True, USER, MINIMUM)) == ()
 
 
 BACK = ("SWAP_EXACT_IN_SINGLE", ((USDC.address, WETH.address, 500, 10, NATIVE), False, MINIMUM, 0, b""))

@@ -7,9 +7,11 @@ from devnet_nodes import NOBODY, RICH, token
 from quoteway.errors import UpstreamError
 from quoteway.evm import erc20
 from quoteway.evm.abi import function
+from quoteway.evm.calls.meaning import CLEARER
+from quoteway.evm.calls.router_commands import EXECUTE, Program, dialect
 from quoteway.evm.chain import SimulatedCall, SimulatedResult
 from quoteway.models import MAX_UINT256, NATIVE, AssetChange, Preview
-from quoteway.simulation.run import Segment, gas_limit, simulate
+from quoteway.simulation.run import MAX_CLEARING, Segment, gas_limit, simulate
 from quoteway.simulation.trace import Transfer
 from simulated_runs import ODD, SPENDER, execute, payment, run_of, step
 
@@ -55,6 +57,31 @@ async def test_deltas_gas_and_logs_are_those_of_the_execution(fresh_devnet, chai
         AssetChange(account, asset, delta) for (account, asset), delta in zip(watch, moved, strict=True)
     )
     assert (run.allowance_changes[0].before, run.allowance_changes[0].after) == (0, 0)
+
+
+async def test_a_run_does_not_count_what_is_cleared_before_it(fresh_devnet, chain):
+    usdc, router = token(fresh_devnet, "USDC"), fresh_devnet.chains["devnet"].contracts["UniversalRouter"]
+
+    def swept(to):
+        sweep = Program(dialect("2.0").command)
+        sweep.add("SWEEP", usdc, to, 0)
+        return step(function(EXECUTE), router, sweep.bytes, sweep.inputs, MAX_UINT256)
+
+    async def gains(*clearing):
+        sent, watch = chain.requests, [(NOBODY, usdc), (CLEARER, usdc)]
+        run, limits, trace = await run_of(chain, block, RICH, [swept(NOBODY)], watch=watch, clearing=clearing)
+        assert chain.requests == sent + 1
+        assert (run.status, len(run.gas_used), len(limits)) == ("success", 1, 1)
+        return [change.delta for change in run.asset_changes], [each.amount for each in trace.transfers]
+
+    await execute(fresh_devnet, [step(erc20.TRANSFER, usdc, router, 5)])
+    block = await chain.head(fresh=True)
+    assert await gains() == ([5, 0], [5])
+    failing = usdc, erc20.TRANSFER.encode([NOBODY, 1])
+    assert await gains(failing) == ([5, 0], [5])
+    assert await gains(failing, (router, swept(CLEARER).data)) == ([0, 0], [])
+    many = [(usdc, erc20.TRANSFER.encode([NOBODY, amount])) for amount in range(1, MAX_CLEARING + 1)]
+    assert await gains(*many, (router, swept(CLEARER).data)) == ([5, 0], [5]), "no more than so many"
 
 
 async def test_each_segment_of_a_run_answers_for_itself_and_all_for_the_whole(chain, devnet):

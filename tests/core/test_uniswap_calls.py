@@ -7,11 +7,11 @@ from guard_cases import FAR_WRAPPED, SEALED, Provider, check, refused
 from quoteway.evm.abi import encode, function
 from quoteway.evm.address import address_bytes
 from quoteway.evm.calls import position_managers as managers
-from quoteway.evm.calls.meaning import Unreadable
+from quoteway.evm.calls.meaning import CLEARER, Unreadable
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.calls.router_commands import ADDRESS_THIS, EXECUTE, OPEN_DELTA, Program, dialect
 from quoteway.evm.permit2 import PermitSingle
-from quoteway.models import NATIVE, Build, Leg, PoolRequest, Step
+from quoteway.models import MAX_UINT256, NATIVE, Build, Leg, PoolRequest, Step
 from quoteway.networks import Network
 from sold_usdc import DAI, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
@@ -159,12 +159,12 @@ def test_coins_that_a_multicall_does_not_use_are_paid_back():
             read(V3, multicall(*calls), GOT)
 
 
-def modified(*actions, codes=None):
+def modified(*actions, codes=None, until=LATER):
     forms = {text.partition("(")[0]: (code, function(text)) for code, text in managers.ACTIONS.items()}
     made = [(forms[name][0], encode(forms[name][1].types, args)) for name, *args in actions]
     plan = bytes(code for code, _ in made) if codes is None else codes
     data = encode(("bytes", "bytes[]"), [plan, [params for _, params in made]])
-    return called(managers.MODIFY, data, LATER)
+    return called(managers.MODIFY, data, until)
 
 
 TAKEN_OUT = ("DECREASE_LIQUIDITY", POSITION, 10**6, SOLD, MINIMUM, b"")
@@ -191,16 +191,30 @@ def test_actions_that_no_quote_makes_are_not_read(data, finding):
         read(V4, data)
 
 
+OFFER = ("SETTLE", NATIVE, GOT, True)
 ADDED = ("INCREASE_LIQUIDITY_FROM_DELTAS", POSITION, GOT, SOLD, b"")
 
 
 @pytest.mark.parametrize("settled", [GOT - 1, GOT + 1, OPEN_DELTA])
 def test_coins_that_actions_do_not_use_are_paid_back(settled):
-    offer = ("SETTLE", NATIVE, GOT, True)
-    for actions in ((offer, ADDED), (("SETTLE", NATIVE, settled, True), ADDED, ("SWEEP", NATIVE, USER))):
+    for actions in ((OFFER, ADDED), (("SETTLE", NATIVE, settled, True), ADDED, ("SWEEP", NATIVE, USER))):
         assert read(V4, modified(*actions), GOT).meaning.action == "add"
     with pytest.raises(Unreadable, match="leaves native coins"):
         read(V4, modified(("SETTLE", NATIVE, settled, True), ADDED), GOT)
+
+
+def test_what_a_manager_pays_out_whole_can_be_cleared_before():
+    cleared = read(V3, multicall(increased(), REFUND), GOT).meaning.clearing
+    assert cleared == (REFUND,)  # it pays who sends it
+    paid = called(managers.UNWRAP, 1, USER), called(managers.SWEEP_TOKEN, USDC.address, 1, USER)
+    cleared = read(V3, multicall(decreased(), collected(to=NATIVE), *paid)).meaning.clearing
+    assert cleared == (
+        called(managers.UNWRAP, 0, CLEARER),
+        called(managers.SWEEP_TOKEN, USDC.address, 0, CLEARER),
+    )
+    (cleared,) = read(V4, modified(OFFER, ADDED, ("SWEEP", NATIVE, USER)), GOT).meaning.clearing
+    assert cleared == modified(("SWEEP", NATIVE, CLEARER), until=MAX_UINT256)
+    assert read(V4, modified(TAKEN_OUT, PAID_OUT)).meaning.clearing == ()
 
 
 # --- positions whose tokens are not in the calldata ---------------------------------------------------------

@@ -110,6 +110,7 @@ async def _measure(
             [Segment(steps)] * times,
             watch=[watched],
             needs={token: amount * times for token, amount in needs.items()},
+            clearing=[call for part in parts for call in part.clearing],
         )
         if run.whole.status == "skipped":
             return ()

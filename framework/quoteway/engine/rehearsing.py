@@ -48,12 +48,16 @@ class Quoter(Protocol):
 
 @dataclass(slots=True)
 class Part:
-    """One provider's part of an action under construction: its ``own`` transactions after ``approvals``."""
+    """One provider's part of an action under construction: its ``own`` transactions after ``approvals``.
+
+    ``clearing`` are the calls before a run (``Meaning.clearing``) with their targets.
+    """
 
     provider: Provider
     quote: models.SealedQuote
     build: models.Build
     own: tuple[models.DescribedStep, ...]
+    clearing: tuple[tuple[models.Address, bytes], ...] = ()
     approvals: list[models.DescribedStep] = field(default_factory=list)
 
     @property
@@ -165,6 +169,7 @@ class Rehearsing:
             allowances=[(token, sender, spender) for token, spender, _ in grants],
             needs={token: most[token] for token, n in needs.items() if wallet.balances.get(token, 0) < n},
             signatures_assumed=any(part.build.signatures for part in parts),
+            clearing=[call for part in parts for call in part.clearing],
         )
         # The first code of a target comes in the same round trip.
         _, run = await asyncio.gather(self.require_code(chain, block, targets), simulated)
@@ -219,7 +224,12 @@ class Rehearsing:
             described(step, reading, request, answer, self._label(step, request))
             for step, reading in zip(answer.steps, readings, strict=True)
         )
-        return Part(provider, quote, answer, steps)
+        clearing = tuple(
+            (step.to, data)
+            for step, reading in zip(answer.steps, readings, strict=True)
+            for data in reading.meaning.clearing
+        )
+        return Part(provider, quote, answer, steps, clearing)
 
     def _label(self, step: models.Step, request: models.Request) -> str | None:
         """Returns the core's name of a contract; a provider's own is never shown."""

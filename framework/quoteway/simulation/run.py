@@ -1,15 +1,16 @@
 """The ordered run of an action on the chain's state: asset and allowance deltas, gas, logs.
 
-One ``eth_simulateV1`` request runs [reads, transaction 1..n, reads]. When several providers have a part in
-the action there are reads between the parts too, so that each part is judged by its own transactions.
-Balances that the wallet lacks are overridden and named in ``Simulation.assumptions``. Allowances are never
-assumed: the approval transactions are part of the run.
+One ``eth_simulateV1`` request runs [clearing calls, reads, transaction 1..n, reads]. When several providers
+have a part in the action there are reads between the parts too, so that each part is judged by its own
+transactions. Balances that the wallet lacks are overridden and named in ``Simulation.assumptions``.
+Allowances are never assumed: the approval transactions are part of the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from quoteway import models
@@ -18,6 +19,7 @@ from quoteway.evm import erc20
 from quoteway.evm.address import unused_address
 from quoteway.evm.assumed_balance import assume_balance
 from quoteway.evm.batch import outputs, program
+from quoteway.evm.calls.meaning import CLEARER
 from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, SimulationUnsupported
 from quoteway.evm.reverts import revert_reason
 from quoteway.models import NATIVE, Address, Block, Call, Preview, Read, Simulation, Step
@@ -39,6 +41,10 @@ _INSUFFICIENT_FUNDS = (-38014, -32003)
 
 BALANCE_NOT_ASSUMABLE = "balance_not_assumable"
 _PREVIEW_GAS = 10_000_000
+_CLEARING_GAS = 300_000
+"""Enough for one transfer of a token; a hostile token must not use up the block's gas."""
+MAX_CLEARING = 32
+"""The maximum number of clearing calls in a run: a swap passes through fewer tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +82,16 @@ async def simulate(
     allowances: Sequence[tuple[Address, Address, Address]] = (),
     needs: Mapping[Address, int] | None = None,
     signatures_assumed: bool = False,
+    clearing: Iterable[tuple[Address, bytes]] = (),
 ) -> Run:
     """Runs the segments in order, sent by ``sender``, in the block after ``block``.
 
     ``watch`` lists (account, token) pairs, ``NATIVE`` included, whose balance change is wanted;
     ``allowances`` (token, owner, spender). Previews are answered in ``Trace.previews``. ``needs`` are
     balances the sender lacks and is assumed to hold. ``signatures_assumed`` makes contracts accept any
-    signature of the sender. Raises ``UpstreamError`` when no node answers.
+    signature of the sender. ``clearing`` are calls (to, calldata) of ``CLEARER`` before the first read and
+    transaction, which may fail: they take out of contracts what others left there, so that the run shows what
+    the sender gets without it. Raises ``UpstreamError`` when no node answers.
     """
     needs = needs or {}
     needed = [(sender, token) for token in needs]
@@ -100,13 +109,15 @@ async def simulate(
     reader = unused_address("quoteway.simulation.run.reader")
     overrides[reader] = {"code": "0x" + program(list(reads)).hex()}
     read = SimulatedCall(NATIVE, reader, b"")
-    calls = [read]
+    first_calls = islice(dict.fromkeys(clearing), MAX_CLEARING)
+    cleared = [SimulatedCall(CLEARER, to, data, 0, _CLEARING_GAS) for to, data in first_calls]
+    calls = [*cleared, read]
     for segment in segments:
         calls += [SimulatedCall(sender, step.to, step.data, step.value) for step in segment.steps]
         calls.append(read)
     whole = Simulation("success", block, assumptions=assumptions)
     try:
-        results = iter(await chain.simulate(calls, block=block, overrides=overrides))
+        results = iter((await chain.simulate(calls, block=block, overrides=overrides))[len(cleared) :])
     except SimulationUnsupported as error:
         skipped = replace(whole, status="skipped", assumptions=(), skip_reason=error.reason)
         return _without_run(skipped, segments)

@@ -1,9 +1,13 @@
 """Flows in a gateway: the core seals, reads and runs them, and refuses one that is not the quoted one."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
-from quoteway import Capability, SwapRequest, Token, UpstreamError
+from liquidity import pool_of
+from quoteway import NATIVE, Capability, PoolRequest, SwapRequest, Token, UpstreamError
+from quoteway.evm.abi import function
+from quoteway.evm.erc20 import TRANSFER
 from quoteway.testing.execution import execute
 from quoteway_amm import Hop
 from quoteway_amm.flow import Flow
@@ -112,3 +116,54 @@ async def test_another_flow_than_the_quoted_one_is_refused(gateway, fresh_devnet
     with pytest.raises(UpstreamError) as refusal:
         await gateway.building.action(sealed)
     assert refusal.value.reason in ("reverted", "quote_mismatch", "unsafe_answer")
+
+
+def leave(devnet, contract, **amounts):
+    """Leaves base units of tokens with a contract, by symbol; ``ETH`` by a ``call`` that takes it."""
+    call, sender = bytes.fromhex(amounts.pop("call", "")), ACCOUNTS[9].address
+    with devnet.rpc() as rpc:
+        for symbol, amount in amounts.items():
+            to, data, value = contract, call, amount
+            if symbol != "ETH":
+                to, value = devnet.chains["devnet"].token(symbol).address, 0
+                data = TRANSFER.encode([contract, amount])
+            sent = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+            identity = rpc("eth_sendTransaction", sent)
+            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
+                pass
+            assert receipt["status"] == "0x1", symbol
+
+
+@pytest.mark.parametrize("symbol", ["USDC", "DAI", "WETH"])
+async def test_what_others_left_in_the_router_refuses_no_flow(gateway, fresh_devnet, splitting, symbol):
+    """Its legs out of DAI, and its SWEEP, spend also what was there before: that makes the flow pay more."""
+    await asyncio.to_thread(leave, fresh_devnet, splitting.deployment.router, **{symbol: 10**6})
+    answer, sealed = await sealed_quote(gateway, fresh_devnet)
+    executed = await execute(fresh_devnet, await gateway.building.action(sealed))
+    received = executed.deltas[ACCOUNTS[5].address, splitting.tokens["WETH"]]
+    assert received >= answer.quote.outputs[0].amount > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["v3", "v4"])
+async def test_what_others_left_in_a_position_manager_refuses_no_action(gateway, fresh_devnet, kind):
+    manifest, user = fresh_devnet.chains["devnet"], ACCOUNTS[5].address
+    manager = manifest.contracts["NonfungiblePositionManager" if kind == "v3" else "PositionManager"]
+    pool = pool_of(manifest, kind, "ETH/USDC" if kind == "v4" else "WETH/USDC", 3000)
+    call = function("multicall(bytes[] data)").encode([[]]).hex()
+    add = PoolRequest(
+        f"31337:{pool.id}", 31337, "add", NATIVE, 10**18, user, user, 50, use_native=kind == "v3"
+    )
+    for request in (add, replace(add, action="remove", amount=None)):
+        await asyncio.to_thread(leave, fresh_devnet, manager, ETH=7, WETH=7, USDC=7, call=call)
+        answer = await gateway.quoting.quote(Capability.POOL, request)
+        action = await gateway.building.action(
+            gateway.quote_tokens.open(Capability.POOL, answer.sealed.token)
+        )
+        executed = await execute(fresh_devnet, action)
+        assert not executed.reverted
+        for sign, legs in ((-1, answer.quote.inputs), (1, answer.quote.outputs)):
+            for leg in legs:
+                if leg.token.address in (NATIVE, manifest.token("USDC").address):
+                    moved = executed.deltas[leg.account, leg.token.address]
+                    assert 0 <= moved - sign * leg.amount <= 14

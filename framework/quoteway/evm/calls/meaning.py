@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from quoteway.evm.address import unused_address
 from quoteway.evm.permit2 import PermitSingle
 from quoteway.models import NATIVE, Address, DecodedCall
 
@@ -35,6 +36,10 @@ ACTIONS = frozenset(
     }
 )
 """What a call may do for its signer. The core has a sentence for each."""
+
+
+CLEARER = unused_address("quoteway.evm.calls.clearer")
+"""Sends the calls that clear a contract in a simulation, and gets what they take out."""
 
 
 class Unreadable(ValueError):  # noqa: N818 - named as the guard's UnsafeAnswer
@@ -97,6 +102,8 @@ class Meaning:
     ``deadline`` and ``pays_until`` are in Unix seconds: when the call begins to revert, and when nothing is
     paid on the other chain any more.
     ``permits`` are the Permit2 permits that it carries: a signature must be for one of them.
+    ``clearing`` are calls by which anybody takes out of the contract what it already holds of the tokens of
+    which this call spends all. They pay ``CLEARER``.
     """
 
     action: str
@@ -109,6 +116,7 @@ class Meaning:
     members: Mapping[str, Any] = field(default_factory=dict)
     permits: tuple[PermitSingle, ...] = ()
     portions: tuple[Portion, ...] = ()
+    clearing: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

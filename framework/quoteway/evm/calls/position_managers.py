@@ -13,7 +13,16 @@ from typing import Any
 
 from quoteway.evm.abi import decode, encode, function
 from quoteway.evm.address import keccak256
-from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Reading, Sent, Unreadable, paid_as_coin
+from quoteway.evm.calls.meaning import (
+    CLEARER,
+    Charge,
+    Meaning,
+    Payment,
+    Reading,
+    Sent,
+    Unreadable,
+    paid_as_coin,
+)
 from quoteway.evm.calls.router_commands import ADDRESS_THIS, OPEN_DELTA
 from quoteway.models import MAX_UINT256, NATIVE, Address
 
@@ -82,6 +91,8 @@ class _Operation:
     """Whether the contract holds tokens of the sender."""
     refunded: bool = False
     """Whether the part of the transaction's value that was not used is paid back, after its last use."""
+    clearing: list[bytes] = field(default_factory=list)
+    """See ``Meaning``: one call for each that pays out all that the contract holds of a token."""
 
     def of_position(self, token_id: int) -> None:
         """Raises ``Unreadable`` when an earlier call is about another position."""
@@ -102,7 +113,14 @@ class _Operation:
         action = "add" if self.adds else "collect" if self.minimums is None else "remove"
         deadline = min(self.deadlines, default=None)
         charges = paid_as_coin(tuple(self.charges), self.sent)
-        return Meaning(action, charges, tuple(self.payments), deadline, members=self.members)
+        return Meaning(
+            action,
+            charges,
+            tuple(self.payments),
+            deadline,
+            members=self.members,
+            clearing=tuple(self.clearing),
+        )
 
 
 # --- v3 -----------------------------------------------------------------------------------------------------
@@ -177,13 +195,16 @@ def _collect(operation: _Operation, params: Any) -> None:
 
 def _refund(operation: _Operation) -> None:
     operation.refunded = True
+    operation.clearing.append(function(REFUND).encode([]))  # pays who sends it
 
 
 def _unwrap(operation: _Operation, minimum: int, recipient: Address) -> None:
+    operation.clearing.append(function(UNWRAP).encode([0, CLEARER]))
     operation.payments.append(Payment(NATIVE, recipient, minimum))
 
 
 def _sweep(operation: _Operation, token: Address, minimum: int, recipient: Address) -> None:
+    operation.clearing.append(function(SWEEP_TOKEN).encode([token, 0, CLEARER]))
     operation.payments.append(Payment(token, recipient, minimum))
     operation.holds = False
 
@@ -269,6 +290,10 @@ def _act(operation: _Operation, name: str, values: Any, surplus: dict[Address, i
             if _account(to, sent) != sent.sender:
                 raise Unreadable("it pays back another account than the sender")
             surplus.pop(currency, None)
+            sweep = encode(
+                ("bytes", "bytes[]"), [b"\x14", [encode(("address", "address"), [currency, CLEARER])]]
+            )
+            operation.clearing.append(function(MODIFY).encode([sweep, MAX_UINT256]))
             operation.refunded = operation.refunded or currency == NATIVE
         case _:
             raise Unreadable(f"{name} is used in a way that is not of a quote")

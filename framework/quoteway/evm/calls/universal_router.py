@@ -6,12 +6,22 @@ DeltaResolver).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quoteway.evm.abi import function
 from quoteway.evm.address import checksum
-from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Portion, Reading, Sent, Unreadable
+from quoteway.evm.calls.meaning import (
+    CLEARER,
+    Charge,
+    Meaning,
+    Payment,
+    Portion,
+    Reading,
+    Sent,
+    Unreadable,
+)
 from quoteway.evm.calls.router_commands import (
     ADDRESS_THIS,
     CONTRACT_BALANCE,
@@ -19,11 +29,12 @@ from quoteway.evm.calls.router_commands import (
     MSG_SENDER,
     OPEN_DELTA,
     Dialect,
+    Program,
     describe,
     dialect,
 )
 from quoteway.evm.permit2 import PermitSingle
-from quoteway.models import NATIVE, Address, Argument, DecodedCall
+from quoteway.models import MAX_UINT256, NATIVE, Address, Argument, DecodedCall
 
 _WHOLE_BPS = 10_000
 
@@ -48,16 +59,25 @@ class UniversalRouter:
             run.add(command)
         run.end()
         charges = [Charge(NATIVE, sent.value)] if sent.value else []
-        permits = tuple(run.permits)
         meaning = Meaning(
             "swap",
             (*charges, *run.charges),
             tuple(run.payments),
             deadline,
-            permits=permits,
+            permits=tuple(run.permits),
             portions=tuple(run.portions),
+            clearing=self._clearing(run.spent_whole),
         )
         return Reading(replace(self.function.describe(args), inner=inner), meaning)
+
+    def _clearing(self, tokens: Iterable[Address]) -> tuple[bytes, ...]:
+        """Returns the calls that sweep these tokens: one for each, so that one that fails fails alone."""
+        calls = []
+        for token in tokens:
+            sweep = Program(self._words.command)
+            sweep.add("SWEEP", token, CLEARER, 0)
+            calls.append(self.function.encode((sweep.bytes, sweep.inputs, MAX_UINT256)))
+        return tuple(calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +93,8 @@ class _Program:
     """What the commands of a program take and pay, in order.
 
     ``held`` is what the router holds of tokens after the commands so far, as they enforce it. Whatever
-    remains there is anybody's: the next caller can sweep it.
+    remains there is anybody's: the next caller can sweep it. ``spent_whole`` are the tokens of which a
+    command spends all that the router holds, also what was there before.
     """
 
     sent: Sent
@@ -82,6 +103,7 @@ class _Program:
     held: dict[Address, _Held] = field(default_factory=dict)
     permits: list[PermitSingle] = field(default_factory=list)
     portions: list[Portion] = field(default_factory=list)
+    spent_whole: dict[Address, None] = field(default_factory=dict)
 
     def add(self, command: DecodedCall) -> None:
         name = command.signature.partition("(")[0]
@@ -227,6 +249,7 @@ class _Program:
         """Returns what the router spends: an amount, or with CONTRACT_BALANCE all that it holds."""
         before = self.held.pop(token, _Held())
         if amount == CONTRACT_BALANCE:
+            self.spent_whole[token] = None
             return before
         if before.exact and amount > before.least:
             raise Unreadable(f"it spends {amount} of {token}, more than the router holds")
