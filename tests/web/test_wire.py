@@ -86,6 +86,7 @@ PROVIDERS = st.builds(
     protocols=st.lists(TEXTS, max_size=2),
     limits=st.lists(TEXTS, max_size=2),
     enforces_fees=st.booleans(),
+    exact_out=st.booleans(),
     enabled=st.booleans(),
     healthy=st.none() | st.booleans(),
     spenders=st.lists(st.tuples(CHAIN_IDS, ADDRESSES)),
@@ -104,6 +105,14 @@ class Followed:
 
 
 TERMS = {view: instances(model) for model, view in parts.VIEWS.items()}
+
+SWAP_QUOTES = st.builds(
+    lambda shown, request: dataclasses.replace(
+        shown, sealed=dataclasses.replace(shown.sealed, request=request)
+    ),
+    instances(quotes.ShownQuote),
+    instances(models.SwapRequest),
+)
 
 INDICATIONS = st.builds(
     Indication,
@@ -138,7 +147,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
     quotes.Quote: instances(quotes.ShownQuote),
-    quotes.SwapQuote: instances(quotes.ShownQuote),
+    quotes.SwapQuote: SWAP_QUOTES,
     indications.SwapPrice: INDICATIONS,
     indications.SwapDepth: st.builds(
         SimpleNamespace,
