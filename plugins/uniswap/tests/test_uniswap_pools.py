@@ -16,6 +16,7 @@ from quoteway_uniswap.candidates import pool_id
 from quoteway_uniswap.deployments import PoolKey
 from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_provider import UniswapPools
+from quoteway_uniswap.pool_series import PoolSeries
 from quoteway_uniswap.pool_value import principal, whole_pool
 from quoteway_uniswap.state import PoolStates
 from trading import compare_random_swaps
@@ -128,7 +129,8 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
 
 
 @pytest.mark.slow
-async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(gateway, fresh_devnet):
+async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(gateway, fresh_devnet, monkeypatch):
+    monkeypatch.setattr("quoteway_uniswap.pool_catalog.DAYS_BUDGET_S", 60.0)  # a busy machine is slow
     provider = gateway.registry.get(Capability.POOL, "uniswap")
     chain = fresh_devnet.chains["devnet"]
     bases = {*chain.base_tokens, NATIVE}
@@ -155,6 +157,26 @@ async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(gatewa
     requests = gateway.runtime.chains[31337].requests
     await provider.pools(31337)
     assert gateway.runtime.chains[31337].requests == requests
+
+
+async def test_a_day_that_could_not_be_read_is_tried_again_after_a_minute(gateway, monkeypatch):
+    monkeypatch.setattr("quoteway_uniswap.pool_catalog.DAYS_BUDGET_S", 60.0)
+    provider, asked, fails, day = gateway.registry.get(Capability.POOL, "uniswap"), [], True, PoolSeries.day
+
+    async def read(series, pool, head):
+        asked.append(pool.id)
+        if fails:
+            raise UpstreamError("no node answers", reason=Reason.RPC_ERROR)
+        return await day(series, pool, head)
+
+    monkeypatch.setattr(PoolSeries, "day", read)
+    began = time.time()
+    for later_s in (0, 30, 59, 61):
+        fails = later_s < 60
+        gateway.runtime.clock = lambda now=began + later_s: now
+        rows = await provider.pools(31337)
+        assert {row.volume_24h_usd for row in rows} == ({None} if fails else {0})
+    assert len(asked) == 2 * len(rows)
 
 
 async def test_a_chain_that_cannot_be_read_does_not_affect_the_others(gateway, fresh_devnet):

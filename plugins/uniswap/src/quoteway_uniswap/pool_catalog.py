@@ -25,6 +25,8 @@ INCOMPLETE_FRESH_S = 5
 """How long a catalog is kept in which a price or a day was not read in time."""
 DAY_AGAIN_S = 600
 """How long the 24-hour figures of a pool are kept."""
+FAILED_AGAIN_S = 60
+"""How soon a pool whose last 24 hours could not be read, or not in time, is tried again."""
 DAYS_BUDGET_S = 1.0
 """How long a refresh reads logs for these, the most valuable pools first; the others wait for the next."""
 PRICES_WAIT_S = 5.0
@@ -53,6 +55,7 @@ class PoolCatalog:
         self._states = states
         self._series = series
         self._days: TTLCache[str, Day] = TTLCache(_MOST_DAYS, DAY_AGAIN_S, timer=context.now)
+        self._failed: TTLCache[str, None] = TTLCache(_MOST_DAYS, FAILED_AGAIN_S, timer=context.now)
         self._deployed = DeployedPools(chain, context.now)
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
@@ -116,13 +119,13 @@ class PoolCatalog:
         for pool in pools:
             if time.monotonic() >= until:
                 return
-            if pool.id not in self._days:
+            if pool.id not in self._days and pool.id not in self._failed:
                 try:
                     async with asyncio.timeout(DAYS_BUDGET_S):
                         self._days[pool.id] = await self._series.day(pool, block)
                 except (GatewayError, TimeoutError) as error:
                     self._context.log.info("the last 24 hours of %s could not be read: %s", pool.id, error)
-                    self._days[pool.id] = Day(None, None, None)
+                    self._failed[pool.id] = None
 
     async def _held(self, pools: Sequence[KnownPool], block: Block) -> Mapping[str, tuple[int, int] | None]:
         try:
