@@ -80,23 +80,3 @@ def test_the_invariant_never_falls_and_nothing_is_gained(pool, zero_for_one, amo
     assert after._level(after.reserve0, after.reserve1) >= pool._level(pool.reserve0, pool.reserve1)
     back = after.exact_in(not zero_for_one, paid)
     assert back is None or back[0] <= amount
-
-
-@given(pools(), st.booleans(), amounts)
-def test_exact_out_is_the_least_input(pool, zero_for_one, amount):
-    found = pool.exact_out(zero_for_one, amount)
-    assume(found is not None)
-    least = found[0]
-    assert pool.exact_in(zero_for_one, least)[0] >= amount
-    for less in range(max(least - 3, 1), least):
-        given_less = pool.exact_in(zero_for_one, less)
-        assert given_less is None or given_less[0] < amount
-
-
-@given(pools(), st.booleans(), amounts)
-def test_what_goes_in_exactly_comes_out_exactly(pool, zero_for_one, amount):
-    found = pool.exact_in(zero_for_one, amount)
-    assume(found is not None)
-    needed = pool.exact_out(zero_for_one, found[0])
-    assert needed is not None
-    assert needed[0] <= amount
