@@ -5,6 +5,9 @@ import random
 import time
 
 import pytest
+import quoteway_devnet.chains
+import quoteway_devnet.plugin
+import quoteway_uniswap
 from eth_abi import encode
 from liquidity import LiquidityHarness, pool_of
 from quoteway import NATIVE, Capability, PoolRequest, Reason, UpstreamError
@@ -128,11 +131,23 @@ async def test_an_action_after_a_small_price_change_passes(gateway, fresh_devnet
     assert moved.value.reason is Reason.PRICE_MOVED
 
 
+@pytest.fixture
+async def unused(make_gateway, uniswap_section):
+    """A devnet that no other test has used, and a gateway over it."""
+    quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+    with quoteway_devnet.chains.Devnet.running() as devnet:
+        ports = {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
+        sections = {"devnet": {"enabled": True, "start": False, **ports}, "uniswap": uniswap_section}
+        plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
+        yield devnet, await make_gateway(plugins, plugin_sections=sections)
+
+
 @pytest.mark.slow
-async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(gateway, fresh_devnet, monkeypatch):
+async def test_the_catalog_lists_every_pool_of_base_tokens_with_its_value(unused, monkeypatch):
+    devnet, gateway = unused
     monkeypatch.setattr("quoteway_uniswap.pool_catalog.DAYS_BUDGET_S", 60.0)  # a busy machine is slow
     provider = gateway.registry.get(Capability.POOL, "uniswap")
-    chain = fresh_devnet.chains["devnet"]
+    chain = devnet.chains["devnet"]
     bases = {*chain.base_tokens, NATIVE}
     wanted = {pool.id for pool in chain.pools if {pool.token0, pool.token1} <= bases}
     deadline = time.monotonic() + 300
