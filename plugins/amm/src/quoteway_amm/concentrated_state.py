@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from quoteway_amm.errors import BandExceeded
-from quoteway_amm.pool import PIPS, Kind
+from quoteway_amm.pool import NATIVE, PIPS, Kind
 from quoteway_amm.swap_math import combined_fee
 from quoteway_amm.tick_math import MAX_SQRT_RATIO, MAX_TICK, MIN_SQRT_RATIO, MIN_TICK
 
@@ -27,7 +27,9 @@ class ConcentratedState:
     slot0. `ticks` holds every initialised tick of the bitmap words `word_lo` to `word_hi`, both inclusive,
     ascending, as (index, liquidityNet). The protocol fees are as slot0 gives them. v4: pips per direction,
     charged on top of the LP fee. v3 and all other kinds: 0, or a denominator from 4 to 10; a share of the LP
-    fee that changes no amount.
+    fee that changes no amount. `hooks` (v4) is the contract that the pool's key names, the zero address
+    without one: amounts are exact when it changes none. `key_fee_pips` is the fee of a v4 pool's key, where
+    that is not `fee_pips`: a flag where the hooks set the fee.
     """
 
     kind: Kind
@@ -44,6 +46,8 @@ class ConcentratedState:
     word_hi: int
     protocol_fee_zero_for_one: int = 0
     protocol_fee_one_for_zero: int = 0
+    hooks: str = NATIVE
+    key_fee_pips: int | None = None
 
     def __post_init__(self) -> None:
         if not MIN_SQRT_RATIO <= self.sqrt_price_x96 < MAX_SQRT_RATIO:
@@ -77,6 +81,11 @@ class ConcentratedState:
             MAX_TICK, spacing
         )
         return self.liquidity > 0 or bool(self.ticks) or not all_known
+
+    @property
+    def stops_at_words(self) -> bool:
+        """Whether a swap stops at the ends of bitmap words too, and rounds there. Else at ticks alone."""
+        return True
 
     @property
     def is_v4(self) -> bool:
