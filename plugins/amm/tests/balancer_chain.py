@@ -36,21 +36,26 @@ def running():
 class BalancerChain:
     """`quotes` asks a pool's code about any state; `swap` trades with a pool that `join` filled."""
 
-    def __init__(self, port, transactions):
+    def __init__(self, port, transactions, weth=None, tokens=None):
+        """Deploys the Vault and its factories, and a wrapped coin and tokens where none are given: these are
+        (address, decimals).
+        """
         self.transactions = transactions
         deploy = transactions.deploy
-        weth = deploy("WETH9")
+        self.weth = weth = weth or deploy("WETH9")
         authorizer = deploy("BalancerAuthorizer", "(address)", DEPLOYER)
         vault = deploy(
             "BalancerVault", "(address,address,uint256,uint256)", authorizer, weth, 90 * DAYS, 30 * DAYS
         )
-        fees = deploy("BalancerFeePercentages", "(address,uint256,uint256)", vault, 10**18, 10**18)
+        self.fees = fees = deploy(
+            "BalancerFeePercentages", "(address,uint256,uint256)", vault, 10**18, 10**18
+        )
         settings = "(address,address,string,string)", vault, fees, "", ""
         self.vault = vault
         self.weighted_v1 = deploy("BalancerWeightedPoolFactoryV1", "(address)", vault)
         self.weighted_v3 = deploy("BalancerWeightedPoolFactoryV3", *settings)
         self.stable = deploy("BalancerComposableStablePoolFactoryV3", *settings)
-        tokens = [
+        tokens = tokens or [
             (deploy("MintableToken", "(string,string,uint8)", f"Token {at}", f"T{at}", decimals), decimals)
             for at, decimals in enumerate(DECIMALS)
         ]
@@ -75,17 +80,21 @@ class BalancerChain:
             pool_id, tuple(addresses), ones, factors, swap_fee, tuple(weights), not first_release
         )
 
-    def composable_stable(self, tokens, amplification, swap_fee, rates):
-        """Creates a pool whose tokens have the given rates and returns its state, with balances of 1."""
+    def composable_stable(self, tokens, amplification, swap_fee, rates, cached_s=0):
+        """Creates a pool whose tokens have the given rates and returns its state, with balances of 1.
+
+        The pool keeps the rates for ``cached_s``. A token with a rate of 0 has no provider.
+        """
         addresses = [address for address, _ in tokens]
-        providers = [self._rate_provider(rate) for rate in rates]
+        providers = [self.rate_provider(rate) if rate else ZERO for rate in rates]
         new = calldata(
-            NEW_STABLE, "Pool", "P", addresses, amplification, providers, [0] * len(tokens),
+            NEW_STABLE, "Pool", "P", addresses, amplification, providers, [cached_s] * len(tokens),
             [False] * len(tokens), swap_fee, DEPLOYER,
         )  # fmt: skip
         pool_id = self._created(self.stable, new)
         factors = tuple(
-            10 ** (18 - decimals) * rate for (_, decimals), rate in zip(tokens, rates, strict=True)
+            10 ** (18 - decimals) * (rate or 10**18)
+            for (_, decimals), rate in zip(tokens, rates, strict=True)
         )
         ones = (1,) * len(tokens)
         return ComposableStablePool(pool_id, tuple(addresses), ones, factors, swap_fee, amplification * 1000)
@@ -114,7 +123,10 @@ class BalancerChain:
         """Gives the pool its balances. The deployer pays."""
         assets, amounts = list(pool.tokens), list(pool.balances)
         for token, amount in zip(pool.tokens, pool.balances, strict=True):
-            self._send(token, calldata("mint(address,uint256)", DEPLOYER, 10 * amount))
+            if token == self.weth:
+                self._send(token, calldata("deposit()"), 10 * amount)
+            else:
+                self._send(token, calldata("mint(address,uint256)", DEPLOYER, 10 * amount))
             self._send(token, calldata("approve(address,uint256)", self.vault, MAX_UINT256))
         if isinstance(pool, ComposableStablePool):
             assets = self.registered(pool)
@@ -153,12 +165,13 @@ class BalancerChain:
         (pool_id,) = self.state.call("0x" + log["topics"][1][26:], "getPoolId()", returns=["bytes32"])
         return "0x" + pool_id.hex()
 
-    def _rate_provider(self, rate):
-        address = f"0x{rate:040x}"
+    def rate_provider(self, rate, address=None):
+        """Gives a contract that answers with a rate, at an address of its own or a given one."""
+        address = address or f"0x{rate:040x}"
         # PUSH32 rate, MSTORE at 0, RETURN of 32 bytes: the answer to every call.
         self.transactions.rpc("anvil_setCode", address, f"0x7f{rate:064x}60005260206000f3")
         return address
 
-    def _send(self, to, data):
-        self.transactions.later("sending to " + to, to, data)
+    def _send(self, to, data, value=0):
+        self.transactions.later("sending to " + to, to, data, value)
         return self.transactions.flush()[-1]

@@ -1,7 +1,10 @@
 """Random states of the pool families with stable and weighted formulas, and amounts of any size."""
 
+from quoteway_amm.balancer_stable import ComposableStablePool
 from quoteway_amm.solidly import SolidlyPool
 from quoteway_amm.stable_swap import FIRST, NG, TEMPLATE, THREE_POOL, StableSwapPool
+from quoteway_amm.token_pair import TokenPair
+from quoteway_amm.weighted import WeightedPool
 
 ONE = 10**18
 
@@ -44,6 +47,42 @@ def random_stable_swap(rng, count):
     amplification = formula.a_precision * rng.choice([1, 2, 10, 100, 2000, rng.randint(1, 10**4)])
     multiplier = rng.choice([0, 2 * 10**10, 13 * 10**10]) if formula is NG else 0
     return StableSwapPool(
-        "0xp", tuple(f"0x{at}" for at in range(count)), tuple(balances), tuple(rates), amplification,
+        "0xp", names(count), tuple(balances), tuple(rates), amplification,
         rng.choice([0, 1, 4 * 10**6, 3 * 10**7, 5 * 10**9]), formula, multiplier,
     )  # fmt: skip
+
+
+def random_weighted(rng, count):
+    shares = [rng.randint(1, 99) for _ in range(count)]
+    weights = [share * ONE // sum(shares) for share in shares]
+    weights[0] += ONE - sum(weights)
+    factors = [10 ** (36 - rng.choice([6, 8, 18])) for _ in range(count)]
+    balances = [int(10 ** rng.uniform(0, 9) * 10**36 / factor) for factor in factors]
+    fee = rng.choice([0, 10**12, 3 * 10**15, 10**17])
+    return WeightedPool("0xp", names(count), tuple(balances), tuple(factors), fee, tuple(weights))
+
+
+def random_composable_stable(rng, count):
+    factors = [10 ** (36 - rng.choice([6, 8, 18])) for _ in range(count)]
+    worth, skew = 10 ** rng.uniform(1, 9), rng.choice([0, 0.3, 1, 2])
+    balances = [int(worth * 10 ** rng.uniform(-skew, skew) * 10**36 / factor) for factor in factors]
+    factors = [int(factor * rng.choice([1, rng.uniform(1, 1.3)])) for factor in factors]
+    fee, amplification = rng.choice([0, 10**12, 4 * 10**14]), 1000 * rng.choice([1, 20, 200, 2000])
+    return ComposableStablePool("0xp", names(count), tuple(balances), tuple(factors), fee, amplification)
+
+
+def names(count):
+    return tuple(f"0x{at}" for at in range(count))
+
+
+def random_pool(rng, family):
+    """Returns a pool of two tokens, or a pair of one with up to four, in any state."""
+    if family.startswith("solidly"):
+        return random_solidly(rng, family == "solidly-stable")
+    count = rng.choice([2, 3, 4])
+    make = {
+        "curve-stableswap": random_stable_swap,
+        "balancer-v2-weighted": random_weighted,
+        "balancer-v2-composable-stable": random_composable_stable,
+    }[family]
+    return TokenPair(make(rng, count), *rng.sample(range(count), 2))

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from quoteway_amm.balancer_vault import VaultPool
-from quoteway_amm.fixed_point import divided_up, word
+from quoteway_amm.curve import Curve
+from quoteway_amm.fixed_point import ONE, divided_up, word
+from quoteway_amm.sampled_curve import sampled_curve
+from quoteway_amm.stable_samples import StableFormula
 
 AMP_PRECISION = 1000
 _MAX_ROUNDS = 255
@@ -46,6 +49,37 @@ class ComposableStablePool(VaultPool):
         total = invariant(self.amplification, balances)
         balances[j] = word(balances[j] - upscaled_out)
         return word(_balance_of(self.amplification, balances, total, i) - balances[i]) + 1
+
+    def formula_price(self, i: int, j: int) -> tuple[int, int]:
+        """Returns the mid price. Raises ArithmeticError where the pool reverts."""
+        return self._formula(i, j).mid_price()
+
+    def curve(self, i: int, j: int, zero_for_one: bool) -> Curve:
+        """Returns the curve of `i` for `j`."""
+        formula = self._formula(i, j)
+        return sampled_curve(
+            zero_for_one,
+            formula.sample,
+            formula.most_out(),
+            ONE - self.swap_fee,
+            ONE,
+            lambda _: formula.lacks(),
+            formula.balanced_out(),
+        )
+
+    def _formula(self, i: int, j: int) -> StableFormula:
+        balances = [self.upscaled(at) for at in range(len(self.tokens))]
+        if not min(balances):
+            raise ZeroDivisionError("a balance is zero")
+        others = (balance for at, balance in enumerate(balances) if at not in (i, j))
+        return StableFormula(
+            (balances[i], balances[j], *others),
+            invariant(self.amplification, balances),
+            self.amplification * len(balances),
+            AMP_PRECISION,
+            (ONE, self.scaling_factors[i]),
+            (ONE, self.scaling_factors[j]),
+        )
 
 
 def invariant(amplification: int, balances: list[int]) -> int:

@@ -77,6 +77,19 @@ class VaultPool:
             return None
         return amount_in if self.balances[i] + amount_in <= MAX_BALANCE else None
 
+    def mid_price(self, i: int, j: int) -> tuple[int, int]:
+        """Returns (numerator, denominator): base units of `j` per one of `i`, before fees; (0, 1) if none."""
+        if not self.has_liquidity:
+            return 0, 1
+        try:
+            return self.formula_price(i, j)
+        except ArithmeticError:
+            return 0, 1
+
+    @abstractmethod
+    def formula_price(self, i: int, j: int) -> tuple[int, int]:
+        """Returns the mid price. Raises ArithmeticError where the pool reverts."""
+
     def upscaled(self, i: int) -> int:
         """Returns the balance of token `i` with 18 decimals. Raises ArithmeticError on overflow."""
         return mul_down(self.balances[i], self.scaling_factors[i])

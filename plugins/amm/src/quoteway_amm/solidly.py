@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
 
+from quoteway_amm.curve import Curve
+from quoteway_amm.curve_cache import CurveCache
 from quoteway_amm.fixed_point import ONE, word
 from quoteway_amm.least_input import least_input
-from quoteway_amm.pool import PIPS
+from quoteway_amm.pool import PIPS, Kind
+from quoteway_amm.sampled_curve import sampled_curve
+from quoteway_amm.solidly_samples import SolidlyFormula
+from quoteway_amm.v2 import constant_product_curve
 
 _MAX_ROUNDS = 255
 _MAX_AMOUNT = 2**255
@@ -19,7 +23,8 @@ class SolidlyPool:
 
     `unit0` and `unit1` are `10^decimals` of the tokens. Of an input, `fee / fee_denominator`, rounded down,
     leaves the pool before it trades: a v2 pair with the same fee rounds otherwise. A router pays what
-    `getAmountOut` answers, and the pool refuses it where its invariant would fall.
+    `getAmountOut` answers, and the pool refuses it where its invariant would fall. `kind` names the family:
+    each deployment with a router of its own has one.
     """
 
     address: str
@@ -33,7 +38,9 @@ class SolidlyPool:
     fee: int
     fee_denominator: int = 10_000
 
-    kind: ClassVar[str] = "solidly"
+    kind: Kind = "solidly"
+
+    _curves: CurveCache = field(default_factory=CurveCache, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.fee < self.fee_denominator:
@@ -53,16 +60,57 @@ class SolidlyPool:
 
     @property
     def has_liquidity(self) -> bool:
-        """Whether both reserves are non-zero."""
-        return self.reserve0 > 0 and self.reserve1 > 0
+        """Whether both reserves are non-zero; of a stable pool, with 18 decimals too."""
+        if not self.stable:
+            return self.reserve0 > 0 and self.reserve1 > 0
+        return self.reserve0 * ONE >= self.unit0 and self.reserve1 * ONE >= self.unit1
 
     def swap_fee_pips(self, zero_for_one: bool) -> int:
         """Returns the fee in pips, rounded down."""
         return self.fee * PIPS // self.fee_denominator
 
+    def mid_price(self, zero_for_one: bool) -> tuple[int, int]:
+        """Returns (numerator, denominator): base units out per base unit in, before the fee."""
+        if self.stable:
+            return self._formula(zero_for_one).mid_price()
+        reserve_in, reserve_out = self._ordered(zero_for_one, self.reserve0, self.reserve1)
+        return reserve_out, reserve_in
+
+    def curve(self, zero_for_one: bool) -> Curve:
+        """Returns a curve that contains the pool's: of a volatile pool one segment, else samples.
+
+        Its excess is one base unit of the input, as the fee is rounded down, and the invariant's rounding.
+        """
+        return self._curves.get(zero_for_one, self._curve)
+
+    def _curve(self, zero_for_one: bool) -> Curve:
+        kept, whole = self.fee_denominator - self.fee, self.fee_denominator
+        if not self.has_liquidity:
+            return Curve(zero_for_one, (), kept, whole, 0)
+        numerator, denominator = self.mid_price(zero_for_one)
+        fee_rounding = -(-numerator // denominator) if self.fee else 0
+        if not self.stable:
+            return constant_product_curve(
+                zero_for_one, self.reserve0, self.reserve1, kept, whole, _MAX_AMOUNT, fee_rounding
+            )
+        formula = self._formula(zero_for_one)
+        return sampled_curve(
+            zero_for_one,
+            formula.sample,
+            formula.most_out(),
+            kept,
+            whole,
+            lambda samples: formula.rounding(samples) + fee_rounding,
+            formula.balanced_out(),
+        )
+
+    def _formula(self, zero_for_one: bool) -> SolidlyFormula:
+        reserves = self._ordered(zero_for_one, *self._upscaled(self.reserve0, self.reserve1))
+        return SolidlyFormula(*reserves, *self._ordered(zero_for_one, self.unit0, self.unit1))
+
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
         """Returns (amount out, 0); None when `getAmountOut` or the swap of its answer reverts."""
-        if amount_in <= 0 or not self.has_liquidity:
+        if amount_in <= 0 or not min(self.reserve0, self.reserve1):
             return None
         try:
             amount_out = self._output(zero_for_one, amount_in)
@@ -77,7 +125,7 @@ class SolidlyPool:
         that is nearly empty or far from balance refuses amounts between others: an input may be missed.
         """
         reserve_out = self.reserve1 if zero_for_one else self.reserve0
-        if amount_out <= 0 or not self.has_liquidity or amount_out >= reserve_out:
+        if amount_out <= 0 or not min(self.reserve0, self.reserve1) or amount_out >= reserve_out:
             return None
         try:
             guess = self._input(zero_for_one, amount_out)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from quoteway_amm.curve import Curve
 from quoteway_amm.fixed_point import ONE, word
 from quoteway_amm.least_input import least_input
 from quoteway_amm.pool import PIPS
+from quoteway_amm.sampled_curve import UNIT, Sample, sampled_curve
+from quoteway_amm.stable_samples import StableFormula
 
 FEE_DENOMINATOR = 10**10
 _MAX_ROUNDS = 255
@@ -132,6 +135,74 @@ class StableSwapPool:
         )
         # What is too large for the contract counted as enough.
         return found if found is not None and (self.exact_in(i, j, found) or 0) >= amount_out else None
+
+    def mid_price(self, i: int, j: int) -> tuple[int, int]:
+        """Returns (numerator, denominator): base units of `j` per one of `i`, before fees; (0, 1) if none."""
+        if not self.has_liquidity:
+            return 0, 1
+        try:
+            return self._formula(i, j, 0).mid_price()
+        except ArithmeticError:
+            return 0, 1
+
+    def curve(self, i: int, j: int, zero_for_one: bool) -> Curve:
+        """Returns the curve of `i` for `j`, with the least fee that an NG pool can take in this direction.
+
+        For pools of NG that trade far from the peg it is above the output by more than `MAX_ERROR`: by what
+        the fee is above its least.
+        """
+        fee = self._least_fee(i, j)
+        formula = self._formula(i, j, fee)
+        return sampled_curve(
+            zero_for_one,
+            formula.sample,
+            formula.most_out(),
+            FEE_DENOMINATOR - fee,
+            FEE_DENOMINATOR,
+            lambda samples: self._rounding(i, j, fee, formula, samples),
+            formula.balanced_out(),
+        )
+
+    def _formula(self, i: int, j: int, fee: int) -> StableFormula:
+        """Returns the formula of one direction. Raises ArithmeticError where the contract reverts."""
+        balances = self._upscaled()
+        if not min(balances):
+            raise ZeroDivisionError("a balance is zero")
+        others = (balance for at, balance in enumerate(balances) if at not in (i, j))
+        return StableFormula(
+            (balances[i], balances[j], *others),
+            self.invariant(balances),
+            self.amplification * len(balances),
+            self.formula.a_precision,
+            (ONE, self.rates[i]),
+            (ONE, self.rates[j]),
+            (FEE_DENOMINATOR - fee, FEE_DENOMINATOR),
+        )
+
+    def _least_fee(self, i: int, j: int) -> int:
+        """Returns the fee where the mean balances are nearest to each other."""
+        balances = self._upscaled()
+        # From here on the input's balance grows and the output's falls.
+        balance_in, balance_out = balances[i], balances[j]
+        return self.fee if balance_in < balance_out else self._fee_between(balance_in, balance_out)
+
+    def _rounding(self, i: int, j: int, fee: int, formula: StableFormula, samples: list[Sample]) -> int:
+        """Returns by how many base units the contract's rounding may favour the trader."""
+        balances, most, count = self._upscaled(), 0.0, len(self.tokens)
+        for sample in samples:
+            kept = (FEE_DENOMINATOR - fee) * ONE * UNIT
+            after_in = balances[i] + sample.amount_in * self.rates[i] * FEE_DENOMINATOR // kept
+            after_out = balances[j] - sample.amount_out * self.rates[j] * FEE_DENOMINATOR // kept
+            # `get_y` cuts off each of these divisions.
+            c, lost = formula.invariant, 0.0
+            for at, balance in enumerate(balances):
+                if at != j:
+                    c = c * formula.invariant // ((after_in if at == i else balance) * count)
+                    lost += 1 / max(c, 1)
+            c = c * formula.invariant * formula.precision // (formula.ann * count)
+            most = max(most, max(after_out, 1) * min(lost + 1 / max(c, 1), 1.0))
+        upscaled = int(most * 1.001) + 4
+        return formula.lacks() + -(-upscaled * ONE // self.rates[j])
 
     def invariant(self, balances: list[int]) -> int:
         """Returns D of balances with 18 decimals. Raises ArithmeticError where the contract reverts.

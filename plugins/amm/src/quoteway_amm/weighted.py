@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from typing import ClassVar
 
 from quoteway_amm.balancer_vault import VaultPool
+from quoteway_amm.curve import Curve
 from quoteway_amm.fixed_point import ONE, complement, div_down, div_up, mul_down, mul_up, pow_up, word
+from quoteway_amm.sampled_curve import ROOT_BITS, UNIT, Sample, liquidity_of, sampled_curve
+
+_DIGITS = Context(prec=40)
 
 MAX_SHARE = 3 * ONE // 10
 """More than this share of a balance can neither come in nor go out at once: MAX_IN_RATIO, MAX_OUT_RATIO."""
@@ -50,3 +55,36 @@ class WeightedPool(VaultPool):
         base = div_up(balance_out, balance_out - upscaled_out)
         exponent = div_up(self.weights[j], self.weights[i])
         return mul_up(balance_in, word(pow_up(base, exponent, self.exact_powers) - ONE))
+
+    def formula_price(self, i: int, j: int) -> tuple[int, int]:
+        """Returns the mid price. Raises ArithmeticError where the pool reverts."""
+        numerator = self.upscaled(j) * self.weights[i] * self.scaling_factors[i]
+        return numerator, self.upscaled(i) * self.weights[j] * self.scaling_factors[j]
+
+    def curve(self, i: int, j: int, zero_for_one: bool) -> Curve:
+        """Returns the curve of `i` for `j`, up to the greatest input that the contract takes."""
+        context = _DIGITS
+        ratio = context.divide(Decimal(self.weights[i]), Decimal(self.weights[j]))
+        begins_in, begins_out = (
+            context.divide(Decimal(self.upscaled(at) * ONE * UNIT), Decimal(self.scaling_factors[at]))
+            for at in (i, j)
+        )
+        numerator, denominator = self.formula_price(i, j)
+        price = context.divide(Decimal(numerator), Decimal(denominator))
+        depth = context.divide(context.multiply(2, context.sqrt(price)), context.add(ratio, 1))
+        root_one = Decimal(1 << ROOT_BITS)
+
+        def sample(amount_out: int) -> Sample:
+            left = context.subtract(1, context.divide(Decimal(amount_out), begins_out))
+            shrunk = context.exp(context.divide(context.ln(left), ratio))
+            paid = context.multiply(begins_in, context.subtract(context.divide(1, shrunk), 1))
+            fallen = context.sqrt(context.multiply(shrunk, left))
+            root = context.multiply(context.multiply(context.sqrt(price), fallen), root_one)
+            grown = context.divide(context.multiply(begins_in, fallen), shrunk)
+            liquidity = float(context.multiply(depth, grown)) / UNIT
+            return Sample(int(paid), amount_out, int(root), liquidity_of(liquidity))
+
+        least = context.exp(context.multiply(ratio, context.ln(context.divide(ONE, ONE + MAX_SHARE))))
+        most_out = int(context.multiply(begins_out, context.subtract(1, least)))
+        kept = ONE - self.swap_fee
+        return sampled_curve(zero_for_one, sample, most_out, kept, ONE, lambda _: 0)
