@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
+
+from quoteway_amm.curve import Curve
+from quoteway_amm.curve_cache import CurveCache
 
 
 class ManyTokenPool(Protocol):
@@ -31,17 +34,24 @@ class ManyTokenPool(Protocol):
     def exact_out(self, i: int, j: int, amount_out: int) -> int | None:
         """Returns the amount of token `i` for one of token `j`; None when the contract would revert."""
 
+    def mid_price(self, i: int, j: int) -> tuple[int, int]:
+        """Returns (numerator, denominator): base units of `j` per one of `i`, before fees; (0, 1) if none."""
+
+    def curve(self, i: int, j: int, zero_for_one: bool) -> Curve:
+        """Returns the curve of `i` for `j`; `zero_for_one` says that the pair's first token is `i`."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
     """Tokens `i` and `j` of a pool, with the amounts of the interface `Pool`.
 
-    Two pairs of one pool share its balances: a flow must not use both.
+    Two pairs of one pool share its balances and its id: a flow never uses both.
     """
 
     pool: ManyTokenPool
     i: int
     j: int
+    _curves: CurveCache = field(default_factory=CurveCache, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         count = len(self.pool.tokens)
@@ -74,11 +84,21 @@ class TokenPair:
     @property
     def has_liquidity(self) -> bool:
         """Whether the pool can be traded with."""
-        return self.pool.has_liquidity
+        return self.pool.has_liquidity and self.mid_price(True)[0] > 0
 
     def swap_fee_pips(self, zero_for_one: bool) -> int:
         """Returns the pool's fee in pips, rounded down."""
         return self.pool.swap_fee_pips()
+
+    def mid_price(self, zero_for_one: bool) -> tuple[int, int]:
+        """Returns (numerator, denominator): base units out per base unit in, before fees; (0, 1) if none."""
+        return self._curves.mid_price(zero_for_one, lambda _: self.pool.mid_price(*self._ends(zero_for_one)))
+
+    def curve(self, zero_for_one: bool) -> Curve:
+        """Returns the pair's curve; the other tokens' balances stay."""
+        return self._curves.get(
+            zero_for_one, lambda _: self.pool.curve(*self._ends(zero_for_one), zero_for_one)
+        )
 
     def exact_in(self, zero_for_one: bool, amount_in: int) -> tuple[int, int] | None:
         """Returns (amount out, 0); None when the contract would revert."""
