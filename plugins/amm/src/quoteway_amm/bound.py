@@ -8,6 +8,9 @@ offer without any input: the difference would be no bound.
 
 Everything is rounded upwards: the pools' curves contain what the contracts do, roots that are subtracted are
 rounded down. So the bound holds for good and for bad prices alike.
+
+Pairs of a pool with more than two tokens count as pools of their own. A flow uses one pair of a pool at most,
+so that every flow is one of those that the bound is for.
 """
 
 from __future__ import annotations
@@ -63,9 +66,13 @@ def pool_profits(
         numerator, denominator = pool.mid_price(True)
         # Without fees, at most one direction has a profit.
         zero_for_one = price1 * numerator > price0 * denominator
-        found = profit_of(index, pool.curve(zero_for_one), price0, price1)
+        curve = pool.curve(zero_for_one)
+        found = profit_of(index, curve, price0, price1)
         if found is not None:
             yield found
+        if curve.excess:
+            # Rounding has a profit at any price.
+            yield from filter(None, [profit_of(index, pool.curve(not zero_for_one), price0, price1)])
 
 
 def profit_of(index: int, curve: Curve, price0: int, price1: int) -> PoolProfit | None:
@@ -114,7 +121,8 @@ def curve_profit(curve: Curve, price0: int, price1: int) -> tuple[int, bool]:
         partial -= liquidity * _Q96 * root_x32 >> 31
         break
     exceeded = not curve.complete and _beyond(curve.end_sqrt_price_x96, factor, level, curve.zero_for_one)
-    return max(gained - paid * whole // kept + partial, 0), exceeded
+    rounded = curve.excess * (price1 if curve.zero_for_one else price0) << 96
+    return max(gained - paid * whole // kept + partial, 0) + rounded, exceeded
 
 
 def _beyond(sqrt_price: int, factor: int, level: int, zero_for_one: bool) -> bool:

@@ -9,6 +9,7 @@ step finite (Levenberg-Marquardt). Floats only choose prices; `bound.py` states 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,12 @@ from quoteway_amm.pieces import KEY_SPAN, Flags, Floats, Integers, Pieces
 _MAX_STEP = 1.0
 _MAX_ROUNDS = 80
 _TOLERANCE = 1e-9
+_NEARLY = 1e-3
+"""With no more left unbalanced, what the next step promises decides whether it is worth its time."""
+
+_PATIENCE = 10
+"""So many rounds must gain more than the tolerance."""
+
 _NOISE = 1e-15
 _DAMPING = 1e-2
 _UNDAMPED = 1e-9
@@ -56,15 +63,20 @@ class Solution:
 
 def best_trades(pieces: Pieces, prices: Floats, down: Flags, up: Flags) -> Trades:
     """Returns the most profitable trades; `down` and `up` say which directions each pool may trade in."""
-    price0, price1 = prices[pieces.token0], prices[pieces.token1]
-    root = np.sqrt(price0 / price1)
+    root = np.sqrt(prices[pieces.token0] / prices[pieces.token1])
     falls = (root < pieces.price * pieces.kept_down) & down
     rises = (root * pieces.kept_up > pieces.price) & up
     pools = np.flatnonzero(falls | rises)
     falling = falls[pools]
-    price0, price1 = price0[pools], price1[pools]
     kept = np.where(falling, pieces.kept_down[pools], pieces.kept_up[pools])
     wanted = root[pools] * np.where(falling, 1 / kept, kept)
+    return trades_to(pieces, pools, falling, wanted, prices)
+
+
+def trades_to(pieces: Pieces, pools: Integers, falling: Flags, wanted: Floats, prices: Floats) -> Trades:
+    """Returns the trades that move pools to the square-root prices `wanted`, or as far as they go."""
+    price0, price1 = prices[pieces.token0[pools]], prices[pieces.token1[pools]]
+    kept = np.where(falling, pieces.kept_down[pools], pieces.kept_up[pools])
     kept *= kept
     first, last = pieces.first[pools], pieces.last[pools]
     target = np.clip(wanted, pieces.edges[first], pieces.edges[last])
@@ -97,10 +109,14 @@ def solve(
     amount_in: float,
     down: Flags | None = None,
     up: Flags | None = None,
+    damping: float = _DAMPING,
+    tolerance: float = _TOLERANCE,
 ) -> Solution:
     """Returns the best prices found from `start`. `amount_in` may be 0: the arbitrage that the pools offer.
 
-    `down` and `up` say which pools may trade zero_for_one and back; None: all.
+    `down` and `up` say which pools may trade zero_for_one and back; None: all. Far from the best prices,
+    begin with `approach`: each round here finds only what begins to trade at the next prices. `tolerance`:
+    the share of the value that may be missed.
     """
     count = len(pieces.price)
     down = np.ones(count, dtype=np.bool_) if down is None else down
@@ -109,21 +125,29 @@ def solve(
     trades = best_trades(pieces, prices, down, up)
     value = amount_in * prices[node_in] + trades.profit.sum()
     depth = pieces.depth * np.sqrt(prices[pieces.token0] * prices[pieces.token1]) / 2
-    brake = _laplacian(len(prices), pieces.token0, pieces.token1, np.where(down | up, depth, 0.0))
-    damping, residual = _DAMPING, 0.0
+    brake = laplacian(len(prices), pieces.token0, pieces.token1, np.where(down | up, depth, 0.0))
+    residual = 0.0
     # Without an input the value itself goes to nothing.
     least = 0.0 if amount_in else _NOISE * float(brake.diagonal().sum())
-    for _ in range(_MAX_ROUNDS):
-        slope = _slope(pieces, trades, prices, node_in, amount_in)
+    before = math.inf
+    for number in range(_MAX_ROUNDS):
+        if not number % _PATIENCE:
+            if before - value <= tolerance * value and amount_in:
+                break
+            before = value
+        slope = slope_of(pieces, trades, prices, node_in, amount_in)
         slope[node_out] = 0.0
         residual = float(np.abs(slope).sum())
-        if residual <= max(_TOLERANCE * value, least):
+        if residual <= max(tolerance * value, least):
             break
-        step = _step(pieces, trades, slope, brake, damping, node_out)
+        step = newton_step(pieces, trades, slope, brake, damping, node_out)
+        if residual <= _NEARLY * value and -float(slope @ step) <= tolerance * value:
+            break
         tried = prices * np.exp(step)
         tried_trades = best_trades(pieces, tried, down, up)
         tried_value = amount_in * tried[node_in] + tried_trades.profit.sum()
-        if tried_value > value * (1 + _NOISE):
+        # Refuses what is not a number too.
+        if not tried_value <= value * (1 + _NOISE):
             damping = max(damping, _UNDAMPED) * 8
             if damping > 1 / _UNDAMPED:
                 break
@@ -136,7 +160,7 @@ def solve(
     return Solution(prices, float(value), trades, residual / max(float(value), 1e-300))
 
 
-def _step(
+def newton_step(
     pieces: Pieces, trades: Trades, slope: Floats, brake: Floats, damping: float, node_out: int
 ) -> Floats:
     """Returns the change of the logarithmic prices; that of the output token is 0.
@@ -152,7 +176,7 @@ def _step(
     # The output token, which keeps its price too, is the last row and is cut off.
     numbers = np.full(size, len(nodes), dtype=np.int64)
     numbers[nodes] = np.arange(len(nodes))
-    curvature = _laplacian(len(nodes) + 1, numbers[token0], numbers[token1], trades.weight)[:-1, :-1]
+    curvature = laplacian(len(nodes) + 1, numbers[token0], numbers[token1], trades.weight)[:-1, :-1]
     curvature += damping * brake[np.ix_(nodes, nodes)]
     diagonal = curvature.diagonal()
     # Keeps the matrix regular: a node without curvature has no slope either.
@@ -162,7 +186,7 @@ def _step(
     return np.asarray(step * min(1.0, _MAX_STEP / max(np.abs(step).max(), 1e-300)))
 
 
-def _slope(pieces: Pieces, trades: Trades, prices: Floats, node_in: int, amount_in: float) -> Floats:
+def slope_of(pieces: Pieces, trades: Trades, prices: Floats, node_in: int, amount_in: float) -> Floats:
     """Returns price times surplus per node: what its price times the first derivative is."""
     falling, size = trades.zero_for_one, len(prices)
     change0 = np.where(falling, -trades.amount_in, trades.amount_out)
@@ -174,7 +198,7 @@ def _slope(pieces: Pieces, trades: Trades, prices: Floats, node_in: int, amount_
     return surplus * prices
 
 
-def _laplacian(size: int, token0: Integers, token1: Integers, weight: Floats) -> Floats:
+def laplacian(size: int, token0: Integers, token1: Integers, weight: Floats) -> Floats:
     joined = np.zeros((size, size))
     joined += np.bincount(token0 * size + token1, weight, size * size).reshape(size, size)
     joined += joined.T.copy()

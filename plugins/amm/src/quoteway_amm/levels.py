@@ -15,6 +15,9 @@ from quoteway_amm.pieces import Flags, Floats, Integers, Pieces
 
 _ROUNDS = 12
 
+DUST = 1e-6
+"""Trades below this share of the value are left out: they gain no more than a fraction of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Levels:
@@ -51,6 +54,8 @@ def first_levels(
     most = max_hops - rest
     least[node_out], most[node_in] = max_hops, 0
     source, target, worth = _edges(pieces, solution)
+    big = worth > DUST * solution.value
+    source, target, worth = source[big], target[big], worth[big]
 
     def levels(place: Floats) -> Levels:
         level = np.rint(place).astype(np.int64)
