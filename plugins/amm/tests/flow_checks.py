@@ -1,9 +1,10 @@
 """What must hold of every flow, and a search for good flows that shares nothing with the optimiser."""
 
 import itertools
+import random
 from fractions import Fraction
 
-from quoteway_amm import NATIVE
+from quoteway_amm import NATIVE, GasPrice, V2Pool
 from quoteway_amm.flow import SHARE_ONE, PlannedLeg, execution_order, simulate
 
 WRAPPED = "0xw"
@@ -16,7 +17,7 @@ def node(token):
 def check_flow(flow, token_in, token_out, amount_in, max_hops=None, max_legs=None):
     """Asserts that the legs can be executed in their order with these amounts and leave nothing."""
     legs = flow.legs
-    assert len({id(leg.pool) for leg in legs}) == len(legs)
+    assert len({leg.pool.id for leg in legs}) == len(legs)
     assert max_legs is None or len(legs) <= max(max_legs, 4)
     held, depth, left = {node(token_in): amount_in}, {node(token_in): 0}, set()
     for leg in legs:
@@ -40,6 +41,25 @@ def check_flow(flow, token_in, token_out, amount_in, max_hops=None, max_legs=Non
 def net(flow, gas_price):
     """Returns the output after gas."""
     return flow.amount_out - Fraction(flow.gas_units * gas_price.numerator, gas_price.denominator)
+
+
+def small_case(seed, count=6):
+    """Returns pools with directions, an amount and a gas price. The pools lead from the input "0xa" to the
+    output "0xb", from the input to a third token, and from that to the output, in turns.
+    """
+    rng = random.Random(seed)
+    directed = []
+    ways = itertools.cycle((("0xa", "0xb"), ("0xa", "0xc"), ("0xc", "0xb")))
+    for number, (source, target) in zip(range(count), ways, strict=False):
+        token0, token1 = sorted((source, target))
+        reserve = int(10 ** rng.uniform(23, 25))
+        pool = V2Pool(f"0x{number}", token0, token1, reserve, int(reserve * rng.uniform(0.998, 1.002)))
+        directed.append((pool, token0 == source))
+    return (
+        directed,
+        int(10 ** rng.uniform(20, 23.5)),
+        GasPrice(rng.choice((0, int(10 ** rng.uniform(12, 15))))),
+    )
 
 
 def best_by_trying(directed, token_in, token_out, amount_in, score):

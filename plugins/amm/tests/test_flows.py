@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from flow_checks import WRAPPED, best_by_trying, check_flow, net, node
+from flow_checks import WRAPPED, best_by_trying, check_flow, net, node, small_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from market_states import generate
@@ -123,6 +123,16 @@ def test_flows_over_random_pools(pools, amount, gas_price, hops, tokens):
         check_result(pools, tokens[0], tokens[1], amount, gas_price, hops)
 
 
+def test_a_circle_of_pools_with_a_profit_that_overflows():
+    pools = [
+        V2Pool("0x0", "0xa", "0xb", 1, 1),
+        V2Pool("0x1", "0xa", "0xc", 1, 1),
+        V2Pool("0x2", "0xa", "0xc", 357_210_366_584_159_004_903, 1),
+    ]
+    check_result(pools, "0xa", "0xb", 1, FREE, 1)
+    check_result(pools, "0xa", "0xb", 10**6, FREE, 4)
+
+
 def test_a_token_whose_only_pool_is_empty_at_its_price():
     pools = [
         V2Pool("0x0", NATIVE, "0xd", 1, 1_033_157),
@@ -165,24 +175,8 @@ def test_any_prices_give_a_bound(seed, changes):
     assert found.optimality.bound <= bound * (1 + 1e-8) + 1
 
 
-def small_case(seed):
-    """Six pools: two from the input to the output, two from the input to a third token, two from there."""
-    rng = random.Random(seed)
-    directed = []
-    for number, (source, target) in enumerate((("0xa", "0xb"), ("0xa", "0xc"), ("0xc", "0xb")) * 2):
-        token0, token1 = sorted((source, target))
-        reserve = int(10 ** rng.uniform(23, 25))
-        pool = V2Pool(f"0x{number}", token0, token1, reserve, int(reserve * rng.uniform(0.998, 1.002)))
-        directed.append((pool, token0 == source))
-    return (
-        directed,
-        int(10 ** rng.uniform(20, 23.5)),
-        GasPrice(rng.choice((0, int(10 ** rng.uniform(12, 15))))),
-    )
-
-
-def check_small_case(seed):
-    directed, amount, gas_price = small_case(seed)
+def check_small_case(seed, count=6):
+    directed, amount, gas_price = small_case(seed, count)
 
     def score(hops):
         flow = make_flow(hops, "0xa", "0xb", amount, UNISWAP_GAS, gas_price, None)
@@ -207,6 +201,12 @@ def test_a_small_case_is_within_half_a_basis_point_of_trying_everything():
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_small_cases_are_within_half_a_basis_point_of_trying_everything(seed):
     check_small_case(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seed", "count"), [(200, 7), (201, 8)])
+def test_cases_of_up_to_eight_pools_are_within_half_a_basis_point_of_trying_everything(seed, count):
+    check_small_case(seed, count)
 
 
 def test_pools_of_a_few_base_units():

@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+import quoteway_amm.routing as routing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from quoteway_amm import (
@@ -268,3 +269,26 @@ def test_native_price_ignores_a_shallow_pool():
     assert native_price(graph, "0xelsewhere", 10**18) is None
     price = GasPrice.from_native(10**10, (numerator, denominator))
     assert price.cost(100_000) == -(-numerator * 10**15 // denominator)
+
+
+def test_native_price_is_searched_for_once_in_a_graph(monkeypatch):
+    searched = []
+
+    def search(*arguments):
+        searched.append(arguments)
+        return best_path_exact_in(*arguments)
+
+    monkeypatch.setattr(routing, "best_path_exact_in", search)
+    deep = pair("deep", "0xusd", WRAPPED, 3000 * 10**12, 10**24)
+    graph = Graph([deep], WRAPPED)
+    price = native_price(graph, "0xusd", 10**18)
+    assert native_price(graph, "0xusd", 10**18) == price
+    assert len(searched) == 1
+    assert native_price(graph, "0xusd", 10**17) != price
+    assert native_price(graph, "0xusd", 10**18, max_hops=1) == price
+    assert len(searched) == 3
+    changed = graph.replaced({"deep": replace(deep, reserve0=6000 * 10**12)})
+    assert native_price(changed, "0xusd", 10**18)[0] == pytest.approx(2 * price[0], rel=1e-3)
+    for _ in range(2):  # a token without a price costs no memory, as anybody may ask for any token
+        assert native_price(graph, "0xelsewhere", 10**18) is None
+    assert len(searched) == 6

@@ -1,5 +1,6 @@
 """Exact integer maths of v2, v3 and hookless v4 pools, and best-path routing. No I/O."""
 
+from quoteway_amm.algebra import AlgebraPool
 from quoteway_amm.concentrated import ConcentratedPool
 from quoteway_amm.concentrated_state import ConcentratedState, next_tick_within_one_word, word_of_tick
 from quoteway_amm.curve import Curve, Segment
@@ -59,6 +60,7 @@ __all__ = [
     "NATIVE",
     "PIPS",
     "UNISWAP_GAS",
+    "AlgebraPool",
     "BandExceeded",
     "BandsExceeded",
     "ConcentratedPool",

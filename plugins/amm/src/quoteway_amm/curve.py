@@ -21,7 +21,9 @@ class Curve:
     `segments` are in the order of the trade: prices fall for `zero_for_one`, else they rise. Between two
     segments there may be a gap without liquidity. Of the input, `fee_numerator / fee_denominator` is traded
     and the rest is the fee. `complete` is False when liquidity may exist beyond `end_sqrt_price_x96`, the
-    last price at which the pool's ticks are known.
+    last price at which the pool's ticks are known. `excess` are base units of the output that an input may
+    give beyond the segments, where the contract's rounding favours the trader; a pool with such rounding has
+    it in both directions.
     """
 
     zero_for_one: bool
@@ -30,3 +32,4 @@ class Curve:
     fee_denominator: int
     end_sqrt_price_x96: int
     complete: bool = True
+    excess: int = 0

@@ -67,13 +67,15 @@ class FlowResult:
 class PlannedLeg:
     """A pool of a flow and its share of what arrives at its input node, in 1 / `SHARE_ONE`.
 
-    `used_up`: the pool can take no more, so that it should not get the rest.
+    `used_up`: the pool can take no more, so that it should not get the rest. `most`: the most that it gets of
+    the token in, whatever its share; None: no limit.
     """
 
     pool: Pool
     zero_for_one: bool
     share: int
     used_up: bool = False
+    most: int | None = None
 
     @property
     def tokens(self) -> tuple[str, str]:
@@ -143,6 +145,8 @@ def simulate(
         token_in, token_out = leg.tokens
         source, target = node_of(token_in, wrapped_native), node_of(token_out, wrapped_native)
         taken = left[source] if last[source] == at else arrived[source] * leg.share // SHARE_ONE
+        if leg.most is not None and last[source] != at:
+            taken = min(taken, leg.most)
         if not 0 < taken <= left[source]:
             return None
         answer = leg.pool.exact_in(leg.zero_for_one, taken)

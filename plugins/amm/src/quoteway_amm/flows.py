@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from quoteway_amm.approach import solve_from_spot
 from quoteway_amm.bound import LeastCost, PoolProfit, dual_value, exceeded_pools, node_of
-from quoteway_amm.dual import solve
 from quoteway_amm.errors import BandExceeded, BandsExceeded
 from quoteway_amm.flow import (
     SHARE_ONE,
@@ -30,10 +30,12 @@ from quoteway_amm.flow import (
 )
 from quoteway_amm.gas import FREE, GasModel, GasPrice
 from quoteway_amm.market import Market, integer_prices
+from quoteway_amm.pieces import Floats
 from quoteway_amm.pool import NATIVE, Pool
-from quoteway_amm.routing import NoPath, Path, best_path_exact_in, better_path_exact_in
-from quoteway_amm.search import Ceiling
-from quoteway_amm.support import Problem, Support, choose
+from quoteway_amm.routing import NoPath, Path, best_path_exact_in
+from quoteway_amm.single import Known, better_path, first_path, prices_after
+from quoteway_amm.spot import start_prices
+from quoteway_amm.support import ANY_HOPS, Problem, Support, choose
 
 MAX_HOPS = 4
 """The most pools on each way through a flow that a caller may ask for."""
@@ -44,8 +46,11 @@ MAX_LEGS = 25
 _ROOM = 1e-6
 """A pool that would be used up gets so much less, so that integers fit."""
 
-_GOOD_ENOUGH = Fraction(1, 100_000)
-"""A single path within 0.1 bps of the bound is not split."""
+_GOOD_ENOUGH_BPS = 0.1
+"""A single path so near to its bound is not split."""
+
+_NEAR_SPOT = 0.998
+"""A path that loses more of the spot price is not tried for a proof: its trade moves the price too far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,10 @@ class _Trade:
         """Returns an output less its gas."""
         return amount_out - self.gas(gas_units)
 
+    def score(self, flow: Flow) -> int:
+        """Returns the output of a flow less its gas, times the gas price's denominator."""
+        return flow.amount_out * self.gas_price.denominator - flow.gas_units * self.gas_price.numerator
+
     def gas(self, gas_units: int) -> Fraction:
         """Returns the exact cost of gas units in the output token."""
         return Fraction(gas_units * self.gas_price.numerator, self.gas_price.denominator)
@@ -75,18 +84,19 @@ def best_flow_exact_in(
     amount_in: int,
     gas_model: GasModel,
     gas_price: GasPrice = FREE,
-    max_hops: int = 3,
+    max_hops: int | None = None,
     max_legs: int = MAX_LEGS,
     deadline_s: float = 1.0,
 ) -> FlowResult | NoPath:
     """Returns the flow with the greatest output after gas found, never less than the best single path.
 
     Give a `Market` to use one block's pools for many trades: making it takes longer than a trade. Each way
-    through the flow has at most `max_hops` (1 to 4) pools, the flow at most `max_legs`. After `deadline_s`
-    nothing more is improved. Raises BandsExceeded, with this result as `settled`, when pools that may win
-    lack ticks, and ValueError for a bad request.
+    through the flow has at most `max_hops` pools (1 to 4; None: any number, but single paths are looked for
+    up to 4), the flow at most `max_legs`. A single path within 0.1 bps of a bound is not split. After
+    `deadline_s` nothing more is improved. Raises BandsExceeded, with this result as `settled`, when pools
+    that may win lack ticks, and ValueError for a bad request.
     """
-    if not 1 <= max_hops <= MAX_HOPS or max_legs < 1:
+    if max_legs < 1 or not (max_hops is None or 1 <= max_hops <= MAX_HOPS):
         raise ValueError(
             f"max_hops {max_hops} must be from 1 to {MAX_HOPS}, and max_legs {max_legs} at least 1"
         )
@@ -98,58 +108,130 @@ def best_flow_exact_in(
     if node_in == node_out:
         raise ValueError(f"{token_in} and {token_out} are the same token: a swap needs two")
     trade = _Trade(token_in, token_out, amount_in, gas_model, gas_price)
-    if not market.graph.joined(node_in, node_out, max_hops):
-        return _no_path(market, trade, max_hops)
+    path_hops = MAX_HOPS if max_hops is None else max_hops
+    if not market.graph.joined(node_in, node_out, path_hops):
+        return _no_path(market, trade, path_hops)
+    numbers = market.number[node_in], market.number[node_out]
+    single = _single(market, trade, path_hops)
+    if isinstance(single, FlowResult):
+        return single
     problem = _problem(market, trade, max_hops, max_legs, lambda: time.monotonic() > ends)
-    solution = solve(market.pieces, market.idle[0], problem.node_in, problem.node_out, problem.amount_in)
-    prices = integer_prices(market.nodes, solution.prices)
-    profits = market.profits(prices)
-    bound = math.floor(_value(market, trade, prices, profits))
-    net_bounds = [_net_bound(market, trade, prices, profits), _pools_bound(market, trade, bound)]
+    start = start_prices(market.spot(numbers[1]), market.idle[0], numbers[1])
+    solution = solve_from_spot(market.pieces, start, *numbers, problem.amount_in)
+    proof = _Proof.at(market, trade, solution.prices)
+    net_bounds = [proof.net, _pools_bound(market, trade, proof.bound)]
     support = choose(problem, solution)
     flow = None
     if support is not None:
         flow = _exact(market, support, trade)
-        near = integer_prices(market.nodes, np.where(support.prices > 0, support.prices, solution.prices))
-        net_bounds.append(_net_bound(market, trade, near, market.profits(near)))
-    exceeded = exceeded_pools(market.pools, profits)
-    path: Path | None
-    try:
-        path = better_path_exact_in(
-            market.graph,
-            token_in,
-            token_out,
-            amount_in,
-            gas_model,
-            gas_price,
-            max_hops,
-            _ceiling(market, trade, prices, profits, flow),
-        )
-    except BandsExceeded as error:
-        exceeded, path = (*error.exceeded, *exceeded), error.settled
-    if path is not None:
-        flow = flow_of_path(path)
+        if gas_price.numerator:
+            near = integer_prices(market.nodes, np.where(support.prices > 0, support.prices, solution.prices))
+            net_bounds.append(_net_bound(market, trade, near, market.profits(near)))
+    exceeded: tuple[BandExceeded, ...] = exceeded_pools(market.pools, proof.profits)
+    if single is None:
+        try:
+            path = _better_path(
+                market, trade, path_hops, proof.known(None if flow is None else trade.score(flow))
+            )
+        except BandsExceeded as error:
+            exceeded, path = (*error.exceeded, *exceeded), error.settled
+        single = None if path is None else flow_of_path(path)
+    if single is not None and (flow is None or trade.score(single) >= trade.score(flow)):
+        flow = single
     if flow is None:
-        return _no_path(market, trade, max_hops)
-    net = trade.net(flow.amount_out, flow.gas_units)
-    result = FlowResult(
-        flow,
-        Optimality(
-            bound,
-            _gap_bps(Fraction(bound), Fraction(flow.amount_out)),
-            _gap_bps(max(min(net_bounds), net), net),
-            # At the prices of the bound the pools alone are worth no more either.
-            min(market.arbitrage(market.nodes[problem.node_out]), bound),
-            len(market.pools),
-            market.families,
-            "split" if _splits(flow, wrapped_native) else "single_path",
-            prices,
-        ),
-    )
+        return _no_path(market, trade, path_hops)
+    result = FlowResult(flow, _optimality(market, trade, flow, proof, min(net_bounds)))
     named = {(id(error.pool), error.zero_for_one): error for error in exceeded}
     if named:
         raise BandsExceeded(tuple(named.values()), result)
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Proof:
+    """Prices with the bounds that they prove on the output, and on the output net of gas."""
+
+    floats: Floats
+    scale: int
+    prices: dict[str, int]
+    profits: list[PoolProfit]
+    bound: int
+    net: Fraction
+
+    @classmethod
+    def at(cls, market: Market, trade: _Trade, floats: Floats) -> _Proof:
+        prices = integer_prices(market.nodes, floats)
+        profits = market.profits(prices)
+        bound = math.floor(_value(market, trade, prices, profits))
+        scale = prices[node_of(trade.token_out, market.wrapped_native)] << 96
+        return cls(floats, scale, prices, profits, bound, _net_bound(market, trade, prices, profits))
+
+    def known(self, score: int | None) -> Known:
+        """Returns what the path search needs to know."""
+        return Known(self.floats, [profit.profit_x96 / self.scale for profit in self.profits], score)
+
+
+def _better_path(market: Market, trade: _Trade, max_hops: int, known: Known) -> Path | None:
+    return better_path(
+        market,
+        trade.token_in,
+        trade.token_out,
+        trade.amount_in,
+        trade.gas_model,
+        trade.gas_price,
+        max_hops,
+        known,
+    )
+
+
+def _single(market: Market, trade: _Trade, max_hops: int) -> FlowResult | Flow | None:
+    """Returns the best single path: a result if prices prove that no flow gives 0.1 bps more; None if it is
+    not found at once.
+    """
+    wrapped = market.wrapped_native
+    node_in, node_out = (market.number[node_of(t, wrapped)] for t in (trade.token_in, trade.token_out))
+    spot = market.spot(node_out)
+    # With a profit in a circle, the search could not tell which pools cannot win.
+    if not spot.settled:
+        return None
+    first = first_path(market, node_in, node_out, trade.amount_in, max_hops)
+    if first is None:
+        return None
+    flow = make_flow(
+        first, trade.token_in, trade.token_out, trade.amount_in, trade.gas_model, trade.gas_price, wrapped
+    )
+    most = trade.amount_in * float(spot.prices[node_in])
+    if flow.amount_out < most * _NEAR_SPOT:
+        return None
+    try:
+        path = _better_path(market, trade, max_hops, Known(spot.prices, (), trade.score(flow)))
+    except BandsExceeded:
+        return None
+    flow = flow if path is None else flow_of_path(path)
+    after = prices_after(market, flow.legs, node_out)
+    proof = _Proof.at(market, trade, after)
+    if any(profit.exceeded for profit in proof.profits):
+        return flow
+    net_bound = min(proof.net, _pools_bound(market, trade, proof.bound))
+    optimality = _optimality(market, trade, flow, proof, net_bound)
+    if min(optimality.gap_bps, optimality.net_gap_bps) > _GOOD_ENOUGH_BPS:
+        return flow
+    return FlowResult(flow, optimality)
+
+
+def _optimality(market: Market, trade: _Trade, flow: Flow, proof: _Proof, net_bound: Fraction) -> Optimality:
+    net = trade.net(flow.amount_out, flow.gas_units)
+    return Optimality(
+        proof.bound,
+        _gap_bps(Fraction(proof.bound), Fraction(flow.amount_out)),
+        _gap_bps(max(net_bound, net), net),
+        # At the prices of the bound the pools alone are worth no more either.
+        min(market.arbitrage(node_of(trade.token_out, market.wrapped_native)), proof.bound),
+        len(market.pools),
+        market.families,
+        "split" if _splits(flow, market.wrapped_native) else "single_path",
+        proof.prices,
+    )
 
 
 def _no_path(market: Market, trade: _Trade, max_hops: int) -> NoPath:
@@ -168,7 +250,7 @@ def _no_path(market: Market, trade: _Trade, max_hops: int) -> NoPath:
 
 
 def _problem(
-    market: Market, trade: _Trade, max_hops: int, max_legs: int, expired: Callable[[], bool]
+    market: Market, trade: _Trade, max_hops: int | None, max_legs: int, expired: Callable[[], bool]
 ) -> Problem:
     hops = [trade.gas_model.of(kind) for kind in market.families]
     rate = trade.gas_price.numerator / trade.gas_price.denominator
@@ -177,11 +259,12 @@ def _problem(
         market.number[node_of(trade.token_in, market.wrapped_native)],
         market.number[node_of(trade.token_out, market.wrapped_native)],
         float(trade.amount_in),
-        max_hops,
+        ANY_HOPS if max_hops is None else max_hops,
         max_legs,
         np.array([(hop.hop + hop.section) * rate for hop in hops])[market.family],
         np.array([hop.tick * rate for hop in hops])[market.family],
         expired,
+        market.rivals,
     )
 
 
@@ -224,30 +307,26 @@ def _once(trade: _Trade) -> int:
     return model.transaction + (0 if trade.token_in == NATIVE else model.pull)
 
 
-def _ceiling(
-    market: Market, trade: _Trade, prices: dict[str, int], profits: list[PoolProfit], flow: Flow | None
-) -> Ceiling:
-    """Returns what the prices and the flow found tell the path search."""
-    scale = prices[node_of(trade.token_out, market.wrapped_native)]
-    most = max((profit.profit_x96 for profit in profits), default=0)
-    price = trade.gas_price
-    score = None if flow is None else flow.amount_out * price.denominator - flow.gas_units * price.numerator
-    return Ceiling({node: units / scale for node, units in prices.items()}, most / (scale << 96), score)
-
-
 def _exact(market: Market, support: Support, trade: _Trade) -> Flow | None:
     """Returns the flow over the chosen pools with exact amounts; None when integers do not allow it."""
     wrapped = market.wrapped_native
     node_in, node_out = node_of(trade.token_in, wrapped), node_of(trade.token_out, wrapped)
     leaving = np.bincount(support.source, support.amount_in, len(market.nodes))
-    shares = support.amount_in / leaving[support.source] * np.where(support.used_up, 1 - _ROOM, 1.0)
+    shares = support.amount_in / leaving[support.source]
     legs = [
-        PlannedLeg(market.pools[int(market.index[pool])], falling, int(share * SHARE_ONE), used_up)
-        for pool, falling, share, used_up in zip(
+        PlannedLeg(
+            market.pools[int(market.index[pool])],
+            falling,
+            int(share * SHARE_ONE),
+            used_up,
+            int(amount * (1 - _ROOM)) if used_up else None,
+        )
+        for pool, falling, share, used_up, amount in zip(
             support.pools.tolist(),
             support.zero_for_one.tolist(),
             shares.tolist(),
             support.used_up.tolist(),
+            support.amount_in.tolist(),
             strict=True,
         )
     ]

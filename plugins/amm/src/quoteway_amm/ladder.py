@@ -30,6 +30,7 @@ class Ladder:
         "_fee_pips",
         "_indices",
         "_ins",
+        "_is_stop",
         "_liquidities",
         "_liquidity",
         "_max_amount",
@@ -59,6 +60,8 @@ class Ladder:
         self._liquidities: list[int] = []
         self._crossed: list[int] = []
         self._stop_initialised: list[bool] = []
+        self._is_stop: list[bool] = []
+        """Whether the contract stops at the end of a step too; else it is the end of what is known."""
         # Where the next step starts.
         self._price = pool.sqrt_price_x96
         self._tick = pool.tick
@@ -82,7 +85,7 @@ class Ladder:
             if not self._grow_to(ins, amount_in):
                 return None
             at = bisect_left(ins, amount_in, at)
-        if ins[at] == amount_in:
+        if ins[at] == amount_in and self._is_stop[at]:
             return self._outs[at], self._crossed[at] + self._stop_initialised[at]
         spent, given = (ins[at - 1], self._outs[at - 1]) if at else (0, 0)
         price, liquidity = self._starts[at], self._liquidities[at]
@@ -100,7 +103,7 @@ class Ladder:
             if not self._grow_to(outs, amount_out):
                 return None
             at = bisect_left(outs, amount_out, at)
-        if outs[at] == amount_out:
+        if outs[at] == amount_out and self._is_stop[at]:
             total_in, crossed = self._ins[at], self._crossed[at] + self._stop_initialised[at]
         else:
             spent, given = (self._ins[at - 1], outs[at - 1]) if at else (0, 0)
@@ -150,6 +153,7 @@ class Ladder:
         self._liquidities.append(liquidity)
         self._crossed.append(self._ticks_crossed)
         self._stop_initialised.append(initialised)
+        self._is_stop.append(initialised or at_end or self._pool.stops_at_words)
         self._price = target
         if not at_end:
             self._pass(tick_next, initialised)

@@ -12,9 +12,10 @@ import numpy as np
 from quoteway_amm.bound import PoolProfit, dual_value, node_of, profit_of
 from quoteway_amm.curve import Curve
 from quoteway_amm.dual import solve
-from quoteway_amm.graph import Graph
-from quoteway_amm.pieces import Floats, Pieces, make_pieces
+from quoteway_amm.graph import Edge, Graph
+from quoteway_amm.pieces import Flags, Floats, Integers, Pieces, make_pieces
 from quoteway_amm.pool import Pool
+from quoteway_amm.spot import Spot, best_rates, spot
 
 _MARGIN = 1e-9
 
@@ -47,10 +48,53 @@ class Market:
             [self._curves[i] for i in self.index],
             [(self.number[ends[i][0]], self.number[ends[i][1]]) for i in self.index],
         )
+        self._rounds = np.array([self._curves[i][0].excess > 0 for i in self.index], dtype=np.bool_)
         self.mid_prices = _mid_prices(self.pieces, len(self.nodes))
+        self.rivals = _rivals([self.pools[i].id for i in self.index], self.graph.shared_ids)
         kinds = [pool.kind for pool in self.pools]
+        self._spots: dict[int, Spot] = {}
+        self._reaches: dict[int, Floats] = {}
         self.families = tuple(sorted(set(kinds)))
         self.family = np.array([self.families.index(kinds[i]) for i in self.index], dtype=np.int64)
+
+    @cached_property
+    def rates(self) -> Floats:
+        """The best rate of the first unit between each two nodes, after fees; 0 where no pool trades."""
+        return best_rates(self.pieces, len(self.nodes))
+
+    @cached_property
+    def position(self) -> dict[int, int]:
+        """The position in the pieces of each pool, by its identity."""
+        return {id(self.pools[index]): at for at, index in enumerate(self.index.tolist())}
+
+    @cached_property
+    def edges(self) -> list[tuple[Edge, Edge]]:
+        """The edges of each pool of the pieces: zero_for_one and back."""
+        found: list[dict[bool, Edge]] = [{} for _ in self.index]
+        for node in self.nodes:
+            for other in self.graph.neighbours(node):
+                for edge in self.graph.edges(node, other):
+                    found[self.position[id(edge.pool)]][edge.zero_for_one] = edge
+        return [(edge[True], edge[False]) for edge in found]
+
+    @cached_property
+    def complete(self) -> tuple[Flags, Flags]:
+        """Whether all liquidity of each pool of the pieces is known: zero_for_one and back."""
+        curves = [self._curves[index] for index in self.index]
+        down, up = ([pair[side].complete for pair in curves] for side in (True, False))
+        return np.array(down, dtype=np.bool_), np.array(up, dtype=np.bool_)
+
+    def spot(self, node_out: int) -> Spot:
+        """Returns what the first unit of each token gives of one token."""
+        if node_out not in self._spots:
+            self._spots[node_out] = spot(self.rates, node_out, self.idle[0])
+        return self._spots[node_out]
+
+    def reach(self, node_in: int) -> Floats:
+        """Returns what the first unit of one token gives of each token."""
+        if node_in not in self._reaches:
+            self._reaches[node_in] = spot(self.rates.T, node_in, 1 / self.idle[0]).rounds[-1]
+        return self._reaches[node_in]
 
     def profits(self, prices: Mapping[str, int]) -> list[PoolProfit]:
         """Returns what `bound.pool_profits` yields, many times faster.
@@ -63,10 +107,11 @@ class Market:
         falls = ratio < pieces.price * pieces.kept_down * (1 + _MARGIN)
         rises = ratio * pieces.kept_up * (1 + _MARGIN) > pieces.price
         found = []
-        for at in np.flatnonzero(falls | rises).tolist():
+        for at in np.flatnonzero(falls | rises | self._rounds).tolist():
             index = int(self.index[at])
             price0, price1 = (prices[self.nodes[int(token[at])]] for token in (pieces.token0, pieces.token1))
             for zero_for_one, maybe in ((True, falls[at]), (False, rises[at])):
+                maybe = maybe or self._rounds[at]
                 profit = (
                     profit_of(index, self._curves[index][zero_for_one], price0, price1) if maybe else None
                 )
@@ -86,6 +131,14 @@ class Market:
         """Returns a bound on what the pools give of a token without any input."""
         _, prices, profits = self.idle
         return math.floor(dual_value(profits, prices, node_out, node_out, 0))
+
+
+def _rivals(ids: Sequence[str], shared: frozenset[str]) -> Integers | None:
+    """Returns a number for each pool that its other pairs have too; None where every pool is alone."""
+    if not shared:
+        return None
+    number = {name: at for at, name in enumerate(dict.fromkeys(ids))}
+    return np.array([number[name] for name in ids], dtype=np.int64)
 
 
 def integer_prices(nodes: Sequence[str], prices: Floats) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,7 +29,9 @@ class Pieces:
     the boundaries), `first` and `last` boundary. Per boundary: `edges` (square-root price), `paid0` and
     `gained1` (token0 in and token1 out, fee excluded, from the pool's price to there; negative above it) and
     `liquidity` of the piece that begins there. A boundary is found by its key: `owner` of the pool times
-    `KEY_SPAN` plus the logarithm of the square-root price. `depth`: liquidity near the pool's price.
+    `KEY_SPAN` plus the logarithm of the square-root price. `depth`: liquidity near the pool's price. `low`
+    and `high`: logarithms of the square-root prices below and above which the pool trades, after its fee,
+    where its liquidity begins; infinite without any.
     """
 
     token0: Integers
@@ -46,6 +49,8 @@ class Pieces:
     keys: Floats
     owner: Floats
     depth: Floats
+    low: Floats
+    high: Floats
 
     def take(self, pools: Integers, token0: Integers, token1: Integers) -> Pieces:
         """Returns some of the pools, with their nodes numbered anew."""
@@ -61,6 +66,8 @@ class Pieces:
             last=self.last[pools],
             owner=self.owner[pools],
             depth=self.depth[pools],
+            low=self.low[pools],
+            high=self.high[pools],
         )
 
 
@@ -69,7 +76,7 @@ def make_pieces(pools: list[Pool], curves: list[tuple[Curve, Curve]], ends: list
     paid0: list[float] = []
     gained1: list[float] = []
     liquidity: list[float] = []
-    home, first, price, kept = [], [], [], []
+    home, first, price, kept, begins = [], [], [], [], []
     for pool, (up, down) in zip(pools, curves, strict=True):
         numerator, denominator = pool.mid_price(True)
         here = (numerator / denominator) ** 0.5
@@ -83,6 +90,13 @@ def make_pieces(pools: list[Pool], curves: list[tuple[Curve, Curve]], ends: list
         # The liquidity of the piece that begins at each boundary.
         liquidity += [row[3] for row in reversed(below)] + [row[3] for row in above] + [0.0]
         price.append(here)
+        # Beyond the known ticks there may be liquidity at the pool's price.
+        begins.append(
+            (
+                _begin(below, here, 0.0 if down.complete else here),
+                _begin(above, here, math.inf if up.complete else here),
+            )
+        )
         kept.append((down.fee_numerator / down.fee_denominator, up.fee_numerator / up.fee_denominator))
     start = np.array(first, dtype=np.int64)
     last = np.append(start[1:], len(edges)).astype(np.int64) - 1
@@ -90,13 +104,15 @@ def make_pieces(pools: list[Pool], curves: list[tuple[Curve, Curve]], ends: list
     at = np.array(home, dtype=np.int64)
     beside = np.maximum(pool_liquidity[at], pool_liquidity[np.maximum(at - 1, start)]) if pools else bounds
     owner = np.repeat(np.arange(len(pools)), last - start + 1)
-    shares = np.array(kept).reshape(-1, 2)
+    with np.errstate(divide="ignore"):
+        shares = np.sqrt(np.array(kept).reshape(-1, 2))
+        after_fee = np.log(np.array(begins).reshape(-1, 2)) + np.log(shares) * (1, -1)
     return Pieces(
         token0=np.array([a for a, _ in ends], dtype=np.int64),
         token1=np.array([b for _, b in ends], dtype=np.int64),
         price=np.array(price),
-        kept_down=np.sqrt(shares[:, 0]),
-        kept_up=np.sqrt(shares[:, 1]),
+        kept_down=shares[:, 0],
+        kept_up=shares[:, 1],
         home=at,
         first=start,
         last=last,
@@ -107,7 +123,16 @@ def make_pieces(pools: list[Pool], curves: list[tuple[Curve, Curve]], ends: list
         keys=owner * KEY_SPAN + np.log(bounds),
         owner=np.arange(len(pools), dtype=np.float64),
         depth=np.array(beside),
+        low=after_fee[:, 0],
+        high=after_fee[:, 1],
     )
+
+
+def _begin(rows: list[tuple[float, float, float, float]], here: float, nowhere: float) -> float:
+    """Returns the square-root price where the liquidity of `rows` begins; `nowhere` without any."""
+    if not rows:
+        return nowhere
+    return here if rows[0][3] else rows[0][0]
 
 
 def _walk(curve: Curve, here: float) -> list[tuple[float, float, float, float]]:
@@ -118,6 +143,10 @@ def _walk(curve: Curve, here: float) -> list[tuple[float, float, float, float]]:
     for segment in curve.segments:
         low, high = segment.sqrt_price_lo_x96 / _Q96, segment.sqrt_price_hi_x96 / _Q96
         near, far = (high, low) if curve.zero_for_one else (low, high)
+        # A sampled curve begins at the mid price but for its rounding.
+        near = min(near, last) if curve.zero_for_one else max(near, last)
+        if far == near or (far > near) == curve.zero_for_one:
+            continue
         if abs(near - last) > 1e-15 * last:
             rows.append((near, paid0, gained1, 0.0))
         size = float(segment.liquidity)

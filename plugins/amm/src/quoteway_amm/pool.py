@@ -60,4 +60,4 @@ class Pool(Protocol):
         """
 
     def curve(self, zero_for_one: bool) -> Curve:
-        """Returns the pool's curve in one direction: no input gives more than the curve says."""
+        """Returns the curve of one direction: no input gives more than it and its excess say."""

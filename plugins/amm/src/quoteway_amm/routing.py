@@ -130,13 +130,19 @@ def native_price(
 ) -> tuple[int, int] | None:
     """Returns (numerator, denominator): base units of `token` per wei of the native coin; None if unknown.
 
-    The price is the best output of a swap of `probe_amount` wei, so that shallow pools do not set it. Raises
-    BandsExceeded as the searches do.
+    The price is the best output of a swap of `probe_amount` wei, so that shallow pools do not set it. It is
+    searched for once in a graph. Raises BandsExceeded as the searches do.
     """
     if graph.node(token) == graph.node(NATIVE):
         return 1, 1
-    path = best_path_exact_in(graph, NATIVE, token, probe_amount, gas_model, FREE, max_hops)
-    return None if isinstance(path, NoPath) else (path.amount_out, probe_amount)
+    # Gas is free in this search: the price is the same by every model that knows the families.
+    question = token, probe_amount, max_hops
+    if question not in graph.native_prices:
+        path = best_path_exact_in(graph, NATIVE, token, probe_amount, gas_model, FREE, max_hops)
+        if isinstance(path, NoPath):
+            return None
+        graph.native_prices[question] = path.amount_out, probe_amount
+    return graph.native_prices[question]
 
 
 def _best_path(

@@ -132,6 +132,7 @@ class Search:
             else:
                 quote, near_token, far_token = edge.exact_out, edge.token_out, edge.token_in
             zero_for_one, kind = edge.zero_for_one, edge.pool.kind
+            shared = edge.pool.id in self._graph.shared_ids
             hop_gas = self._model.of(kind)
             gas_bound = (least_gas + hop_gas.hop) * self._gas_rate * (1 - _MARGIN)
             for candidate in candidates:
@@ -140,6 +141,8 @@ class Search:
                     most = amount * edge.rate
                     if min(most * factor, most * price + extra) - gas_bound <= self._floor():
                         break
+                if shared and _passes(trail, edge.pool.id):
+                    continue
                 try:
                     answer = quote(zero_for_one, amount)
                 except BandExceeded as error:
@@ -227,9 +230,19 @@ class Search:
 
     def _reaches(self, max_hops: int) -> list[dict[str, float]]:
         """Returns, by hops left, the nodes that reach the end: what the ceiling's prices say is enough."""
+        arriving = self._graph.arriving()
         reach = {self._end_node}
         rounds = [dict.fromkeys(reach, inf)]
         for _ in range(max_hops - 1):
-            reach = reach.union(*(self._graph.neighbours(node) for node in reach))
+            reach = reach.union(*(arriving.get(node, ()) for node in reach))
             rounds.append(dict.fromkeys(reach, inf))
         return rounds
+
+
+def _passes(trail: Trail | None, pool_id: str) -> bool:
+    """Returns whether a path already has a pair of this pool."""
+    while trail is not None:
+        if trail[1].pool.id == pool_id:
+            return True
+        trail = trail[0]
+    return False

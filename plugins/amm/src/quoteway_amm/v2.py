@@ -107,22 +107,37 @@ class V2Pool:
 
         Liquidity and starting price are irrational: both are rounded in the trader's favour.
         """
-        if not self.has_liquidity:
-            return Curve(zero_for_one, (), self.fee_numerator, self.fee_denominator, 0)
-        liquidity = _sqrt_up(self.reserve0 * self.reserve1)
-        if zero_for_one:
-            start = _sqrt_up(-(-(self.reserve1 << 192) // self.reserve0))
-            # At the lowest price less than one base unit is left.
-            end = min(max((liquidity << 96) // MAX_RESERVE, 1), start)
-            segment = Segment(end, start, liquidity)
-        else:
-            start = max(isqrt((self.reserve1 << 192) // self.reserve0), 1)
-            end = max(-(-(MAX_RESERVE << 96) // liquidity), start)
-            segment = Segment(start, end, liquidity)
-        return Curve(zero_for_one, (segment,), self.fee_numerator, self.fee_denominator, end)
+        return constant_product_curve(
+            zero_for_one, self.reserve0, self.reserve1, self.fee_numerator, self.fee_denominator
+        )
 
     def _reserves(self, zero_for_one: bool) -> tuple[int, int]:
         return (self.reserve0, self.reserve1) if zero_for_one else (self.reserve1, self.reserve0)
+
+
+def constant_product_curve(
+    zero_for_one: bool,
+    reserve0: int,
+    reserve1: int,
+    kept: int,
+    whole: int,
+    most_reserve: int = MAX_RESERVE,
+    excess: int = 0,
+) -> Curve:
+    """Returns one segment that contains the curve of these reserves, of which none exceeds `most_reserve`."""
+    if not reserve0 or not reserve1:
+        return Curve(zero_for_one, (), kept, whole, 0)
+    liquidity = _sqrt_up(reserve0 * reserve1)
+    if zero_for_one:
+        start = _sqrt_up(-(-(reserve1 << 192) // reserve0))
+        # At the lowest price less than one base unit is left.
+        end = min(max((liquidity << 96) // most_reserve, 1), start)
+        segment = Segment(end, start, liquidity)
+    else:
+        start = max(isqrt((reserve1 << 192) // reserve0), 1)
+        end = max(-(-(most_reserve << 96) // liquidity), start)
+        segment = Segment(start, end, liquidity)
+    return Curve(zero_for_one, (segment,), kept, whole, end, True, excess)
 
 
 def _sqrt_up(value: int) -> int:
