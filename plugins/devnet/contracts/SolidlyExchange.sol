@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.26;
+
+import {SolidlyMaths} from "./SolidlyMaths.sol";
+
+interface IToken {
+    function balanceOf(address account) external view returns (uint256);
+
+    function decimals() external view returns (uint8);
+
+    function deposit() external payable;
+
+    function withdraw(uint256 amount) external;
+}
+
+/// Ours, for tests: a factory, its pools and a router with the interface of Solidly's descendants (Velodrome v2,
+/// Aerodrome), over the published maths. It is not the makers' contract, of which no package registry has a
+/// copy. All pools' tokens are held here; a pool is a contract that answers for its own state.
+contract SolidlyExchange {
+    struct Route {
+        address from;
+        address to;
+        bool stable;
+        address factory;
+    }
+
+    SolidlyMaths private immutable MATHS;
+    IToken public immutable weth;
+    bool public isPaused;
+
+    mapping(address => mapping(address => mapping(bool => address))) public getPool;
+    mapping(address => uint256) private fees;
+
+    constructor(SolidlyMaths maths, IToken wrapped) {
+        MATHS = maths;
+        weth = wrapped;
+    }
+
+    receive() external payable {}
+
+    function add(address token0, address token1, bool stable, uint256 amount0, uint256 amount1, uint256 fee)
+        external
+        returns (address pool)
+    {
+        require(token0 < token1, "ORDER");
+        pool = getPool[token0][token1][stable];
+        if (pool == address(0)) {
+            pool = address(new SolidlyExchangePool(token0, token1, stable));
+            getPool[token0][token1][stable] = getPool[token1][token0][stable] = pool;
+        }
+        fees[pool] = fee;
+        _pull(token0, amount0);
+        _pull(token1, amount1);
+        SolidlyExchangePool(pool).move(int256(amount0), int256(amount1));
+    }
+
+    function setPaused(bool paused) external {
+        isPaused = paused;
+    }
+
+    function getFee(address pool, bool) public view returns (uint256) {
+        return fees[pool];
+    }
+
+    function poolFor(address tokenA, address tokenB, bool stable, address factory) external view returns (address) {
+        return factory == address(this) ? getPool[tokenA][tokenB][stable] : address(0);
+    }
+
+    function swapExactTokensForTokens(
+        uint256 amountIn,
+        uint256 amountOutMin,
+        Route[] calldata routes,
+        address to,
+        uint256 deadline
+    ) external {
+        _pull(routes[0].from, amountIn);
+        _send(routes[routes.length - 1].to, to, _swap(amountIn, amountOutMin, routes, deadline));
+    }
+
+    function swapExactETHForTokens(uint256 amountOutMin, Route[] calldata routes, address to, uint256 deadline)
+        external
+        payable
+    {
+        require(routes[0].from == address(weth), "PATH");
+        weth.deposit{value: msg.value}();
+        _send(routes[routes.length - 1].to, to, _swap(msg.value, amountOutMin, routes, deadline));
+    }
+
+    function swapExactTokensForETH(
+        uint256 amountIn,
+        uint256 amountOutMin,
+        Route[] calldata routes,
+        address to,
+        uint256 deadline
+    ) external {
+        require(routes[routes.length - 1].to == address(weth), "PATH");
+        _pull(routes[0].from, amountIn);
+        uint256 amount = _swap(amountIn, amountOutMin, routes, deadline);
+        weth.withdraw(amount);
+        (bool ok,) = to.call{value: amount}("");
+        require(ok, "COIN");
+    }
+
+    function _swap(uint256 amount, uint256 amountOutMin, Route[] calldata routes, uint256 deadline)
+        private
+        returns (uint256)
+    {
+        require(block.timestamp <= deadline, "EXPIRED");
+        require(!isPaused, "PAUSED");
+        for (uint256 i = 0; i < routes.length; i++) {
+            require(i == 0 || routes[i - 1].to == routes[i].from, "PATH");
+            require(routes[i].factory == address(this), "FACTORY");
+            amount = _through(getPool[routes[i].from][routes[i].to][routes[i].stable], routes[i].from, amount);
+        }
+        require(amount >= amountOutMin, "MINIMUM");
+        return amount;
+    }
+
+    function _through(address pool, address sold, uint256 amount) private returns (uint256 paid) {
+        (uint256 unit0, uint256 unit1, uint256 reserve0, uint256 reserve1, bool stable, address token0,) =
+            SolidlyExchangePool(pool).metadata();
+        SolidlyMaths.Pool memory state =
+            SolidlyMaths.Pool(reserve0, reserve1, unit0, unit1, stable, fees[pool], 10_000);
+        paid = MATHS.swap(state, sold == token0, amount);
+        int256 kept = int256(amount - amount * fees[pool] / 10_000);
+        (int256 change0, int256 change1) = sold == token0 ? (kept, -int256(paid)) : (-int256(paid), kept);
+        SolidlyExchangePool(pool).move(change0, change1);
+    }
+
+    function _pull(address token, uint256 amount) private {
+        _call(token, abi.encodeWithSignature("transferFrom(address,address,uint256)", msg.sender, this, amount));
+    }
+
+    function _send(address token, address to, uint256 amount) private {
+        _call(token, abi.encodeWithSignature("transfer(address,uint256)", to, amount));
+    }
+
+    function _call(address token, bytes memory data) private {
+        (bool ok, bytes memory answer) = token.call(data);
+        require(ok && (answer.length == 0 || abi.decode(answer, (bool))), "TRANSFER");
+    }
+}
+
+/// The state of one pool, as the makers' pools tell it.
+contract SolidlyExchangePool {
+    address private immutable EXCHANGE = msg.sender;
+    address private immutable TOKEN0;
+    address private immutable TOKEN1;
+    bool private immutable STABLE;
+    uint256 private immutable UNIT0;
+    uint256 private immutable UNIT1;
+    uint256 private reserve0;
+    uint256 private reserve1;
+
+    constructor(address token0, address token1, bool stable) {
+        (TOKEN0, TOKEN1, STABLE) = (token0, token1, stable);
+        UNIT0 = 10 ** IToken(token0).decimals();
+        UNIT1 = 10 ** IToken(token1).decimals();
+    }
+
+    function metadata() external view returns (uint256, uint256, uint256, uint256, bool, address, address) {
+        return (UNIT0, UNIT1, reserve0, reserve1, STABLE, TOKEN0, TOKEN1);
+    }
+
+    function move(int256 change0, int256 change1) external {
+        require(msg.sender == EXCHANGE, "EXCHANGE");
+        reserve0 = uint256(int256(reserve0) + change0);
+        reserve1 = uint256(int256(reserve1) + change1);
+    }
+}
