@@ -63,15 +63,60 @@ BALANCER_FILES = {
         _BALANCER,
         "dist/tasks/20210418-weighted-pool/bytecode/WeightedPoolFactory.json",
     ),
+    "BalancerWeightedPoolFactoryV2": (
+        _BALANCER,
+        "dist/tasks/20220908-weighted-pool-v2/artifact/WeightedPoolFactory.json",
+    ),
     "BalancerWeightedPoolFactoryV3": (
         _BALANCER,
         "dist/tasks/20230206-weighted-pool-v3/artifact/WeightedPoolFactory.json",
+    ),
+    "BalancerComposableStablePoolFactoryV2": (
+        _BALANCER,
+        "dist/tasks/20221122-composable-stable-pool-v2/artifact/ComposableStablePoolFactory.json",
     ),
     "BalancerComposableStablePoolFactoryV3": (
         _BALANCER,
         "dist/tasks/20230206-composable-stable-pool-v3/artifact/ComposableStablePoolFactory.json",
     ),
 }
-"""The same for Balancer v2, which tests of its pools' maths deploy."""
+"""The same for Balancer v2, which tests of its pools deploy."""
+
+_BEDROCK = "@eth-optimism/contracts-bedrock"
+OPSTACK_FILES = {
+    "L1Block": (_BEDROCK, "forge-artifacts/L1Block.sol/L1Block.json"),
+    "GasPriceOracle": (_BEDROCK, "forge-artifacts/GasPriceOracle.sol/GasPriceOracle.json"),
+}
+"""The same for the contracts by which an OP-stack chain charges for data, which tests of that fee deploy."""
+
+_PANCAKE, _ALGEBRA = "@pancakeswap/v3-%s", "@cryptoalgebra/integral-%s"
+FORK_FILES = {
+    "PancakeV3Factory": (
+        _PANCAKE % "core",
+        "artifacts/contracts/PancakeV3Factory.sol/PancakeV3Factory.json",
+    ),
+    "PancakeV3Pool": (_PANCAKE % "core", "artifacts/contracts/PancakeV3Pool.sol/PancakeV3Pool.json"),
+    "PancakeSwapRouter": (_PANCAKE % "periphery", "artifacts/contracts/SwapRouter.sol/SwapRouter.json"),
+    "PancakePositionManager": (
+        _PANCAKE % "periphery",
+        "artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager.json",
+    ),
+    "AlgebraFactory": (_ALGEBRA % "core", "artifacts/contracts/AlgebraFactory.sol/AlgebraFactory.json"),
+    "AlgebraPoolDeployer": (
+        _ALGEBRA % "core",
+        "artifacts/contracts/AlgebraPoolDeployer.sol/AlgebraPoolDeployer.json",
+    ),
+    "AlgebraPool": (_ALGEBRA % "core", "artifacts/contracts/AlgebraPool.sol/AlgebraPool.json"),
+    "AlgebraMockPlugin": (
+        _ALGEBRA % "core",
+        "artifacts/contracts/test/MockPoolPlugin.sol/MockPoolPlugin.json",
+    ),
+    "AlgebraSwapRouter": (_ALGEBRA % "periphery", "artifacts/contracts/SwapRouter.sol/SwapRouter.json"),
+    "AlgebraPositionManager": (
+        _ALGEBRA % "periphery",
+        "artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager.json",
+    ),
+}
+"""The same for forks with a router of their own. ``fork_sources`` compiles those of v2."""
 
 PERMIT2_RUNTIME = ("@uniswap/v4-periphery", "lib/permit2/test/utils/DeployPermit2.sol")

@@ -16,6 +16,7 @@ UNIVERSAL_ROUTER_VERSION = "2.1"
 _KINDS = {
     "UniversalRouter": f"uniswap.universal-router@{UNIVERSAL_ROUTER_VERSION}",
     "UniswapV2Router02": "uniswap.v2-router",
+    "UniswapV2Factory": "uniswap.v2-factory",
     "NonfungiblePositionManager": "uniswap.v3-positions",
     "PositionManager": "uniswap.v4-positions",
     "ManagedVaultFactory": "managed-vault.factory",
@@ -85,7 +86,7 @@ class ChainManifest:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Return the kind of each contract that transactions go to (``quoteway.evm.calls``), by address."""
+        """Return the kind of each contract that ``quoteway.evm.calls`` is to know, by address."""
         return {self.contracts[name]: kind for name, kind in _KINDS.items()}
 
     def token(self, symbol: str) -> Token:

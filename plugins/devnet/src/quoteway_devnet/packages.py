@@ -27,7 +27,14 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from quoteway_devnet.contract_files import BALANCER_FILES, CONTRACT_FILES, PERMIT2_RUNTIME, PUBLIC_FILES
+from quoteway_devnet.contract_files import (
+    BALANCER_FILES,
+    CONTRACT_FILES,
+    FORK_FILES,
+    OPSTACK_FILES,
+    PERMIT2_RUNTIME,
+    PUBLIC_FILES,
+)
 from quoteway_devnet.errors import DevnetError
 
 MINIMUM_ANVIL = (1, 0)
@@ -105,14 +112,33 @@ def prepare_balancer(report: Callable[[str], None] | None = None) -> Path:
     return _prepare_group("balancer", BALANCER_FILES, "2 MB", report)
 
 
+def prepare_opstack(report: Callable[[str], None] | None = None) -> Path:
+    """Return the file with the init codes of ``OPSTACK_FILES``, as ``prepare_public`` does."""
+    return _prepare_group("opstack", OPSTACK_FILES, "15 MB", report)
+
+
+def prepare_forks(report: Callable[[str], None] | None = None) -> Path:
+    """Return the file with the init codes of ``FORK_FILES`` and ``fork_sources``, as ``prepare_public``
+    does."""
+    from quoteway_devnet.fork_sources import RECIPE, compiled
+
+    return _prepare_group("forks", FORK_FILES, "9 MB", report, compiled, RECIPE)
+
+
 def _prepare_group(
-    group: str, files: Mapping[str, tuple[str, str]], size: str, report: Callable[[str], None] | None
+    group: str,
+    files: Mapping[str, tuple[str, str]],
+    size: str,
+    report: Callable[[str], None] | None,
+    more: Callable[[Path], Mapping[str, str]] | None = None,
+    recipe: str = "",
 ) -> Path:
+    """``more`` makes further init codes of the tarballs' folder, by ``recipe``."""
     pins = [Package(**row) for row in json.loads(_pins_text())[group]]
-    content = hashlib.sha256(json.dumps([*map(repr, pins), files]).encode()).hexdigest()[:16]
+    content = hashlib.sha256(json.dumps([*map(repr, pins), files, recipe]).encode()).hexdigest()[:16]
     bytecode = cache_root() / f"{group}-{content}"
     if not bytecode.is_dir():
-        _fetch_all([(bytecode, pins, partial(_extract_group, pins, files))], size, report)
+        _fetch_all([(bytecode, pins, partial(_extract_group, pins, files, more))], size, report)
     return bytecode / "bytecode.json"
 
 
@@ -313,11 +339,17 @@ def _extract_bytecode(tarballs: Path, target: Path) -> None:
 
 
 def _extract_group(
-    pins: Sequence[Package], files: Mapping[str, tuple[str, str]], tarballs: Path, target: Path
+    pins: Sequence[Package],
+    files: Mapping[str, tuple[str, str]],
+    more: Callable[[Path], Mapping[str, str]] | None,
+    tarballs: Path,
+    target: Path,
 ) -> None:
-    bytecode: dict[str, str] = {}
+    bytecode: dict[str, str] = {} if more is None else {**more(tarballs)}
     for package in pins:
         wanted = {name: file for name, (owner, file) in files.items() if owner == package.name}
+        if not wanted:
+            continue
         found = _members(tarballs / package.tarball, set(wanted.values()))
         bytecode |= {
             name: _init_code(_creation_code(json.loads(found[file]))) for name, file in wanted.items()
@@ -354,3 +386,5 @@ def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
 if __name__ == "__main__":
     prepare_public()
     prepare_balancer()
+    prepare_opstack()
+    prepare_forks()
