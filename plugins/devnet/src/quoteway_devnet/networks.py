@@ -26,7 +26,8 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
         block_time_s=1.0,
         head_poll_s=0.25,
         testnet=True,
-        endpoints=(Endpoint(f"http://127.0.0.1:{port}", name="anvil"),),
+        # anvil takes WebSocket connections at the same port.
+        endpoints=(Endpoint(f"http://127.0.0.1:{port}", name="anvil", ws=f"ws://127.0.0.1:{port}"),),
         deployments={
             "uniswap": (_uniswap(chain),),
             "erc4626": tuple(

@@ -14,6 +14,9 @@ from typing import Any, Self
 Call = tuple[str, list[Any]]
 """Method and parameters."""
 
+_MINED_S = 10.0
+"""After so long without a receipt a block is asked for."""
+
 
 class RpcError(RuntimeError):
     """The node answered a request with a JSON-RPC error object."""
@@ -49,9 +52,14 @@ class Rpc:
     def send(self, transaction: Mapping[str, Any]) -> dict[str, Any]:
         """Send from an unlocked account and return the receipt, whatever its status."""
         identity = self("eth_sendTransaction", transaction)
+        mine_at = time.monotonic() + _MINED_S
         # anvil answers before it has mined.
         while (receipt := self("eth_getTransactionReceipt", identity)) is None:
             time.sleep(0.001)
+            if time.monotonic() > mine_at:
+                # On a busy machine it has been seen to leave a transaction in its pool.
+                self("evm_mine")
+                mine_at = time.monotonic() + _MINED_S
         return dict(receipt)
 
     def batch(self, calls: Sequence[Call]) -> list[Any]:
