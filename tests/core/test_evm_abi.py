@@ -13,6 +13,7 @@ from quoteway.evm.abi import (
     reencode,
     selector,
 )
+from quoteway.evm.abi_codec import codecs, shape
 from quoteway.evm.address import checksum
 from quoteway.models import Argument, DecodedCall
 
@@ -116,6 +117,36 @@ WORDS = [
 ]
 
 
+NESTED = st.recursive(
+    st.sampled_from([*WORDS, "bytes", "string"]),
+    lambda inner: (
+        st.builds("{}{}".format, inner, st.sampled_from(["[]", "[1]", "[3]"]))
+        | st.lists(inner, min_size=1, max_size=3).map(lambda members: f"({','.join(members)})")
+    ),
+    max_leaves=4,
+)
+
+
+def fitting(type_):
+    """Values that fit a type; addresses with checksums, sequences as tuples."""
+    item, members = shape(type_)
+    if members is not None:
+        return st.tuples(*map(fitting, members))
+    if item is not None:
+        length = type_[type_.rindex("[") + 1 : -1]
+        exact = {"min_size": int(length), "max_size": int(length)} if length else {"max_size": 3}
+        return st.lists(fitting(item), **exact).map(tuple)
+    if type_ in ("bytes", "string"):
+        return st.binary(max_size=70) if type_ == "bytes" else st.text(max_size=40)
+    if type_.startswith("bytes"):
+        return st.binary(min_size=int(type_[5:]), max_size=int(type_[5:]))
+    if type_.startswith(("int", "uint")):
+        bits = int(type_.lstrip("uint"))
+        least = -(1 << bits - 1) if type_.startswith("int") else 0
+        return st.integers(least, least + (1 << bits) - 1)
+    return addresses if type_ == "address" else st.booleans()
+
+
 def values_of(type_):
     """Values of a type, and of wider ones."""
     if type_ == "address":
@@ -143,7 +174,16 @@ def strictly_decoded(types, data):
     """By eth_abi: canonical encodings only, addresses with checksums."""
     values = abi.decode(types, data)
     assert abi.encode(types, values) == data
-    return tuple(checksum(v) if t == "address" else v for t, v in zip(types, values, strict=True))
+    return tuple(with_checksums(t, v) for t, v in zip(types, values, strict=True))
+
+
+def with_checksums(type_, value):
+    item, members = shape(type_)
+    if item is not None:
+        return tuple(with_checksums(item, each) for each in value)
+    if members is not None:
+        return tuple(with_checksums(t, v) for t, v in zip(members, value, strict=True))
+    return checksum(value) if type_ == "address" else value
 
 
 @given(st.data())
@@ -175,6 +215,41 @@ def test_words_are_decoded_as_eth_abi_decodes_them(data):
     assert outcome(decode, types, b"".join(words)[:-1]) == "refused"
 
 
+@given(st.data())
+def test_nested_types_are_encoded_as_eth_abi_encodes_them(data):
+    types = data.draw(st.lists(NESTED, min_size=1, max_size=3))
+    values = tuple(data.draw(fitting(type_)) for type_ in types)
+    assert codecs(tuple(types)) is not None
+    encoded = encode(types, values)
+    assert encoded == abi.encode(types, values)
+    assert decode(types, encoded) == values
+
+
+@given(st.data())
+def test_changed_data_of_nested_types_are_decoded_as_eth_abi_decodes_them(data):
+    types = data.draw(st.lists(NESTED, min_size=1, max_size=3))
+    changed = bytearray(encode(types, [data.draw(fitting(type_)) for type_ in types]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        # Mostly whole words: offsets and lengths are small numbers in their last bytes.
+        at = 32 * data.draw(st.integers(0, len(changed) // 32)) + data.draw(st.sampled_from([31, 31, 30, 0]))
+        if at < len(changed):
+            changed[at] = data.draw(st.sampled_from([0, 1, 2, 31, 32, 64, 96, 128, 255]))
+    data_end = data.draw(st.sampled_from([0, 0, 0, 1, 32]))
+    changed = bytes(changed[: len(changed) - data_end]) + data.draw(st.sampled_from([b"", b"", bytes(32)]))
+    assert outcome(decode, types, changed) == outcome(strictly_decoded, types, changed)
+
+
+@pytest.mark.parametrize("type_", ["fixed128x18", "function", "uint256[257]", "(bool,fixed128x18)[]"])
+def test_seldom_types_are_left_to_eth_abi(type_):
+    assert codecs(("bool", type_)) is None
+
+
+def test_an_array_of_more_items_than_the_data_have_is_refused_at_once():
+    for length in (2, 1 << 40, (1 << 256) - 1):
+        with pytest.raises(ValueError, match="encoding"):
+            decode(["uint256[]"], (32).to_bytes(32) + length.to_bytes(32) + bytes(32))
+
+
 @given(
     st.lists(
         st.tuples(st.tuples(addresses, st.integers(0, 2**24 - 1)), st.tuples(addresses, st.just(0))),
@@ -186,6 +261,7 @@ def test_structs_are_reversible_through_their_description(pairs):
     data = STRUCTS.encode(args)
     assert STRUCTS.decode(data) == (tuple(pairs), *args[1:])
     assert reencode(STRUCTS.describe(args)) == data
+    assert STRUCTS.describe_decoded(STRUCTS.decode(data)) == STRUCTS.describe(args)
 
 
 @given(router_calls, st.data())

@@ -1,8 +1,8 @@
 """Contract ABI (Solidity ABI specification): functions by signature, exact encoding, strict decoding.
 
-The codec is ``eth_abi``, imported at first use because that takes 160 ms. It accepts wrong address checksums
-when encoding and trailing bytes when decoding. Both are refused here: the decoded call must be exactly the
-signed one.
+The codec is ``abi_codec``; for types that it does not know ``eth_abi``, imported at first use because that
+takes 160 ms. It accepts wrong address checksums when encoding and trailing bytes when decoding. Both are
+refused here: the decoded call must be exactly the signed one.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from quoteway.evm.address import checksum, keccak256, parse_address
+from quoteway.evm.abi_codec import Codec, check_leaf, codecs, pack, shape, unpack
+from quoteway.evm.address import checksum, keccak256
 from quoteway.models import Argument, DecodedCall
+
+Leaf = Callable[[str, Any], Any]
+"""Returns what a value without parts becomes, by its type."""
 
 
 @lru_cache(maxsize=4096)
@@ -90,8 +94,15 @@ class Function:
 
     def describe(self, args: Sequence[Any]) -> DecodedCall:
         """The call with named arguments; ``reencode`` makes the same calldata of it."""
+        return self._described(args, _to_plain)
+
+    def describe_decoded(self, values: Sequence[Any]) -> DecodedCall:
+        """As ``describe``, of what ``decode`` returned: it is not checked again."""
+        return self._described(values, _decoded_to_plain)
+
+    def _described(self, args: Sequence[Any], leaf: Leaf) -> DecodedCall:
         given = zip(self.names, self.types, args, strict=True)
-        named = (Argument(name, type_, _convert(type_, value, _to_plain)) for name, type_, value in given)
+        named = [Argument(name, type_, _convert(type_, value, leaf)) for name, type_, value in given]
         return DecodedCall(self.signature, tuple(named))
 
 
@@ -113,9 +124,10 @@ def encode(types: Sequence[str], args: Sequence[Any]) -> bytes:
     """
     if len(types) != len(args):
         raise ValueError(f"{len(types)} values are expected, {len(args)} came")
-    if _are_words(tuple(types)):
-        return b"".join(map(_to_word, types, map(_check_leaf, types, args)))
-    checked = [_convert(type_, value, _check_leaf) for type_, value in zip(types, args, strict=True)]
+    known = codecs(tuple(types))
+    if known is not None:
+        return pack(known, args)
+    checked = [_convert(type_, value, check_leaf) for type_, value in zip(types, args, strict=True)]
     from eth_abi import abi
 
     try:
@@ -130,10 +142,9 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
     Strict: the values must encode back to exactly the same bytes, so trailing bytes, dirty padding,
     overlapping or reordered tails are refused. Raises ``ValueError``.
     """
-    if _are_words(tuple(types)):
-        if len(data) != 32 * len(types):
-            raise ValueError(f"{len(types)} words are expected, {len(data)} bytes came")
-        return tuple(_from_word(type_, data[32 * at : 32 * at + 32]) for at, type_ in enumerate(types))
+    known = codecs(tuple(types))
+    if known is not None:
+        return _decode_known(types, known, data)
     from eth_abi import abi
 
     try:
@@ -146,6 +157,16 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Any, ...]:
     if canonical != data:
         raise ValueError(f"the data is not the canonical encoding of ({', '.join(types)})")
     return tuple(_convert(type_, value, _from_chain) for type_, value in zip(types, values, strict=True))
+
+
+def _decode_known(types: Sequence[str], known: Sequence[Codec], data: bytes) -> tuple[Any, ...]:
+    try:
+        values, end = unpack(known, data, 0)
+    except ValueError as error:
+        raise ValueError(f"the data is no canonical encoding of ({', '.join(types)}): {error}") from None
+    if end != len(data):
+        raise ValueError(f"{len(data) - end} bytes come after the encoding of ({', '.join(types)})")
+    return values
 
 
 def encode_call(signature: str, args: Sequence[Any]) -> bytes:
@@ -181,17 +202,15 @@ def _reencode_opaque(call: DecodedCall) -> bytes:
     (tail,) = call.args
     if re.fullmatch(r"0x[0-9a-f]{8}", call.signature) is None or tail.type != "bytes":
         raise ValueError("an opaque call is a selector and the bytes that follow it")
-    return bytes.fromhex(call.signature[2:]) + _check_bytes("bytes", tail.value)
+    return bytes.fromhex(call.signature[2:]) + bytes(check_leaf("bytes", tail.value))
 
 
 # --- types -----------------------------------------------------------------------------------------------
 
-Leaf = Callable[[str, Any], Any]
-
 
 def _convert(type_: str, value: Any, leaf: Leaf) -> Any:
     """``value`` with every leaf replaced by ``leaf(type, value)``; lists and structs become tuples."""
-    item, members = _shape(type_)
+    item, members = shape(type_)
     if item is None and members is None:
         return leaf(type_, value)
     if not isinstance(value, (list, tuple)):
@@ -203,115 +222,16 @@ def _convert(type_: str, value: Any, leaf: Leaf) -> Any:
     return tuple(_convert(member, each, leaf) for member, each in zip(members, value, strict=True))
 
 
-@lru_cache(maxsize=4096)
-def _shape(type_: str) -> tuple[str | None, tuple[str, ...] | None]:
-    """The type of an array's items and the types of a struct's members, by eth_abi's grammar; None where the
-    type has none. Raises ``ValueError`` for an unknown type."""
-    from eth_abi import grammar, registry
-    from eth_abi.exceptions import ParseError
-
-    try:
-        parsed: Any = grammar.parse(grammar.normalize(type_))  # type: ignore[no-untyped-call]
-        parsed.validate()
-        known = registry.registry.has_encoder(parsed.to_type_str())
-    except (ValueError, ParseError):
-        known = False
-    if not known:
-        raise ValueError(f"{type_[:200]!r} is no ABI type")
-    if parsed.is_array:
-        return parsed.item_type.to_type_str(), None
-    if isinstance(parsed, grammar.TupleType):
-        return None, tuple(member.to_type_str() for member in parsed.components)
-    return None, None
-
-
-def _check_leaf(type_: str, value: Any) -> Any:
-    if type_ == "address":
-        if not isinstance(value, str):
-            raise ValueError(f"an address is 0x text, {type(value).__name__} came")
-        return parse_address(value)
-    # bool is an int in Python: True would encode as uint256 1.
-    if type_.startswith(("uint", "int")) and type(value) is not int:
-        raise ValueError(f"a value of type {type_} is an int, {type(value).__name__} came")
-    if type_.startswith("bytes"):
-        return _check_bytes(type_, value)
-    return value
-
-
-def _check_bytes(type_: str, value: Any) -> bytes:
-    if isinstance(value, str) and value.startswith("0x"):
-        value = bytes.fromhex(value[2:])
-    if not isinstance(value, (bytes, bytearray)):
-        raise ValueError(f"a value of type {type_} is bytes or 0x hex text, {type(value).__name__} came")
-    # eth_abi right-pads a short bytesN: a cut hash or pool id would pass for a whole one.
-    if type_ != "bytes" and len(value) != int(type_[5:]):
-        raise ValueError(f"a value of type {type_} has {type_[5:]} bytes, {len(value)} came")
-    return bytes(value)
-
-
 def _from_chain(type_: str, value: Any) -> Any:
     return checksum(value) if type_ == "address" else value
 
 
 def _to_plain(type_: str, value: Any) -> Any:
-    checked = _check_leaf(type_, value)
-    return "0x" + checked.hex() if isinstance(checked, bytes) else checked
+    return _decoded_to_plain(type_, check_leaf(type_, value))
 
 
-# --- words ------------------------------------------------------------------------------------------------
-
-# Nine of ten calls have arguments of one word each. eth_abi takes ten times as long for them, which was a
-# quarter of a quote's CPU time.
-
-_WORD = re.compile(r"address|bool|u?int[0-9]{1,3}|bytes[0-9]{1,2}", re.ASCII)
-
-
-@lru_cache(maxsize=4096)
-def _are_words(types: tuple[str, ...]) -> bool:
-    """Whether each of these types is encoded in one word."""
-    return all(_WORD.fullmatch(type_) and _shape(type_) == (None, None) for type_ in types)
-
-
-def _to_word(type_: str, value: Any) -> bytes:
-    """The word of a value that ``_check_leaf`` returned. Raises ``ValueError`` when it does not fit."""
-    if type_ == "address":
-        return bytes(12) + bytes.fromhex(value[2:])
-    if type_ == "bool":
-        if not isinstance(value, bool):
-            raise ValueError(f"a value of type bool is a bool, {type(value).__name__} came")
-        return int(value).to_bytes(32)
-    if type_.startswith("bytes"):
-        return bytes(value).ljust(32, b"\0")
-    lowest, highest = _bounds(type_)
-    if not lowest <= value <= highest:
-        raise ValueError(f"the value does not fit {type_}")
-    return int(value).to_bytes(32, signed=value < 0)
-
-
-def _from_word(type_: str, word: bytes) -> Any:
-    """The value in a word. Raises ``ValueError`` when another word would mean the same."""
-    number = int.from_bytes(word, signed=type_.startswith("int"))
-    value: Any
-    if type_ == "address":
-        fits, value = not any(word[:12]), checksum("0x" + word[12:].hex())
-    elif type_ == "bool":
-        fits, value = number <= 1, number == 1
-    elif type_.startswith("bytes"):
-        size = int(type_[5:])
-        fits, value = not any(word[size:]), word[:size]
-    else:
-        lowest, highest = _bounds(type_)
-        fits, value = lowest <= number <= highest, number
-    if not fits:
-        raise ValueError(f"0x{word.hex()} is no encoding of {type_}")
-    return value
-
-
-@lru_cache(maxsize=64)
-def _bounds(type_: str) -> tuple[int, int]:
-    """The least and the greatest integer of a type."""
-    bits = int(type_.lstrip("uint"))
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if type_.startswith("int") else (0, (1 << bits) - 1)
+def _decoded_to_plain(_: str, value: Any) -> Any:
+    return "0x" + value.hex() if isinstance(value, bytes) else value
 
 
 # --- declarations ------------------------------------------------------------------------------------------
@@ -334,7 +254,7 @@ def _types(members: str) -> tuple[str, ...]:
     bare = re.sub(r"\s+|\btuple\b", "", _MEMBER_NAME.sub("", members))
     if bare == "()":  # eth_abi's grammar has no empty struct
         return ()
-    return _shape(bare)[1] or ()
+    return shape(bare)[1] or ()
 
 
 def _names(members: str) -> list[str]:
