@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 from guard_cases import SEALED, Provider, check, plain, refused
+from quoteway.errors import ConfigError
 from quoteway.evm import permit2
 from quoteway.evm.abi import encode, function
-from quoteway.evm.address import address_bytes
+from quoteway.evm.address import address_bytes, create2_address, keccak256
 from quoteway.evm.calls.meaning import CLEARER
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.calls.router_commands import (
@@ -114,7 +115,20 @@ def sweeps(*tokens):
     """Calls by which anybody clears the router of these tokens."""
     form = WORDS.command("SWEEP")[1]
     inputs = [encode(form.types, [token, CLEARER, 0]) for token in tokens]
-    return tuple(function(EXECUTE).encode([b"\x04", [each], MAX_UINT256]) for each in inputs)
+    calls = (function(EXECUTE).encode([b"\x04", [each], MAX_UINT256]) for each in inputs)
+    return tuple((ROUTER, data) for data in calls)
+
+
+DAI_USDC, WETH_DAI = (
+    "0xAE461cA67B15dc8dc81CE7615e0320dA1A9aB8D5",
+    "0xA478c2975Ab1Ea89e8196811F51A7B7Ade33eB11",
+)
+"""Uniswap's v2 pairs on Ethereum."""
+
+
+def skims(*pairs):
+    """Calls by which anybody takes out of v2 pairs what they hold above their reserves."""
+    return tuple((pair, function("skim(address to)").encode([CLEARER])) for pair in pairs)
 
 
 def test_the_tokens_of_which_a_program_spends_all_can_be_cleared_before():
@@ -122,10 +136,31 @@ def test_the_tokens_of_which_a_program_spends_all_can_be_cleared_before():
         step = replace(plain().steps[0], data=built(*commands).steps[0].data, value=value)
         return CALLS.read(step, USER).meaning.clearing
 
-    assert cleared(*FLOW) == sweeps(DAI.address, WETH.address)
+    assert cleared(*FLOW) == (*sweeps(DAI.address, WETH.address), *skims(DAI_USDC, WETH_DAI))
     assert cleared(v3(USDC, WETH, SOLD, True), ("UNWRAP_WETH", USER, MINIMUM)) == sweeps(WETH.address)
     assert cleared(("WRAP_ETH", USER, CONTRACT_BALANCE), value=SOLD) == sweeps(NATIVE)
     assert cleared(v3(USDC, WETH, SOLD, True, USER, MINIMUM)) == ()
+    bought = ("V2_SWAP_EXACT_OUT", USER, GOT, SOLD, [USDC.address, DAI.address, WETH.address], True)
+    assert cleared(bought) == skims(DAI_USDC, WETH_DAI)
+
+
+def test_the_pairs_of_every_factory_of_a_network_are_cleared():
+    """A router does not tell whose pairs it trades with."""
+    other, digest = "0x1111111111111111111111111111111111111111", bytes(range(32))
+    step = replace(plain().steps[0], data=built(v2(USDC, DAI, SOLD, True, USER, MINIMUM)).steps[0].data)
+
+    def cleared(kind=None):
+        contracts = {ROUTER: "uniswap.universal-router@2.0"} | ({other: kind} if kind else {})
+        network = Network("ethereum", 1, "Ethereum", wrapped_native=WETH.address, contracts=contracts)
+        return [to for to, _ in CallRegistry([network]).read(step, USER).meaning.clearing]
+
+    tokens = b"".join(sorted((address_bytes(USDC.address), address_bytes(DAI.address))))
+    elsewhere = create2_address(other, keccak256(tokens), digest)
+    assert cleared() == [DAI_USDC]
+    assert cleared(f"uniswap.v2-factory@0x{digest.hex()}") == [DAI_USDC, elsewhere]
+    for wrong in ("0x", "uniswap", "00" * 31, "00" * 33):
+        with pytest.raises(ConfigError, match="init code hash"):
+            cleared(f"uniswap.v2-factory@{wrong}")
 
 
 BACK = ("SWAP_EXACT_IN_SINGLE", ((USDC.address, WETH.address, 500, 10, NATIVE), False, MINIMUM, 0, b""))

@@ -205,15 +205,15 @@ def test_coins_that_actions_do_not_use_are_paid_back(settled):
 
 def test_what_a_manager_pays_out_whole_can_be_cleared_before():
     cleared = read(V3, multicall(increased(), REFUND), GOT).meaning.clearing
-    assert cleared == (REFUND,)  # it pays who sends it
+    assert cleared == ((ROUTER, REFUND),)  # it pays who sends it
     paid = called(managers.UNWRAP, 1, USER), called(managers.SWEEP_TOKEN, USDC.address, 1, USER)
     cleared = read(V3, multicall(decreased(), collected(to=NATIVE), *paid)).meaning.clearing
     assert cleared == (
-        called(managers.UNWRAP, 0, CLEARER),
-        called(managers.SWEEP_TOKEN, USDC.address, 0, CLEARER),
+        (ROUTER, called(managers.UNWRAP, 0, CLEARER)),
+        (ROUTER, called(managers.SWEEP_TOKEN, USDC.address, 0, CLEARER)),
     )
     (cleared,) = read(V4, modified(OFFER, ADDED, ("SWEEP", NATIVE, USER)), GOT).meaning.clearing
-    assert cleared == modified(("SWEEP", NATIVE, CLEARER), until=MAX_UINT256)
+    assert cleared == (ROUTER, modified(("SWEEP", NATIVE, CLEARER), until=MAX_UINT256))
     assert read(V4, modified(TAKEN_OUT, PAID_OUT)).meaning.clearing == ()
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from quoteway.evm.abi import Function, _shape, decode, encode, function
+from quoteway.evm.abi import Function, decode, encode, function
+from quoteway.evm.abi_codec import shape
 from quoteway.evm.address import address_bytes, checksum
 from quoteway.evm.calls.known_calls import DESCRIBED
 from quoteway.evm.calls.position_managers import (
@@ -188,7 +189,7 @@ def _path(packed: bytes) -> Path:
 
 
 def _node(type_: str, value: Any, name: str = "") -> Any:
-    item, members = _shape(type_)
+    item, members = shape(type_)
     if item is not None:
         return Group([_node(item, each, name) for each in value], movable=True)
     if members is not None:

@@ -21,10 +21,10 @@ from quoteway.evm.calls.meaning import (
     Unreadable,
     paid_as_coin,
 )
-from quoteway.models import Address, CallDescription
+from quoteway.models import NATIVE, Address, CallDescription
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
-_ARGUMENT = re.compile(r"#\.([A-Za-z_$][\w$]*)((?:\.\[-?\d{1,3}\])*)", re.ASCII)
+_ARGUMENT = re.compile(r"#\.([A-Za-z_$][\w$]*)((?:\.\[(?:-?\d{1,3}|last)\])*)", re.ASCII)
 _MEMBERS = frozenset({"@.value", "@.from", "@.to"})
 
 
@@ -92,7 +92,7 @@ class Described:
             account(described.owner),
             {name: value(path) for name, path in described.members.items()},
         )
-        return Reading(self.function.describe(args), meaning)
+        return Reading(self.function.describe_decoded(args), meaning)
 
     def descriptor(self, chain_id: int, address: Address) -> str:
         """Returns the ERC-7730 descriptor of this function of a contract."""
@@ -137,11 +137,23 @@ class Described:
         if named is None:
             return path
         found = args[self.function.names.index(named[1])]
-        for place in re.findall(r"-?\d+", named[2]):
-            if not isinstance(found, tuple) or not -len(found) <= int(place) < len(found):
+        for place in re.findall(r"-?\d+|last", named[2]):
+            at = _last(found) if place == "last" else int(place)
+            if not isinstance(found, tuple) or not -len(found) <= at < len(found):
                 raise Unreadable(f"{path} has no item {place}")
-            found = found[int(place)]
+            found = found[at]
         return found
+
+
+def _last(items: Any) -> int:
+    """Returns the place before the first item that is zero; where there is none, one that no item has."""
+    padded = items if isinstance(items, tuple) else ()
+    used = next((at for at, item in enumerate(padded) if _is_zero(item)), len(padded))
+    return used - 1 if used else len(padded)
+
+
+def _is_zero(item: Any) -> bool:
+    return item in (0, NATIVE) or (isinstance(item, bytes) and not any(item))
 
 
 def _named(**paths: str | None) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ _INTENTS = {
     "collect": "Collect fees",
     "deploy": "Deploy a vault",
 }
+LAST = "[last]"
+"""The place of the last item of a padded array, for which ERC-7730 has no path."""
 _KEYWORDS = frozenset({"calldata", "memory", "payable"})
 
 
@@ -64,14 +66,14 @@ def _fields(description: CallDescription, inputs: Sequence[Json]) -> Iterator[Js
         where, _ = _place(path, inputs)
         if where == "@.value" or token == NATIVE:
             yield {"path": where, "label": label, "format": "amount"}
-        elif token is None or token.startswith("0x"):
+        elif token is None or token.startswith("0x") or LAST in token:
             yield {"path": where, "label": label, "format": "raw"}
         else:
             params = _token(*_place(token, inputs))
             yield {"path": where, "label": label, "format": "tokenAmount", "params": params}
 
     def plain(label: str, path: str | None) -> Iterator[Json]:
-        if path is not None and not path.startswith("0x"):
+        if path is not None and not path.startswith("0x") and LAST not in path:
             where, type_ = _place(path, inputs)
             yield {"path": where, "label": label, "format": "addressName" if type_ == "address" else "raw"}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from quoteway.evm.address import unused_address
+from quoteway.evm.address import address_bytes, create2_address, keccak256, unused_address
 from quoteway.evm.permit2 import PermitSingle
 from quoteway.models import NATIVE, Address, DecodedCall
 
@@ -47,14 +47,30 @@ class Unreadable(ValueError):  # noqa: N818 - named as the guard's UnsafeAnswer
 
 
 @dataclass(frozen=True, slots=True)
+class PairFactory:
+    """A factory of v2 pairs: ``init_code_hash`` is the Keccak-256 hash of their creation code."""
+
+    address: Address
+    init_code_hash: bytes
+
+    def pair_of(self, token: Address, other: Address) -> Address:
+        """Returns where the pair of two tokens is. Source: UniswapV2Factory.createPair."""
+        salt = keccak256(b"".join(sorted((address_bytes(token), address_bytes(other)))))
+        return create2_address(self.address, salt, self.init_code_hash)
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
-    """A transaction to read. ``wrapped_native`` is the wrapped native coin of its chain, where known."""
+    """A transaction to read. ``wrapped_native`` is the wrapped native coin of its chain, where known, and
+    ``pair_factories`` are the factories of v2 pairs there.
+    """
 
     to: Address
     data: bytes
     value: int
     sender: Address
     wrapped_native: Address | None = None
+    pair_factories: tuple[PairFactory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +118,9 @@ class Meaning:
     ``deadline`` and ``pays_until`` are in Unix seconds: when the call begins to revert, and when nothing is
     paid on the other chain any more.
     ``permits`` are the Permit2 permits that it carries: a signature must be for one of them.
-    ``clearing`` are calls by which anybody takes out of the contract what it already holds of the tokens of
-    which this call spends all. They pay ``CLEARER``.
+    ``clearing`` are calls (to, calldata) by which anybody takes out of contracts what others left there and
+    this call would spend: what a router holds of the tokens of which it spends all, and what a v2 pair holds
+    above its reserves. They pay ``CLEARER``.
     """
 
     action: str
@@ -116,7 +133,7 @@ class Meaning:
     members: Mapping[str, Any] = field(default_factory=dict)
     permits: tuple[PermitSingle, ...] = ()
     portions: tuple[Portion, ...] = ()
-    clearing: tuple[bytes, ...] = ()
+    clearing: tuple[tuple[Address, bytes], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

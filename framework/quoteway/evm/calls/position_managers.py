@@ -119,7 +119,7 @@ class _Operation:
             tuple(self.payments),
             deadline,
             members=self.members,
-            clearing=tuple(self.clearing),
+            clearing=tuple((self.sent.to, data) for data in self.clearing),
         )
 
 
@@ -140,13 +140,13 @@ class PositionsV3:
             if declared is None:
                 raise Unreadable(f"0x{data[:4].hex()} is no call of a quote")
             values = declared.decode(data)
-            inner.append(declared.describe(values))
+            inner.append(declared.describe_decoded(values))
             _READERS[declared.declaration](operation, *values)
         if operation.holds:
             raise Unreadable("it leaves tokens in the contract")
         if sent.value and not operation.refunded:
             raise Unreadable("it leaves native coins in the contract")
-        return Reading(replace(self.function.describe(args), inner=tuple(inner)), operation.meaning())
+        return Reading(replace(self.function.describe_decoded(args), inner=tuple(inner)), operation.meaning())
 
 
 def _mint(operation: _Operation, params: Any) -> None:
@@ -242,14 +242,14 @@ class PositionsV4:
                 raise Unreadable(f"0x{code:02x} is no action of a quote")
             form = function(ACTIONS[code])
             values = decode(form.types, data)
-            inner.append(form.describe(values))
+            inner.append(form.describe_decoded(values))
             _act(operation, ACTIONS[code].partition("(")[0], values, surplus)
         if surplus:
             raise Unreadable("it leaves tokens in the contract")
         settled = sum(charge.maximum for charge in operation.charges if charge.token == NATIVE)
         if sent.value != settled and not operation.refunded:
             raise Unreadable("it leaves native coins in the contract")
-        return Reading(replace(self.function.describe(args), inner=tuple(inner)), operation.meaning())
+        return Reading(replace(self.function.describe_decoded(args), inner=tuple(inner)), operation.meaning())
 
 
 def _act(operation: _Operation, name: str, values: Any, surplus: dict[Address, int]) -> None:

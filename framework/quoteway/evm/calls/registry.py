@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from typing import Protocol
@@ -16,11 +18,13 @@ from typing import Protocol
 from quoteway.errors import ConfigError
 from quoteway.evm.abi import Function
 from quoteway.evm.address import parse_address
+from quoteway.evm.calls.balancer_vault import VaultBatchSwap, VaultSwap
 from quoteway.evm.calls.described import Described
 from quoteway.evm.calls.known_calls import DESCRIBED
 from quoteway.evm.calls.known_contracts import ADDRESSES
-from quoteway.evm.calls.meaning import Reading, Sent
+from quoteway.evm.calls.meaning import PairFactory, Reading, Sent
 from quoteway.evm.calls.position_managers import PositionsV3, PositionsV4
+from quoteway.evm.calls.swap_routers import ALGEBRA_ROUTER, V3_ROUTER, swap_calls
 from quoteway.evm.calls.universal_router import UniversalRouter
 from quoteway.models import Address, ContractDescription, Step
 from quoteway.networks import Network
@@ -37,17 +41,28 @@ class Reader(Protocol):
 
 
 _ROUTER = "uniswap.universal-router@"
-_READERS: Mapping[str, Callable[[], Reader]] = {
-    "uniswap.v3-positions": PositionsV3,
-    "uniswap.v4-positions": PositionsV4,
+_PAIR_FACTORY, _PAIR_INIT_CODE_HASH = (
+    "uniswap.v2-factory",
+    "96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f",
+)
+"""A factory of v2 pairs, and the hash of Uniswap's. Its kind names the hash of another, after an ``@``."""
+_READERS: Mapping[str, Sequence[Callable[[], Reader]]] = {
+    "algebra.router": swap_calls(ALGEBRA_ROUTER),
+    "uniswap.v3-positions": (PositionsV3,),
+    "uniswap.v3-router": swap_calls(V3_ROUTER),
+    "uniswap.v4-positions": (PositionsV4,),
+    "balancer.vault": (VaultSwap, VaultBatchSwap),
 }
 _TITLES: Mapping[str, str] = {
     "weth9": "WETH9",
     "uniswap.v2-router": "Uniswap v2 router",
     "uniswap.universal-router": "Uniswap Universal Router",
     "uniswap.v3-positions": "Uniswap v3 positions",
+    "uniswap.v3-router": "Uniswap v3 router",
     "uniswap.v4-positions": "Uniswap v4 positions",
+    "balancer.vault": "Balancer Vault",
     "across.spoke-pool": "Across SpokePool",
+    "algebra.router": "Algebra router",
     "lifi.diamond": "LI.FI Diamond",
     "erc4626": "ERC-4626 vault",
     "managed-vault": "Managed vault",
@@ -63,10 +78,9 @@ def readers_of(kind: str) -> Mapping[bytes, Reader]:
         router = UniversalRouter(kind.removeprefix(_ROUTER))
         return {router.function.selector: router}
     if kind in _READERS:
-        reader = _READERS[kind]()
-        return {reader.function.selector: reader}
+        return {reader.function.selector: reader for reader in (make() for make in _READERS[kind])}
     if kind not in DESCRIBED:
-        known = ", ".join(sorted((*DESCRIBED, *_READERS, f"{_ROUTER}2.0")))
+        known = ", ".join(sorted((*DESCRIBED, *_READERS, f"{_ROUTER}2.0", _PAIR_FACTORY)))
         raise ValueError(f"{kind!r} is no kind of contract; known: {known}")
     return {each.function.selector: each for each in map(Described, DESCRIBED[kind])}
 
@@ -87,6 +101,7 @@ class CallRegistry:
         self._titles: dict[tuple[int, Address], str] = {}
         self._code_hashes: dict[tuple[int, Address], str] = {}
         self._wrapped: dict[int, Address] = {}
+        self._factories: defaultdict[int, tuple[PairFactory, ...]] = defaultdict(tuple)
         for network in networks:
             if network.wrapped_native is not None:
                 self._wrapped[network.chain_id] = parse_address(network.wrapped_native)
@@ -95,8 +110,11 @@ class CallRegistry:
                 known[network.wrapped_native] = "weth9"
             for address, kind in {**known, **network.contracts}.items():
                 try:
-                    self._contracts[network.chain_id, parse_address(address)] = readers_of(kind)
-                    self._titles[network.chain_id, parse_address(address)] = _title(kind)
+                    key = network.chain_id, parse_address(address)
+                    if kind.partition("@")[0] == _PAIR_FACTORY:
+                        self._factories[network.chain_id] += (_factory(key[1], kind),)
+                    else:
+                        self._contracts[key], self._titles[key] = readers_of(kind), _title(kind)
                 except ValueError as error:
                     where = f"[networks.{network.slug}.contracts] {address!r}"
                     raise ConfigError(f"{where}: {error}") from None
@@ -152,10 +170,19 @@ class CallRegistry:
         if reader is None:
             return None
         wrapped = self._wrapped.get(step.chain_id)
-        reading = reader.read(Sent(step.to, step.data, step.value, sender, wrapped))
+        factories = self._factories.get(step.chain_id, ())
+        reading = reader.read(Sent(step.to, step.data, step.value, sender, wrapped, factories))
         if not isinstance(reader, Described):
             return reading
         return replace(reading, descriptor=reader.descriptor(step.chain_id, step.to))
+
+
+def _factory(address: Address, kind: str) -> PairFactory:
+    """Returns the factory of v2 pairs of this kind. Raises ``ValueError`` for a hash that is none."""
+    digest = _PAIR_INIT_CODE_HASH if kind == _PAIR_FACTORY else kind.partition("@")[2].removeprefix("0x")
+    if re.fullmatch("[0-9a-fA-F]{64}", digest) is None:
+        raise ValueError(f"{kind!r} names no init code hash of 32 bytes")
+    return PairFactory(address, bytes.fromhex(digest))
 
 
 def _title(kind: str) -> str:

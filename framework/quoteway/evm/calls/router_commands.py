@@ -191,7 +191,7 @@ def _describe(
         if form is None:
             raise ValueError(f"this router version has no command 0x{code:02x}")
         args = decode(form.types, data)
-        call = form.describe(args)
+        call = form.describe_decoded(args)
         if call.signature.startswith("V4_SWAP("):
             call = replace(call, inner=_describe(words.actions, args[0], args[1], words))
         calls.append(call)

@@ -6,8 +6,9 @@ DeltaResolver).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from quoteway.evm.abi import function
@@ -37,6 +38,8 @@ from quoteway.evm.permit2 import PermitSingle
 from quoteway.models import MAX_UINT256, NATIVE, Address, Argument, DecodedCall
 
 _WHOLE_BPS = 10_000
+_SKIM = "skim(address to)"
+"""Of UniswapV2Pair. The router takes as sold all that a pair holds above its reserves (V2SwapRouter)."""
 
 
 class UniversalRouter:
@@ -66,18 +69,22 @@ class UniversalRouter:
             deadline,
             permits=tuple(run.permits),
             portions=tuple(run.portions),
-            clearing=self._clearing(run.spent_whole),
+            clearing=tuple(self._clearing(run)),
         )
-        return Reading(replace(self.function.describe(args), inner=inner), meaning)
+        return Reading(replace(self.function.describe_decoded(args), inner=inner), meaning)
 
-    def _clearing(self, tokens: Iterable[Address]) -> tuple[bytes, ...]:
-        """Returns the calls that sweep these tokens: one for each, so that one that fails fails alone."""
-        calls = []
-        for token in tokens:
+    def _clearing(self, run: _Program) -> Iterator[tuple[Address, bytes]]:
+        """Yields the calls that sweep the tokens of which the router spends all, and those that take out of
+        the v2 pairs what they hold above their reserves: each alone, so that one that fails fails alone.
+        """
+        for token in run.spent_whole:
             sweep = Program(self._words.command)
             sweep.add("SWEEP", token, CLEARER, 0)
-            calls.append(self.function.encode((sweep.bytes, sweep.inputs, MAX_UINT256)))
-        return tuple(calls)
+            yield run.sent.to, self.function.encode((sweep.bytes, sweep.inputs, MAX_UINT256))
+        # A router does not tell whose pairs it trades in; to clear a pair of another factory changes nothing.
+        skim = function(_SKIM).encode([CLEARER])
+        for sold, bought in run.v2_hops:
+            yield from ((factory.pair_of(sold, bought), skim) for factory in run.sent.pair_factories)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,8 @@ class _Program:
 
     ``held`` is what the router holds of tokens after the commands so far, as they enforce it. Whatever
     remains there is anybody's: the next caller can sweep it. ``spent_whole`` are the tokens of which a
-    command spends all that the router holds, also what was there before.
+    command spends all that the router holds, also what was there before. ``v2_hops`` are the tokens (sold,
+    bought) of each swap in a v2 pair.
     """
 
     sent: Sent
@@ -104,6 +112,7 @@ class _Program:
     permits: list[PermitSingle] = field(default_factory=list)
     portions: list[Portion] = field(default_factory=list)
     spent_whole: dict[Address, None] = field(default_factory=dict)
+    v2_hops: list[tuple[Address, Address]] = field(default_factory=list)
 
     def add(self, command: DecodedCall) -> None:
         name = command.signature.partition("(")[0]
@@ -129,8 +138,7 @@ class _Program:
                 self._spend(token, CONTRACT_BALANCE)
                 self._pay(token, recipient, minimum)
             case "V2_SWAP_EXACT_IN", (recipient, amount, minimum, path, by_user, *_):
-                if len(path) < 2:
-                    raise Unreadable("its path is too short")
+                self._pass_pairs(path)
                 self._take(path[0], amount, by_user)
                 self._pay(path[-1], recipient, minimum)
             case "V3_SWAP_EXACT_IN", (recipient, amount, minimum, path, by_user, *_):
@@ -138,8 +146,7 @@ class _Program:
                 self._take(sold, amount, by_user)
                 self._pay(bought, recipient, minimum)
             case "V2_SWAP_EXACT_OUT", (recipient, _, maximum, path, by_user, *_):
-                if len(path) < 2:
-                    raise Unreadable("its path is too short")
+                self._pass_pairs(path)
                 self._take_at_most(path[0], maximum, by_user)
                 # A pair pays by what arrived in it: nothing compares that with the amount.
                 self._pay(path[-1], recipient, 0)
@@ -165,6 +172,11 @@ class _Program:
             raise Unreadable(f"it gets more of {token} after it has paid a portion of it")
         before = self.held.get(token, _Held())
         self._hold(token, _Held(before.least + amount, before.exact and exact))
+
+    def _pass_pairs(self, path: tuple[Address, ...]) -> None:
+        if len(path) < 2:
+            raise Unreadable("its path is too short")
+        self.v2_hops += pairwise(path)
 
     def _v4_swap(self, actions: tuple[DecodedCall, ...]) -> None:
         """Reads v4 actions: swaps leave credits with the PoolManager, and TAKE pays a credit out whole.
@@ -203,31 +215,46 @@ class _Program:
             owed[bought] = owed.get(bought, 0) + minimum
 
     def _v4_exact_out(self, actions: tuple[DecodedCall, ...]) -> None:
-        """Reads one swap for an exact output, the payment of its debt, and the TAKE of exactly its output.
+        """Reads swaps of one token for exact outputs of another, the payment of their debt, and the TAKE of
+        exactly what they buy.
 
-        The router compares the input with its maximum, but not the output with the amount: when a pool gives
-        less, the TAKE leaves a debt, and the PoolManager reverts.
+        The router compares each input with its maximum, but not the output with the amount: when a pool gives
+        less, the TAKE leaves a debt, and the PoolManager reverts. A path through either token could hide such
+        a debt in what is settled.
         """
         names = [action.signature.partition("(")[0] for action in actions]
-        if names[1:] != ["SETTLE", "TAKE"]:
-            raise Unreadable("its exact output is not one swap, one SETTLE and one TAKE")
-        swap, settle, take = ([_plain(argument) for argument in action.args] for action in actions)
-        if names[0] == "SWAP_EXACT_OUT_SINGLE":
-            key, zero_for_one, amount, maximum, *_ = swap[0]
-            sold, bought = key[:2] if zero_for_one else key[1::-1]
-        else:
-            bought, path, *_, amount, maximum = swap[0]
-            if not path:
-                raise Unreadable("its path is too short")
-            sold = path[0][0]
+        if names[-2:] != ["SETTLE", "TAKE"] or not all(map(_is_exact_out, actions[:-2])):
+            raise Unreadable("its exact outputs are not swaps, one SETTLE and one TAKE")
+        *swaps, settle, take = ([_plain(argument) for argument in action.args] for action in actions)
+        most = total = 0
+        ends = set[tuple[Address, Address]]()
+        passed = set[Address]()
+        for name, (swap,) in zip(names, swaps, strict=False):
+            if name == "SWAP_EXACT_OUT_SINGLE":
+                key, zero_for_one, amount, maximum, *_ = swap
+                ends.add(key[:2] if zero_for_one else key[1::-1])
+            else:
+                bought, path, *_, amount, maximum = swap
+                if not path:
+                    raise Unreadable("its path is too short")
+                ends.add((path[0][0], bought))
+                passed.update(key[0] for key in path[1:])
+            if amount == OPEN_DELTA:
+                raise Unreadable("it does not name its exact output")
+            most, total = most + maximum, total + amount
+        if len(ends) > 1:
+            raise Unreadable("its exact outputs are of several pairs of tokens")
+        ((sold, bought),) = ends
+        if sold == bought or passed & {sold, bought}:
+            raise Unreadable("the path of its exact output passes a token twice")
         currency, settled, by_user = settle
-        if (currency, settled) != (sold, OPEN_DELTA) or sold == bought:
+        if (currency, settled) != (sold, OPEN_DELTA):
             raise Unreadable("it does not settle what its exact output costs")
         received, recipient, taken = take
-        if (received, taken) != (bought, amount) or amount == OPEN_DELTA:
+        if (received, taken) != (bought, total):
             raise Unreadable("it does not take its exact output")
-        self._take_at_most(sold, maximum, by_user)
-        self._pay(bought, recipient, amount, exact=True)
+        self._take_at_most(sold, most, by_user)
+        self._pay(bought, recipient, total, exact=True)
 
     def _take_at_most(self, token: Address, maximum: int, by_user: bool) -> None:
         """Takes what a swap for an exact output needs. What the router had for it may remain in part."""
