@@ -100,3 +100,15 @@ def test_items_of_erc1155_are_seen_to_move():
     parties = tuple("0x" + account[2:].lower().rjust(64, "0") for account in (SPENDER, RICH, NOBODY))
     logs = [Log(SPENDER, (topic, *parties), bytes(64)) for topic in (single, batch)]
     assert [(item.sender, item.recipient) for item in trace_of([logs]).items] == [(RICH, NOBODY)] * 2
+
+
+def test_a_pool_of_one_contract_that_has_them_all_is_named_by_its_id():
+    """The Swap events of Uniswap v4's PoolManager and of Balancer v2's Vault."""
+    swaps = (
+        "Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)",
+        "Swap(bytes32,address,address,uint256,uint256)",
+    )
+    for swap in swaps:
+        topics = (event_topic(swap), "0x" + "AB" * 32, word(int(RICH, 16)))
+        logs = [Log(SPENDER, topics, bytes(32 * 6)), Log(SPENDER, topics[:1], bytes(32 * 6))]
+        assert trace_of([logs]).swapped == ("0x" + "ab" * 32,)

@@ -43,8 +43,8 @@ BALANCE_NOT_ASSUMABLE = "balance_not_assumable"
 _PREVIEW_GAS = 10_000_000
 _CLEARING_GAS = 300_000
 """Enough for one transfer of a token; a hostile token must not use up the block's gas."""
-MAX_CLEARING = 32
-"""The maximum number of clearing calls in a run: a swap passes through fewer tokens."""
+MAX_CLEARING = 64
+"""The maximum number of clearing calls in a run: a swap passes through fewer tokens and pairs."""
 
 
 @dataclass(frozen=True, slots=True)

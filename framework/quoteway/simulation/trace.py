@@ -27,9 +27,12 @@ _SWAPS = (
 )
 _SWAP_BY_ID = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 """IPoolManager of v4-core, which has all pools: the first topic is the pool's id."""
+_VAULT_SWAP = event_topic("Swap(bytes32,address,address,uint256,uint256)")
+"""IVault of Balancer v2: the same."""
+_SWAPS_BY_ID = (_SWAP_BY_ID, _VAULT_SWAP)
 _KNOWN = {
     *_SWAPS,
-    _SWAP_BY_ID,
+    *_SWAPS_BY_ID,
     *(erc20.TRANSFER_EVENT, erc20.APPROVAL_EVENT, _ERC6909_TRANSFER, _ERC6909_APPROVAL),
     *(*permit2.EVENTS, *_ERC1155_TRANSFERS, *_OPERATOR_EVENTS),
 }
@@ -64,7 +67,7 @@ class Trace:
     ``items`` are transfers of ERC-1155 and ERC-6909 tokens, each counted as 1. ``previews`` are the answers
     to the build's previews, read before the first transaction; None: no answer. ``returned`` is what each
     transaction's call returned. ``swapped`` are the pools that say that they swapped, once each: by address
-    (Uniswap v2, v3 and forks with their events), or 32-byte id (v4).
+    (Uniswap v2, v3 and forks with their events), or 32-byte id (Uniswap v4, Balancer v2).
     """
 
     transfers: tuple[Transfer, ...] = ()
@@ -114,7 +117,7 @@ def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
                 approvals.append(ApprovalEvent(step, token, first, second, MAX_UINT256 if words[2] else 0))
             elif topic in _SWAPS:
                 swapped[entry.address] = None
-            elif topic == _SWAP_BY_ID and len(entry.topics) > 1:
+            elif topic in _SWAPS_BY_ID and len(entry.topics) > 1:
                 swapped[entry.topics[1].lower()] = None
             elif topic in permit2.EVENTS and token == permit2.ADDRESS:
                 approvals.append(ApprovalEvent(step, second, first, third, words[3]))
