@@ -7,7 +7,7 @@ from guard_cases import QUOTE, REQUEST, SEALED, Provider, check, plain, refused,
 from hypothesis import given
 from hypothesis import strategies as st
 from quoteway.engine.auto_slippage import HIGH_BPS, LOW_BPS, slippage_of
-from quoteway.engine.limits import repriced
+from quoteway.engine.gas_costs import repriced
 from quoteway.engine.quote_tokens import same_request
 from quoteway.engine.ranking import attempts_of, bids_of, rank
 from quoteway.errors import Reason, UpstreamError
@@ -315,20 +315,32 @@ def test_an_exact_output_on_v4_is_read(swap):
     assert meaning.payments == (Payment(WETH.address, USER, WANTED),)
 
 
+def test_several_exact_outputs_on_v4_are_settled_and_taken_together():
+    meaning = on_v4(SINGLE, through(), SETTLE, (*TAKE[:3], 2 * WANTED))
+    assert meaning.charges == (Charge(USDC.address, 2 * MOST),)
+    assert meaning.payments == (Payment(WETH.address, USER, 2 * WANTED),)
+
+
 @pytest.mark.parametrize(
     ("actions", "finding"),
     [
-        ((SINGLE, SETTLE), "not one swap"),
-        ((SINGLE, SETTLE, TAKE, TAKE), "not one swap"),
-        ((SINGLE, TAKE, SETTLE), "not one swap"),
+        ((SINGLE, SETTLE), "not swaps, one SETTLE"),
+        ((SINGLE, SETTLE, TAKE, TAKE), "not swaps, one SETTLE"),
+        ((SINGLE, TAKE, SETTLE), "not swaps, one SETTLE"),
         ((through([]), SETTLE, TAKE), "too short"),
         ((through(), ("SETTLE", DAI.address, OPEN_DELTA, True), TAKE), "does not settle"),
         ((SINGLE, ("SETTLE", USDC.address, MOST, True), TAKE), "does not settle"),
         ((SINGLE, SETTLE, ("TAKE", USDC.address, USER, WANTED)), "does not take"),
         ((SINGLE, SETTLE, ("TAKE", WETH.address, USER, WANTED - 1)), "does not take"),
         ((SINGLE, SETTLE, ("TAKE", WETH.address, USER, OPEN_DELTA)), "does not take"),
-        ((through(amount=OPEN_DELTA), SETTLE, (*TAKE[:3], OPEN_DELTA)), "does not take"),
-        ((through(bought=USDC.address), SETTLE, ("TAKE", USDC.address, USER, WANTED)), "does not settle"),
+        ((through(amount=OPEN_DELTA), SETTLE, (*TAKE[:3], OPEN_DELTA)), "does not name"),
+        ((through(bought=USDC.address), SETTLE, ("TAKE", USDC.address, USER, WANTED)), "a token twice"),
+        ((through([*HOPS, HOPS[0]]), SETTLE, TAKE), "a token twice"),
+        ((through([*HOPS, (WETH.address, 100, 1, NATIVE, b"")]), SETTLE, TAKE), "a token twice"),
+        ((SINGLE, through(), SETTLE, TAKE), "does not take"),
+        ((SINGLE, through(HOPS[1:]), SETTLE, (*TAKE[:3], 2 * WANTED)), "several pairs"),
+        ((SINGLE, through(bought=DAI.address), SETTLE, (*TAKE[:3], 2 * WANTED)), "several pairs"),
+        ((SINGLE, SETTLE, SINGLE, SETTLE, TAKE), "not swaps, one SETTLE"),
     ],
 )
 def test_an_exact_output_on_v4_that_pays_or_takes_otherwise_is_unreadable(actions, finding):

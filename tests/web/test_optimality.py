@@ -134,6 +134,9 @@ async def test_a_wrong_optimality_is_dropped_and_the_log_says_why(serve, contrac
     assert shown["toAmount"] == "1000000"
     (line,) = [record.message for record in caplog.records if "without optimality" in record.message]
     assert line.startswith("a quote of provider certified is passed on without optimality: optimality")
+    (row,) = [row for row in (await api.get("/v2/providers")).body["data"] if row["id"] == "certified"]
+    blamed = [each["outcomes"] for each in row["methods"] if each["method"] == "optimality"]
+    assert blamed == [{"wrong": 2}]
 
 
 @pytest.mark.parametrize("value", [7, "best", {"bound": 1}, (), pytest.param(object(), id="object")], ids=str)

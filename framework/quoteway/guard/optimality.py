@@ -29,8 +29,8 @@ def optimality_flaw(request: Request, quote: Quote) -> str | None:
         return None
     if (wrong := flaw(found, Optimality | None)) is not None:
         return f"optimality{wrong}"
-    shown = quote.outputs, quote.route, quote.route_legs
-    kinds = tuple[Leg, ...], tuple[RoutePath, ...] | None, tuple[RouteLeg, ...] | None
+    shown = quote.outputs, quote.inputs, quote.route, quote.route_legs
+    kinds = tuple[Leg, ...], tuple[Leg, ...], tuple[RoutePath, ...] | None, tuple[RouteLeg, ...] | None
     if any(flaw(value, kind) is not None for value, kind in zip(shown, kinds, strict=True)):
         return "optimality of a quote that cannot be read"
     if not isinstance(request, SwapRequest) or request.is_cross_chain or len(quote.outputs) != 1:
@@ -39,15 +39,12 @@ def optimality_flaw(request: Request, quote: Quote) -> str | None:
 
 
 def _findings(request: SwapRequest, quote: Quote, found: Optimality) -> Iterator[str]:
-    amount_out = quote.outputs[0].amount
-    if not 0 < amount_out <= found.bound:
-        yield "optimality.bound is below the output"
-    elif not _is_gap(found.gap_bps, found.bound, amount_out):
-        yield "optimality.gap_bps is not what bound and output say"
+    if request.amount_out is None:
+        yield from _bound_findings(found, quote.outputs[0].amount)
+    else:
+        yield from _input_bound_findings(found, quote)
     if not 0 <= found.net_gap_bps <= _WHOLE_BPS:
         yield "optimality.net_gap_bps is not from 0 to 10,000"
-    if not 0 <= found.arbitrage <= found.bound:
-        yield "optimality.arbitrage is not from 0 to bound"
     if found.block != quote.block:
         yield "optimality.block is not that of the quote"
     used = {hop.pool for path in quote.route or () for hop in path.hops}
@@ -58,8 +55,28 @@ def _findings(request: SwapRequest, quote: Quote, found: Optimality) -> Iterator
         yield from _certificate_findings(request, found, found.certificate, used)
 
 
-def _is_gap(gap_bps: float, bound: int, amount_out: int) -> bool:
-    exact = Fraction((bound - amount_out) * _WHOLE_BPS, bound)
+def _bound_findings(found: Optimality, amount_out: int) -> Iterator[str]:
+    if not 0 < amount_out <= found.bound:
+        yield "optimality.bound is below the output"
+    elif not _is_gap(found.gap_bps, found.bound, amount_out):
+        yield "optimality.gap_bps is not what bound and output say"
+    if not 0 <= found.arbitrage <= found.bound:
+        yield "optimality.arbitrage is not from 0 to bound"
+
+
+def _input_bound_findings(found: Optimality, quote: Quote) -> Iterator[str]:
+    amount_in = quote.inputs[0].amount if len(quote.inputs) == 1 else 0
+    if not 0 <= found.bound <= amount_in:
+        yield "optimality.bound is above the input"
+    elif not amount_in or not _is_gap(found.gap_bps, amount_in, found.bound):
+        yield "optimality.gap_bps is not what bound and input say"
+    if found.arbitrage < 0:
+        yield "optimality.arbitrage is negative"
+
+
+def _is_gap(gap_bps: float, most: int, least: int) -> bool:
+    """Returns whether a gap is what is missing from ``least`` to ``most``, as a share of that."""
+    exact = Fraction((most - least) * _WHOLE_BPS, most)
     return exact - _FLOAT_BPS <= Fraction(gap_bps) <= exact + _ROUNDED_UP_BPS
 
 

@@ -45,8 +45,9 @@ class Optimality:
     without any input; ``arbitrage`` bounds that part alone and is not subtracted. ``gap_bps`` is the most
     that the quote misses of the bound, ``net_gap_bps`` the same net of gas; both are rounded up, to at most
     0.01 more. ``block`` is that of the quote. ``method`` is how the route was found: as a ``single_path`` or
-    a ``split``. ``certificate`` is for requests that ask for it (``SwapRequest.certificate``), and at most
-    1,000 pools.
+    a ``split``. Of an exact output, ``bound`` and ``arbitrage`` are of the input token: no trade that pays
+    the output asked for takes less than ``bound``, and the gaps are shares of the input. ``certificate`` is
+    for requests that ask for it (``SwapRequest.certificate``), and at most 1,000 pools.
     """
 
     bound: int
