@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from quoteway import models
 from quoteway.engine.limits import able, nobody_able
+from quoteway.engine.parts import total_gas, total_legs, warnings_between
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, UpstreamError
-from quoteway.evm.token_text import display_name
-from quoteway.evm.units import readable_units
 from quoteway.guard.quotes import plain_plan
 from quoteway.host.checked_provider import spenders_of
 from quoteway.host.lists import ListKind, Lists
@@ -192,7 +191,7 @@ def _joined(first: models.QuotePart, second: models.QuotePart, passed_on: int) -
     swap, transfer = first.quote, second.quote
     # One quote token holds both plans. Raise now: the quote must not win and then fail to be sealed.
     plain_plan({"parts": [swap.plan, transfer.plan]})
-    inputs, outputs = joined_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
+    inputs, outputs = total_legs(((swap.inputs, swap.outputs), (transfer.inputs, transfer.outputs)))
     lifetimes = [quote.lifetime_s for quote in (swap, transfer) if quote.lifetime_s is not None]
     return models.Quote(
         inputs=inputs,
@@ -202,14 +201,14 @@ def _joined(first: models.QuotePart, second: models.QuotePart, passed_on: int) -
         spends=(*swap.spends, *transfer.spends),
         slippage_bps=swap.slippage_bps,
         fees=(*swap.fees, *transfer.fees),
-        gas=_gas_of_both(swap.gas, transfer.gas),
+        gas=total_gas(swap.gas, transfer.gas),
         route=swap.route,
         route_legs=swap.route_legs,
         price_impact_bps=swap.price_impact_bps,
         issues=(*swap.issues, *transfer.issues),
         warnings=tuple(
             dict.fromkeys(
-                (*swap.warnings, *transfer.warnings, *handover_warnings((first.request, second.request)))
+                (*swap.warnings, *transfer.warnings, *warnings_between((first.request, second.request)))
             )
         ),
         net_output=_net_output(swap, transfer, passed_on),
@@ -219,69 +218,7 @@ def _joined(first: models.QuotePart, second: models.QuotePart, passed_on: int) -
     )
 
 
-def handover_warnings(requests: Sequence[models.Request]) -> tuple[models.Notice, ...]:
-    """Returns the warnings for the signer about each transition from one part to the next."""
-    warnings: list[models.Notice] = []
-    for request in requests[1:]:
-        assert isinstance(request, models.SwapRequest)
-        name = display_name(request.token_in)
-        amount = readable_units(request.amount_in, request.token_in.decimals)
-        warnings += (
-            models.Notice(
-                "not_atomic",
-                "The swap and the transfer are separate transactions. Send all as one batch "
-                "(walletSendCalls), or in order. If the transfer fails after the swap, the "
-                f"{name} stays in the wallet.",
-            ),
-            models.Notice(
-                "surplus_kept",
-                f"The transfer sends exactly {amount} {name}, the minimum output of the swap. Any additional "
-                f"{name} from the swap stays in the wallet.",
-            ),
-        )
-    return tuple(warnings)
-
-
-def joined_legs(
-    parts: Iterable[tuple[Sequence[models.Leg], Sequence[models.Leg]]],
-) -> tuple[tuple[models.Leg, ...], tuple[models.Leg, ...]]:
-    """Returns the total inputs and outputs of parts, given each part's inputs and outputs in order.
-
-    An output that the next part spends is omitted. The unspent rest of it is an output, whose minimum is
-    reduced by the spent amount.
-    """
-    (inputs, outputs), *rest = parts
-    left: list[models.Leg] = []
-    for taken, given in rest:
-        takes = {leg.token.address: leg.amount for leg in taken}
-        for leg in outputs:
-            passed_on = takes.get(leg.token.address, 0)
-            if leg.amount > passed_on:
-                bound = max((leg.amount_min or 0) - passed_on, 0)
-                left.append(replace(leg, amount=leg.amount - passed_on, amount_min=bound))
-        outputs = given
-    return tuple(inputs), (*outputs, *left)
-
-
 def _net_output(swap: models.Quote, transfer: models.Quote, passed_on: int) -> int:
     """Returns the net output of the transfer less the costs of the swap, converted at the transfer's rate."""
     costs = 0 if swap.net_output is None else passed_on - swap.net_output
     return rank(transfer) - costs * (transfer.outputs[0].amount_min or 0) // passed_on
-
-
-def _gas_of_both(one: models.Gas | None, other: models.Gas | None) -> models.Gas | None:
-    if one is None or other is None:
-        return None
-
-    def both(a: int | None, b: int | None) -> int | None:
-        return None if a is None or b is None else a + b
-
-    prices = [gas.max_fee_per_gas_wei for gas in (one, other) if gas.max_fee_per_gas_wei is not None]
-    return models.Gas(
-        one.units + other.units,
-        one.limit + other.limit,
-        max(prices, default=None),
-        both(one.l1_fee_wei, other.l1_fee_wei),
-        both(one.cost_wei, other.cost_wei),
-        price_wei=one.price_wei if one.price_wei == other.price_wei else None,
-    )

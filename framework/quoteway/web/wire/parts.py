@@ -65,7 +65,9 @@ class Gas(View):
     units = required(IntegerText)
     limit = required(IntegerText)
     max_fee_per_gas = nullable(AmountText, "max_fee_per_gas_wei")
-    l1_fee = nullable(AmountText, "l1_fee_wei")
+    l1_fee = nullable(
+        AmountText, "l1_fee_wei", description="Wei that a rollup charges for data on its parent chain"
+    )
     cost = nullable(AmountText, "cost_wei")
     price = nullable(AmountText, "price_wei", description="Wei per unit that `cost` is counted with")
     cost_usd = nullable(fields.Float)
