@@ -207,6 +207,9 @@ def test_configuration_is_laid_over_what_plugins_describe():
         "seven"
     ]
     assert (network.endpoints, network.name, network.head_poll_s) == ((own,), "My Seven", 9.0)
+    assert network.quorum == 1
+    two = NetworkConfig(rpc=(own, Endpoint("http://other")), quorum=2)
+    assert networks_of({"seven": two}, SEVEN)["seven"].quorum == 2
     known = networks_of({"eight": NetworkConfig(chain_id=8, native_symbol="EIG")}, SEVEN)
     assert known["eight"].native_symbol == "EIG"
     assert set(known) == {"seven", "eight"}
@@ -220,6 +223,11 @@ def test_configuration_is_laid_over_what_plugins_describe():
         ("other", NetworkConfig(chain_id=7), "'seven'"),
         ("7", NetworkConfig(rpc=(Endpoint("http://x"),)), "chain_id"),
         ("8", NetworkConfig(chain_id=9), "digits alone"),
+        (
+            "seven",
+            NetworkConfig(rpc=(Endpoint("http://x"),), quorum=2),
+            "has 1 endpoints: add endpoints to rpc",
+        ),
     ],
 )
 def test_a_network_section_that_does_not_fit_is_refused(slug, settings, named):

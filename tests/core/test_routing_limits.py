@@ -7,7 +7,8 @@ import pytest
 from guard_cases import QUOTE, REQUEST, SEALED, plain, run_of
 from hypothesis import given
 from hypothesis import strategies as st
-from quoteway.engine.limits import PriceImpactTooHigh, able, check_impact, nobody_able, repriced
+from quoteway.engine.gas_costs import repriced
+from quoteway.engine.limits import PriceImpactTooHigh, able, check_impact, nobody_able
 from quoteway.engine.quote_tokens import MAX_TOKEN_CHARS
 from quoteway.engine.ranking import bids_of, refusal
 from quoteway.errors import Reason

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
 
@@ -26,7 +26,6 @@ from quoteway.models import (
     Approval,
     Block,
     Build,
-    Call,
     DescribedStep,
     Issue,
     Read,
@@ -72,7 +71,7 @@ class WalletReader:
         balances = {token: erc20.balance_read(owner, token) for token in tokens}
         allowances = {(token, to): erc20.allowance_read(token, owner, to) for token, to, _ in grants}
         pulled: dict[tuple[Address, Address], Read] = {
-            (token, puller): Call(permit2.ADDRESS, permit2.ALLOWANCE.encode([owner, token, puller]))
+            (token, puller): permit2.allowance_read(owner, token, puller)
             for token, _, puller in grants
             if puller is not None
         }
@@ -214,6 +213,24 @@ async def approval_steps(
             approval = Approval(token, puller, required, current, True, False)
             steps.append(_permit2_approve(chain, tokens[token], approval, deadline))
     return steps
+
+
+def after(wallet: Wallet, spends: Sequence[Spend]) -> Wallet:
+    """Returns the wallet after a build with these spends and the approvals that it needed.
+
+    An allowance without a limit may stay as it is: it is enough either way.
+    """
+    allowances, pulled = dict(wallet.allowances), dict(wallet.permit2)
+    for grant, required in _required(spends).items():
+        allowances[grant] = max(allowances.get(grant, 0) - required, 0)
+    for spend in spends:
+        if spend.permit2_spender is not None:
+            grant = spend.token, spend.permit2_spender
+            amount, expiration = pulled.get(grant, (0, 0))
+            # A signed permit replaces the allowance by what the build uses.
+            left = 0 if spend.permit2_signed else max(amount - spend.amount, 0)
+            pulled[grant] = left, expiration
+    return replace(wallet, allowances=allowances, permit2=pulled)
 
 
 def check_readable(grants: Sequence[GrantKey], wallet: Wallet, tokens: Mapping[Address, Token]) -> None:

@@ -18,12 +18,14 @@ from quoteway.engine.approvals import (
     check_readable,
     revocation_steps,
 )
-from quoteway.engine.joining import handover_warnings, joined_legs
+from quoteway.engine.gas_costs import l1_fee_of
+from quoteway.engine.parts import total_legs, warnings_between
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Part, Rehearsal
 from quoteway.errors import InvalidRequest, Reason
 from quoteway.evm.head import on_arrival
+from quoteway.evm.l1_fee import L1Price
 from quoteway.guard import acknowledgements
 from quoteway.guard.outcome import check_revocation
 from quoteway.simulation.run import Run, Segment, simulate
@@ -90,20 +92,26 @@ class Building:
             parts = await self._quoting.rehearsing.build(sealed)
             opaque = any(part.opaque for part in parts)
             acknowledgements.require(acknowledgements.needed_for_calldata(opaque=opaque), acknowledged)
-            rehearsal = await self._quoting.rehearsing.run(sealed, parts, block)
-        return self._complete(sealed, rehearsal)
+            rehearsing = self._quoting.rehearsing
+            price, rehearsal = await asyncio.gather(
+                rehearsing.l1_prices.at(self._quoting.runtime.chain(sealed.request.chain_id), block),
+                rehearsing.run(sealed, parts, block),
+            )
+        return self._complete(sealed, rehearsal, price)
 
-    def _complete(self, sealed: models.SealedQuote, rehearsal: Rehearsal) -> models.Action:
-        """Returns the action with its ids, labels, code hashes and gas limits."""
+    def _complete(
+        self, sealed: models.SealedQuote, rehearsal: Rehearsal, price: L1Price | None
+    ) -> models.Action:
+        """Returns the action with its ids, labels, code hashes, gas limits and the fee for its data."""
         parts, run, created_at = rehearsal.parts, rehearsal.run, rehearsal.created_at
         sender = sealed.request.sender
         steps = [step for part in parts for step in part.steps]
         builds = [part.build for part in parts]
-        handovers = handover_warnings([part.quote.request for part in parts])
+        handovers = warnings_between([part.quote.request for part in parts])
         built = (warning for build in builds for warning in build.warnings)
         unbound = [_unbound_deadline(part) for part in parts if part.outlives_deadline]
         warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers, *unbound)))
-        inputs, outputs = joined_legs((build.inputs, build.outputs) for build in builds)
+        inputs, outputs = total_legs((build.inputs, build.outputs) for build in builds)
         firsts = accumulate((len(part.steps) for part in parts), initial=0)
         own = tuple(part.begun_at(first) for part, first in zip(parts, firsts, strict=False))
         # A provider counts the steps from its first one; the action's include the approvals.
@@ -134,6 +142,7 @@ class Building:
             issues=rehearsal.issues,
             warnings=warnings,
             terms=builds[-1].terms,
+            l1_fee_wei=l1_fee_of(price, steps),
         )
 
     def _with_ids(
@@ -205,6 +214,7 @@ class Building:
             created_at=now,
             expires_at=now + self._quoting.config.lifetime_s,
             block=block,
+            l1_fee_wei=l1_fee_of(await self._quoting.rehearsing.l1_prices.at(chain, block), steps),
         )
 
 

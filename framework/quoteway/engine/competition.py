@@ -92,6 +92,7 @@ class Competition:
             except GatewayError as error:
                 ended[bid.order] = Outcome(bid.provider, "failed", error=error)
                 continue
+            bid = await self._with_l1_fee(request, bid, parts)
             return Contender(bid, sealed, bid.guaranteed, opaque=any(part.opaque for part in parts)), ended
         raise _failure(waiting[0], ended)
 
@@ -134,7 +135,7 @@ class Competition:
             # Of providers that lie, each costs one simulation: ask more at once when some have failed.
             at_once *= 2
             tried = await asyncio.gather(
-                *(self._rehearse(capability, request, bid, deadline, spared=len(bids) > 1) for bid in batch)
+                *(self.rehearse(capability, request, bid, deadline, spared=len(bids) > 1) for bid in batch)
             )
             for bid, result in zip(batch, tried, strict=True):
                 scores.tried(bid.provider, failed=isinstance(result, GatewayError))
@@ -188,7 +189,7 @@ class Competition:
         for bid, error in reverted:
             scores.count_revert(bid.provider, request, error)
 
-    async def _rehearse(
+    async def rehearse(
         self,
         capability: models.Capability,
         request: models.SwapRequest,
@@ -204,7 +205,7 @@ class Competition:
             sealed, parts = await self._build(capability, request, bid, deadline, spared=spared)
         except GatewayError as error:
             return error
-        opaque = any(part.opaque for part in parts)
+        bid, opaque = await self._with_l1_fee(request, bid, parts), any(part.opaque for part in parts)
         try:
             rehearsal = await self.rehearsing.run(sealed, parts, bid.quote.block)
             for ran in rehearsal.run.segments:
@@ -217,6 +218,13 @@ class Competition:
         if paid is None:
             return Contender(bid, sealed, bid.guaranteed, opaque=opaque, warnings=(_NOT_SIMULATED,))
         return Contender(bid, sealed, bid.paid(paid, rehearsal.gas_used), rehearsal, opaque)
+
+    async def _with_l1_fee(self, request: models.Request, bid: Bid, parts: Sequence[Part]) -> Bid:
+        """Returns a bid with the fee for the data of its own transactions, where the network charges one."""
+        chain = self.runtime.chain(request.chain_id)
+        price = await self.rehearsing.l1_prices.at(chain, bid.quote.block)
+        steps = [step for part in parts for step in part.own]
+        return bid if price is None else bid.with_l1_fee(price.of(steps))
 
     async def _build(
         self,

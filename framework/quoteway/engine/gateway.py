@@ -33,7 +33,7 @@ from quoteway.host.runtime import Runtime
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.host.watchdog import Watchdog
-from quoteway.models import Capability
+from quoteway.models import Capability, Header
 from quoteway.networks import Network, Networks
 from quoteway.pricing.price_book import WAIT_S, PriceBook
 from quoteway.pricing.valuation import Keys, Valuation
@@ -69,7 +69,8 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.runtime.liquidity = Liquidity(self.registry, config.quotes.competition_timeout_s / 2)
-        self.quote_tokens = _sealer(config, clock)
+        self.keys = _key_ring(config)
+        self.quote_tokens = Sealer(self.keys, issuer=config.quotes.issuer, clock=clock)
         self.taxes = TradeTaxes(self.runtime)
         shared = config.quotes, self.runtime, self.registry, self.tokens
         rehearsing = Rehearsing(*shared)
@@ -101,7 +102,12 @@ class Gateway:
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
-            self.runtime.chains[network.chain_id] = RpcChain(network, partial(self._forward, network))
+            self.runtime.chains[network.chain_id] = RpcChain(
+                network,
+                partial(self._forward, network),
+                forward_public=partial(self._forward_public, network),
+                pushed=partial(self._pushed_heads, network),
+            )
         # Swap providers are made for each executor.
         first = (Capability.LIQUIDITY, Capability.EXECUTION)
         for capability in dict.fromkeys((*first, *Capability)):
@@ -122,7 +128,8 @@ class Gateway:
 
         self.runtime.session = aiohttp.ClientSession(
             timeout=aiohttp.ClientTimeout(total=30),
-            connector=aiohttp.TCPConnector(limit=0, limit_per_host=256),
+            # No limit: networks with nodes at one host would share it. The RPC plugin bounds each upstream.
+            connector=aiohttp.TCPConnector(limit=0),
             trace_configs=[outgoing_traces()],
         )
         self._starting = asyncio.create_task(self._start(), name="gateway:start")
@@ -263,13 +270,25 @@ class Gateway:
     # --- shared by the parts ------------------------------------------------------------------------------
 
     async def _forward(self, network: Network, method: str, params: Sequence[Any], timeout_s: float) -> Any:
-        """Sends one JSON-RPC call to the RPC upstreams in order, until one answers."""
+        """Sends a read of the core to the RPC upstreams in order, until one answers."""
+        return await self._ask_upstreams(RpcUpstream.forward.__name__, network, method, params, timeout_s)
+
+    async def _forward_public(
+        self, network: Network, method: str, params: Sequence[Any], timeout_s: float
+    ) -> Any:
+        """Sends a call of a client to the RPC upstreams in order, until one answers."""
+        name = RpcUpstream.forward_public.__name__
+        return await self._ask_upstreams(name, network, method, params, timeout_s)
+
+    async def _ask_upstreams(
+        self, name: str, network: Network, method: str, params: Sequence[Any], timeout_s: float
+    ) -> Any:
         last: UpstreamError | None = None
         ends_at = time.monotonic() + timeout_s
         for upstream in self.registry.rpc_upstreams(network.chain_id):
             left_s = max(ends_at - time.monotonic(), 0.0)
             try:
-                answer = cast(RpcUpstream, upstream).forward(network, method, params, timeout_s=left_s)
+                answer = getattr(upstream, name)(network, method, params, timeout_s=left_s)
                 return await self.registry.calls.counted(
                     upstream, answer, verb=FORWARD, scope=network.chain_id, timeout_s=left_s
                 )
@@ -287,6 +306,11 @@ class Gateway:
             raise last
         raise disabled(f"No RPC upstream is enabled for {network.slug}.")
 
+    def _pushed_heads(self, network: Network) -> AsyncIterator[Header] | None:
+        """Returns the new heads of the first RPC upstream whose nodes push them."""
+        upstreams = cast(list[RpcUpstream], self.registry.rpc_upstreams(network.chain_id))
+        return next((heads for each in upstreams if (heads := each.heads(network)) is not None), None)
+
     async def look_ahead(self, chain_id: int) -> None:
         """Reads a chain's head in advance. Ignores errors: the code that needs the head raises them."""
         chain = self.runtime.chains.get(chain_id)
@@ -299,10 +323,10 @@ class Gateway:
         return Valuation(await self.prices.get_each(tokens, wait_s=wait_s))
 
 
-def _sealer(config: Config, clock: Callable[[], float]) -> Sealer:
+def _key_ring(config: Config) -> KeyRing:
     keys = [(key.id, key.secret.reveal().encode()) for key in config.quotes.keys]
     if not keys and config.run_key is not None:
         keys = [("run", config.run_key.reveal().encode())]
     if not keys:
         log.warning("no quotes.keys configured: signing with a random key, quotes will not survive a restart")
-    return Sealer(KeyRing(keys) if keys else KeyRing.random(), issuer=config.quotes.issuer, clock=clock)
+    return KeyRing(keys) if keys else KeyRing.random()

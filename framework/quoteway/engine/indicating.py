@@ -42,11 +42,22 @@ class Indication:
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """An amount of a ladder with its indication, or the error of an amount that nobody quotes."""
+    """An amount of a ladder with its indication, or the error of an amount that nobody quotes.
 
-    amount_in: int
+    ``amount`` is of the token sold; with the side ``exactOut`` of the token bought.
+    """
+
+    amount: int
     found: Indication | None
     error: GatewayError | None = None
+    side: models.Side = "exactIn"
+
+    @property
+    def amount_in(self) -> int | None:
+        """What is sold; None where that is not known."""
+        if self.side == "exactIn":
+            return self.amount
+        return None if self.found is None else self.found.inputs[0].amount
 
 
 async def indicate(quoting: Quoting, request: models.SwapRequest) -> Indication:
@@ -83,16 +94,23 @@ async def ladder(quoting: Quoting, request: models.SwapRequest, amounts: Sequenc
     Raises as ``indicate`` for the first amount when there is none for any.
     """
 
-    async def rung(amount_in: int) -> Rung:
+    async def rung(amount: int) -> Rung:
         try:
-            return Rung(amount_in, await indicate(quoting, replace(request, amount_in=amount_in)))
+            found = await indicate(quoting, _of_amount(request, amount))
         except GatewayError as error:
-            return Rung(amount_in, None, error)
+            return Rung(amount, None, error, request.side)
+        return Rung(amount, found, side=request.side)
 
     rungs = await asyncio.gather(*map(rung, amounts))
     if not any(each.found for each in rungs) and rungs[0].error is not None:
         raise rungs[0].error
     return rungs
+
+
+def _of_amount(request: models.SwapRequest, amount: int) -> models.SwapRequest:
+    if request.side == "exactOut":
+        return replace(request, amount_out=amount)
+    return replace(request, amount_in=amount)
 
 
 def _has_quota(provider: Provider) -> bool:

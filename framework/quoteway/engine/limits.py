@@ -4,7 +4,6 @@ their quotes."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from quoteway import models
 from quoteway.engine.integrator_fees import fee_of, refused_fee
@@ -80,30 +79,3 @@ def check_impact(provider: Provider, request: models.SwapRequest, quote: models.
     most_bps, impact_bps = request.routing.max_price_impact_bps, quote.price_impact_bps
     if most_bps is not None and impact_bps is not None and impact_bps > most_bps:
         raise PriceImpactTooHigh(provider.id, impact_bps, most_bps)
-
-
-def repriced(quote: models.Quote, gas_price_wei: int | None) -> models.Quote:
-    """Returns a quote whose cost of gas and net amount are those at the caller's price of gas.
-
-    The fee for the data on a parent chain does not follow it. A net amount whose gas has no known cost in wei
-    stays as the provider states it.
-    """
-    gas = quote.gas
-    if gas_price_wei is None or gas is None:
-        return quote
-    cost_wei, stated_wei = gas.units * gas_price_wei + (gas.l1_fee_wei or 0), gas.cost_wei
-    net_output, total_input = quote.net_output, quote.total_input
-
-    def cost(stated: int) -> int:
-        if not cost_wei:
-            return 0
-        return -(-stated * cost_wei // stated_wei) if stated_wei else stated
-
-    if net_output is not None:
-        minimum = quote.outputs[0].amount_min or 0
-        net_output = minimum - cost(minimum - net_output)
-    if total_input is not None:
-        maximum = quote.inputs[0].most
-        total_input = maximum + cost(total_input - maximum)
-    gas = replace(gas, cost_wei=cost_wei, price_wei=gas_price_wei)
-    return replace(quote, gas=gas, net_output=net_output, total_input=total_input)

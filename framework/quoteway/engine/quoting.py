@@ -9,8 +9,10 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 from cachetools import TTLCache
@@ -19,9 +21,12 @@ from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals, auto_slippage
 from quoteway.engine.competition import Competition, Contender
+from quoteway.engine.dividing import Dividing
+from quoteway.engine.gas_costs import repriced, with_estimated_l1_fees
 from quoteway.engine.integrator_fees import check_fee, with_fee
-from quoteway.engine.limits import able, check_impact, nobody_able, repriced
+from quoteway.engine.limits import able, check_impact, nobody_able
 from quoteway.engine.quote_tokens import Sealer
+from quoteway.engine.quote_warnings import quote_warnings
 from quoteway.engine.ranking import QuoteOutcome, attempts_of, rank
 from quoteway.engine.rehearsing import Quoter, Rehearsing, networks_asked
 from quoteway.engine.token_labels import labelled_quote, labels_of, token_warnings
@@ -37,6 +42,7 @@ from quoteway.guard.recipients import check_recipient, payees, recipient_warning
 from quoteway.guard.routes import check_route
 from quoteway.host.checked_provider import contracts_of, spenders_of
 from quoteway.host.missing_contracts import MissingContracts
+from quoteway.host.outcomes import Outcome
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
@@ -45,7 +51,6 @@ from quoteway.providers import Provider, SwapProvider
 log = logging.getLogger("quoteway.engine.quoting")
 
 
-HIGH_SLIPPAGE_BPS = 300
 MIN_DEADLINE_S = 60
 RECIPIENT_CODE_S = 600
 """How long the code of a recipient is remembered."""
@@ -95,16 +100,19 @@ class Quoting:
         acknowledged: Collection[str] = (),
         deadline: int | None = None,
         chooses_slippage: bool = False,
+        divides: bool = False,
     ) -> QuoteAnswer:
         """Returns the best quote of the enabled providers, sealed, at a head read after this call.
 
         ``provider`` restricts the request to one provider. ``atomic_batch=False`` excludes quotes that need
-        the transactions of several providers. ``acknowledged`` codes and ``deadline`` (Unix
+        the transactions of several providers. ``divides``: two providers may share a swap on one network
+        (``dividing``), if that pays more. ``acknowledged`` codes and ``deadline`` (Unix
         seconds) are sealed with the quote. ``chooses_slippage``: the gateway chooses that of a swap on one
         network (``auto_slippage``); the request's does not count. Raises ``InvalidRequest`` for a refused
         member, ``ProviderUnavailable`` when no enabled provider serves the request and can keep its limits,
         and the error of ``best`` when none quotes; ``contract_missing`` when their contracts are not there.
         """
+        ends_at = time.monotonic() + self.config.competition_timeout_s
         candidates = self.candidates(
             capability, *networks_asked(request), provider=provider, atomic_batch=atomic_batch
         )
@@ -129,15 +137,53 @@ class Quoting:
         self.registry.calls.decided(outcomes, winner.bid.provider, verb="quote", scope=networks_asked(asked))
         if chooses_slippage:
             winner = await self._with_chosen_slippage(request, winner, deadline)
+        answer = partial(
+            self._answer,
+            request,
+            issues=account_issues,
+            warnings=of_recipients,
+            acknowledged=acknowledged,
+            not_asked=not_asked,
+        )
+        if divides and isinstance(winner.sealed.request, models.SwapRequest):
+            asked = replace(winner.sealed.request, certificate=False)
+            dividing = Dividing(
+                self.competition, self.taxes, self.ask, asked, winner, ended, deadline, ends_at
+            )
+            division, tried = await dividing.better()
+            ended = ended if tried is None else [*ended, tried]
+            if division is not None:
+                try:
+                    return await answer(division, ended)
+                except UpstreamError as error:  # both plans do not fit one quote token
+                    ended = [*ended[:-1], Outcome(division.bid.provider, "failed", error=error)]
+        return await answer(winner, ended)
+
+    async def _answer(
+        self,
+        request: models.Request,
+        winner: Contender,
+        ended: Sequence[QuoteOutcome],
+        *,
+        issues: Sequence[models.Issue],
+        warnings: Sequence[models.Notice],
+        acknowledged: Collection[str],
+        not_asked: Sequence[models.Attempt],
+    ) -> QuoteAnswer:
+        """Returns the sealed quote of a winner, with the ``issues`` and ``warnings`` about the accounts.
+
+        Raises ``UpstreamError`` when the quote does not fit a token.
+        """
+        chain = self.runtime.chain(request.chain_id)
         quote, ran = winner.bid.quote, winner.rehearsal
         wallet, taxes = await asyncio.gather(self._wallet(chain, request, quote), self.taxes.of(quote))
-        told = (*quote.issues, *account_issues)
+        told = (*quote.issues, *issues)
         of_tokens = await token_warnings(self.tokens, request, quote)
-        own = (*_warnings(request, quote), *winner.warnings)
+        own = (*quote_warnings(request, quote), *winner.warnings)
         consent = replace(
             winner.sealed,
             issues=told,
-            warnings=(*own, *of_tokens, *tax_warnings(quote, taxes), *of_recipients),
+            warnings=(*own, *of_tokens, *tax_warnings(quote, taxes), *warnings),
             needs=needed_for_quote(quote, self.config.acknowledge_price_impact_bps, opaque=winner.opaque),
             acknowledged=tuple(acknowledged),
         )
@@ -145,11 +191,11 @@ class Quoting:
         needed = approvals.outlook(quote.spends, wallet)
         # The native coin is sent as its maximum; what is not used comes back.
         needs = {leg.token.address: leg.most if leg.token.is_native else leg.amount for leg in quote.inputs}
-        issues = (*told, *approvals.shortfalls(needs, needed, wallet))
+        told = (*told, *approvals.shortfalls(needs, needed, wallet))
         simulation = None if ran is None else ran.run.whole
         side = request.side if isinstance(request, models.SwapRequest) else "exactIn"
         attempts = (*attempts_of(ended, side), *not_asked)
-        return QuoteAnswer(sealed, quote, needed, issues, attempts, taxes, simulation)
+        return QuoteAnswer(sealed, quote, needed, told, attempts, taxes, simulation)
 
     async def _with_chosen_slippage(
         self, request: models.Request, winner: Contender, deadline: int | None
@@ -249,18 +295,24 @@ class Quoting:
         def worth(quote: models.Quote) -> int:
             return rank(quote, request.side if isinstance(request, models.SwapRequest) else "exactIn")
 
-        outcomes = await self.registry.calls.ask_all(
-            candidates, ask, verb="quote", timeout_s=timeout_s, scope=networks_asked(request), worth=worth
+        chain = self.runtime.chain(request.chain_id)
+        outcomes, price = await asyncio.gather(
+            self.registry.calls.ask_all(
+                candidates, ask, verb="quote", timeout_s=timeout_s, scope=networks_asked(request), worth=worth
+            ),
+            self.rehearsing.l1_prices.at_head(chain),
         )
+        outcomes = with_estimated_l1_fees(outcomes, price)
         return list(await asyncio.gather(*(self._labelled(request, outcome) for outcome in outcomes)))
 
     def _without_wrong_optimality(
         self, candidate: Provider, request: models.Request, quote: models.Quote
     ) -> models.Quote:
-        """Returns the quote without an ``optimality`` that is wrong, and logs why, once in a minute."""
+        """Returns the quote without a wrong ``optimality``, which is counted, and logged once in a minute."""
         wrong = optimality_flaw(request, quote) if type(quote) is models.Quote else None
         if wrong is None:
             return quote
+        self.registry.calls.report(candidate, "optimality", "wrong", 0.0)
         if candidate.id not in self.told_of:
             self.told_of[candidate.id] = wrong
             log.warning("a quote of provider %s is passed on without optimality: %s", candidate.id, wrong)
@@ -338,17 +390,3 @@ def _contracts(candidates: Iterable[Provider], chain_ids: Iterable[int]) -> set[
     for candidate, chain_id in itertools.product(candidates, chain_ids):
         found |= {*contracts_of(candidate, chain_id), *spenders_of(candidate, chain_id)}
     return found
-
-
-def _warnings(request: models.Request, quote: models.Quote) -> tuple[models.Notice, ...]:
-    """Returns what a provider warns of and what the gateway does."""
-    own = []
-    wanted = isinstance(request, models.SwapRequest) and request.certificate
-    if wanted and (quote.optimality is None or quote.optimality.certificate is None):
-        own.append(models.Notice("certificate_unavailable", models.WARNINGS["certificate_unavailable"]))
-    if quote.slippage_bps > HIGH_SLIPPAGE_BPS:
-        own.append(models.Notice("high_slippage", "The allowed slippage is above 3 %."))
-    if quote.is_estimate:
-        text = "The output is an estimate. The transaction may pay less, but not less than the minimum."
-        own.append(models.Notice("estimated_output", text))
-    return (*quote.warnings, *own)

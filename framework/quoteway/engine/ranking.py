@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import median_low
 
 from quoteway import models
+from quoteway.engine.gas_costs import with_l1_fee
 from quoteway.engine.limits import PriceImpactTooHigh
 from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.host.outcomes import Outcome
@@ -31,8 +32,9 @@ QuoteOutcome = Outcome[Provider, models.Quote]
 class Bid:
     """A quote in a competition.
 
-    ``gas_cost`` is the cost of its gas in the token that ranks, 0 when nobody knows it.
-    ``gas_unit_price`` is that of one unit of gas, None when unknown. ``order`` is the provider's place.
+    ``gas_cost`` is the cost of its gas in the token that ranks, 0 when nobody knows it; ``l1_cost`` the part
+    of it for data on a parent chain. ``gas_unit_price`` is that of one unit of gas, None when unknown.
+    ``order`` is the provider's place.
     """
 
     order: int
@@ -41,6 +43,13 @@ class Bid:
     gas_cost: int = 0
     gas_unit_price: Fraction | None = None
     side: models.Side = "exactIn"
+    l1_cost: int = 0
+
+    def with_l1_fee(self, fee_wei: int) -> Bid:
+        """Returns the bid with this fee for its data, in wei, instead of an estimate."""
+        quote, before = with_l1_fee(self.quote, fee_wei), self.quote.gas and self.quote.gas.l1_fee_wei
+        cost = -(-self.l1_cost * fee_wei // before) if before else self.l1_cost
+        return replace(self, quote=quote, gas_cost=self.gas_cost - self.l1_cost + cost, l1_cost=cost)
 
     @property
     def has_quota(self) -> bool:
@@ -64,7 +73,7 @@ class Bid:
     def paid(self, amount: int, gas_used: int) -> int:
         """What a simulation paid that used so much gas, less gas; ``amount`` is the change of ``judged``."""
         price = self.gas_unit_price
-        return amount - (self.gas_cost if price is None else math.ceil(gas_used * price))
+        return amount - (self.gas_cost if price is None else math.ceil(gas_used * price) + self.l1_cost)
 
     def is_close_to(self, better: Bid) -> bool:
         """Whether a better bid promises little more than this one."""
@@ -76,17 +85,24 @@ def bids_of(outcomes: Sequence[QuoteOutcome], side: models.Side = "exactIn") -> 
     quoted = [(at, o.provider, o.value) for at, o in enumerate(outcomes) if o.value is not None]
     quotes = [quote for _, _, quote in quoted]
     stated = [(quote, cost) for quote in quotes if (cost := _stated_cost(quote, side)) is not None]
-    prices = [Fraction(cost, quote.gas.units) for quote, cost in stated if quote.gas and quote.gas.units > 0]
+    prices = [
+        Fraction(cost - _l1_cost(quote, cost), quote.gas.units)
+        for quote, cost in stated
+        if quote.gas and quote.gas.units > 0
+    ]
     price = median_low(prices) if prices else None
     units = [quote.gas.units for quote in quotes if quote.gas is not None and quote.gas.units > 0]
     usual = median_low([cost for _, cost in stated]) if stated else 0
+    usual_l1 = median_low([_l1_cost(*each) for each in stated]) if stated else 0
 
     def bid(order: int, provider: Provider, quote: models.Quote) -> Bid:
         if price is None:
             own = _stated_cost(quote, side)
             return Bid(order, provider, quote, usual if own is None else own, side=side)
         used = quote.gas.units if quote.gas is not None and quote.gas.units > 0 else median_low(units)
-        return Bid(order, provider, quote, math.ceil(used * price), price, side)
+        own = _stated_cost(quote, side)
+        l1_cost = usual_l1 if own is None else _l1_cost(quote, own)
+        return Bid(order, provider, quote, math.ceil(used * price) + l1_cost, price, side, l1_cost)
 
     return [bid(*each) for each in quoted]
 
@@ -168,3 +184,11 @@ def _stated_cost(quote: models.Quote, side: models.Side) -> int | None:
     if side == "exactOut":
         net = None if quote.total_input is None else -quote.total_input
     return None if net is None else _minimum(quote, side) - net
+
+
+def _l1_cost(quote: models.Quote, cost: int) -> int:
+    """Returns the part of a stated cost of gas that is for data on a parent chain, rounded up."""
+    gas = quote.gas
+    if gas is None or not gas.l1_fee_wei or not gas.cost_wei:
+        return 0
+    return -(-cost * gas.l1_fee_wei // gas.cost_wei)

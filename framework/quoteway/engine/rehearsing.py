@@ -23,6 +23,7 @@ from quoteway.errors import NotFound, Reason, UpstreamError, disabled
 from quoteway.evm.address import keccak256
 from quoteway.evm.calls.meaning import Reading
 from quoteway.evm.chain import RpcChain
+from quoteway.evm.l1_fee import L1Prices
 from quoteway.guard.calldata import check_build
 from quoteway.guard.calls import kind_of_vault
 from quoteway.guard.findings import UnsafeAnswer, named_by_caller
@@ -50,7 +51,7 @@ class Quoter(Protocol):
 class Part:
     """One provider's part of an action under construction: its ``own`` transactions after ``approvals``.
 
-    ``clearing`` are the calls before a run (``Meaning.clearing``) with their targets.
+    ``clearing`` are the calls before a run (``Meaning.clearing``).
     """
 
     provider: Provider
@@ -128,6 +129,7 @@ class Rehearsing:
     registry: Registry
     tokens: TokenDirectory
     wallets: approvals.WalletReader = field(default_factory=approvals.WalletReader)
+    l1_prices: L1Prices = field(default_factory=L1Prices)
     code_hashes: LRUCache[tuple[int, models.Address], str] = field(default_factory=lambda: LRUCache(4096))
 
     async def build(self, sealed: models.SealedQuote, *, spared: bool = False) -> list[Part]:
@@ -224,11 +226,7 @@ class Rehearsing:
             described(step, reading, request, answer, self._label(step, request))
             for step, reading in zip(answer.steps, readings, strict=True)
         )
-        clearing = tuple(
-            (step.to, data)
-            for step, reading in zip(answer.steps, readings, strict=True)
-            for data in reading.meaning.clearing
-        )
+        clearing = tuple(call for reading in readings for call in reading.meaning.clearing)
         return Part(provider, quote, answer, steps, clearing)
 
     def _label(self, step: models.Step, request: models.Request) -> str | None:
@@ -257,7 +255,7 @@ class Rehearsing:
     async def approve(
         self, chain: RpcChain, wallet: approvals.Wallet, parts: Iterable[Part], created_at: int
     ) -> None:
-        """Sets the approvals that each part still needs."""
+        """Sets the approvals that each part still needs after the parts before it."""
         for part in parts:
             default = created_at + self.config.action_deadline_s
             deadline = part.build.deadline or part.quote.deadline or default
@@ -268,3 +266,4 @@ class Rehearsing:
             part.approvals = await approvals.approval_steps(
                 chain, wallet, part.build.spends, tokens, deadline
             )
+            wallet = approvals.after(wallet, part.build.spends)

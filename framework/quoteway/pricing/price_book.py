@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import Counter
@@ -101,20 +100,24 @@ class PriceBook:
 
         A token without a known price is absent.
         """
-        priced = {self._priced(token) for token in tokens}
+        wanted = {token: self._priced(token) for token in tokens}
+        priced = set(wanted.values())
         self._start(self._keys(priced))
-        with contextlib.suppress(TimeoutError):
+        prices = self._prices(priced)
+        try:
             async with asyncio.timeout(wait_s):
-                while running := self._awaited(priced):
+                while running := self._awaited(prices):
                     # A call that runs for HOLD_S is not waited for any more.
                     await asyncio.wait(running, timeout=HOLD_S, return_when=asyncio.FIRST_COMPLETED)
-        return self.known(tokens)
+                    prices = self._prices(priced)
+        except TimeoutError:
+            prices = self._prices(priced)
+        return _known(wanted, prices)
 
     def known(self, tokens: Iterable[_Token]) -> dict[_Token, Price]:
         """Returns the known prices of tokens (chain id, address) without asking a source."""
         wanted = {token: self._priced(token) for token in tokens}
-        prices = self._prices(set(wanted.values()))
-        return {token: price for token, priced in wanted.items() if (price := prices[priced]) is not None}
+        return _known(wanted, self._prices(set(wanted.values())))
 
     def outliers(self) -> Counter[str]:
         """Returns, by source id, the number of tokens for which the source's price does not count now."""
@@ -187,9 +190,9 @@ class PriceBook:
     def _is_awaited(self, key: _Key) -> bool:
         return key[:2] not in self._late and bool(self._answers.running([key]))
 
-    def _awaited(self, tokens: Collection[_Token]) -> set[asyncio.Task[None]]:
+    def _awaited(self, prices: Mapping[_Token, Price | None]) -> set[asyncio.Task[None]]:
         """Returns the calls in progress that may give a price to a token without one."""
-        unpriced = [token for token, price in self._prices(tokens).items() if price is None]
+        unpriced = [token for token, price in prices.items() if price is None]
         keys = (key for key in self._keys(unpriced) if self._answer(key) is None and self._is_awaited(key))
         return self._answers.running(keys)
 
@@ -244,6 +247,11 @@ class PriceBook:
         return found | {
             (*place, address): _Answer(outcome.value.get(address), block.hash) for address in addresses
         }
+
+
+def _known(wanted: Mapping[_Token, _Token], prices: Mapping[_Token, Price | None]) -> dict[_Token, Price]:
+    """Returns the known prices of tokens, given which token each one is priced as."""
+    return {token: price for token, priced in wanted.items() if (price := prices[priced]) is not None}
 
 
 def _usable(price: object) -> Price | None:
