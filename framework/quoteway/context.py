@@ -6,6 +6,8 @@ Plugins use the running gateway through the protocols in this file only.
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 PRICE_WAIT_S = 0.25
 """Default time that ``Context.prices`` waits for prices that are not in memory."""
+MOST_COUNTS = 256
+"""How many pairs of event and network ``Context.count`` keeps for a plugin."""
+_EVENT = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
 
 
 class Chain(Protocol):
@@ -210,6 +215,18 @@ class LiquidityReader(Protocol):
         None are given when the executor refuses the chain. A source that fails costs its own pools.
         """
 
+    async def taxed(self, chain_id: int, tokens: Sequence[models.Token], block: Block) -> frozenset[Address]:
+        """Returns those of the tokens of which a source knows that transfers lose a part.
+
+        A source that fails says nothing: the run of a transaction then shows the loss.
+        """
+
+    async def refusal(self, executor: Executor, chain_id: int, block: models.Block) -> str | None:
+        """Returns why an executor must not be used on a chain, as it says; None when it may.
+
+        Raises ``UpstreamError`` when it cannot say.
+        """
+
     async def encode(self, executor: Executor, order: models.FlowOrder) -> Step:
         """Returns the transaction of a flow. Raises ``UpstreamError`` when the executor gives none."""
 
@@ -228,8 +245,12 @@ class Services(Protocol):
     tokens: TokenReader
     prices: PriceReader
     liquidity: LiquidityReader
+    counts: Counter[tuple[str, str, str]]
 
     def chain(self, chain_id: int) -> Chain: ...
+
+    @property
+    def trace(self) -> str | None: ...
 
     @property
     def calls(self) -> CallReader: ...
@@ -264,6 +285,11 @@ class Context:
         return self.runtime.networks
 
     @property
+    def trace(self) -> str | None:
+        """Returns the W3C trace context of the request being served, which ``http`` sends by itself."""
+        return self.runtime.trace
+
+    @property
     def http(self) -> aiohttp.ClientSession:
         """Returns the shared HTTP session. It exists while the server runs: use it in async methods only."""
         if self.runtime.session is None:
@@ -280,6 +306,19 @@ class Context:
         Raises ``ProviderUnavailable`` when no RPC upstream serves the chain.
         """
         return self.runtime.chain(network if isinstance(network, int) else network.chain_id)
+
+    def count(self, event: str, network: Network, amount: int = 1) -> None:
+        """Counts what the plugin did, for operators: the metric ``quoteway_plugin_events``.
+
+        ``event`` is a fixed word of lowercase letters, digits and underscores, of at most 40 characters. Of
+        each plugin at most ``MOST_COUNTS`` events and networks are counted. A plugin in a process of its own
+        counts for nobody. Raises ``ValueError`` for another word, or an amount that is no integer from 0.
+        """
+        if _EVENT.fullmatch(event) is None or type(amount) is not int or amount < 0:
+            raise ValueError(f"plugin {self.plugin!r} cannot count {amount!r} of {event!r}")
+        key, counts = (self.plugin, event, network.slug), self.runtime.counts
+        if key in counts or sum(plugin == self.plugin for plugin, _, _ in counts) < MOST_COUNTS:
+            counts[key] += amount
 
     def readable(self, step: Step, sender: Address) -> bool | None:
         """Returns whether the core can read what a transaction means.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from quoteway.context import Chain, LiquidityReader, PriceReader, TokenReader
 from quoteway.errors import disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
-from quoteway.models import Address, Block, FlowOrder, PoolsFound, Step
+from quoteway.models import Address, Block, FlowOrder, PoolsFound, Step, Token
 from quoteway.networks import Networks
 from quoteway.providers import Executor
+from quoteway.telemetry.tracing import traceparent
 
 if TYPE_CHECKING:
     import aiohttp
@@ -37,6 +39,14 @@ class NoLiquidity:
         """Returns no pools."""
         return PoolsFound(())
 
+    async def taxed(self, chain_id: int, tokens: Sequence[Token], block: Block) -> frozenset[Address]:
+        """Returns none."""
+        return frozenset()
+
+    async def refusal(self, executor: Executor, chain_id: int, block: Block) -> str | None:
+        """Returns None."""
+        return None
+
     async def encode(self, executor: Executor, order: FlowOrder) -> Step:
         """Raises ``ProviderUnavailable``."""
         raise disabled("No executor is enabled.")
@@ -44,7 +54,10 @@ class NoLiquidity:
 
 @dataclass(eq=False)
 class Runtime:
-    """The shared state of one gateway, which fills it at start-up. Plugins see it as ``Services``."""
+    """The shared state of one gateway, which fills it at start-up. Plugins see it as ``Services``.
+
+    ``counts`` are what plugins count, by plugin, event and network (a slug).
+    """
 
     config: Config
     clock: Callable[[], float] = time.time
@@ -55,6 +68,7 @@ class Runtime:
     tokens: TokenReader = field(init=False)
     prices: PriceReader = field(init=False)
     liquidity: LiquidityReader = field(default_factory=NoLiquidity)
+    counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
@@ -62,6 +76,11 @@ class Runtime:
         if chain is None:
             raise disabled(f"No RPC upstream is configured for chain {chain_id}.")
         return chain
+
+    @property
+    def trace(self) -> str | None:
+        """Returns the W3C trace context of the request being served; None without one."""
+        return traceparent.get()
 
     def now(self) -> int:
         """Returns the time in Unix seconds."""
