@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import islice
 from types import MappingProxyType
@@ -18,8 +18,9 @@ from typing import Any, TypeVar, cast
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.guard.raised import flaw_of_error
 from quoteway.host.states import PLUGIN_ERRORS, told
-from quoteway.models import LIMITS, Address
-from quoteway.providers import Provider, TokenCatalog
+from quoteway.models import LIMITS, Address, Header
+from quoteway.networks import Network
+from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 
 log = logging.getLogger("quoteway.host.checked_provider")
 
@@ -96,9 +97,12 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "sources": _names,
     "leg_gas": _gas_by_family,
     "transaction_gas": _integer,
+    "coin_gas": _integer,
     "most_legs": _integer,
     "splits": _flag,
+    "joins": _flag,
     "takes_coin": _flag,
+    "enforces_deadline": _flag,
 }
 """What is read once, when a provider is registered. The functions raise ``ValueError`` as those below."""
 
@@ -140,6 +144,13 @@ def revision_in(value: object) -> str:
     """Returns a revision. Raises ``ValueError`` with what is expected for anything else."""
     if type(value) is not str or len(value) > MOST_CHARS:
         raise ValueError(f"a text of at most {MOST_CHARS} characters")
+    return value
+
+
+def iterator_in(value: object) -> AsyncIterator[Any] | None:
+    """Returns an async iterator or None. Raises ``ValueError`` with what is expected for anything else."""
+    if value is not None and not isinstance(value, AsyncIterator):
+        raise ValueError("an async iterator or None")
     return value
 
 
@@ -235,6 +246,11 @@ class _Checked:
 
     def spenders(self, chain_id: int) -> Sequence[Address]:
         return self._read("spenders", lambda: spenders_in(self.own.spenders(chain_id)))
+
+    def heads(self, network: Network) -> AsyncIterator[Header] | None:
+        """Returns None when it cannot be read: the head is polled then."""
+        read = partial(cast(RpcUpstream, self.own).heads, network)
+        return self._or(None, "heads", lambda: iterator_in(read()))
 
     def _or(self, default: T, member: str, read: Callable[[], T]) -> T:
         try:

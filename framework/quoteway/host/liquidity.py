@@ -15,7 +15,7 @@ from quoteway.evm.address import parse_address
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.host.registry import Registry
 from quoteway.host.states import PLUGIN_ERRORS
-from quoteway.models import Address, Block, Capability, FlowOrder, LiquidityPool, PoolsFound, Step
+from quoteway.models import Address, Block, Capability, FlowOrder, LiquidityPool, PoolsFound, Step, Token
 from quoteway.providers import Executor, LiquiditySource
 
 log = logging.getLogger("quoteway.host.liquidity")
@@ -56,7 +56,7 @@ class Liquidity:
         self, executor: Executor, chain_id: int, token_in: Address, token_out: Address, block: Block
     ) -> PoolsFound:
         """Returns the pools at ``block`` that an executor can execute, those of each source once."""
-        if not self.usable(executor, chain_id) or await self._refusal(executor, chain_id, block):
+        if not self.usable(executor, chain_id) or await self.refusal(executor, chain_id, block):
             return PoolsFound(())
         sources = self._sources(executor, chain_id)
         low, high = sorted((token_in, token_out))
@@ -66,13 +66,27 @@ class Liquidity:
             asked = frozenset(source.id for source in unknown)
             read = partial(self._read, unknown, chain_id, low, high, block)
             self._known.update(await self._flights.run((asked, low, high, block.hash), read))
-        found: dict[str, LiquidityPool] = {}
+        found: dict[Hashable, LiquidityPool] = {}
         for source in sources:
             for pool in self._known.get(keys[source.id], ()):
                 if pool.kind in executor.leg_gas:
-                    found.setdefault(pool.id, pool)
+                    found.setdefault(_identity(pool), pool)
         missing = tuple(source.id for source in sources if keys[source.id] not in self._known)
         return PoolsFound(tuple(found.values()), missing)
+
+    async def taxed(self, chain_id: int, tokens: Sequence[Token], block: Block) -> frozenset[Address]:
+        """Returns those of the tokens of which a source knows that transfers lose a part."""
+        enabled = self._registry.enabled(Capability.LIQUIDITY, chain_id)
+        sources = [source for source in enabled if isinstance(source, LiquiditySource)]
+
+        async def ask(source: LiquiditySource) -> frozenset[Address]:
+            named = await source.taxed(chain_id, tokens, block)
+            return frozenset(token.address for token in tokens if token.address in named)
+
+        outcomes = await self._registry.calls.ask_all(
+            sources, ask, verb="taxed", timeout_s=self._timeout_s, scope=chain_id, spared=True
+        )
+        return frozenset().union(*(outcome.value or () for outcome in outcomes))
 
     async def encode(self, executor: Executor, order: FlowOrder) -> Step:
         """Returns the transaction of a flow. Raises ``UpstreamError`` when the executor gives none."""
@@ -103,8 +117,11 @@ class Liquidity:
             and executor.leg_gas.keys() & set(source.families)
         ]
 
-    async def _refusal(self, executor: Executor, chain_id: int, block: Block) -> str | None:
-        """Returns why an executor refuses a chain; one that cannot say is not used."""
+    async def refusal(self, executor: Executor, chain_id: int, block: Block) -> str | None:
+        """Returns why an executor refuses a chain, None when it does not. It is asked once in a while.
+
+        Raises ``UpstreamError`` when it cannot say: it is not used then.
+        """
         key = executor.id, chain_id
         if key not in self._refusals:
             (outcome,) = await self._registry.calls.ask_all(
@@ -128,7 +145,7 @@ class Liquidity:
         """Returns the checked answers of those sources that gave one."""
 
         async def ask(source: LiquiditySource) -> Pools:
-            return _checked(source, await source.pools(chain_id, low, high, block))
+            return checked_pools(source, await source.pools(chain_id, low, high, block))
 
         outcomes = await self._registry.calls.ask_all(
             sources, ask, verb="pools", timeout_s=self._timeout_s, scope=chain_id, spared=True
@@ -140,7 +157,7 @@ class Liquidity:
         }
 
 
-def _checked(source: LiquiditySource, pools: Iterable[LiquidityPool]) -> Pools:
+def checked_pools(source: LiquiditySource, pools: Iterable[LiquidityPool]) -> Pools:
     """Returns a source's pools. Raises ``UpstreamError`` that says what is wrong with them."""
     try:
         found = tuple(islice(pools, MOST_POOLS + 1))
@@ -148,13 +165,18 @@ def _checked(source: LiquiditySource, pools: Iterable[LiquidityPool]) -> Pools:
             raise ValueError(f"more than {MOST_POOLS} pools")
         for pool in found:
             _check(source, pool)
-        if len({pool.id for pool in found}) < len(found):
-            raise ValueError("two pools with the same id")
+        if len(set(map(_identity, found))) < len(found):
+            raise ValueError("two pools with the same id and tokens")
     except PLUGIN_ERRORS as error:
         text = str(error)[:200] if type(error) is ValueError else type(error).__name__
         log.error("source %r gave what are no pools: %s", source.id, text)
         raise UpstreamError("The pools of a source cannot be used.", reason=Reason.PROVIDER_ERROR) from error
     return found
+
+
+def _identity(pool: LiquidityPool) -> Hashable:
+    """Returns what a pool is known by: pairs of a pool with more than two tokens have the same id."""
+    return pool.id, frozenset((pool.token0, pool.token1))
 
 
 def _check(source: LiquiditySource, pool: LiquidityPool) -> None:

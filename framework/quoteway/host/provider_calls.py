@@ -30,7 +30,13 @@ FORWARD = "forward"
 """The method of RPC upstreams."""
 _FAULTS = (None, Reason.PROVIDER_ERROR, Reason.PROVIDER_TIMEOUT)
 """The reasons of errors that are the provider's own. All others a caller, a chain or a node can cause."""
-_INCONCLUSIVE = (Reason.RPC_ERROR, Reason.BEHIND, Reason.UNSAFE_ANSWER, Reason.CAPABILITY_DISABLED)
+_INCONCLUSIVE = (
+    Reason.RPC_ERROR,
+    Reason.NODES_DISAGREE,
+    Reason.BEHIND,
+    Reason.UNSAFE_ANSWER,
+    Reason.CAPABILITY_DISABLED,
+)
 """The reasons of errors that say neither that the provider works nor that it is at fault."""
 
 

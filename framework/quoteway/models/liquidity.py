@@ -12,7 +12,8 @@ class LiquidityPool(Protocol):
     """A pool at one block: an object that never changes and can be pickled.
 
     ``kind`` is its family. ``id`` is the contract's address or another text of at most 66 characters, its own
-    on its network. Tokens are EIP-55 addresses. It also has ``exact_in``, ``exact_out``, ``mid_price``,
+    on its network. The pairs of a pool with more than two tokens have its id: a flow has one of them at most.
+    Tokens are EIP-55 addresses. It also has ``exact_in``, ``exact_out``, ``mid_price``,
     ``swap_fee_pips``, ``has_liquidity`` and ``curve``: ``quoteway_amm.Pool`` says what they return, and
     ``quoteway_amm`` has classes for common formulas.
     """

@@ -5,8 +5,15 @@ and the fixtures named in the docstring of its suite. pytest collects the tests 
 """
 
 from quoteway.testing.conformance.catalogs import CatalogConformance
+from quoteway.testing.conformance.liquidity import LiquidityConformance
 from quoteway.testing.conformance.pools import PoolConformance
 from quoteway.testing.conformance.swaps import SwapConformance
 from quoteway.testing.conformance.vaults import VaultConformance
 
-__all__ = ["CatalogConformance", "PoolConformance", "SwapConformance", "VaultConformance"]
+__all__ = [
+    "CatalogConformance",
+    "LiquidityConformance",
+    "PoolConformance",
+    "SwapConformance",
+    "VaultConformance",
+]
