@@ -5,7 +5,9 @@ from quoteway_amm import UNISWAP_GAS, GasPrice
 from quoteway_amm.bound import check_bound
 from quoteway_amm.flow import Optimality
 from quoteway_amm.flows import best_flow_exact_in
-from quoteway_uniswap.solver_processes import SolverProcesses
+from quoteway_amm.market import Market
+from quoteway_router import flow_solver
+from quoteway_router.solver_processes import SolverProcesses
 from test_solver_processes import LONG_S, USDC, WETH, order, pair, range_pool, snapshot_of
 
 GAS_PRICE = GasPrice(1)
@@ -30,3 +32,26 @@ async def test_a_flow_and_its_certificate_are_the_optimisers_own():
                 assert optimality.bound == check_bound(
                     snapshot.pools, optimality.prices, WETH, USDC, amount, WETH
                 )
+
+
+def test_markets_are_made_once_and_kept_up_to_a_number_of_pools(monkeypatch):
+    made = []
+
+    def make(pools, *rest):
+        made.append(pools)
+        return Market(pools, *rest)
+
+    monkeypatch.setattr(flow_solver, "Market", make)
+    monkeypatch.setattr(flow_solver, "MOST_POOLS", 5)
+    solver = flow_solver.FlowSolver()
+    first, second, third = (tuple(pair(10 * at + n, 10**23) for n in range(2)) for at in range(3))
+    large = tuple(pair(100 + n, 10**23) for n in range(6))
+    trade = WETH, USDC, 10**20, UNISWAP_GAS, GAS_PRICE
+    limits = {"max_hops": 3, "max_legs": 8, "deadline_s": LONG_S}
+    for pools in (first, second, first, third, first, second, large, large, first, list(first), list(first)):
+        expected = best_flow_exact_in(pools, WETH, *trade, **limits)
+        assert solver(pools, WETH, *trade, **limits).flow.legs == expected.flow.legs
+    # The third takes the place of the second; the large ones of all others, and the first of theirs.
+    assert made == [first, second, third, second, large, first, list(first), list(first)]
+    assert solver(first, None, *trade, **limits).flow.legs == expected.flow.legs
+    assert len(made) == 9

@@ -19,10 +19,10 @@ from quoteway_amm import (
     V2Pool,
     sqrt_ratio_at_tick,
 )
-from quoteway_uniswap import solver_process, solver_processes
-from quoteway_uniswap.solver_messages import Order
-from quoteway_uniswap.solver_process import Snapshot
-from quoteway_uniswap.solver_processes import SolverProcesses
+from quoteway_router import solver_process, solver_processes, solver_worker
+from quoteway_router.solver_messages import Order, Task
+from quoteway_router.solver_process import Snapshot
+from quoteway_router.solver_processes import SolverProcesses
 
 WETH, USDC, DAI = "0xweth", "0xusdc", "0xdai"
 AMOUNT = 10**18 + 7
@@ -143,6 +143,30 @@ async def test_a_solver_may_keep_what_it_makes_of_a_snapshot():
         for snapshot, seen in ((first, 1), (first, 1), (second, 2), (second, 2), (first, 3)):
             solved = await solvers.solve(snapshot, order(), LONG_S)
             assert solved.optimality["bound"] == seen
+
+
+async def test_a_snapshot_stays_the_same_object_while_orders_on_others_come_between(monkeypatch):
+    monkeypatch.setattr(solver_process, "POOLS_KEPT", 2)
+    first, second, third = (snapshot_of(pair(number)) for number in range(3))
+    async with SolverProcesses(1, "solver_functions:CountsSnapshots") as solvers:
+        # The third takes the place of the first, whose pool is dropped: it comes as another object.
+        for snapshot, seen in ((first, 1), (second, 2), (first, 2), (second, 2), (third, 3), (first, 4)):
+            solved = await solvers.solve(snapshot, order(), LONG_S)
+            assert solved.optimality["bound"] == seen
+            assert [hop.pool for hop in solved.hops] == list(snapshot.pools)
+
+
+def test_a_worker_keeps_a_bounded_number_of_snapshots(monkeypatch):
+    monkeypatch.setattr(solver_worker, "SNAPSHOTS_KEPT", 2)
+    given = []
+    worker = solver_worker.Worker(lambda pools, *_, **__: given.append(pools))
+    worker.take({number: pair(number) for number in range(3)})
+    for keys in ([0], [1], [0], None, [2], [0], [1]):
+        worker.answer(Task(keys, (), order(), LONG_S))
+    first, second, again, same, _, kept, anew = given
+    assert first is again is same is kept
+    assert anew == second
+    assert anew is not second
 
 
 @pytest.mark.slow

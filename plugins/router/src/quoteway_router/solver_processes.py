@@ -12,13 +12,14 @@ from typing import Any, Self
 from cachetools import TTLCache
 from quoteway_amm import BandExceeded, BandsExceeded, Hop
 
-from quoteway_uniswap.resimulation import graph_node, resimulate
-from quoteway_uniswap.solver_messages import Answer, Band, Exceeded, Failed, Order, Solved
-from quoteway_uniswap.solver_process import Snapshot, SolverLost, SolverProcess
+from quoteway_router.exact_output_resimulation import recomputed_exact_output
+from quoteway_router.resimulation import graph_node, resimulate
+from quoteway_router.solver_messages import Answer, Band, Exceeded, Failed, Order, Solved
+from quoteway_router.solver_process import Snapshot, SolverLost, SolverProcess
 
-log = logging.getLogger("quoteway.uniswap.solver_processes")
+log = logging.getLogger("quoteway.router.solver_processes")
 
-FLOW_SOLVER = "quoteway_uniswap.flow_solver:FlowSolver"
+FLOW_SOLVER = "quoteway_router.flow_solver:FlowSolver"
 MEMORY_MB = 1_024
 """Most memory of one process."""
 QUEUED_PER_PROCESS = 8
@@ -204,7 +205,8 @@ class SolverProcesses:
 def _checked(job: _Job, solved: Solved) -> Solution | None:
     if not solved.legs:
         return None
-    hops = resimulate(job.snapshot.pools, job.order, solved.legs)
+    compute = resimulate if job.order.amount_out is None else recomputed_exact_output
+    hops = compute(job.snapshot.pools, job.order, solved.legs)
     if hops is None:
         raise SolverLost("it gave a flow that its pools do not give")
     end = graph_node(job.order, job.order.token_out)

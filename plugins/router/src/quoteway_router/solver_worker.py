@@ -1,6 +1,6 @@
 """The solver process: runs one function on the tasks that arrive on its standard input, one at a time.
 
-Started as ``python -m quoteway_uniswap.solver_worker <module>:<function> <memory_mb>``. It ends when its
+Started as ``python -m quoteway_router.solver_worker <module>:<function> <memory_mb>``. It ends when its
 standard input closes, so that it never outlives the server.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from quoteway_amm import BandsExceeded, Pool
 
-from quoteway_uniswap.solver_messages import (
+from quoteway_router.solver_messages import (
     HEADER_BYTES,
     OUT_OF_MEMORY,
     Answer,
@@ -42,8 +42,10 @@ OVERTIME_S = 1.0
 """How long after its deadline a task ends the process, if the server did not: it may be gone."""
 
 Solve = Callable[..., Any]
-"""Has the parameters of ``quoteway_amm.flows.best_flow_exact_in``. While tasks are for one snapshot, the
-pools are the same tuple."""
+"""Has the parameters of ``quoteway_amm.flows.best_flow_exact_in``, with ``amount_out`` for an exact output.
+The tasks for one snapshot have the same tuple of pools, also when tasks for others come between them."""
+SNAPSHOTS_KEPT = 256
+"""How many tuples of pools are kept, the least recently used first to go."""
 
 
 class Worker:
@@ -53,6 +55,7 @@ class Worker:
         self._solve = solve
         self._pools: dict[int, Pool] = {}
         self._snapshot: tuple[Pool, ...] = ()
+        self._snapshots: dict[tuple[int, ...], tuple[Pool, ...]] = {}
 
     def take(self, pools: Mapping[int, Pool]) -> None:
         """Keeps new pools."""
@@ -60,10 +63,9 @@ class Worker:
 
     def answer(self, task: Task) -> Answer:
         """Solves a task; answers at once, without a flow, when its time is over."""
-        for key in task.dropped:
-            del self._pools[key]
+        self._drop(task.dropped)
         if task.snapshot is not None:
-            self._snapshot = tuple(self._pools[key] for key in task.snapshot)
+            self._snapshot = self._snapshot_of(tuple(task.snapshot))
         if not task.deadline_s:
             return Solved([], {})
         # The default action of SIGALRM ends the process, also in a loop of C code.
@@ -73,8 +75,25 @@ class Worker:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
+    def _drop(self, keys: Sequence[int]) -> None:
+        """Forgets pools and the snapshots that have them: their keys may come again, for others."""
+        for key in keys:
+            del self._pools[key]
+        if keys:
+            gone = set(keys)
+            kept = {named: pools for named, pools in self._snapshots.items() if gone.isdisjoint(named)}
+            self._snapshots = kept
+
+    def _snapshot_of(self, keys: tuple[int, ...]) -> tuple[Pool, ...]:
+        known = self._snapshots.pop(keys, None)
+        self._snapshots[keys] = known or tuple(self._pools[key] for key in keys)
+        if len(self._snapshots) > SNAPSHOTS_KEPT:
+            del self._snapshots[next(iter(self._snapshots))]
+        return self._snapshots[keys]
+
 
 def _answer_of(solve: Solve, pools: Sequence[Pool], order: Order, deadline_s: float) -> Answer:
+    exact_output = {} if order.amount_out is None else {"amount_out": order.amount_out}
     try:
         result = solve(
             pools,
@@ -87,6 +106,7 @@ def _answer_of(solve: Solve, pools: Sequence[Pool], order: Order, deadline_s: fl
             max_hops=order.max_hops,
             max_legs=order.max_legs,
             deadline_s=deadline_s,
+            **exact_output,
         )
         return _solved(result, pools)
     except BandsExceeded as error:

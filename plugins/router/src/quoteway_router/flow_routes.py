@@ -10,9 +10,9 @@ from fractions import Fraction
 from quoteway import Address, RouteLeg, RoutePath
 from quoteway import Hop as RouteHop
 from quoteway_amm import Hop
+from quoteway_amm.bound import node_of
 
-from quoteway_uniswap.deployments import Venue
-from quoteway_uniswap.flow import node_of
+from quoteway_router.venue import Venue
 
 _WHOLE_BPS = 10_000
 

@@ -28,7 +28,9 @@ OUT_OF_MEMORY = 71
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An exact input to route. Amounts are base units; a leg is one pool of the flow."""
+    """An exact input to route, or with ``amount_out`` an exact output. Amounts are base units; a leg is one
+    pool of the flow.
+    """
 
     wrapped_native: str | None
     token_in: str
@@ -36,8 +38,9 @@ class Order:
     amount_in: int
     gas_model: GasModel
     gas_price: GasPrice
-    max_hops: int
+    max_hops: int | None
     max_legs: int
+    amount_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from quoteway import MAX_UINT256, Block, Optimality
 from quoteway_amm import UNISWAP_GAS, BandsExceeded, GasModel, GasPrice, Graph
 from quoteway_amm.flow import Flow, make_flow
 
-from quoteway_uniswap.solver_messages import Order
-from quoteway_uniswap.solver_process import Snapshot
-from quoteway_uniswap.solver_processes import Solution, SolverProcesses
+from quoteway_router.solver_messages import Order
+from quoteway_router.solver_process import Snapshot
+from quoteway_router.solver_processes import Solution, SolverProcesses
 
-log = logging.getLogger("quoteway.uniswap.splitting")
+log = logging.getLogger("quoteway.router.splitting")
 
 SOLVE_S = 0.3
 """The most time that a quote waits for a flow. It has the best single path without one."""
@@ -50,7 +50,7 @@ class Splitting:
         chain_id: int,
         block: Block,
         gas_price: GasPrice,
-        max_hops: int,
+        max_hops: int | None,
         max_legs: int | None,
         gas_model: GasModel = UNISWAP_GAS,
     ) -> Split:
@@ -64,10 +64,16 @@ class Splitting:
         ends = path.token_in, path.token_out
         order = Order(graph.wrapped_native, *ends, path.amount_in, gas_model, gas_price, max_hops, legs)
         try:
-            solution = await self.solvers.solve(self._snapshot(graph, chain_id, block), order, SOLVE_S)
+            solution = await self.solve(graph, chain_id, block, order)
         except BandsExceeded as error:
             raise BandsExceeded(error.exceeded, _better(path, error.settled, order, block)) from None
         return _better(path, solution, order, block)
+
+    async def solve(self, graph: Graph, chain_id: int, block: Block, order: Order) -> Solution | None:
+        """Returns what a solver process finds for an order within ``SOLVE_S``. Raises BandsExceeded."""
+        if not self.solvers.count:
+            return None
+        return await self.solvers.solve(self._snapshot(graph, chain_id, block), order, SOLVE_S)
 
     def _snapshot(self, graph: Graph, chain_id: int, block: Block) -> Snapshot:
         known = self._snapshots.get(graph)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from quoteway_amm import Pool
 
-from quoteway_uniswap.solver_messages import (
+from quoteway_router.solver_messages import (
     HEADER_BYTES,
     MAX_ANSWER_BYTES,
     OUT_OF_MEMORY,
@@ -83,7 +83,7 @@ class SolverProcess:
         """Starts a process and waits until it has loaded ``function``. Raises SolverLost."""
         environ = {name: os.environ[name] for name in _KEPT if name in os.environ} | _ONE_THREAD
         environ["PYTHONPATH"] = os.pathsep.join(folder for folder in sys.path if folder)
-        command = [sys.executable, "-P", "-m", "quoteway_uniswap.solver_worker", function, str(memory_mb)]
+        command = [sys.executable, "-P", "-m", "quoteway_router.solver_worker", function, str(memory_mb)]
         try:
             # It stays in this process's group: what ends an isolated plugin's group ends it too.
             running = await asyncio.create_subprocess_exec(

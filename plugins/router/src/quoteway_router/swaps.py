@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from cachetools import LRUCache
 from quoteway import (
@@ -18,7 +18,6 @@ from quoteway import (
     Build,
     Context,
     Executor,
-    FlowLeg,
     FlowOrder,
     InvalidRequest,
     Leg,
@@ -34,28 +33,24 @@ from quoteway import (
 )
 from quoteway.evm.address import parse_address
 from quoteway.models import LIMITS
-from quoteway_amm import BandsExceeded, GasModel, GasPrice, Graph, Hop, HopGas, NoPath, Pool
+from quoteway_amm import GasModel, Graph, HopGas, NoPath, Pool
 
-from quoteway_uniswap.building import deadline_of
-from quoteway_uniswap.deployments import PRIORITY_FEE_WEI
-from quoteway_uniswap.flow import amounts_of
-from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
-from quoteway_uniswap.provider import REFUSALS, configured_deployments
-from quoteway_uniswap.quoting import gas_of, impact_issues, lp_fee, minimum_out
-from quoteway_uniswap.routing import gas_price_in, hops_allowed, is_wrapping, network_gas_price, settled_path
-from quoteway_uniswap.shared import shared_by
-from quoteway_uniswap.splitting import Split
+from quoteway_router.amounts import gas_of, impact_issues, lp_fee, minimum_out
+from quoteway_router.flow_routes import price_impact_bps, route_legs, route_paths
+from quoteway_router.paths import REFUSALS, flow_hops, path_hops
+from quoteway_router.plans import PLAN_VERSION, legs_of_plan, plan_of
+from quoteway_router.searching import Search, best_flow
+from quoteway_router.splitting import Splitting
+from quoteway_router.venue import PRIORITY_FEE_WEI, deadline_of, is_wrapping, network_gas_price
 
-PLAN_VERSION = 1
 MOST_LEGS = 12
 """The most pools of a flow: a plan names each by an id of up to 66 characters."""
 _GRAPHS_KEPT = 64
-_FREE = GasPrice(0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Venue:
-    """The pools of one executor on one network, see ``deployments.Venue``."""
+    """The pools of one executor on one network, see ``venue.Venue``."""
 
     provider: str
     wrapped_native: Address
@@ -65,7 +60,7 @@ class _Venue:
         return kind
 
 
-class ContributedSwaps(SwapProvider):
+class ExecutorSwaps(SwapProvider):
     """Quotes the best route through the pools that one executor can execute, net of gas."""
 
     honours = LIMITS
@@ -78,12 +73,12 @@ class ContributedSwaps(SwapProvider):
         self.protocols = tuple(executor.leg_gas)
         self._context = context
         self._executor = executor
-        self._max_hops: int = context.settings.get("max_hops", 3)
+        self._max_hops: int | None = context.settings.get("max_hops")
         self._lifetime_s: int | None = context.settings.get("lifetime_s")
-        self._rows = configured_deployments(context)
-        self._shared = shared_by(context)
+        self._splitting = splitting_of(context)
         legs = {kind: HopGas(section=0, hop=units) for kind, units in executor.leg_gas.items()}
-        self._gas = GasModel(executor.transaction_gas, pull=0, wrap=0, unwrap=0, hops=legs)
+        coin = executor.coin_gas
+        self._gas = GasModel(executor.transaction_gas, pull=0, wrap=coin, unwrap=coin, hops=legs)
         self._graphs: LRUCache[Hashable, Graph] = LRUCache(_GRAPHS_KEPT)
 
     @property
@@ -117,8 +112,9 @@ class ContributedSwaps(SwapProvider):
         if is_wrapping(request, network.wrapped_native) or (NATIVE in ends and not self._executor.takes_coin):
             return None
         block = await self._context.chain(request.chain_id).head()
-        if await self._taxed(request, block):
-            return None
+        tokens = request.token_in, request.token_out
+        if await self._context.liquidity.taxed(request.chain_id, tokens, block):
+            return None  # the executor pays out what the pools say
         found = await self._context.liquidity.pools(self._executor, request.chain_id, *ends, block)
         venue = _Venue(self.id, parse_address(network.wrapped_native))
         return await self._quote(venue, block, request, found)
@@ -149,7 +145,7 @@ class ContributedSwaps(SwapProvider):
             spends=self._spends(request),
             inputs=sealed.inputs,
             outputs=sealed.outputs,
-            deadline=deadline,
+            deadline=deadline if self._executor.enforces_deadline else None,
         )
 
     async def _quote(
@@ -165,37 +161,36 @@ class ContributedSwaps(SwapProvider):
         graph, priced = (self._graph(venue, block, pools) for pools in (allowed, every))
         wei = limits.gas_price_wei
         wei = network_gas_price(venue, block) if wei is None else wei
-        price = gas_price_in(priced, request.token_out.address, wei, self._gas)
         most_legs = min(executor.most_legs, MOST_LEGS)
-        hops_most = min(hops_allowed(request, self._max_hops), most_legs)
-        ends = request.token_in.address, request.token_out.address
-        path, unknown = settled_path(
-            graph, *ends, request.amount_in, price or _FREE, hops_most, self._gas, last=True
+        search = Search(
+            request.chain_id,
+            block,
+            request.token_in.address,
+            request.token_out.address,
+            request.amount_in,
+            wei,
+            min(path_hops(request, self._max_hops), most_legs),
+            flow_hops(request, self._max_hops),
+            min(limits.max_legs or most_legs, most_legs),
+            self._gas,
+            joins=executor.joins,
         )
-        if isinstance(path, NoPath):
-            if path.reason == "no_pool":
+        best = await best_flow(self._splitting if executor.splits else None, graph, priced, search)
+        if isinstance(best, NoPath):
+            if best.reason == "no_pool":
                 return None
-            message, reason = REFUSALS[path.reason]
+            message, reason = REFUSALS[best.reason]
             raise UpstreamError(message, reason=reason)
-        split = Split(path)
-        if executor.splits:
-            legs_most = min(limits.max_legs or most_legs, most_legs)
-            try:
-                split = await self._shared.contributed.improve(
-                    path, graph, request.chain_id, block, price or _FREE, hops_most, legs_most, self._gas
-                )
-            except BandsExceeded as error:
-                split, unknown = error.settled, True
-        flow = split.flow
+        flow = best.split.flow
         amount_min = minimum_out(flow.amount_out, request.slippage_bps)
         told = {
             "gas_exceeds_output": flow.gas_cost >= flow.amount_out,
-            "pool_not_known_far_enough": unknown,
+            "pool_not_known_far_enough": best.unknown,
             "pools_not_searched": found.missing,
         }
         tokens = {token.address: token for token in (request.token_in, request.token_out)}
         impact_bps = price_impact_bps(venue, flow.legs)
-        net = None if price is None else max(amount_min - flow.gas_cost, 0)
+        net = None if best.gas_price is None else max(amount_min - flow.gas_cost, 0)
         return Quote(
             inputs=(Leg(request.token_in, request.amount_in, request.sender),),
             outputs=(Leg(request.token_out, flow.amount_out, request.recipient, amount_min=amount_min),),
@@ -212,7 +207,7 @@ class ContributedSwaps(SwapProvider):
             net_output=net,
             lifetime_s=self._lifetime_s,
             route_legs=route_legs(venue, flow.legs),
-            optimality=split.optimality,
+            optimality=best.split.optimality,
         )
 
     def _graph(self, venue: _Venue, block: Block, pools: tuple[Pool, ...]) -> Graph:
@@ -223,15 +218,6 @@ class ContributedSwaps(SwapProvider):
             graph = self._graphs[key] = Graph(pools, venue.wrapped_native)
         return graph
 
-    async def _taxed(self, request: SwapRequest, block: Block) -> bool:
-        """Returns whether a token is known to tax its transfers: executors pay out what the pools say."""
-        rows = self._rows.get(request.chain_id)
-        if not rows:
-            return False
-        taxes = self._shared.chain(request.chain_id, rows).taxes
-        sold, bought = await taxes.of(request.token_in, block), await taxes.of(request.token_out, block)
-        return bool(sold.to_pool_bps or bought.from_pool_bps)
-
     def _spends(self, request: SwapRequest) -> tuple[Spend, ...]:
         if request.token_in.address == NATIVE:
             return ()
@@ -241,38 +227,10 @@ class ContributedSwaps(SwapProvider):
         return (Spend(request.token_in.address, request.amount_in, spenders[0]),)
 
 
-def plan_of(hops: Sequence[Hop], wrapped_native: Address) -> dict[str, Any]:
-    """Returns the plan of a flow: ``{"tokens": [...], "families": [...], "legs": [leg, ...]}``.
-
-    A leg is ``[family, pool, in, out, fee, amount]``: the index of its family, the pool's id, the indexes of
-    its tokens, the fee in pips, and the amount, 0 for the last leg out of each token.
-    """
-    tokens = [*dict.fromkeys(token for hop in hops for token in (hop.token_in, hop.token_out))]
-    families = [*dict.fromkeys(hop.pool.kind for hop in hops)]
-    legs = [
-        [
-            families.index(hop.pool.kind),
-            hop.pool.id,
-            tokens.index(hop.token_in),
-            tokens.index(hop.token_out),
-            hop.fee_pips,
-            amount,
-        ]
-        for hop, amount in zip(hops, amounts_of(hops, wrapped_native), strict=True)
-    ]
-    return {"tokens": tokens, "families": families, "legs": legs}
-
-
-def legs_of_plan(plan: Mapping[str, Any]) -> tuple[FlowLeg, ...]:
-    """Returns the legs of a plan made by ``plan_of``. Raises InvalidRequest for any other value."""
-    try:
-        tokens = [parse_address(token) for token in plan["tokens"]]
-        return tuple(
-            FlowLeg(plan["families"][kind], pool, tokens[sold], tokens[bought], fee, amount)
-            for kind, pool, sold, bought, fee, amount in plan["legs"]
-        )
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise InvalidRequest(
-            f"The plan of this quote cannot be read ({error}): request a new quote.",
-            reason=Reason.QUOTE_INVALID,
-        ) from None
+def splitting_of(context: Context) -> Splitting:
+    """Returns the one that the hooks of a gateway share; without processes when no executor splits."""
+    if "splitting" not in context.state:
+        splits = any(executor.splits for executor in context.liquidity.executors())
+        context.state["splitting"] = Splitting(context.settings.get("solver_processes", 1) if splits else 0)
+    splitting: Splitting = context.state["splitting"]
+    return splitting

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 
 from quoteway_amm import NATIVE, BandExceeded, Hop, Pool
 
-from quoteway_uniswap.solver_messages import Leg, Order
+from quoteway_router.solver_messages import Leg, Order
 
 
 def resimulate(pools: Sequence[Pool], order: Order, legs: Sequence[Leg]) -> tuple[Hop, ...] | None:
     """Returns the hops of ``legs`` by the pools' own maths; None when the legs are not exactly a flow.
 
-    A flow spends ``order.amount_in`` and leaves tokens at the output alone; each pool is used once; every leg
-    into a node comes before every leg out of it. The native coin and its wrapped form are one node. The
-    amounts of every leg must be those that the pools give.
+    A flow spends ``order.amount_in`` and leaves tokens at the output alone; each pool is used once, of one
+    with more than two tokens one pair; every leg into a node comes before every leg out of it. The native
+    coin and its wrapped form are one node. The amounts of every leg must be those that the pools give.
     """
-    if not 0 < len(legs) <= order.max_legs or len({leg.pool for leg in legs}) != len(legs):
+    if not 0 < len(legs) <= order.max_legs or not all(0 <= leg.pool < len(pools) for leg in legs):
+        return None
+    if len({pools[leg.pool].id for leg in legs}) != len(legs):
         return None
     start, end = graph_node(order, order.token_in), graph_node(order, order.token_out)
     held = {start: order.amount_in}
     left: set[str] = set()
     hops = []
     for leg in legs:
-        if not 0 <= leg.pool < len(pools):
-            return None
         hop = _hop(pools[leg.pool], leg)
         if hop is None:
             return None

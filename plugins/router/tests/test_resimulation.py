@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from quoteway_amm import FREE, NATIVE, UNISWAP_GAS, ConcentratedPool, V2Pool, sqrt_ratio_at_tick
-from quoteway_uniswap.resimulation import resimulate
-from quoteway_uniswap.solver_messages import Leg, Order
+from quoteway_router.resimulation import resimulate
+from quoteway_router.solver_messages import Leg, Order
 
 WETH, USDC, DAI, WBTC = "0xweth", "0xusdc", "0xdai", "0xwbtc"
 AMOUNT = 10**18

@@ -154,6 +154,20 @@ class KeepsTheSnapshot:
         return result
 
 
+class CountsSnapshots:
+    """Tells how many snapshots it has seen, those that it has seen before not counted again."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, pools, *order, **most):
+        if not any(pools is each for each in self.seen):
+            self.seen.append(pools)
+        result = splits(pools, *order, **most)
+        result.optimality.bound = len(self.seen)
+        return result
+
+
 def obeys(pools, wrapped_native, *order, **most):
     """Behaves as ``wrapped_native`` says."""
     return BEHAVIOURS.get(wrapped_native, splits)(pools, wrapped_native, *order, **most)

@@ -62,14 +62,15 @@ class Logs:
 
     async def search(
         self,
-        address: Address,
+        address: Address | Sequence[Address],
         topics: Sequence[str | list[str] | None],
         first: int,
         last: int,
         *,
         max_requests: int = MAX_REQUESTS,
     ) -> Found:
-        """Returns the logs of blocks ``first`` to ``last``, both inclusive, or of the last of them.
+        """Returns the logs of one contract or several, of blocks ``first`` to ``last``, both inclusive, or of
+        the last of them.
 
         The search ends early after ``max_requests``. Raises UpstreamError when a node refuses a single block.
         """
@@ -101,7 +102,11 @@ class Logs:
         return Found(end + 1, tuple(sorted(logs, key=lambda log: (log.block, log.index))))
 
     async def _ask(
-        self, address: Address, topics: Sequence[str | list[str] | None], start: int, stop: int
+        self,
+        address: Address | Sequence[Address],
+        topics: Sequence[str | list[str] | None],
+        start: int,
+        stop: int,
     ) -> list[LoggedEvent]:
         query = {"address": address, "topics": list(topics), "fromBlock": hex(start), "toBlock": hex(stop)}
         answer = await self._chain.request("eth_getLogs", [query])
