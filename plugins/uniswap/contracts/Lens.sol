@@ -7,11 +7,12 @@ pragma solidity 0.8.26;
 /// and costs 200 gas per byte. Words are read outward from the price, one per pool in turn, while size and gas suffice.
 /// The answer gives the words read for each pool. The call does not fail when size or gas run out.
 ///
-/// Input, 68 bytes per pool:   kind 1 (2, 3 or 4) | target 20 (pair, pool or PoolManager) | v4 pool id 32 |
+/// Input, 68 bytes per pool:   kind 1 (2, 3, 4, 5: Algebra) | target 20 (pair, pool or PoolManager) | v4 pool id 32 |
 ///                            tick spacing 3 | relative 1 | start word 3 (signed) | words below 4 | words above 4
-/// Output: 0x01, then per pool: 0x00 when there is none, 0x01 when the contract (v2, v3) exists but cannot trade yet
+/// Output: 0x01, then per pool: 0x00 when there is none, 0x01 when the contract (not v4) exists but cannot trade yet,
+///                                 or asks a plugin before each swap (Algebra)
 ///                            0x02 | reserve0 14 | reserve1 14
-///                            0x03 | sqrt price 20 | tick 3 | protocol fee 4 | LP fee 3 (v4) | liquidity 16 |
+///                            0x03 | sqrt price 20 | tick 3 | protocol fee 4 | LP fee 3 (v4, Algebra) | liquidity 16 |
 ///                                   lowest word 3 | highest word 3 | count 2 | count times (tick 3 | liquidityNet 16)
 /// No word was read when the lowest word is above the highest.
 contract Lens {
@@ -31,6 +32,9 @@ contract Lens {
     uint256 private constant TICK_BITMAP = 0x5339c296; // tickBitmap(int16)
     uint256 private constant TICKS = 0xf30dba93; // ticks(int24)
     uint256 private constant EXTSLOAD = 0x1e2eaeaf; // extsload(bytes32)
+    uint256 private constant GLOBAL_STATE = 0xe76c01e4; // globalState()
+    uint256 private constant TICK_TABLE = 0xc677e3e0; // tickTable(int16)
+    uint256 private constant BEFORE_SWAP = 1; // Algebra: a flag of pluginConfig
 
     struct PoolView {
         uint8 kind; // 0 when absent, 1 when it cannot trade yet
@@ -114,7 +118,7 @@ contract Lens {
         uint256 tail = _word(input, offset + 36); // its low 120 bits are the last 15 bytes of the record
         if (target.code.length == 0) return 1;
         pool.target = target;
-        if (kind < 4) pool.kind = 1;
+        if (kind != 4) pool.kind = 1;
         pool.spacing = int256((tail >> 96) & 0xffffff);
         pool.below = -1;
         pool.above = -1;
@@ -125,8 +129,8 @@ contract Lens {
             pool.kind = kind;
             return 29;
         }
-        if (kind == 3) {
-            pool.slot0 = _slot0(target);
+        if (kind == 3 || kind == 5) {
+            pool.slot0 = kind == 3 ? _slot0(target) : _globalState(target);
             (pool.liquidity,) = _read(target, LIQUIDITY, 0);
         } else {
             pool.slot = keccak256(abi.encodePacked(id, uint256(6)));
@@ -200,9 +204,26 @@ contract Lens {
         }
     }
 
+    /// Reads globalState of Algebra Integral: price, tick, fee, plugin config, community fee, unlocked. Returns zero
+    /// when a plugin is asked before each swap: it may change the fee.
+    function _globalState(address pool) private view returns (uint256 packed) {
+        assembly ("memory-safe") {
+            let out := mload(0x40)
+            mstore(0, shl(224, GLOBAL_STATE))
+            let ok := staticcall(gas(), pool, 0, 4, out, 192)
+            if and(ok, gt(returndatasize(), 191)) {
+                if and(iszero(and(mload(add(out, 96)), BEFORE_SWAP)), iszero(iszero(mload(add(out, 160))))) {
+                    packed := and(mload(out), 0xffffffffffffffffffffffffffffffffffffffff)
+                    packed := or(packed, shl(160, and(mload(add(out, 32)), 0xffffff)))
+                    packed := or(packed, shl(216, and(mload(add(out, 64)), 0xffffff)))
+                }
+            }
+        }
+    }
+
     function _bitmap(PoolView memory pool, int256 word) private view returns (uint256 bits) {
         if (pool.kind == 4) return _extsload(pool.target, _mapped(word, uint256(pool.slot) + 5));
-        (bits,) = _read(pool.target, TICK_BITMAP, uint256(word));
+        (bits,) = _read(pool.target, pool.kind == 3 ? TICK_BITMAP : TICK_TABLE, uint256(word));
     }
 
     function _liquidityNet(PoolView memory pool, int256 tick) private view returns (uint256 net) {

@@ -10,9 +10,10 @@ from functools import cache
 from importlib import resources
 from typing import Literal, TypeAlias
 
+from quoteway import NATIVE
 from quoteway.evm.abi import encode
 from quoteway.evm.address import address_bytes
-from quoteway_amm import ConcentratedPool, Pool, V2Pool
+from quoteway_amm import AlgebraPool, ConcentratedPool, Pool, V2Pool
 
 from quoteway_uniswap.candidates import PoolRef
 from quoteway_uniswap.families import family_of
@@ -121,14 +122,16 @@ def _read_pool(reader: _Reader, ref: PoolRef) -> State:
     protocol_fee, lp_fee, liquidity = reader.unsigned(4), reader.unsigned(3), reader.unsigned(16)
     word_lo, word_hi = reader.signed(3), reader.signed(3)
     ticks = tuple((reader.signed(3), reader.signed(16)) for _ in range(reader.unsigned(2)))
-    # Two fees: 12 bits each (v4-core ProtocolFeeLibrary) or 4 bits each (v3-core slot0.feeProtocol).
-    width = 12 if ref.kind == "v4" else 4
-    return ConcentratedPool(
-        "v4" if ref.kind == "v4" else "v3",
+    # Two fees: 12 bits each (v4-core ProtocolFeeLibrary), 4 bits each (v3-core slot0.feeProtocol), or 16 bits
+    # each (PancakeV3Pool, where they are 0 or more than 999).
+    made = AlgebraPool if ref.kind == "algebra" else ConcentratedPool
+    width = 12 if ref.kind == "v4" else 4 if protocol_fee < 1 << 8 else 16
+    return made(
+        ref.kind,
         ref.id,
         ref.token0,
         ref.token1,
-        lp_fee if ref.kind == "v4" else ref.fee,
+        ref.fee if ref.kind == "v3" else lp_fee,
         ref.tick_spacing,
         sqrt_price_x96,
         tick,
@@ -138,6 +141,8 @@ def _read_pool(reader: _Reader, ref: PoolRef) -> State:
         word_hi,
         protocol_fee & ((1 << width) - 1),
         protocol_fee >> width,
+        ref.hooks,
+        None if ref.hooks == NATIVE else ref.fee,
     )
 
 

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from marshmallow import Schema, fields, validate
+from marshmallow import fields
+from quoteway_router.settings import RouterSettings
 
 
-class UniswapSettings(Schema):
+class UniswapSettings(RouterSettings):
     """All members have defaults. The plugin serves every network with deployment rows."""
 
-    max_hops = fields.Integer(
-        strict=True,
-        load_default=3,
-        validate=validate.Range(1, 3),
-        metadata={"description": "Maximum number of pools on a path."},
-    )
-    lifetime_s = fields.Integer(
-        strict=True,
-        load_default=None,
-        allow_none=True,
-        validate=validate.Range(15, 900),
+    allowed_hooks = fields.Dict(
+        keys=fields.String(),
+        values=fields.List(fields.String()),
+        load_default={},
         metadata={
-            "description": "Lifetime of this provider's quotes in seconds, where shorter than the gateway's."
-        },
-    )
-    solver_processes = fields.Integer(
-        strict=True,
-        load_default=1,
-        validate=validate.Range(0, 64),
-        metadata={
-            "description": "Processes that look for swaps split over several pools, for each worker of the "
-            "server. 0: none, every swap takes the best single path."
+            "description": "Hooks of v4 whose pools swaps may pass, by network: "
+            '`{ethereum = ["0x..."]}`. Not those that may change amounts by their address.'
         },
     )
     deployments = fields.List(

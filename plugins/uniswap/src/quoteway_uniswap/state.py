@@ -24,7 +24,7 @@ class PoolStates:
     """The pools of one chain. Each pool is read once, and then follows the logs of each new block.
 
     ``deployments`` are those whose pools may be asked for: their factories tell new pools, so that what does
-    not exist is not looked for again. ``on_creation`` is told of these.
+    not exist is not looked for again. ``on_creation`` is told of these, ``on_count`` as by ``PoolStore``.
     """
 
     def __init__(
@@ -32,8 +32,9 @@ class PoolStates:
         chain: Chain,
         deployments: Sequence[Deployment] = (),
         on_creation: Callable[[Creation], None] | None = None,
+        on_count: Callable[[str, int], None] | None = None,
     ) -> None:
-        self.store = PoolStore(chain, deployments, on_creation)
+        self.store = PoolStore(chain, deployments, on_creation, on_count=on_count)
         self._reader = PoolReader(chain)
         self.audit = PoolAudit(self._reader, self.store)
         self._wide: LRUCache[PoolRef, None] = LRUCache(_WIDE_KEPT)
@@ -109,6 +110,7 @@ class PoolStates:
             *(await self._reader.read(known.block, near) if near else ()),
             *(await self._reader.read_alone(known.block, wide) if wide else ()),
         ]
+        self.store.count("read", len(states))
         for question, state in zip((*near, *wide), states, strict=True):
             # Keep the first object: it holds its running totals.
             known.states.setdefault(question.ref, state)
