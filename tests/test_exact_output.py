@@ -134,7 +134,20 @@ async def test_batches_and_indicative_prices_have_a_side(client):
     assert price.body["side"] == "exactOut"
     assert int(price.body["toAmount"]) >= 5_000_000
     assert int(price.body["fromAmount"]) > 0
-    assert (await client.api.get(f"/v2/swaps/depth?{query}&side=exactOut")).status == 422
+    depth = (await client.api.get(f"/v2/swaps/depth?{query}&side=exactOut&rungs=8")).body
+    assert (depth["side"], len(depth["rungs"])) == ("exactOut", 8)
+    taken = []
+    for step, rung in enumerate(depth["rungs"]):
+        assert int(rung["amount"]) == 5_000_000 * 10**step
+        if rung["price"] is None:
+            assert (rung["fromAmount"], rung["reason"]) == (None, "insufficient_liquidity")
+            continue
+        assert rung["fromAmount"] == rung["price"]["fromAmount"]
+        assert int(rung["price"]["toAmount"]) >= int(rung["amount"])
+        taken.append(int(rung["fromAmount"]))
+    assert taken[0] == int(price.body["fromAmount"])
+    assert taken == sorted(taken)
+    assert 3 < len(taken) < 8
 
 
 async def test_a_wallet_that_lacks_the_maximum_of_the_coin_is_told(client):

@@ -1,6 +1,7 @@
-"""Finds the path of one protocol that gives an exact output for the least input with gas.
+"""Finds the paths that give an exact output for the least input with gas.
 
-The router computes an exact output backwards within one protocol only, so the paths of each protocol compete.
+The router computes an exact output backwards within one protocol only. The best single path of each protocol
+competes with several in parallel, which the solver processes look for.
 """
 
 from __future__ import annotations
@@ -9,30 +10,49 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quoteway import NATIVE, Block, InvalidRequest, Reason, SwapRequest
-from quoteway_amm import UNISWAP_GAS, BandsExceeded, GasPrice, Graph, Hop, NoPath, Path, best_path_exact_out
-from quoteway_amm.flow import Flow, flow_of_path
+from quoteway import Address, Block, InvalidRequest, Reason, SwapRequest
+from quoteway_amm import BandExceeded, BandsExceeded, GasPrice, Graph, Hop, NoPath, Path, best_path_exact_out
+from quoteway_amm.exact_output_paths import one_command_groups
+from quoteway_amm.flow import Flow
+from quoteway_router.paths import PATH_HOPS, Refusal, gas_price_in, path_hops
+from quoteway_router.solver_messages import Order
+from quoteway_router.solver_processes import Solution
+from quoteway_router.splitting import MAX_LEGS, Splitting
+from quoteway_router.venue import network_gas_price
 
 from quoteway_uniswap.candidates import PoolRef, candidate_pools, hooked_pools
+from quoteway_uniswap.certificates import certificate_of
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.quoting import units_of
-from quoteway_uniswap.routing import Refusal, Route, gas_price_in, network_gas_price, permitted
+from quoteway_uniswap.exact_output import parts_of
+from quoteway_uniswap.exact_output_gas import EXACT_OUTPUT_GAS
+from quoteway_uniswap.exact_output_splitting import Proof, optimality_of, proof_of
+from quoteway_uniswap.quoting import legs_to_encode, maximum_in, units_of
+from quoteway_uniswap.routing import Route, permitted
 from quoteway_uniswap.shared import ChainState
 
 _FREE = GasPrice(0)
-_FAMILIES = ("v2", "v3", "v4")
 _REFUSALS: Sequence[Refusal] = ("insufficient_liquidity", "amount_too_low", "no_liquidity", "no_pool")
 """What is told of a request that no protocol can serve: the first that holds for one of them."""
 
 
+_Found = tuple[Flow, tuple[int, ...]]
+"""Paths with what their pools pay, and what each is asked for."""
+
+
 async def best_exact_output(
-    deployment: Deployment, chain: ChainState, block: Block, request: SwapRequest, max_hops: int
+    deployment: Deployment,
+    chain: ChainState,
+    splitting: Splitting,
+    block: Block,
+    request: SwapRequest,
+    max_hops: int | None,
 ) -> Route | Refusal:
     """Returns the route with the least input with gas, or the reason why there is none.
 
     Waits and raises as ``best_route``. Raises InvalidRequest for a token that taxes transfers: the router
     computes the input from the output without the tax.
     """
+    assert request.amount_out is not None
     states, taxes = chain.states, chain.taxes
     token_in, token_out = request.token_in.address, request.token_out.address
     discovered = chain.created.of(deployment, token_in, token_out)
@@ -48,38 +68,57 @@ async def best_exact_output(
     gas_price_wei = request.routing.gas_price_wei
     if gas_price_wei is None:
         gas_price_wei = network_gas_price(deployment, block)
-    found: list[Flow] = []
-    refusals: set[Refusal] = set()
+    refs = permitted(deployment, every, request)
+    max_legs = min(request.routing.max_legs or MAX_LEGS, MAX_LEGS)
     price: GasPrice | None = None
-    unknown = False
-    for refs in _families(deployment, permitted(deployment, every, request)):
-        for last in (False, True):
-            graph = await states.graph(block, refs, deployment.wrapped_native)
-            priced = await states.graph(block, every, deployment.wrapped_native)
-            price = gas_price_in(priced, token_in, gas_price_wei)
-            path, exceeded = _best_path(graph, request, price or _FREE, max_hops)
-            if exceeded is None or last:
-                unknown = unknown or exceeded is not None
-                break
-            await states.widen(block, refs, exceeded.exceeded)
-        if isinstance(path, NoPath):
-            refusals.add(path.reason)
-        elif (flow := _as_executed(path)) is not None:
-            found.append(flow)
-        else:
-            refusals.add("insufficient_liquidity")
+    for last in (False, True):
+        graph = await states.graph(block, refs, deployment.wrapped_native)
+        priced = await states.graph(block, every, deployment.wrapped_native)
+        price = gas_price_in(priced, token_in, gas_price_wei)
+        order = Order(
+            deployment.wrapped_native,
+            token_in,
+            token_out,
+            0,
+            EXACT_OUTPUT_GAS,
+            price or _FREE,
+            path_hops(request, max_hops),
+            max_legs,
+            request.amount_out,
+        )
+        found, refusals, exceeded = await _single_paths(deployment, chain, block, refs, order)
+        solution: Solution | None = None
+        if last or not exceeded:
+            solution, further = await _solved(splitting, graph, deployment.chain_id, block, order)
+            exceeded += further
+        if last or not exceeded:
+            break
+        await states.widen(block, refs, exceeded)
+    proof: Proof | None = None
+    if solution is not None:
+        proof = proof_of(solution.optimality)
+        if (executed := _executed(order, solution.hops)) is not None:
+            found.append(executed)
     if not found:
         return next((each for each in _REFUSALS if each in refusals), "no_pool")
 
-    def gas_cost(flow: Flow) -> int:
-        units = units_of(deployment, request, flow.legs, request.amount_out or 0)
+    def gas_cost(each: _Found) -> int:
+        legs = legs_to_encode(deployment, each[0].legs, each[1])
+        units = units_of(deployment, request, each[0].legs, legs, request.amount_out or 0)
         return (price or _FREE).cost(units)
 
-    flow = min(found, key=lambda each: each.amount_in + gas_cost(each))
+    best = min(found, key=lambda each: each[0].amount_in + gas_cost(each))
+    flow, asked = best
+    optimality = None if proof is None else optimality_of(proof, order, flow, block)
+    if request.certificate and optimality is not None and proof is not None:
+        certificate = await certificate_of(
+            deployment, graph.pools, flow, optimality.bound, proof.prices, request.amount_out
+        )
+        optimality = replace(optimality, certificate=certificate)
     warnings = {
-        "gas_exceeds_output": gas_cost(flow) >= flow.amount_in,
+        "gas_exceeds_output": gas_cost(best) >= flow.amount_in,
         "hooked_pool_skipped": discovered.hooked or hooked_pools(deployment, token_in, token_out),
-        "pool_not_known_far_enough": unknown,
+        "pool_not_known_far_enough": exceeded,
         "pools_not_searched": discovered.partial,
     }
     return Route(
@@ -90,47 +129,89 @@ async def best_exact_output(
         0,
         gas_price_wei,
         None,
+        optimality,
         warnings=tuple(code for code, applies in warnings.items() if applies),
-        gas_cost_in=None if price is None else gas_cost(flow),
+        gas_cost_in=None if price is None else gas_cost(best),
+        bought=asked,
     )
 
 
-def _families(deployment: Deployment, refs: Sequence[PoolRef]) -> list[tuple[PoolRef, ...]]:
-    """Returns the pools that one command can pass through: of one protocol, with one form of the coin."""
-    groups = [
-        tuple(ref for ref in refs if ref.kind == kind and form not in (ref.token0, ref.token1))
-        for kind in _FAMILIES
-        for form in ((NATIVE, deployment.wrapped_native) if kind == "v4" else (NATIVE,))
-    ]
-    return [group for group in groups if group]
+async def _single_paths(
+    deployment: Deployment, chain: ChainState, block: Block, refs: Sequence[PoolRef], order: Order
+) -> tuple[list[_Found], set[Refusal], list[BandExceeded]]:
+    """Returns the best path of each protocol, why others have none, and pools whose ticks are not known."""
+    found: list[_Found] = []
+    refusals: set[Refusal] = set()
+    exceeded: list[BandExceeded] = []
+    for group in one_command_groups(refs, deployment.wrapped_native):
+        graph = await chain.states.graph(block, group, deployment.wrapped_native)
+        path, further = _best_path(graph, order)
+        exceeded += further
+        if isinstance(path, NoPath):
+            refusals.add(path.reason)
+        elif (executed := _executed(order, path.hops)) is not None:
+            found.append(executed)
+        else:
+            refusals.add("insufficient_liquidity")
+    return found, refusals, exceeded
 
 
-def _best_path(
-    graph: Graph, request: SwapRequest, gas_price: GasPrice, max_hops: int
-) -> tuple[Path | NoPath, BandsExceeded | None]:
+def _best_path(graph: Graph, order: Order) -> tuple[Path | NoPath, Sequence[BandExceeded]]:
     """Returns the best path through the known ticks, and the pools beyond them that might win."""
-    assert request.amount_out is not None
-    tokens = request.token_in.address, request.token_out.address
+    assert order.amount_out is not None
+    ends = order.token_in, order.token_out
     try:
-        path = best_path_exact_out(graph, *tokens, request.amount_out, UNISWAP_GAS, gas_price, max_hops)
+        path = best_path_exact_out(
+            graph, *ends, order.amount_out, order.gas_model, order.gas_price, order.max_hops or PATH_HOPS
+        )
     except BandsExceeded as error:
-        return error.settled, error
-    return path, None
+        return error.settled, error.exceeded
+    return path, ()
 
 
-def _as_executed(path: Path) -> Flow | None:
-    """Returns a path with what its pools pay; None when a pool cannot take its input.
+async def _solved(
+    splitting: Splitting, graph: Graph, chain_id: int, block: Block, order: Order
+) -> tuple[Solution | None, Sequence[BandExceeded]]:
+    """Returns the paths that the solver found, and the pools whose ticks its bound needs."""
+    try:
+        return await splitting.solve(graph, chain_id, block, order), ()
+    except BandsExceeded as error:
+        return error.settled, error.exceeded
+
+
+def _executed(order: Order, hops: Sequence[Hop]) -> _Found | None:
+    """Returns paths as they are executed; None when they cannot be, or take more than the router can read."""
+    assert order.wrapped_native is not None
+    found = as_executed(order.token_in, order.token_out, order.wrapped_native, hops)
+    if found is None:
+        return None
+    taken = found[0].amount_in
+    return found if taken == maximum_in(taken, 0, {hop.pool.kind for hop in hops}) else None
+
+
+def as_executed(
+    token_in: Address, token_out: Address, wrapped_native: Address, hops: Sequence[Hop]
+) -> tuple[Flow, tuple[int, ...]] | None:
+    """Returns paths with what their pools pay, and what each is asked for; None when a pool cannot take its
+    input.
 
     A v2 pair takes an input that is rounded up, and pays all that it is worth, so the next one takes that.
     """
-    flow = flow_of_path(path)
-    if path.hops[0].pool.kind != "v2":
-        return flow
-    amount, legs = path.amount_in, list[Hop]()
-    for hop in path.hops:
-        answer = hop.pool.exact_in(hop.zero_for_one, amount)
-        if answer is None:
-            return None
-        legs.append(replace(hop, amount_in=amount, amount_out=answer[0]))
-        amount = answer[0]
-    return replace(flow, legs=tuple(legs), amount_out=amount)
+    parts = parts_of(hops, wrapped_native)
+    executed = list[tuple[Hop, ...]]()
+    for part in parts:
+        amount, made = part[0].amount_in, list[Hop]()
+        for hop in part:
+            if hop.pool.kind == "v2":
+                answer = hop.pool.exact_in(hop.zero_for_one, amount)
+                if answer is None:
+                    return None
+                hop = replace(hop, amount_in=amount, amount_out=answer[0])
+            made.append(hop)
+            amount = hop.amount_out
+        executed.append(tuple(made))
+    amount_in = sum(part[0].amount_in for part in executed)
+    amount_out = sum(part[-1].amount_out for part in executed)
+    legs = tuple(hop for part in executed for hop in part)
+    flow = Flow(token_in, token_out, legs, amount_in, amount_out, 0, 0)
+    return flow, tuple(part[-1].amount_out for part in parts)
