@@ -14,13 +14,23 @@ from quoteway.config.model import Config, QuotesConfig
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_uniswap.shared import shared_by
 
+KEY = {"KEY": "4f1c9a07e2d85b36c0a7914ed3f8625b"}
+ISOLATING = """
+[plugins]
+isolate = ["uniswap"]
+[quotes]
+keys = [{id = "a", secret = {env = "KEY"}}]
+[plugin.devnet]
+enabled = true
+start = false
+"""
 PLUGINS = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
 
 
 @pytest.fixture
 async def ask(fresh_devnet, serve_app, contract, monkeypatch):
     """``await ask(**members)`` gives a quote of 300 ETH with its certificate, as the API answers it."""
-    monkeypatch.setattr("quoteway_uniswap.splitting.SOLVE_S", 60.0)
+    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 60.0)
     ports = {"port": fresh_devnet.ports["devnet"], "l2_port": fresh_devnet.ports["devnet-l2"]}
     sections = {"devnet": {"enabled": True, "start": False, **ports}}
     config = Config(plugin_sections=sections, quotes=QuotesConfig(competition_timeout_s=60.0))
@@ -58,7 +68,7 @@ def verify(tmp_path, fresh_devnet):
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=tmp_path,
-            env={name: value for name, value in os.environ.items() if name in kept},
+            env={name: value for name, value in os.environ.items() if name in kept} | KEY,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -66,6 +76,14 @@ def verify(tmp_path, fresh_devnet):
         return process.returncode, out.decode().splitlines(), err.decode()
 
     return run
+
+
+@pytest.mark.slow
+async def test_an_answer_is_verified_where_the_server_isolates_the_provider(answer, verify, tmp_path):
+    (tmp_path / "quoteway.toml").write_text(ISOLATING)
+    status, lines, error = await verify(answer)
+    assert (status, error) == (0, "")
+    assert lines
 
 
 @pytest.mark.slow
@@ -88,6 +106,28 @@ async def test_an_answer_with_a_fee_is_verified_after_the_fee(ask, verify):
     status, lines, _ = await verify(answer | {"fees": [fee | {"bps": 24}]})
     assert status == 1
     assert [line.split()[1] for line in lines if line.startswith("WRONG")] == ["bound:", "route:"]
+
+
+@pytest.mark.slow
+async def test_an_exact_output_is_verified_by_the_least_input(ask, verify):
+    answer = await ask(side="exactOut", amount=str(900_000 * 10**6))
+    assert len(answer["route"]["paths"]) > 1
+    bound, taken = int(answer["optimality"]["bound"]), int(answer["fromAmount"])
+    assert 0 < bound <= taken
+    status, lines, error = await verify(answer)
+    assert (status, error) == (0, ""), lines
+    assert [line.split()[1] for line in lines if line.startswith("ok")] == [
+        "block:", "pools:", "states:", "bound:", "route:", "gap:",
+    ]  # fmt: skip
+    assert "verified: no trade through these pools buys as much for less than the bound" in lines
+    for members, wrong in (
+        ({"toAmountMin": str(900_001 * 10**6)}, ["bound:", "route:"]),
+        ({"fromAmount": str(taken - 1)}, ["route:"]),
+        ({"toAmount": str(int(answer["toAmount"]) + 1)}, ["route:"]),
+        ({"side": "exactIn"}, ["bound:", "route:", "gap:"]),
+    ):
+        status, lines, _ = await verify(answer | members)
+        assert (status, [line.split()[1] for line in lines if line.startswith("WRONG")]) == (1, wrong)
 
 
 @pytest.mark.slow

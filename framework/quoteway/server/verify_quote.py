@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -102,6 +102,8 @@ class _Quote(_Wire, frozen=True):
     route: _Route | None
     optimality: _Optimality | None
     fees: Annotated[list[_Fee], msgspec.Meta(max_length=256)] = []
+    side: Literal["exactIn", "exactOut"] = "exactIn"
+    to_amount_min: _Amount | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,14 @@ class Verified:
 
     provider: str
     checks: Sequence[models.CertificateCheck]
+    exact_out: bool = False
+
+    @property
+    def claim(self) -> str:
+        """What is proven when everything holds."""
+        if self.exact_out:
+            return "no trade through these pools buys as much for less than the bound"
+        return "no trade through these pools pays more than the bound"
 
     @property
     def holds(self) -> bool:
@@ -172,6 +182,8 @@ def _swap_of(quote: _Quote) -> models.CertifiedSwap:
         tuple(_leg_of(leg) for leg in (() if quote.route is None else quote.route.legs)),
         optimality,
         sum(int(fee.bps or 0) for fee in quote.fees if fee.kind == "integrator"),
+        # The minimum of an exact output is the amount asked for.
+        None if quote.side == "exactIn" else int(quote.to_amount_min or quote.to_amount),
     )
 
 
@@ -198,7 +210,8 @@ async def verify(config: Config, path: Path, rpc_url: str | None = None) -> Veri
     Raises ``CannotVerify`` when that is not possible.
     """
     provider_id, swap = read_answer(path)
-    gateway = loaded(config)
+    # Nothing is served here: a plugin that is isolated in a server checks in this process.
+    gateway = loaded(replace(config, plugins=replace(config.plugins, isolate=())))
     provider = next(
         (
             entry.provider
@@ -209,8 +222,8 @@ async def verify(config: Config, path: Path, rpc_url: str | None = None) -> Veri
     )
     if provider is None:
         raise CannotVerify(
-            f"no loaded plugin has the swap provider {provider_id!r}: install it, name it in [plugins] load, "
-            "and do not isolate it"
+            f"no loaded plugin has the swap provider {provider_id!r}: "
+            "install it, and name it in [plugins] load"
         )
     network = gateway.runtime.networks.by_chain_id(swap.chain_id)
     if network is None:
@@ -225,7 +238,7 @@ async def verify(config: Config, path: Path, rpc_url: str | None = None) -> Veri
             await chain.request("eth_chainId")  # an unusable node, or one of another chain, says so here
             checks = await provider.verify(swap)
             check_form(provider, checks, tuple[models.CertificateCheck, ...])
-            return Verified(provider_id, tuple(checks))
+            return Verified(provider_id, tuple(checks), swap.bought is not None)
         except GatewayError as error:
             raise CannotVerify(error.message) from None
         finally:

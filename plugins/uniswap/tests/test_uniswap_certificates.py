@@ -46,6 +46,7 @@ def certified(quote):
         quote.block,
         quote.route_legs,
         quote.optimality,
+        bought=None if request_in.amount_max is None else request_out.amount_min,
     )
 
 
@@ -123,6 +124,10 @@ def corruptions(swap):
     yield "amount in down", replace(swap, amount_in=swap.amount_in - 1)
     yield "amount out up", replace(swap, amount_out=swap.amount_out + 1)
     yield "amount out down", replace(swap, amount_out=swap.amount_out - 1)
+    if swap.bought is not None:
+        yield "bought up", replace(swap, bought=swap.bought + 10**6)
+        yield "bought down", replace(swap, bought=swap.bought - 10**6)
+        yield "not exact", replace(swap, bought=None)
     yield "token in", replace(swap, token_in=swap.token_out)
     yield "token out", replace(swap, token_out=swap.token_in)
     yield "no legs", replace(swap, route_legs=())
@@ -170,9 +175,24 @@ def corruptions(swap):
             yield f"pool {at} {name}", proof(pools=(*rest[0], replace(pool, **{name: value}), *rest[1]))
 
 
+EXACT_OUT = {"amount_in": 0, "amount_out": 1_000_000 * 10**6 + 1}
+
+
+async def test_a_certificate_of_an_exact_output_is_verified_from_the_chain(gateway, request_of):
+    answer = await quoted(gateway, replace(request_of(1), **EXACT_OUT))
+    swap = certified(answer.quote)
+    assert swap.bought == EXACT_OUT["amount_out"]
+    assert len(swap.route_legs) > 1
+    assert swap.optimality.bound <= swap.amount_in
+    checks = await provider_of(gateway).verify(swap)
+    assert [check.subject for check in checks] == SUBJECTS
+    assert [check for check in checks if not check.holds] == []
+
+
 @pytest.mark.slow
-async def test_a_certificate_with_any_member_changed_is_refused(gateway, request_of):
-    swap = certified((await quoted(gateway, request_of(500 * 10**18))).quote)
+@pytest.mark.parametrize("members", [{"amount_in": 500 * 10**18}, EXACT_OUT], ids=["exactIn", "exactOut"])
+async def test_a_certificate_with_any_member_changed_is_refused(gateway, request_of, members):
+    swap = certified((await quoted(gateway, replace(request_of(1), **members))).quote)
     provider, seen = provider_of(gateway), 0
     assert {field.name for field in dataclasses.fields(swap.optimality.certificate)} == {"prices", "pools"}
     for name, corrupted in corruptions(swap):

@@ -19,18 +19,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 
-from quoteway import Certificate, CertificateCheck, CertifiedPool, CertifiedSwap
+from quoteway import NATIVE, Certificate, CertificateCheck, CertifiedPool, CertifiedSwap
 from quoteway.evm.address import address_bytes, keccak256
 from quoteway.models import MAX_UINT256
 from quoteway_amm import FREE, UNISWAP_GAS, ConcentratedPool, Pool, V2Pool
 from quoteway_amm.bound import dual_value, node_of, pool_profits
 from quoteway_amm.flow import Flow
+from quoteway_amm.input_bound import input_bound
+from quoteway_router.exact_output_resimulation import executed_exact_output
+from quoteway_router.resimulation import graph_node, resimulate
+from quoteway_router.solver_messages import MAX_LEGS, Leg, Order
 
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.resimulation import graph_node, resimulate
-from quoteway_uniswap.solver_messages import MAX_LEGS, Leg, Order
 
 log = logging.getLogger("quoteway.uniswap.certificates")
 
@@ -80,23 +84,37 @@ def state_digest(pool: Pool) -> str:
 
 
 async def certificate_of(
-    deployment: Deployment, pools: Sequence[Pool], flow: Flow, bound: int, prices: Mapping[str, int]
+    deployment: Deployment,
+    pools: Sequence[Pool],
+    flow: Flow,
+    bound: int,
+    prices: Mapping[str, int],
+    bought: int | None = None,
 ) -> Certificate | None:
     """Returns the certificate of ``bound`` over ``pools``, checked; None where there is no proof of it.
 
-    That is so for more than ``MOST_POOLS``, for prices above 2^256, which an answer does not hold, and where
-    the best trade of a pool leaves its known ticks.
+    ``bought`` is the exact output of whose input ``bound`` is a lower bound; None: one above the output.
+    There is no proof for more than ``MOST_POOLS``, for prices above 2^256, which an answer does not hold,
+    where the best trade of a pool leaves its known ticks, and for pools with hooks, whose keys it does not
+    hold.
     """
+    if any(getattr(pool, "hooks", NATIVE) != NATIVE for pool in pools):
+        return None
     if len(pools) > MOST_POOLS or max(prices.values(), default=0) > MAX_UINT256:
         return None
-    return await asyncio.to_thread(_certificate_of, deployment, pools, flow, bound, prices)
+    return await asyncio.to_thread(_certificate_of, deployment, pools, flow, bound, prices, bought)
 
 
 def _certificate_of(
-    deployment: Deployment, pools: Sequence[Pool], flow: Flow, bound: int, prices: Mapping[str, int]
+    deployment: Deployment,
+    pools: Sequence[Pool],
+    flow: Flow,
+    bound: int,
+    prices: Mapping[str, int],
+    bought: int | None,
 ) -> Certificate | None:
     ends = flow.token_in, flow.token_out
-    found = _bound(pools, prices, *ends, flow.amount_in, deployment.wrapped_native)
+    found = _bound(pools, prices, *ends, flow.amount_in, bought, deployment.wrapped_native)
     if found != bound:
         log.warning("the bound of a flow is not proven by its prices: %s", found)
         return None
@@ -122,15 +140,18 @@ def _bound(
     token_in: str,
     token_out: str,
     amount_in: int,
+    bought: int | None,
     wrapped_native: str,
 ) -> int | str:
-    """Returns the bound that the prices prove, or why they prove none."""
+    """Returns the bound that the prices prove, or why they prove none. See ``certificate_of``."""
     ends = node_of(token_in, wrapped_native), node_of(token_out, wrapped_native)
     try:
         profits = list(pool_profits(pools, prices, wrapped_native))
         far = next((pools[each.index].id for each in profits if each.exceeded), None)
         if far is not None:
             return f"the best trade of pool {far} leaves the ticks that are known"
+        if bought is not None:
+            return ceil(input_bound(profits, prices, *ends, bought))
         return int(dual_value(profits, prices, *ends, amount_in))
     except KeyError as error:
         return f"the token {error.args[0]} has no price"
@@ -155,8 +176,8 @@ def check_certificate(
         _check_states(certificate, pools),
     ]
     ends = swap.token_in, swap.token_out
-    bound = _bound(pools, certificate.prices, *ends, swap.amount_in, wrapped_native)
-    if isinstance(bound, int):
+    bound = _bound(pools, certificate.prices, *ends, swap.amount_in, swap.bought, wrapped_native)
+    if isinstance(bound, int) and swap.bought is None:
         bound = swap.after_fee(bound)
     proven = f"the prices prove {bound}" if isinstance(bound, int) else bound
     checks.append(_check("bound", bound == stated.bound, f"{proven}; {stated.bound} is stated"))
@@ -203,7 +224,10 @@ def _check_route(swap: CertifiedSwap, pools: Sequence[Pool], wrapped_native: str
         if (leg.token_in, leg.token_out) not in (tokens, tokens[::-1]):
             return _check("route", holds=False, text=f"the pool {leg.pool} does not trade {leg.token_in}")
         legs.append(Leg(at, leg.token_in == tokens[0], leg.amount_in, leg.amount_out))
-    hops = resimulate(pools, order, legs)
+    if swap.bought is None:
+        hops = resimulate(pools, order, legs)
+    else:
+        hops = executed_exact_output(pools, replace(order, amount_out=swap.bought), legs)
     if hops is None:
         return _check("route", holds=False, text="its pools do not give its amounts")
     end = graph_node(order, swap.token_out)
@@ -214,9 +238,16 @@ def _check_route(swap: CertifiedSwap, pools: Sequence[Pool], wrapped_native: str
 
 def _check_gap(swap: CertifiedSwap) -> CertificateCheck:
     stated = swap.optimality
-    if not 0 < swap.amount_out <= stated.bound:
+    if swap.bought is not None:
+        if not 0 <= stated.bound <= swap.amount_in:
+            text = f"the input {swap.amount_in} is below the bound"
+            return _check("gap", holds=False, text=text)
+        gap = Fraction((swap.amount_in - stated.bound) * 10_000, max(swap.amount_in, 1))
+    elif not 0 < swap.amount_out <= stated.bound:
         return _check("gap", holds=False, text=f"the output {swap.amount_out} is not from 1 to the bound")
-    gap = Fraction((stated.bound - swap.amount_out) * 10_000, stated.bound)
-    text = f"{float(gap):.6f} bps of the bound are missing; at most {stated.gap_bps} is stated"
+    else:
+        gap = Fraction((stated.bound - swap.amount_out) * 10_000, stated.bound)
+    missing = "of the bound are missing" if swap.bought is None else "of the input are above the bound"
+    text = f"{float(gap):.6f} bps {missing}; at most {stated.gap_bps} is stated"
     near = Fraction(1, 10**9)
     return _check("gap", gap - near <= Fraction(stated.gap_bps) <= gap + Fraction(1, 100), text)
