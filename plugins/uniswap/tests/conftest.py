@@ -3,6 +3,7 @@
 import pytest
 import quoteway_devnet.plugin
 import quoteway_uniswap
+from quoteway import NATIVE, Token
 
 
 @pytest.fixture
@@ -18,3 +19,17 @@ async def gateway(fresh_devnet, make_gateway, uniswap_section):
     sections = {"devnet": {"enabled": True, "start": False, **ports}, "uniswap": uniswap_section}
     plugins = {"devnet": quoteway_devnet.plugin, "rpc": quoteway_rpc, "uniswap": quoteway_uniswap}
     return await make_gateway(plugins, plugin_sections=sections)
+
+
+@pytest.fixture
+def token(fresh_devnet):
+    """``token("USDC")`` is the devnet's token of that symbol, ``ETH`` its native coin."""
+    manifest = fresh_devnet.chains["devnet"]
+
+    def token(symbol):
+        if symbol == "ETH":
+            return Token(31337, NATIVE, 18, "ETH")
+        row = manifest.token(symbol)
+        return Token(31337, row.address, row.decimals, symbol)
+
+    return token

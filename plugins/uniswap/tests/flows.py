@@ -18,11 +18,11 @@ from itertools import combinations
 from execution import Reverted, SwapHarness, command_line, started
 from quoteway import NATIVE, IntegratorFee, Quote, SwapRequest
 from quoteway_amm import BandExceeded, Hop, Pool
+from quoteway_amm.bound import node_of
 from quoteway_amm.flow import Flow
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from quoteway_uniswap.candidates import pools_of_pair, sorted_pair
-from quoteway_uniswap.flow import node_of
 from quoteway_uniswap.quoting import quote_of_route
 from quoteway_uniswap.routing import Route
 from quoteway_uniswap.state import PoolStates
@@ -77,9 +77,20 @@ class FlowReport:
 
 
 class FlowMaker:
-    """Makes random flows over the pools of a devnet chain; ``fees``: each with an integrator's fee."""
+    """Makes random flows over the pools of a devnet chain; ``fees``: each with an integrator's fee.
 
-    def __init__(self, harness: SwapHarness, chance: random.Random, *, fees: bool = False) -> None:
+    Pools are read anew for each flow, unless they are those of ``states``, at the block known to the chain.
+    """
+
+    def __init__(
+        self,
+        harness: SwapHarness,
+        chance: random.Random,
+        *,
+        fees: bool = False,
+        states: PoolStates | None = None,
+    ) -> None:
+        self.states = states
         self.harness = harness
         self.chance = chance
         self.fees = fees
@@ -90,9 +101,8 @@ class FlowMaker:
 
     async def flow(self, most_legs: int = MOST_LEGS) -> tuple[SwapRequest, Quote, tuple[Hop, ...]]:
         """Returns the request, quote and hops of a random flow at the newest block."""
-        await self.harness.chain.head(fresh=True)
-        block = await self.harness.chain.head()
-        states = PoolStates(self.harness.chain)
+        block = await self.harness.chain.head(fresh=self.states is None)
+        states = self.states or PoolStates(self.harness.chain)
         while True:
             nodes = self._nodes()
             pools = {}

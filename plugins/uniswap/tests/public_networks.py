@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+import quoteway_router
 import quoteway_uniswap
 from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
 from quoteway.networks import Endpoint
@@ -54,17 +55,19 @@ async def gateway_on(urls: Mapping[str, str]) -> AsyncIterator[Served]:
         limits=LimitsConfig(quotes=much, catalog=much, rpc=much),
         quotes=QuotesConfig(competition_timeout_s=30.0),
     )
-    async with served({"rpc": rpc, "uniswap": quoteway_uniswap}, config) as api:
+    plugins = {"rpc": rpc, "router": quoteway_router, "uniswap": quoteway_uniswap}
+    async with served(plugins, config) as api:
         yield api
 
 
 @dataclass
 class Place:
-    """A look-alike and the gateway over it. Amounts are base units."""
+    """A look-alike and the gateway over it. Amounts are base units; ``gas_used`` is that of the last step."""
 
     chain: Devnet
     api: Served
     slug: str
+    gas_used: int = 0
 
     def token(self, symbol: str) -> str:
         """Returns a token's address; ``ETH`` is the native coin."""
@@ -120,7 +123,8 @@ class Place:
                 sent = {name: call[name] for name in ("to", "data", "value")}
                 receipt = rpc.send(sent | {"from": SENDER, "gas": step["gasLimit"]})
                 assert receipt["status"] == "0x1", call
-                spent += int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
+                self.gas_used = int(receipt["gasUsed"], 16)
+                spent += self.gas_used * int(receipt["effectiveGasPrice"], 16)
             pairs = zip(tokens, before, balances(), strict=True)
             return [now - was + (spent if token == NATIVE else 0) for token, was, now in pairs]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway import NATIVE, Capability, PoolRequest, SwapRequest, Token
-from quoteway.testing.conformance import PoolConformance, SwapConformance
+from quoteway.testing.conformance import LiquidityConformance, PoolConformance, SwapConformance
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 
@@ -50,6 +50,16 @@ class TestSwaps(OfUniswap, SwapConformance):
     def unknown(self, fresh_devnet):
         nowhere = Token(31337, "0x1111111111111111111111111111111111111111", 18, "NONE")
         return SwapRequest(31337, 31337, token(fresh_devnet, "USDC"), nowhere, 10**6, WALLET, WALLET, 50)
+
+
+class TestLiquidity(OfUniswap, LiquidityConformance):
+    @pytest.fixture
+    def pairs(self, fresh_devnet):
+        def addresses(slug, *symbols):
+            chain = fresh_devnet.chains[slug]
+            return (chain.chain_id, *(chain.token(symbol).address for symbol in symbols))
+
+        return [addresses("devnet", "WETH", "USDC"), addresses("devnet-l2", "USDC", "WETH")]
 
 
 class TestPools(OfUniswap, PoolConformance):

@@ -182,7 +182,7 @@ async def test_more_pools_than_can_be_compared_are_told(harness, monkeypatch):
 
 @pytest.mark.slow
 async def test_a_search_in_small_ranges_goes_on_where_it_ended(harness, monkeypatch):
-    from quoteway_uniswap.logs import Logs
+    from quoteway_router.logs import Logs
 
     monkeypatch.setattr(created_pools, "_REQUESTS_AT_ONCE", 1)
     row = row_of(harness, "uniswap-v4", "ETH/LINK", 3000)

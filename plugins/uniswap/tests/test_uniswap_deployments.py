@@ -2,14 +2,24 @@
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from quoteway import NATIVE, ConfigError, Network
+from quoteway import NATIVE, ConfigError, Network, RoutingLimits, SwapRequest, Token
 from quoteway.evm.calls.router_commands import dialect
-from quoteway_uniswap.candidates import candidate_pools, hooked_pools, pool_id, pools_of_pair, sorted_pair
+from quoteway_uniswap.candidates import (
+    PoolRef,
+    PoolRefs,
+    candidate_pools,
+    hooked_pools,
+    pool_id,
+    pools_of_pair,
+    sorted_pair,
+)
 from quoteway_uniswap.deployments import PoolKey, deployments_of, parse_deployment
 from quoteway_uniswap.public_networks import ROWS
+from quoteway_uniswap.routing import permitted
 from quoteway_uniswap.settings import UniswapSettings
 
 ETHEREUM = Network("ethereum", 1, "Ethereum")
@@ -54,6 +64,34 @@ def test_candidates_are_the_same_for_both_forms_of_the_native_coin():
     # 15 pairs of 6 tokens with 9 pools each, and 4 native pools per pair with the wrapped coin.
     assert len(refs) == 15 * 9 + 5 * 4
     assert refs[: 10 * 9 + 4 * 4] == candidate_pools(deployment, WETH, USDC)
+
+
+def test_the_candidates_of_a_pair_are_computed_and_hashed_once(monkeypatch):
+    (deployment,) = deployments_of(ETHEREUM)
+    hashed = []
+    monkeypatch.setattr(PoolRef, "__hash__", lambda ref: hashed.append(ref) or hash(ref.id))
+    refs = PoolRefs(candidate_pools(deployment, WETH, USDC))
+    assert hash(refs) == hash(refs) == hash(tuple(refs))
+    assert len(hashed) == 2 * len(refs)  # of these pools, and of the tuple
+    assert {refs: 1}[PoolRefs(refs)] == 1
+    assert refs != PoolRefs(refs[1:])
+    assert candidate_pools(deployment, WETH, USDC) is candidate_pools(deployment, WETH, USDC)
+
+
+def test_a_request_without_limits_may_use_the_same_pools():
+    (deployment,) = deployments_of(ETHEREUM)
+    refs = candidate_pools(deployment, WETH, USDC)
+    tokens = (Token(1, WETH, 18, "WETH"), Token(1, USDC, 6, "USDC"))
+    request = SwapRequest(1, 1, *tokens, 10**18, USDC, USDC, 50)
+    assert permitted(deployment, refs, request) is refs
+    for limits, count in (
+        (RoutingLimits(max_hops=1, max_legs=2), len(refs)),
+        (RoutingLimits(exclude_pools=(f"1:{refs[0].id}",)), len(refs) - 1),
+        (RoutingLimits(pools=(f"1:{refs[0].id}",)), 1),
+        (RoutingLimits(protocols=("uniswap-v2",)), sum(ref.kind == "v2" for ref in refs)),
+        (RoutingLimits(exclude_protocols=("uniswap",)), 0),
+    ):
+        assert len(permitted(deployment, refs, replace(request, routing=limits))) == count
 
 
 def test_a_configured_row_replaces_the_built_in_row_or_adds_a_fork():
@@ -106,12 +144,13 @@ def test_a_wrong_row_raises_an_error_with_its_member(change, said):
 
 def test_settings_are_validated():
     assert UniswapSettings().load({}) == {
-        "max_hops": 3,
+        "max_hops": None,
         "lifetime_s": None,
         "solver_processes": 1,
+        "allowed_hooks": {},
         "deployments": [],
     }
-    wrong = {"max_hops": 4, "lifetime_s": "60", "solver_processes": -1}
+    wrong = {"max_hops": 5, "lifetime_s": "60", "solver_processes": -1, "allowed_hooks": ["0x12"]}
     assert set(UniswapSettings().validate(wrong)) == set(wrong)
 
 

@@ -22,7 +22,7 @@ def test_every_family_has_gas_and_a_number_of_its_own():
 def test_another_family_is_refused_by_its_name():
     ref = PoolRef("curve", A, A, A, B, 500)
     for refused in (lambda: family_of("curve"), lens.first_look(ref).packed):
-        with pytest.raises(UnknownFamily, match="family 'curve' cannot be used here: known are v2, v3, v4"):
+        with pytest.raises(UnknownFamily, match="known are algebra, v2, v3, v4"):
             refused()
     assert lens.first_look(replace(ref, kind="v2")).packed()[0] == 2
 

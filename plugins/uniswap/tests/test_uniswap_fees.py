@@ -197,7 +197,7 @@ async def test_a_signed_permit_and_a_chosen_slippage_keep_the_fee(gateway, fresh
 @pytest.mark.slow
 @pytest.mark.parametrize("uniswap_section", [1], indirect=True)
 async def test_a_split_pays_the_fee_of_all_its_parts(gateway, fresh_devnet, order, monkeypatch):
-    monkeypatch.setattr("quoteway_uniswap.splitting.SOLVE_S", 60.0)
+    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 60.0)
     (entry,) = (entry for entry in gateway.registry.plugins if entry.name == "uniswap")
     async with asyncio.timeout(60):
         while not shared_by(entry.context).splitting.solvers._idle:

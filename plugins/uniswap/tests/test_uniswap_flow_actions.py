@@ -88,7 +88,7 @@ async def sealed_quote(gateway, fresh_devnet):
 
 async def test_an_action_of_a_flow_pays_exactly_what_its_quote_says(gateway, fresh_devnet, splitting):
     answer, sealed = await sealed_quote(gateway, fresh_devnet)
-    assert sealed.plan_version == 2
+    assert sealed.plan_version == 3
     action = await gateway.building.action(sealed)
     assert action.simulation.status == "success"
     executed = await execute(fresh_devnet, action)
@@ -135,9 +135,16 @@ def leave(devnet, contract, **amounts):
 
 
 @pytest.mark.parametrize("symbol", ["USDC", "DAI", "WETH"])
-async def test_what_others_left_in_the_router_refuses_no_flow(gateway, fresh_devnet, splitting, symbol):
-    """Its legs out of DAI, and its SWEEP, spend also what was there before: that makes the flow pay more."""
-    await asyncio.to_thread(leave, fresh_devnet, splitting.deployment.router, **{symbol: 10**6})
+@pytest.mark.parametrize("holder", ["router", "WETH/USDC", "WETH/DAI"])
+async def test_what_others_left_on_its_way_refuses_no_flow(gateway, fresh_devnet, splitting, holder, symbol):
+    """The router spends what it holds of DAI and WETH, and a v2 pair takes as sold what it has above its
+    reserves: that makes the flow pay more.
+    """
+    pairs = {
+        pool.pair: pool.id for pool in fresh_devnet.chains["devnet"].pools if pool.protocol.endswith("v2")
+    }
+    left_with = pairs.get(holder, splitting.deployment.router)
+    await asyncio.to_thread(leave, fresh_devnet, left_with, **{symbol: 10**6})
     answer, sealed = await sealed_quote(gateway, fresh_devnet)
     executed = await execute(fresh_devnet, await gateway.building.action(sealed))
     received = executed.deltas[ACCOUNTS[5].address, splitting.tokens["WETH"]]

@@ -14,9 +14,9 @@ from quoteway.evm.calls.meaning import Payment, Sent
 from quoteway.evm.calls.universal_router import UniversalRouter
 from quoteway.guard.quotes import plain_plan
 from quoteway_amm import Hop, V2Pool
+from quoteway_router.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.flow import SwapHop, legs_of
-from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_uniswap.plans import hops_of_plan, plan_of
 from quoteway_uniswap.quoting import quote_of_route
 from quoteway_uniswap.router import Order, encode_swap
@@ -199,11 +199,18 @@ def large_flow():
     return *starts[:-1], replace(starts[-1], amount_in=0), *sides, *ends
 
 
-def test_the_plan_of_25_legs_fits_into_a_quote_token_and_is_read_back():
-    hops = large_flow()
+def large_output():
+    """25 paths of one leg for one exact output, with amounts of tokens of 18 decimals."""
+    chance = random.Random(4)
+    amounts = iter(lambda: chance.randrange(10**21, 10**24), None)
+    return tuple(SwapHop("v3", USDC, DAI, 100 * n, 60, next(amounts), next(amounts)) for n in range(1, 26))
+
+
+@pytest.mark.parametrize("hops", [large_flow(), large_output()], ids=["a flow", "an exact output"])
+def test_the_plan_of_25_legs_fits_into_a_quote_token_and_is_read_back(hops):
     plan = plain_plan(plan_of(DEPLOYMENT, hops))
     assert len(hops) == 25
-    assert len(json.dumps(plan, separators=(",", ":"))) < 1_800
+    assert len(json.dumps(plan, separators=(",", ":"))) < 2_000
     assert hops_of_plan(plan) == hops
     sold, got = Token(1, USDC, 6, "USDC"), Token(1, DAI, 18, "DAI")
     request = SwapRequest(1, 1, sold, got, 10**25, SENDER, RECIPIENT, 50)
@@ -230,7 +237,10 @@ BAD_PLANS = [
         {"tokens": [USDC, DAI], "legs": [leg]}
         for leg in (
             [2, 0, 1, 0, 0],
-            [2, 0, 1, 0, 0, 0, 0],
+            [2, 0, 1, 0, 0, 0, 0, 0],
+            [2, 0, 1, 0, 0, 0, -1],
+            [2, 0, 1, 0, 0, 0, 1 << 160],
+            [2, 0, 1, 0, 0, 0, True],
             [5, 0, 1, 0, 0, 0],
             ["v2", 0, 1, 0, 0, 0],
             [2, 0, 2, 0, 0, 0],

@@ -70,6 +70,7 @@ async def test_each_limit_is_kept_and_the_rest_pays_exactly(gateway, fresh_devne
     assert len(pools(await ask(max_legs=1))) == 1
 
 
+@pytest.mark.parametrize("uniswap_section", [{"solver_processes": 0, "max_hops": 3}])
 async def test_more_hops_than_the_deployment_looks_for_are_capped_and_told(ask):
     assert "max_hops_capped" in {notice.code for notice in (await ask(max_hops=4)).sealed.warnings}
     assert "max_hops_capped" not in {notice.code for notice in (await ask(max_hops=3)).sealed.warnings}

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from quoteway.evm.log_bloom import false_positive_rate, may_contain
 from quoteway_amm import ConcentratedPool, V2Pool, sqrt_ratio_at_tick
+from quoteway_router.logs import LoggedEvent
 from quoteway_uniswap import pool_events
-from quoteway_uniswap.log_bloom import false_positive_rate, may_contain
-from quoteway_uniswap.logs import LoggedEvent
 from quoteway_uniswap.pool_depth import depth
 from quoteway_uniswap.pool_events import StateUnknown, patched
 

@@ -15,9 +15,9 @@ from quoteway.evm import permit2
 from quoteway.evm.abi import function
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_router.logs import Logs
 from quoteway_uniswap.candidates import pool_id
 from quoteway_uniswap.deployments import PoolKey
-from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_provider import UniswapPools
 from quoteway_uniswap.pool_series import PoolSeries
 from quoteway_uniswap.pool_value import principal, whole_pool

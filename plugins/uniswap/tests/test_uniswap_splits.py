@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from eth_account import Account
-from quoteway import NATIVE, Capability, SwapRequest, Token
+from quoteway import NATIVE, Capability, SwapRequest
 from quoteway.models import RoutingLimits
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
@@ -27,7 +27,7 @@ def uniswap_section():
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """A busy machine solves slowly, not wrongly."""
-    monkeypatch.setattr("quoteway_uniswap.splitting.SOLVE_S", 60.0)
+    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 60.0)
 
 
 def splitting(gateway):
@@ -42,15 +42,7 @@ async def until_warm(gateway):
 
 
 @pytest.fixture
-def order(fresh_devnet):
-    manifest = fresh_devnet.chains["devnet"]
-
-    def token(symbol):
-        if symbol == "ETH":
-            return Token(31337, NATIVE, 18, "ETH")
-        row = manifest.token(symbol)
-        return Token(31337, row.address, row.decimals, symbol)
-
+def order(token):
     def make(sold, bought, amount, **limits):
         return SwapRequest(
             31337,
@@ -131,7 +123,7 @@ async def test_without_its_process_an_order_has_the_best_single_path(
     gateway, fresh_devnet, order, monkeypatch
 ):
     await until_warm(gateway)
-    monkeypatch.setattr("quoteway_uniswap.splitting.SOLVE_S", 0.3)
+    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 0.3)
     (pid,) = solver_processes()
     os.kill(pid, signal.SIGSTOP)
     stopped = await swapped(gateway, fresh_devnet, order("ETH", "USDC", 200 * 10**18))
@@ -140,7 +132,7 @@ async def test_without_its_process_an_order_has_the_best_single_path(
     ended = await swapped(gateway, fresh_devnet, order("ETH", "USDC", 200 * 10**18))
     assert len(ended.route) == 1 or ended.optimality is not None
     await until_warm(gateway)
-    monkeypatch.setattr("quoteway_uniswap.splitting.SOLVE_S", 60.0)
+    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 60.0)
     again = await swapped(gateway, fresh_devnet, order("ETH", "USDC", 200 * 10**18))
     assert len(again.route) > 1
 

@@ -10,10 +10,10 @@ from quoteway import NATIVE, InvalidRequest, Leg, Reason, UpstreamError
 from quoteway.engine.sentences import described
 from quoteway.evm import permit2
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_router.amounts import minimum_out
 from quoteway_uniswap.candidates import pools_of_pair, sorted_pair
 from quoteway_uniswap.flow import SwapHop
 from quoteway_uniswap.plans import plan_of
-from quoteway_uniswap.quoting import minimum_out
 
 ORDERS_OF_TWO = list(product(["v2", "v3", "v4"], repeat=2))
 ORDERS_OF_THREE = list(product(["v2", "v3", "v4"], repeat=3))

@@ -22,7 +22,7 @@ from quoteway import NATIVE, UpstreamError
 from quoteway_amm import swap_exact_in
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
-from quoteway_uniswap.logs import Logs
+from quoteway_router.logs import Logs
 from quoteway_uniswap.pool_activity import activity
 from quoteway_uniswap.pool_value import whole_pool
 from quoteway_uniswap.state import PoolStates

@@ -10,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, LiquiditySource, PoolProvider, PriceSource, SwapProvider
+    from quoteway import Context, Executor, LiquiditySource, PoolProvider, PriceSource, SwapProvider
 
 
 @hookimpl
@@ -29,18 +29,26 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
 
 @hookimpl
 def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
-    from quoteway_uniswap.contributed_swaps import ContributedSwaps
     from quoteway_uniswap.provider import UniswapProvider
 
-    contributed = (ContributedSwaps(context, executor) for executor in context.liquidity.executors())
-    return (UniswapProvider(context), *contributed)
+    return (UniswapProvider(context),)
 
 
 @hookimpl
 def quoteway_liquidity_sources(context: Context) -> Iterable[LiquiditySource]:
+    from quoteway_uniswap.fork_liquidity import ForkLiquidity
     from quoteway_uniswap.liquidity_source import UniswapLiquidity
 
-    return (UniswapLiquidity(context),)
+    forks = ForkLiquidity(context)
+    return (UniswapLiquidity(context), *((forks,) if forks.networks else ()))
+
+
+@hookimpl
+def quoteway_executors(context: Context) -> Iterable[Executor]:
+    from quoteway_uniswap.fork_executors import executors_of
+    from quoteway_uniswap.forks import forks_of
+
+    return executors_of(context, forks_of(context))
 
 
 @hookimpl

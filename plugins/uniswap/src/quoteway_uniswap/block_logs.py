@@ -11,9 +11,8 @@ from itertools import pairwise
 from typing import Any
 
 from quoteway import Address, Chain, Header, Reason, UpstreamError
-
-from quoteway_uniswap.log_bloom import false_positive_rate, may_contain
-from quoteway_uniswap.logs import LoggedEvent
+from quoteway.evm.log_bloom import false_positive_rate, may_contain
+from quoteway_router.logs import LoggedEvent
 
 _EXPECTED_FALSE_ALARMS = 0.5
 """Blooms of full blocks contain almost everything: those that would give more false alarms tell nothing."""

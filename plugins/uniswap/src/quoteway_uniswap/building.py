@@ -14,6 +14,7 @@ from quoteway import (
     SwapRequest,
 )
 from quoteway.evm import permit2
+from quoteway_router.venue import deadline_of
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.orders import Order
@@ -55,14 +56,6 @@ async def build_swap(
         deadline=deadline,
         signatures=signatures,
     )
-
-
-def deadline_of(context: Context, block: Block, sealed: SealedQuote) -> int:
-    """Returns the Unix time until which an action is valid: that of the request, where it names one."""
-    if sealed.deadline is not None:
-        return sealed.deadline
-    # The newest block of a quiet chain may be old, and the next block carries the present time.
-    return max(block.timestamp, sealed.created_at) + context.config.quotes.action_deadline_s
 
 
 async def _permit(

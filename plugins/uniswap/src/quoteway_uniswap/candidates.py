@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 from quoteway import NATIVE, Address
@@ -11,7 +11,14 @@ from quoteway.evm.abi import encode, function
 from quoteway.evm.address import address_bytes, create2_address, keccak256
 from quoteway_amm import Kind
 
-from quoteway_uniswap.deployments import Deployment, PoolKey, V2Deployment, V3Deployment, V4Deployment
+from quoteway_uniswap.deployments import (
+    AlgebraDeployment,
+    Deployment,
+    PoolKey,
+    V2Deployment,
+    V3Deployment,
+    V4Deployment,
+)
 
 # v4-core StateLibrary.POOLS_SLOT: the slot of the PoolManager's pools.
 _POOLS_SLOT = 6
@@ -26,6 +33,7 @@ class PoolRef:
 
     ``id`` is the contract (v2, v3) or the 32-byte pool id (v4). ``target`` is the contract that the lens
     calls: the pool, or the PoolManager. ``fee`` is in pips as in the pool's key. ``tick_spacing`` is 0 on v2.
+    ``hooks`` is the zero address without hooks.
     """
 
     kind: Kind
@@ -36,12 +44,25 @@ class PoolRef:
     fee: int
     tick_spacing: int = 0
     v2_fee: tuple[int, int] = (997, 1000)
+    hooks: Address = NATIVE
 
     def __hash__(self) -> int:
         return hash(self.id)  # a text keeps its hash, and each quote looks up a hundred pools
 
 
-def candidate_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolRef, ...]:
+class PoolRefs(tuple[PoolRef, ...]):
+    """Pools in a fixed order. They are hashed once: each quote looks a few graphs up by all of its pools."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+
+@lru_cache(maxsize=1024)
+def candidate_pools(deployment: Deployment, token_in: Address, token_out: Address) -> PoolRefs:
     """Returns all pools that routes through the base tokens can use.
 
     The native coin and its wrapped form give the same pools, and so do both directions.
@@ -51,11 +72,11 @@ def candidate_pools(deployment: Deployment, token_in: Address, token_out: Addres
     tokens = tuple(dict.fromkeys((*bases, *ends)))
     # Pools that all requests share come first in a fixed order, so that requests share their reads.
     pairs = dict.fromkeys((*combinations(bases, 2), *combinations(tokens, 2)))
-    return tuple(ref for a, b in pairs for ref in pools_of_pair(deployment, *sorted_pair(a, b)))
+    return PoolRefs(ref for a, b in pairs for ref in pools_of_pair(deployment, *sorted_pair(a, b)))
 
 
 def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) -> tuple[PoolKey, ...]:
-    """Returns the configured v4 pools of this pair that have hooks. They are never candidates."""
+    """Returns the configured v4 pools of this pair whose hooks are not allowed. They are never candidates."""
     if deployment.v4 is None:
         return ()
     wrapped = deployment.wrapped_native
@@ -63,7 +84,7 @@ def hooked_pools(deployment: Deployment, token_in: Address, token_out: Address) 
     return tuple(
         key
         for key in deployment.v4.known_pools
-        if key.hooks != NATIVE
+        if not deployment.v4.allows(key.hooks)
         and {wrapped if token == NATIVE else token for token in (key.currency0, key.currency1)} == wanted
     )
 
@@ -81,6 +102,8 @@ def pools_of_pair(deployment: Deployment, token0: Address, token1: Address) -> t
         refs += (
             v3_pool(deployment.v3, token0, token1, fee, spacing) for fee, spacing in deployment.v3.fee_tiers
         )
+    if deployment.algebra is not None:
+        refs.append(algebra_pool(deployment.algebra, token0, token1))
     if deployment.v4 is not None:
         pairs = [(token0, token1)]
         if deployment.wrapped_native in (token0, token1):
@@ -90,7 +113,9 @@ def pools_of_pair(deployment: Deployment, token0: Address, token1: Address) -> t
             keys += (
                 key
                 for key in deployment.v4.known_pools
-                if key.hooks == NATIVE and (key.currency0, key.currency1) == pair and key not in keys
+                if deployment.v4.allows(key.hooks)
+                and (key.currency0, key.currency1) == pair
+                and key not in keys
             )
             refs += (v4_pool(deployment.v4, key) for key in keys)
     return tuple(refs)
@@ -111,11 +136,20 @@ def v3_pool(v3: V3Deployment, token0: Address, token1: Address, fee: int, tick_s
     return PoolRef("v3", pool, pool, token0, token1, fee, tick_spacing)
 
 
+def algebra_pool(algebra: AlgebraDeployment, token0: Address, token1: Address) -> PoolRef:
+    """Source: AlgebraPoolDeployer.deploy, salt = keccak256(abi.encode(token0, token1)).
+
+    Its state has the fee. The words of its bitmap count ticks, whatever the tick spacing is.
+    """
+    salt = keccak256(encode(("address", "address"), (token0, token1)))
+    pool = create2_address(algebra.deployer, salt, algebra.init_code_hash)
+    return PoolRef("algebra", pool, pool, token0, token1, fee=0, tick_spacing=1)
+
+
 def v4_pool(v4: V4Deployment, key: PoolKey) -> PoolRef:
     """Source: v4-core PoolId.toId."""
-    return PoolRef(
-        "v4", pool_id(key), v4.pool_manager, key.currency0, key.currency1, key.fee, key.tick_spacing
-    )
+    ends = key.currency0, key.currency1
+    return PoolRef("v4", pool_id(key), v4.pool_manager, *ends, key.fee, key.tick_spacing, hooks=key.hooks)
 
 
 def pool_id(key: PoolKey) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quoteway import Chain, Context
+from quoteway_router.logs import ALL_BLOCKS, Logs
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import PoolFinder
-from quoteway_uniswap.logs import ALL_BLOCKS, Logs
 from quoteway_uniswap.pool_catalog import PoolCatalog
 from quoteway_uniswap.pool_series import PoolSeries
 from quoteway_uniswap.positions import WalletPositions

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 from quoteway import NATIVE, Address, Block, Chain, GatewayError
 from quoteway_amm import ConcentratedPool
+from quoteway_router.logs import ALL_BLOCKS, LoggedEvent, Logs
 
 from quoteway_uniswap import lens
 from quoteway_uniswap.candidates import PoolRef, pools_of_pair, sorted_pair
 from quoteway_uniswap.creations import POOL_CREATED, V4_INITIALIZE, Creation, creation
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.logs import ALL_BLOCKS, LoggedEvent, Logs
 from quoteway_uniswap.pool_depth import depth
 from quoteway_uniswap.pool_reader import PoolReader
 
@@ -196,7 +196,7 @@ class CreatedPools:
             pair = _pair(each)
             if each.deployment != search.deployment or not _covers(search, pair):
                 continue
-            if each.hooks != NATIVE:
+            if each.deployment.v4 is not None and not each.deployment.v4.allows(each.hooks):
                 if len(search.hooked[pair]) < _MOST_HOOKED:
                     search.hooked[pair].add(each.ref.id)
             elif each.ref in pools_of_pair(search.deployment, *pair) or each.ref in search.known[pair]:

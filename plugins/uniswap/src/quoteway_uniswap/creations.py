@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from quoteway import NATIVE, Address
 from quoteway.evm.abi import event_topic
+from quoteway_router.logs import LoggedEvent
 
 from quoteway_uniswap.abi_words import address_of, signed, words_of
-from quoteway_uniswap.candidates import PoolRef, pool_id, v2_pool, v3_pool, v4_pool
+from quoteway_uniswap.candidates import PoolRef, algebra_pool, pool_id, v2_pool, v3_pool, v4_pool
 from quoteway_uniswap.deployments import Deployment, PoolKey
-from quoteway_uniswap.logs import LoggedEvent
 
 PAIR_CREATED = event_topic("PairCreated(address,address,address,uint256)")
 """UniswapV2Factory."""
@@ -23,6 +23,8 @@ POOL_CREATED = event_topic("PoolCreated(address,address,uint24,int24,address)")
 """UniswapV3Factory."""
 V4_INITIALIZE = event_topic("Initialize(bytes32,address,address,uint24,int24,address,uint160,int24)")
 """v4-core PoolManager."""
+ALGEBRA_POOL = event_topic("Pool(address,address,address)")
+"""AlgebraFactory."""
 
 _MOST_SPACING = 32_767
 
@@ -39,7 +41,7 @@ class Creation:
 def creation(log: LoggedEvent, deployments: Iterable[Deployment]) -> Creation | None:
     """Returns the pool that a log tells; None for any other log."""
     topic = log.topics[0] if log.topics else None
-    if topic not in (PAIR_CREATED, POOL_CREATED, V4_INITIALIZE):
+    if topic not in (PAIR_CREATED, POOL_CREATED, V4_INITIALIZE, ALGEBRA_POOL):
         return None
     for deployment in deployments:
         try:
@@ -62,6 +64,10 @@ def _creation(log: LoggedEvent, deployment: Deployment) -> Creation | None:
     if topic == V4_INITIALIZE:
         return None
     token0, token1 = (address_of(int(each, 16)) for each in log.topics[1:3])
+    algebra = deployment.algebra
+    if topic == ALGEBRA_POOL and algebra is not None and source == algebra.factory:
+        pool = algebra_pool(algebra, token0, token1)
+        return Creation(deployment, pool) if pool.id == address_of(words[0]) else None
     if topic == PAIR_CREATED and v2 is not None and source == v2.factory:
         pair = v2_pool(v2, token0, token1)
         return Creation(deployment, pair) if pair.id == address_of(words[0]) else None

@@ -22,6 +22,8 @@ deployments``::
         ],
     }
 
+A row with ``router_kind`` is a fork with a router of its own: see ``forks``.
+
 ``v2``, ``v3`` and ``v4`` are optional. Members default to Uniswap's values where these are the same on every
 chain. Without a router or position manager a version's pools are listed and traded, but liquidity cannot be
 added or removed. A router only uses pools of its own factories, so a path never mixes rows.
@@ -30,39 +32,23 @@ added or removed. A router only uses pools of its own factories, so a path never
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 from quoteway import NATIVE, Address, ConfigError, Network
 from quoteway.evm import permit2
 from quoteway.evm.address import parse_address
 from quoteway.evm.calls.router_commands import dialect
+from quoteway_router.venue import PRIORITY_FEE_WEI
 
 V2_PAIR_INIT_CODE_HASH = "0x96e8ac4277198ff8b6f785478aa9a39f403cb768dd02cbee326c3e7da348845f"
 V3_POOL_INIT_CODE_HASH = "0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54"
+_SWAP_DELTA_HOOKS = 0b1100
+"""v4-core Hooks: BEFORE_SWAP_RETURNS_DELTA_FLAG and AFTER_SWAP_RETURNS_DELTA_FLAG."""
+
 FEE_TIERS = ((100, 1), (500, 10), (3000, 60), (10000, 200))
 """(fee in pips, tick spacing): the tiers of v3, and of almost all v4 pools without hooks."""
-PRIORITY_FEE_WEI = 100_000_000
-"""0.1 gwei."""
-
-
 PROVIDER_ID = "uniswap"
-
-
-class Venue(Protocol):
-    """Where the pools of a route are: what a quote says of them."""
-
-    @property
-    def provider(self) -> str: ...
-
-    @property
-    def wrapped_native(self) -> Address: ...
-
-    @property
-    def priority_fee_wei(self) -> int: ...
-
-    def label(self, kind: str) -> str:
-        """Returns the protocol that a route shows for pools of a family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +95,8 @@ class PoolKey:
 class V4Deployment:
     """A v4 PoolManager.
 
-    ``known_pools`` are keys outside the standard fees or with hooks. Swaps never use those with hooks.
-    ``since_block`` is the block of its first event.
+    ``known_pools`` are keys outside the standard fees or with hooks. Swaps use pools with hooks only where
+    ``hooks``, those that the operator allows, has them. ``since_block`` is the block of its first event.
     """
 
     pool_manager: Address
@@ -118,6 +104,20 @@ class V4Deployment:
     known_pools: tuple[PoolKey, ...] = ()
     position_manager: Address | None = None
     since_block: int = 0
+    hooks: frozenset[Address] = frozenset()
+
+    def allows(self, hooks: Address) -> bool:
+        """Returns whether swaps may use pools with these hooks: always without any."""
+        return hooks == NATIVE or hooks in self.hooks
+
+
+@dataclass(frozen=True, slots=True)
+class AlgebraDeployment:
+    """An AlgebraFactory of Algebra Integral. ``deployer`` creates its pools, one for each two tokens."""
+
+    factory: Address
+    deployer: Address
+    init_code_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,7 @@ class Deployment:
     v2: V2Deployment | None = None
     v3: V3Deployment | None = None
     v4: V4Deployment | None = None
+    algebra: AlgebraDeployment | None = None
     priority_fee_wei: int = PRIORITY_FEE_WEI
     usd_tokens: tuple[Address, ...] = ()
 
@@ -155,15 +156,15 @@ class Deployment:
         name = self.protocol.title()
         found = {self.router: f"{name} Universal Router", permit2.ADDRESS: "Permit2"}
         if self.v2 is not None:
-            found |= _labelled((self.v2.factory, f"{name} v2 factory"), (self.v2.router, f"{name} v2 router"))
+            found |= labelled((self.v2.factory, f"{name} v2 factory"), (self.v2.router, f"{name} v2 router"))
         if self.v3 is not None:
             manager = self.v3.position_manager
-            found |= _labelled(
+            found |= labelled(
                 (self.v3.deployer, f"{name} v3 factory"), (manager, f"{name} v3 position manager")
             )
         if self.v4 is not None:
             manager = self.v4.position_manager
-            found |= _labelled(
+            found |= labelled(
                 (self.v4.pool_manager, f"{name} v4 PoolManager"), (manager, f"{name} v4 position manager")
             )
         tokens = dict.fromkeys((*self.base_tokens, *self.usd_tokens), f"{name} base token")
@@ -179,6 +180,7 @@ class Deployment:
             *((self.v2.factory,) if self.v2 else ()),
             *((self.v3.factory,) if self.v3 else ()),
             *((self.v4.pool_manager,) if self.v4 else ()),
+            *((self.algebra.factory,) if self.algebra else ()),
         )
         known = tuple(address for address in found if address is not None)
         return known if len(known) == len(found) else ()
@@ -188,7 +190,7 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
     """Returns a row as a ``Deployment``. Raises ConfigError with the network, the row and the member."""
     where = f"deployments.uniswap row {row.get('protocol', '?')!r} of network {network.slug!r}"
     try:
-        _check_members(row, _PROTOCOL_MEMBERS | _POOL_MEMBERS)
+        check_members(row, _PROTOCOL_MEMBERS | _POOL_MEMBERS)
         wrapped = row.get("wrapped_native") or network.wrapped_native
         if wrapped is None:
             raise ValueError("wrapped_native is required because the network has none")
@@ -202,8 +204,8 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
             router_version=_version(row["router_version"]),
             wrapped_native=parse_address(wrapped),
             base_tokens=tuple(parse_address(token) for token in row.get("base_tokens", ())),
-            v2=None if v2 is None else _v2(v2),
-            v3=None if v3 is None else _v3(v3),
+            v2=None if v2 is None else parse_v2(v2),
+            v3=None if v3 is None else parse_v3(v3),
             v4=None if v4 is None else _v4(v4, row.get("v4_known_pools", ())),
             priority_fee_wei=int(row.get("priority_fee_wei", PRIORITY_FEE_WEI)),
             usd_tokens=tuple(parse_address(token) for token in row.get("usd_tokens", ())),
@@ -214,16 +216,38 @@ def parse_deployment(row: Mapping[str, Any], network: Network) -> Deployment:
         raise ConfigError(f"{where}: {error}") from None
 
 
-def deployments_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = ()) -> tuple[Deployment, ...]:
-    """Returns the protocols on a network: built-in rows, the network's own, then ``extra_rows``.
+def allowed_hooks(addresses: Sequence[str]) -> frozenset[Address]:
+    """Returns hooks that swaps may pass. Raises ``ValueError`` for hooks that may change amounts of a swap.
+
+    v4 reads what a hook may do from the last bits of its address (v4-core, Hooks.sol).
+    """
+    found = frozenset(map(parse_address, addresses))
+    for hooks in sorted(found):
+        if hooks == NATIVE or int(hooks, 16) & _SWAP_DELTA_HOOKS:
+            raise ValueError(f"hooks {hooks} may change what a swap takes or pays: no quote of it is exact")
+    return found
+
+
+def deployments_of(
+    network: Network, extra_rows: Sequence[Mapping[str, Any]] = (), hooks: frozenset[Address] = frozenset()
+) -> tuple[Deployment, ...]:
+    """Returns the protocols on a network that a Universal Router executes, their pools with ``hooks`` too."""
+    rows = rows_of(network, extra_rows)
+    found = (parse_deployment(row, network) for row in rows if "router_kind" not in row)
+    return tuple(row if row.v4 is None else replace(row, v4=replace(row.v4, hooks=hooks)) for row in found)
+
+
+def rows_of(network: Network, extra_rows: Sequence[Mapping[str, Any]] = ()) -> tuple[Mapping[str, Any], ...]:
+    """Returns the rows of a network: built-in ones, the network's own, then ``extra_rows``.
 
     A later row replaces an earlier one of the same ``protocol``.
     """
+    from quoteway_uniswap.public_forks import FORK_ROWS
     from quoteway_uniswap.public_networks import ROWS
 
-    rows = (*ROWS.get(network.chain_id, ()), *network.deployments.get("uniswap", ()), *extra_rows)
-    by_protocol = {str(row.get("protocol")): row for row in rows}
-    return tuple(parse_deployment(row, network) for row in by_protocol.values())
+    built_in = (*ROWS.get(network.chain_id, ()), *FORK_ROWS.get(network.chain_id, ()))
+    rows = (*built_in, *network.deployments.get("uniswap", ()), *extra_rows)
+    return tuple({str(row.get("protocol")): row for row in rows}.values())
 
 
 def contracts_of(deployments: Sequence[Deployment]) -> Mapping[Address, str]:
@@ -231,7 +255,8 @@ def contracts_of(deployments: Sequence[Deployment]) -> Mapping[Address, str]:
     return {address: label for row in deployments for address, label in row.contracts.items()}
 
 
-def _labelled(*rows: tuple[Address | None, str]) -> dict[Address, str]:
+def labelled(*rows: tuple[Address | None, str]) -> dict[Address, str]:
+    """Returns those of the labels whose contract is configured."""
     return {address: label for address, label in rows if address is not None}
 
 
@@ -252,8 +277,9 @@ def _version(text: str) -> str:
     return text
 
 
-def _v2(row: Mapping[str, Any]) -> V2Deployment:
-    _check_members(row, {"factory", "init_code_hash", "fee", "router"})
+def parse_v2(row: Mapping[str, Any]) -> V2Deployment:
+    """Returns the member ``v2`` of a row. Raises KeyError, ValueError or TypeError for a wrong one."""
+    check_members(row, {"factory", "init_code_hash", "fee", "router"})
     numerator, denominator = row.get("fee", (997, 1000))
     if not 0 < numerator <= denominator:
         raise ValueError(f"v2.fee must be above 0 and at most 1, got {numerator}/{denominator}")
@@ -263,16 +289,24 @@ def _v2(row: Mapping[str, Any]) -> V2Deployment:
     )
 
 
-def _v3(row: Mapping[str, Any]) -> V3Deployment:
-    _check_members(row, {"factory", "deployer", "init_code_hash", "fees", "position_manager"})
+def parse_v3(row: Mapping[str, Any]) -> V3Deployment:
+    """Returns the member ``v3`` of a row. Raises KeyError, ValueError or TypeError for a wrong one."""
+    check_members(row, {"factory", "deployer", "init_code_hash", "fees", "position_manager"})
     deployer = parse_address(row.get("deployer") or row["factory"])
     code_hash = _hash(row.get("init_code_hash", V3_POOL_INIT_CODE_HASH))
     manager, factory = _optional(row, "position_manager"), _optional(row, "factory")
     return V3Deployment(deployer, code_hash, _tiers(row), manager, factory)
 
 
+def parse_algebra(row: Mapping[str, Any]) -> AlgebraDeployment:
+    """Returns the member ``algebra`` of a row. Raises KeyError, ValueError or TypeError for a wrong one."""
+    check_members(row, {"factory", "deployer", "init_code_hash"})
+    code_hash = _hash(row["init_code_hash"])
+    return AlgebraDeployment(parse_address(row["factory"]), parse_address(row["deployer"]), code_hash)
+
+
 def _v4(row: Mapping[str, Any], known_pools: Sequence[Mapping[str, Any]]) -> V4Deployment:
-    _check_members(row, {"pool_manager", "fees", "position_manager", "since_block"})
+    check_members(row, {"pool_manager", "fees", "position_manager", "since_block"})
     keys = tuple(
         PoolKey(
             parse_address(pool["currency0"]),
@@ -314,7 +348,8 @@ def _hash(text: str) -> bytes:
     return raw
 
 
-def _check_members(row: Mapping[str, Any], members: Set[str]) -> None:
+def check_members(row: Mapping[str, Any], members: Set[str]) -> None:
+    """Raises ValueError that names a member of ``row`` that is none of ``members``."""
     unknown = sorted(set(row) - members)
     if unknown:
         raise ValueError(f"unknown member {unknown[0]!r}: expected one of {', '.join(sorted(members))}")

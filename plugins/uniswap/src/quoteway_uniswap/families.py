@@ -19,6 +19,7 @@ from quoteway_uniswap.candidates import EXTSLOAD, PoolRef, v4_pool_slot
 from quoteway_uniswap.deployments import Deployment
 
 _RESERVES = function("getReserves() returns (uint112, uint112, uint32)")
+_GLOBAL_STATE = function("globalState() returns (uint160)")
 _SLOT0 = function("slot0() returns (uint160)")
 
 
@@ -44,13 +45,24 @@ def _v3_pool_exists(ref: PoolRef) -> Call:
     return Call(ref.target, _SLOT0.encode([]), gas=30_000, max_output=224)
 
 
+def _algebra_pool_exists(ref: PoolRef) -> Call:
+    return Call(ref.target, _GLOBAL_STATE.encode([]), gas=30_000, max_output=192)
+
+
 def _v4_pool_exists(ref: PoolRef) -> Call:
     slot = v4_pool_slot(ref.id).to_bytes(32)
     return Call(ref.target, EXTSLOAD.encode([slot]), gas=30_000, max_output=32)
 
 
 _V3_CHANGES = frozenset(
-    {events.V3_SWAP, events.PANCAKE_SWAP, events.V3_MINT, events.V3_BURN, events.V3_PROTOCOL}
+    {
+        events.V3_SWAP,
+        events.PANCAKE_SWAP,
+        events.V3_MINT,
+        events.V3_BURN,
+        events.V3_PROTOCOL,
+        events.PANCAKE_PROTOCOL,
+    }
 )
 _V4_CHANGES = frozenset({events.V4_SWAP, events.V4_MODIFY, events.V4_PROTOCOL})
 
@@ -60,13 +72,18 @@ _ROWS = (
     Family("v4", 4, _V4_CHANGES, attrgetter("v4"), _v4_pool_exists),
 )
 
+_ALGEBRA_CHANGES = frozenset({events.V3_SWAP, events.V3_MINT, events.V3_BURN, events.ALGEBRA_FEE})
+_FORKS = (Family("algebra", 5, _ALGEBRA_CHANGES, attrgetter("algebra"), _algebra_pool_exists),)
+"""Families that routers of forks alone execute."""
+
 FAMILIES: Mapping[Kind, Family] = {row.kind: row for row in _ROWS}
 BY_NUMBER: Mapping[int, Family] = {row.number: row for row in _ROWS}
+_BY_KIND: Mapping[Kind, Family] = {row.kind: row for row in (*_ROWS, *_FORKS)}
 
 
 def family_of(kind: Kind) -> Family:
-    """Returns a family by its name. Raises UnknownFamily for one that no Universal Router executes."""
+    """Returns a family by its name, also one of forks. Raises UnknownFamily for one that is none."""
     try:
-        return FAMILIES[kind]
+        return _BY_KIND[kind]
     except KeyError:
-        raise UnknownFamily(kind, FAMILIES) from None
+        raise UnknownFamily(kind, _BY_KIND) from None

@@ -13,18 +13,20 @@ from dataclasses import dataclass
 
 from quoteway import NATIVE, Address
 from quoteway_amm import Hop, Kind
+from quoteway_amm.bound import node_of
+from quoteway_router.amounts import REST, amounts_of
 
 from quoteway_uniswap.candidates import sorted_pair
-
-REST = 0
-"""As the amount of a leg: what the legs before it have left at its node."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwapHop:
     """One leg through a pool, with the pool's own tokens (on v4 possibly the native coin).
 
-    ``amount_in`` is in base units. The last leg out of each node has ``REST``, and no other one.
+    ``amount_in`` is in base units. The last leg out of each node has ``REST``, and no other one. Of an exact
+    output through several paths, the first leg of a path has what the path takes by the quote, and the last
+    one as ``amount_out`` what it buys; all other amounts are ``REST``.
+    ``hooks`` is the zero address but for a v4 pool with hooks.
     """
 
     kind: Kind
@@ -33,6 +35,8 @@ class SwapHop:
     fee: int
     tick_spacing: int = 0
     amount_in: int = REST
+    amount_out: int = REST
+    hooks: Address = NATIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +105,6 @@ class Flow:
             )
 
 
-def node_of(token: Address, wrapped_native: Address) -> Address:
-    """Returns the node of a token: the wrapped native coin for both its forms."""
-    return wrapped_native if token == NATIVE else token
-
-
-def amounts_of(hops: Sequence[Hop], wrapped_native: Address) -> list[int]:
-    """Returns the amount of each leg to encode: ``REST`` for the last one out of each node."""
-    last = {node_of(hop.token_in, wrapped_native): index for index, hop in enumerate(hops)}
-    return [REST if index in last.values() else hop.amount_in for index, hop in enumerate(hops)]
-
-
 def legs_of(hops: Sequence[Hop], wrapped_native: Address) -> tuple[SwapHop, ...]:
     """Returns the legs to encode of a flow with its amounts: the last one out of each node takes the rest."""
     return tuple(
@@ -119,13 +112,19 @@ def legs_of(hops: Sequence[Hop], wrapped_native: Address) -> tuple[SwapHop, ...]
             hop.pool.kind,
             hop.token_in,
             hop.token_out,
-            # The fee in the pool's key: 0 for v2, the LP fee for v3 and hookless v4.
-            int(getattr(hop.pool, "fee_pips", 0)),
+            _key_fee(hop.pool),
             int(getattr(hop.pool, "tick_spacing", 0)),
             amount_in,
+            hooks=str(getattr(hop.pool, "hooks", NATIVE)),
         )
         for hop, amount_in in zip(hops, amounts_of(hops, wrapped_native), strict=True)
     )
+
+
+def _key_fee(pool: object) -> int:
+    """Returns the fee in a pool's key: 0 for v2, and for v3 and v4 the LP fee unless hooks set that."""
+    own = getattr(pool, "key_fee_pips", None)
+    return int(getattr(pool, "fee_pips", 0) if own is None else own)
 
 
 def _departures(hops: Sequence[SwapHop], node: Callable[[Address], Address]) -> dict[Address, list[Section]]:
@@ -163,7 +162,7 @@ def _check(hops: Sequence[SwapHop], node: Callable[[Address], Address], start: A
             raise ValueError(f"a hop to {hop.token_out} comes after one that sells it")
         if hop.amount_in < 0:
             raise ValueError(f"amount_in must be positive, got {hop.amount_in}")
-        pool = (hop.kind, *sorted_pair(hop.token_in, hop.token_out), hop.fee, hop.tick_spacing)
+        pool = (hop.kind, *sorted_pair(hop.token_in, hop.token_out), hop.fee, hop.tick_spacing, hop.hooks)
         if pool in pools:
             raise ValueError(f"two hops use the pool {pool}: a flow uses each pool once")
         pools.add(pool)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from quoteway_amm import UNISWAP_GAS, Hop
 
+from quoteway_uniswap.exact_output_gas import exact_output_units
 from quoteway_uniswap.orders import Work
 
 _TRANSACTION = 31_700
@@ -27,6 +28,8 @@ already."""
 
 def gas_units(work: Work, hops: Sequence[Hop]) -> int:
     """Returns the gas of a flow's transaction on storage in use. First use of storage costs more."""
+    if work.exact_out:
+        return exact_output_units(work, hops)
     pulls = min(work.pulls, 1) * _FIRST_PULL + max(work.pulls - 1, 0) * _FURTHER_PULL
     v4 = work.v4_swaps * _V4_SWAP + work.takes * _TAKE
     coin = work.wraps * _WRAP + work.unwraps * _UNWRAP

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from quoteway import NATIVE, Address, Chain, Context, Token
 from quoteway.evm.abi import function
 from quoteway.evm.chain import Call
+from quoteway_router.logs import Logs
 
 from quoteway_uniswap.abi_words import address_of
 from quoteway_uniswap.candidates import (
@@ -23,7 +24,6 @@ from quoteway_uniswap.candidates import (
 )
 from quoteway_uniswap.creations import V4_INITIALIZE, v4_key
 from quoteway_uniswap.deployments import Deployment, PoolKey
-from quoteway_uniswap.logs import Logs
 
 _GETTERS = tuple(
     function(f"{name}() returns (uint256)") for name in ("token0", "token1", "fee", "tickSpacing")
@@ -190,7 +190,7 @@ class PoolFinder:
                 ref = v4_pool(deployment.v4, key)
                 found.setdefault(ref.id, (deployment, ref))
         self._keys.update(
-            (ref.id, (deployment, PoolKey(ref.token0, ref.token1, ref.fee, ref.tick_spacing)))
+            (ref.id, (deployment, PoolKey(ref.token0, ref.token1, ref.fee, ref.tick_spacing, ref.hooks)))
             for deployment, ref in found.values()
             if ref.kind == "v4" and ref.id not in self._keys
         )

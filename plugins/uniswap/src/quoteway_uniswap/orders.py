@@ -31,6 +31,8 @@ class Work:
 
     ``pulls`` are the payments by the sender through Permit2, ``takes`` those by the PoolManager, ``held`` the
     number of ERC-20 tokens that the router holds in between. ``fees`` is the number of integrators' fees.
+    With ``exact_out``, ``held`` is the number of tokens that are swept, and ``refund`` the command that
+    returns what is not spent of the input, where something may be left.
     """
 
     pulls: int
@@ -40,3 +42,5 @@ class Work:
     unwraps: int
     held: int
     fees: int = 0
+    exact_out: bool = False
+    refund: str | None = None

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from quoteway import Block, Chain, GatewayError, Reason, UpstreamError
 from quoteway.evm.abi import event_topic, function
 from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fees_of_swap, tick_at_sqrt_ratio
+from quoteway_router.logs import LoggedEvent, Logs
 
 from quoteway_uniswap.abi_words import signed, words_of
 from quoteway_uniswap.candidates import EXTSLOAD
 from quoteway_uniswap.creations import V4_INITIALIZE
 from quoteway_uniswap.known_pools import KnownPool
 from quoteway_uniswap.liquidity_state import Reading, read_pair, read_ranged, v4_tick_slot
-from quoteway_uniswap.logs import LoggedEvent, Logs
 from quoteway_uniswap.pool_value import whole_pool
 from quoteway_uniswap.state import PoolStates
 

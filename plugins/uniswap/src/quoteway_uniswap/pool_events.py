@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from quoteway.evm.abi import event_topic
-from quoteway_amm import ConcentratedPool, Pool, V2Pool, sqrt_ratio_at_tick, word_of_tick
+from quoteway_amm import AlgebraPool, ConcentratedPool, Pool, V2Pool, sqrt_ratio_at_tick, word_of_tick
+from quoteway_router.logs import LoggedEvent
 
 from quoteway_uniswap.abi_words import signed, words_of
-from quoteway_uniswap.logs import LoggedEvent
 
 V2_SYNC = event_topic("Sync(uint112,uint112)")
 V3_SWAP = event_topic("Swap(address,address,int256,int256,uint160,uint128,int24)")
@@ -22,6 +22,9 @@ PANCAKE_SWAP = event_topic("Swap(address,address,int256,int256,uint160,uint128,i
 V3_MINT = event_topic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
 V3_BURN = event_topic("Burn(address,int24,int24,uint128,uint256,uint256)")
 V3_PROTOCOL = event_topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
+PANCAKE_PROTOCOL = event_topic("SetFeeProtocol(uint32,uint32,uint32,uint32)")
+ALGEBRA_FEE = event_topic("Fee(uint16)")
+"""A pool of Algebra Integral has another fee from now on. Its other events are those of v3."""
 V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
@@ -87,6 +90,7 @@ class _Change:
     def __init__(self, pool: ConcentratedPool) -> None:
         self._pool = pool
         self._sqrt_price_x96, self._tick, self._liquidity = pool.sqrt_price_x96, pool.tick, pool.liquidity
+        self._fee_pips = pool.fee_pips
         self._protocol = pool.protocol_fee_zero_for_one, pool.protocol_fee_one_for_zero
         self._net = dict(pool.ticks)
         self._gross: dict[int, int] = {}
@@ -102,7 +106,9 @@ class _Change:
             self._modify(lower, upper, words[1] if topic == V3_MINT else -words[0])
         elif topic == V4_MODIFY:
             self._modify(signed(words[0], 24), signed(words[1], 24), signed(words[2]))
-        elif topic == V3_PROTOCOL:
+        elif topic == ALGEBRA_FEE and isinstance(self._pool, AlgebraPool):
+            self._fee_pips = words[0]
+        elif topic in (V3_PROTOCOL, PANCAKE_PROTOCOL):
             self._protocol = words[2], words[3]
         elif topic == V4_PROTOCOL:
             self._protocol = words[0] & 0xFFF, words[0] >> 12
@@ -117,6 +123,7 @@ class _Change:
             raise StateUnknown(f"pool {pool.id}: the price left the known ticks")
         return replace(
             pool,
+            fee_pips=self._fee_pips,
             sqrt_price_x96=self._sqrt_price_x96,
             tick=self._tick,
             liquidity=self._liquidity,

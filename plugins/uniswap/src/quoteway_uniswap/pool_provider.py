@@ -27,8 +27,9 @@ from quoteway import (
     UpstreamError,
 )
 from quoteway.evm import permit2
+from quoteway_router.amounts import gas_of
+from quoteway_router.venue import deadline_of
 
-from quoteway_uniswap.building import deadline_of
 from quoteway_uniswap.chain_pools import ChainPools
 from quoteway_uniswap.deployments import contracts_of
 from quoteway_uniswap.known_pools import KnownPool, manager_of
@@ -39,7 +40,6 @@ from quoteway_uniswap.pool_series import INTERVALS_S, Interval
 from quoteway_uniswap.positions import nft_position, pair_positions
 from quoteway_uniswap.prices import UniswapPrices
 from quoteway_uniswap.provider import configured_deployments
-from quoteway_uniswap.quoting import gas_of
 
 _Item = TypeVar("_Item")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quoteway import Block, Chain, Context, GatewayError, Price, Series
+from quoteway_router.logs import Logs
 
 from quoteway_uniswap.block_times import BlockTimes
 from quoteway_uniswap.known_pools import KnownPool
-from quoteway_uniswap.logs import Logs
 from quoteway_uniswap.pool_activity import Activity, activity
 from quoteway_uniswap.pool_value import principals
 from quoteway_uniswap.prices import UniswapPrices

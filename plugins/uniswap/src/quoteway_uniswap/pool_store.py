@@ -19,6 +19,7 @@ from cachetools import LRUCache, TTLCache
 from quoteway import Address, Block, Chain, GatewayError, Header
 from quoteway.evm.single_flight import SingleFlight
 from quoteway_amm import Graph
+from quoteway_router.logs import LoggedEvent
 
 from quoteway_uniswap.block_logs import LogsContradictory, block_logs, omitted
 from quoteway_uniswap.candidates import PoolRef
@@ -26,7 +27,6 @@ from quoteway_uniswap.creations import Creation, creation
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.families import family_of
 from quoteway_uniswap.lens import Empty, State
-from quoteway_uniswap.logs import LoggedEvent
 from quoteway_uniswap.pool_events import StateUnknown, patched
 
 log = logging.getLogger(__name__)
@@ -69,8 +69,8 @@ class Snapshot:
 
 class PoolStore:
     """The snapshots of one chain. ``counts`` says what happened: ``carried`` blocks, blocks read ``anew``,
-    pools read again because events left them ``unknown`` or were ``omitted``, and pools that an audit found
-    ``wrong``.
+    pools ``read`` from the chain, ``patched`` by logs, ``evicted`` for room, read again because events left
+    them ``unknown`` or were ``omitted``, and pools that an audit found ``wrong``. ``on_count`` is told too.
 
     ``on_creation`` is told of new pools of ``deployments``. Without deployments the pools that do not exist
     are looked for at each block.
@@ -82,8 +82,10 @@ class PoolStore:
         deployments: Sequence[Deployment] = (),
         on_creation: Callable[[Creation], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        on_count: Callable[[str, int], None] | None = None,
     ) -> None:
         self._chain = chain
+        self._on_count = on_count
         self._deployments = deployments
         self._on_creation = on_creation
         factories = [row.factories for row in deployments]
@@ -108,13 +110,19 @@ class PoolStore:
             snapshot = self._kept(Snapshot(block))
         return snapshot
 
+    def count(self, event: str, amount: int = 1) -> None:
+        """Adds to ``counts``."""
+        self.counts[event] += amount
+        if self._on_count is not None and amount:
+            self._on_count(event, amount)
+
     def asked(self, block: Block, refs: Sequence[PoolRef]) -> None:
         """Notes that these pools are in use: those that are not are dropped first."""
         self._asked_at.update(dict.fromkeys(refs, block.number))
 
     def distrust(self, refs: Sequence[PoolRef]) -> None:
         """Forgets all states, because those of ``refs`` were wrong, and for a while carries these no more."""
-        self.counts["wrong"] += len(refs)
+        self.count("wrong", len(refs))
         self._distrusted.update(dict.fromkeys(refs))
         for snapshot in self._snapshots.values():
             snapshot.forget()
@@ -133,7 +141,7 @@ class PoolStore:
         return self._kept(snapshot or Snapshot(block))
 
     def _kept(self, snapshot: Snapshot) -> Snapshot:
-        self.counts["carried" if snapshot.states else "anew"] += 1
+        self.count("carried" if snapshot.states else "anew")
         self._snapshots[snapshot.block.hash] = snapshot
         return snapshot
 
@@ -198,6 +206,7 @@ class PoolStore:
             kept = kept[:MOST_POOLS]
             while len(self._sources(dict(kept))) > MOST_ADDRESSES:
                 kept = kept[: len(kept) * 3 // 4]
+            self.count("evicted", len(states) - len(kept))
         if len(self._asked_at) > 2 * MOST_POOLS:
             self._asked_at = {ref: self._asked_at.get(ref, 0) for ref, _ in kept}
         return kept
@@ -234,8 +243,9 @@ class PoolStore:
                 continue
             try:
                 states[ref] = patched(state, events)
+                self.count("patched")
             except StateUnknown as reason:
-                self.counts["unknown"] += 1
+                self.count("unknown")
                 log.debug("a pool of %s is read again: %s", self._chain.network.slug, reason)
                 del states[ref]
 
@@ -245,6 +255,6 @@ class PoolStore:
             (ref.target, ref.id if ref.kind == "v4" else None, family_of(ref.kind).changes) for ref in watched
         ]
         for at in omitted(header, logs, sources):
-            self.counts["omitted"] += 1
+            self.count("omitted")
             log.info("block %s may have logs of pool %s", header.block.number, watched[at].id)
             del states[watched[at]]

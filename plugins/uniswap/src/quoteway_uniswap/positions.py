@@ -11,6 +11,7 @@ from quoteway import Address, Block, Chain, Context, Leg, PoolPosition
 from quoteway.evm.abi import event_topic, function
 from quoteway.evm.erc20 import BALANCE_OF
 from quoteway_amm import v2_amounts_burned
+from quoteway_router.logs import Logs
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import KnownPool, manager_of
@@ -22,7 +23,6 @@ from quoteway_uniswap.liquidity_state import (
     read_nfts,
     read_pair,
 )
-from quoteway_uniswap.logs import Logs
 
 _TRANSFER = event_topic("Transfer(address,address,uint256)")
 _TOKEN_OF_OWNER = function("tokenOfOwnerByIndex(address owner, uint256 index) returns (uint256)")

@@ -179,7 +179,7 @@ class ChainPrices:
         refs: list[PoolRef] = []
         for row in self._deployments:
             for pair in pairs:
-                refs += pools_of_pair(row, *pair)
+                refs += (ref for ref in pools_of_pair(row, *pair) if ref.hooks == NATIVE)
                 await asyncio.sleep(0)  # hashing a new pair's addresses takes a millisecond
         pools = await self._states.load(block, await self._deployed.among(refs))
         return [pool for pool in pools if pool.has_liquidity]

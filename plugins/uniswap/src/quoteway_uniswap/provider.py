@@ -26,42 +26,35 @@ from quoteway import (
 from quoteway.evm import permit2
 from quoteway.evm.calls.router_commands import RESERVED_RECIPIENTS
 from quoteway.models import LIMITS
+from quoteway_router.paths import REFUSALS, Refusal
+from quoteway_router.venue import is_wrapping
 
 from quoteway_uniswap.building import build_swap
 from quoteway_uniswap.candidates import hooked_pools, pool_id
-from quoteway_uniswap.deployments import PROVIDER_ID, Deployment, contracts_of, deployments_of
+from quoteway_uniswap.deployments import (
+    PROVIDER_ID,
+    Deployment,
+    allowed_hooks,
+    contracts_of,
+    deployments_of,
+)
 from quoteway_uniswap.exact_output_routing import best_exact_output
 from quoteway_uniswap.families import FAMILIES
 from quoteway_uniswap.plans import PLAN_VERSION
 from quoteway_uniswap.quoting import quote_of_route, quote_of_wrapping
 from quoteway_uniswap.routing import (
     WRAPPING,
-    Refusal,
     Route,
     best_route,
-    hops_allowed,
-    is_wrapping,
 )
 from quoteway_uniswap.shared import shared_by
 from quoteway_uniswap.verifying import verify_certificate
-
-REFUSALS: Mapping[Refusal, tuple[str, Reason]] = {
-    "no_liquidity": ("The pools of this pair hold no liquidity.", Reason.INSUFFICIENT_LIQUIDITY),
-    "insufficient_liquidity": (
-        "No path can trade the whole amount: request a smaller one.",
-        Reason.INSUFFICIENT_LIQUIDITY,
-    ),
-    "amount_too_low": (
-        "The output of this amount rounds to zero: request a larger amount.",
-        Reason.AMOUNT_TOO_LOW,
-    ),
-}
 
 
 class UniswapProvider(SwapProvider):
     """Quotes the best flow over v2, v3 and v4 pools, net of gas, exact at its block.
 
-    An exact output takes the best path of one protocol.
+    An exact output takes the best paths in parallel, each of one protocol.
     """
 
     id = PROVIDER_ID
@@ -74,7 +67,7 @@ class UniswapProvider(SwapProvider):
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._max_hops: int = context.settings.get("max_hops", 3)
+        self._max_hops: int | None = context.settings.get("max_hops")
         self._lifetime_s: int | None = context.settings.get("lifetime_s")
         self._deployments = configured_deployments(context)
         self.networks = frozenset(self._deployments)
@@ -116,7 +109,7 @@ class UniswapProvider(SwapProvider):
         if routes:
             best = max(routes, key=lambda route: route.worth)
             known = tokens if isinstance(tokens, Mapping) else {}
-            capped = (request.routing.max_hops or 0) > self._max_hops
+            capped = self._max_hops is not None and (request.routing.max_hops or 0) > self._max_hops
             return quote_of_route(best, block, request, known, self._lifetime_s, hops_capped=capped)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
@@ -144,10 +137,8 @@ class UniswapProvider(SwapProvider):
 
     async def _route(self, deployment: Deployment, block: Block, request: SwapRequest) -> Route | Refusal:
         chain = self._shared.chain(request.chain_id, self._deployments[request.chain_id])
-        hops = hops_allowed(request, self._max_hops)
-        if request.amount_out is not None:
-            return await best_exact_output(deployment, chain, block, request, hops)
-        return await best_route(deployment, chain, self._shared.splitting, block, request, hops)
+        find = best_route if request.amount_out is None else best_exact_output
+        return await find(deployment, chain, self._shared.splitting, block, request, self._max_hops)
 
     def _wrapping(self, deployment: Deployment, block: Block, request: SwapRequest) -> Quote | None:
         """Returns the quote of wrapping, which is a hop of its own; None when the limits exclude it."""
@@ -215,6 +206,19 @@ def protocols_of(deployments: Mapping[int, Sequence[Deployment]]) -> tuple[str, 
 
 def configured_deployments(context: Context) -> dict[int, tuple[Deployment, ...]]:
     """Returns the deployments by chain id. Raises ConfigError for a wrong row."""
+    extra = configured_rows(context)
+    allowed = _allowed_hooks(context)
+    found = {
+        network.chain_id: deployments_of(
+            network, extra.get(network.slug, ()), allowed.get(network.slug, frozenset())
+        )
+        for network in context.networks
+    }
+    return {chain_id: deployments for chain_id, deployments in found.items() if deployments}
+
+
+def configured_rows(context: Context) -> dict[str, list[Mapping[str, object]]]:
+    """Returns the rows of the plugin's own section by slug. Raises ConfigError for an unknown network."""
     extra: dict[str, list[Mapping[str, object]]] = {}
     for row in context.settings.get("deployments", ()):
         members = dict(row)
@@ -223,7 +227,16 @@ def configured_deployments(context: Context) -> dict[int, tuple[Deployment, ...]
             known = ", ".join(network.slug for network in context.networks)
             raise ConfigError(f"plugin.uniswap.deployments: network must be one of {known}, got {slug!r}")
         extra.setdefault(slug, []).append(members)
-    found = {
-        network.chain_id: deployments_of(network, extra.get(network.slug, ())) for network in context.networks
-    }
-    return {chain_id: deployments for chain_id, deployments in found.items() if deployments}
+    return extra
+
+
+def _allowed_hooks(context: Context) -> dict[str, frozenset[Address]]:
+    """Returns the hooks of ``allowed_hooks`` by network. Raises ConfigError for wrong ones."""
+    found: dict[str, frozenset[Address]] = {}
+    for name, addresses in context.settings.get("allowed_hooks", {}).items():
+        where = f"plugin.uniswap.allowed_hooks.{name}"
+        try:
+            found[context.networks.configured(name, where).slug] = allowed_hooks(addresses)
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+    return found

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from quoteway import (
     NATIVE,
     Address,
     Block,
-    Fee,
-    Gas,
     Hop,
     IntegratorFee,
     Issue,
@@ -26,17 +24,20 @@ from quoteway import (
 from quoteway.evm import permit2
 from quoteway_amm import UNISWAP_GAS, Kind
 from quoteway_amm import Hop as PathHop
+from quoteway_router.amounts import gas_of, impact_issues, lp_fee, minimum_out
+from quoteway_router.flow_routes import price_impact_bps, route_legs, route_paths
 
-from quoteway_uniswap.deployments import PROVIDER_ID, Deployment, Venue
-from quoteway_uniswap.flow import legs_of
+from quoteway_uniswap.deployments import PROVIDER_ID, Deployment
+from quoteway_uniswap.exact_output import exact_output_legs, parts_of, parts_price_impact_bps
+from quoteway_uniswap.flow import SwapHop, legs_of
 from quoteway_uniswap.flow_gas import gas_units
-from quoteway_uniswap.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_uniswap.orders import Order
 from quoteway_uniswap.plans import plan_of
 from quoteway_uniswap.router import work_of
-from quoteway_uniswap.routing import WRAPPING, Route, network_gas_price
+from quoteway_uniswap.routing import WRAPPING, Route
 
-HIGH_PRICE_IMPACT_BPS = 500
+Legs = tuple[SwapHop, ...]
+
 
 _MOST: Mapping[Kind, int] = {
     "v2": permit2.MAX_AMOUNT - 1,
@@ -45,18 +46,16 @@ _MOST: Mapping[Kind, int] = {
 }
 """The greatest maximum input of an exact output, by protocol: v4 has 128 bits for it."""
 
-# The estimate is for storage in use; first use costs more. An action's gas limits are simulated.
-_GAS_LIMIT_PCT = 150
 
-
-def minimum_out(amount_out: int, slippage_bps: int) -> int:
-    """Returns the minimum output: rounded down, at least 1."""
-    return max(amount_out * (10_000 - slippage_bps) // 10_000, 1)
-
-
-def maximum_in(amount_in: int, slippage_bps: int, kind: Kind) -> int:
+def maximum_in(amount_in: int, slippage_bps: int, kinds: Iterable[Kind]) -> int:
     """Returns the maximum input of an exact output: rounded down, within what the router can read."""
-    return min(amount_in * (10_000 + slippage_bps) // 10_000, _MOST[kind])
+    return min(amount_in * (10_000 + slippage_bps) // 10_000, *(_MOST[kind] for kind in kinds))
+
+
+def legs_to_encode(deployment: Deployment, hops: Sequence[PathHop], bought: Sequence[int]) -> Legs:
+    """Returns the legs of a flow; with ``bought`` those of an exact output's paths, which buy that."""
+    wrapped = deployment.wrapped_native
+    return exact_output_legs(hops, bought, wrapped) if bought else legs_of(hops, wrapped)
 
 
 def spends_of(deployment: Deployment, given: Leg, *, signed: bool) -> tuple[Spend, ...]:
@@ -65,13 +64,6 @@ def spends_of(deployment: Deployment, given: Leg, *, signed: bool) -> tuple[Spen
         return ()
     spend = Spend(given.token.address, given.most, permit2.ADDRESS, deployment.router, permit2_signed=signed)
     return (spend,)
-
-
-def impact_issues(request: SwapRequest, impact_bps: int) -> tuple[Issue, ...]:
-    """Returns the issue of a high price impact, if it is one."""
-    if impact_bps <= HIGH_PRICE_IMPACT_BPS:
-        return ()
-    return (Issue("high_price_impact", request.token_out.address, impact_bps, HIGH_PRICE_IMPACT_BPS),)
 
 
 def quote_of_route(
@@ -103,17 +95,20 @@ def quote_of_route(
         for token, tax_bps in ((request.token_in, route.tax_in_bps), (request.token_out, route.tax_out_bps))
         if tax_bps
     ]
-    impact_bps = price_impact_bps(deployment, hops)
+    impact = parts_price_impact_bps if route.bought else price_impact_bps
+    impact_bps = impact(deployment, hops)
+    legs = legs_to_encode(deployment, hops, route.bought)
+    units = units_of(deployment, request, hops, legs, amount_min)
     issues += impact_issues(request, impact_bps)
     return Quote(
         inputs=(given,),
         outputs=(got,),
         block=block,
-        plan=plan_of(deployment, legs_of(hops, deployment.wrapped_native)),
+        plan=plan_of(deployment, legs),
         spends=spends_of(deployment, given, signed=request.permit2_signature),
         slippage_bps=request.slippage_bps,
         fees=tuple(fees),
-        gas=gas_of(deployment, units_of(deployment, request, hops, amount_min), block, route.gas_price_wei),
+        gas=gas_of(deployment, units, block, route.gas_price_wei),
         route=paths,
         price_impact_bps=impact_bps,
         issues=tuple(issues),
@@ -153,7 +148,8 @@ def _legs(route: Route, request: SwapRequest) -> tuple[Leg, Leg]:
     amount_out = route.amount_out - (0 if request.fee is None else request.fee.of(route.amount_out))
     amount_min = minimum_out(amount_out, request.slippage_bps)
     if request.amount_out is not None:
-        most = maximum_in(route.flow.amount_in, request.slippage_bps, hops[0].pool.kind)
+        kinds = {hop.pool.kind for hop in hops}
+        most = maximum_in(route.flow.amount_in, request.slippage_bps, kinds)
         given = Leg(request.token_in, route.flow.amount_in, request.sender, amount_max=most)
         amount_min = request.amount_out
     return given, Leg(request.token_out, amount_out, request.recipient, amount_min=amount_min)
@@ -194,36 +190,24 @@ def quote_of_wrapping(
     )
 
 
-def lp_fee(token: Token, hop: PathHop) -> Fee:
-    """Returns what the providers of a pool's liquidity get of what is sold to it."""
-    amount = -(-hop.amount_in * hop.fee_pips // 1_000_000)
-    return Fee("lp", token, amount, included=True, bps=hop.fee_pips / 100)
-
-
-def units_of(deployment: Deployment, request: SwapRequest, hops: Sequence[PathHop], amount_min: int) -> int:
+def units_of(
+    deployment: Deployment, request: SwapRequest, hops: Sequence[PathHop], legs: Legs, amount_min: int
+) -> int:
     """Returns the gas of the transaction to come, without a permit in it."""
+    exact_out, taken = request.amount_out is not None, request.amount_in
+    if exact_out:
+        taken = sum(part[0].amount_in for part in parts_of(hops, deployment.wrapped_native))
     order = Order(
         request.token_in.address,
         request.token_out.address,
-        request.amount_in,
+        taken,
         amount_min,
         request.recipient,
         deployment.wrapped_native,
         fee=request.fee,
-        exact_out=request.amount_out is not None,
+        exact_out=exact_out,
     )
-    work = work_of(deployment.router_version, order, legs_of(hops, deployment.wrapped_native))
+    work = work_of(deployment.router_version, order, legs)
+    if exact_out and not request.slippage_bps:
+        work = replace(work, refund=None)  # the maximum is spent
     return gas_units(work, hops)
-
-
-def gas_of(venue: Venue, units: int, block: Block, price_wei: int | None = None) -> Gas:
-    """Returns the gas estimate and its price; ``price_wei`` None: the network's. The limit leaves room for
-    first use of storage.
-    """
-    limit = units * _GAS_LIMIT_PCT // 100
-    price_wei = network_gas_price(venue, block) if price_wei is None else price_wei
-    cost_wei = None if price_wei is None else units * price_wei
-    # Twice the base fee covers five full blocks: it rises by at most 12.5 % per block (EIP-1559).
-    base_wei, tip = block.base_fee_wei, venue.priority_fee_wei
-    most_wei = None if base_wei is None else 2 * base_wei + tip
-    return Gas(units, limit, most_wei, cost_wei=cost_wei, price_wei=price_wei)

@@ -259,11 +259,11 @@ class _Commands:
         # Of all that the router held, what the swaps before this one have left is only known on chain.
         amount = OPEN_DELTA if swap.amount == CONTRACT_BALANCE else swap.amount
         if len(hops) > 1:
-            path = [(hop.token_out, hop.fee, hop.tick_spacing, NATIVE, b"") for hop in hops]
+            path = [(hop.token_out, hop.fee, hop.tick_spacing, hop.hooks, b"") for hop in hops]
             limits = ((),) if self._words.hop_limits else ()
             return "SWAP_EXACT_IN", (first.token_in, path, *limits, amount, swap.minimum)
         currency0, currency1 = sorted_pair(first.token_in, first.token_out)
-        key = (currency0, currency1, first.fee, first.tick_spacing, NATIVE)
+        key = (currency0, currency1, first.fee, first.tick_spacing, first.hooks)
         limit = (0,) if self._words.min_hop_price else ()
         zero_for_one = first.token_in == currency0
         return "SWAP_EXACT_IN_SINGLE", (key, zero_for_one, amount, swap.minimum, *limit, b"")

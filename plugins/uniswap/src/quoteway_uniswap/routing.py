@@ -4,48 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from quoteway import (
-    NATIVE,
-    Address,
     Block,
     FieldError,
-    IntegratorFee,
     InvalidRequest,
     Optimality,
     Reason,
     SwapRequest,
 )
 from quoteway_amm import (
-    UNISWAP_GAS,
+    FREE,
     BandsExceeded,
-    GasModel,
-    GasPrice,
-    Graph,
     NoPath,
-    Path,
-    best_path_exact_in,
-    native_price,
     taxed_amount,
 )
-from quoteway_amm.flow import Flow, flow_of_path
+from quoteway_amm.flow import Flow
+from quoteway_router.paths import Refusal, flow_hops, path_hops
+from quoteway_router.searching import Search, best_flow
+from quoteway_router.splitting import Splitting
+from quoteway_router.venue import network_gas_price
 
-from quoteway_uniswap.candidates import PoolRef, candidate_pools, hooked_pools
+from quoteway_uniswap.candidates import PoolRef, PoolRefs, candidate_pools, hooked_pools
 from quoteway_uniswap.certificates import certificate_of
-from quoteway_uniswap.deployments import PROVIDER_ID, Deployment, Venue
+from quoteway_uniswap.deployments import PROVIDER_ID, Deployment
 from quoteway_uniswap.families import FAMILIES
 from quoteway_uniswap.shared import ChainState
-from quoteway_uniswap.splitting import Split, Splitting
 
 WRAPPING = "wrapped-native"
 """The protocol that a route shows where the native coin is only wrapped or unwrapped."""
-
-_PROBE_WEI = 10**17
-_FREE = GasPrice(0)
-_WHOLE_BPS = 10_000
-
-Refusal = Literal["no_pool", "no_liquidity", "amount_too_low", "insufficient_liquidity"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +56,8 @@ class Route:
     warnings: tuple[str, ...] = ()
     """Codes of ``quoteway.models.WARNINGS``."""
     gas_cost_in: int | None = None
+    bought: tuple[int, ...] = ()
+    """Of an exact output, what each of its paths buys."""
 
     @property
     def worth(self) -> int:
@@ -84,18 +73,18 @@ async def best_route(
     splitting: Splitting,
     block: Block,
     request: SwapRequest,
-    max_hops: int,
+    max_hops: int | None,
 ) -> Route | Refusal:
     """Returns the route with the greatest output after gas, or the reason why there is none.
 
     Takes one round trip when state is missing, a second one when a swap may leave the known ticks. Raises
     UpstreamError or RpcError when the chain cannot be read, InvalidRequest for a token whose tax cannot be
-    quoted.
+    quoted. ``max_hops`` is the deployment's limit, None without one.
     """
     states, taxes = chain.states, chain.taxes
     token_in, token_out = request.token_in.address, request.token_out.address
     discovered = chain.created.of(deployment, token_in, token_out)
-    every = (*candidate_pools(deployment, token_in, token_out), *discovered.refs)
+    every = PoolRefs((*candidate_pools(deployment, token_in, token_out), *discovered.refs))
     refs = permitted(deployment, every, request)
     _, sold, bought = await asyncio.gather(
         states.graph(block, every, deployment.wrapped_native),
@@ -111,53 +100,52 @@ async def best_route(
         raise InvalidRequest(field.sentence, reason=Reason.UNSUPPORTED_TOKEN, fields=(field,))
     if taxed:
         # Only v2 pairs use the amount that arrived, and only their router checks the minimum on it.
-        refs = tuple(ref for ref in refs if ref.kind == "v2")
+        refs = PoolRefs(ref for ref in refs if ref.kind == "v2")
     amount = taxed_amount(request.amount_in, tax_in)
     if amount <= 0:
         return "amount_too_low"
     gas_price_wei = request.routing.gas_price_wei
     if gas_price_wei is None:
         gas_price_wei = network_gas_price(deployment, block)
-    max_legs, unknown = request.routing.max_legs, False
+    search = Search(
+        deployment.chain_id,
+        block,
+        token_in,
+        token_out,
+        amount,
+        gas_price_wei,
+        path_hops(request, max_hops),
+        flow_hops(request, max_hops),
+        request.routing.max_legs,
+        fee=fee,
+    )
     for last in (False, True):
         graph = await states.graph(block, refs, deployment.wrapped_native)
-        # What gas costs does not depend on which pools the route may use.
-        priced = await states.graph(block, every, deployment.wrapped_native)
-        price = gas_price_in(priced, token_out, gas_price_wei)
-        weight = _before_fee(price or _FREE, fee)
-        found: Split | NoPath
+        priced = graph if refs is every else await states.graph(block, every, deployment.wrapped_native)
         try:
-            path, unknown = settled_path(graph, token_in, token_out, amount, weight, max_hops, last=last)
-            if isinstance(path, NoPath):
-                found = path
-            elif taxed:
-                found = Split(path)
-            else:
-                found = await splitting.improve(
-                    path, graph, deployment.chain_id, block, weight, max_hops, max_legs
-                )
+            found = await best_flow(None if taxed else splitting, graph, priced, search, last=last)
         except BandsExceeded as error:
-            if not last:
-                await states.widen(block, refs, error.exceeded)
-                continue
-            found, unknown = error.settled, True
+            await states.widen(block, refs, error.exceeded)
+            continue
         break
     if isinstance(found, NoPath):
         return found.reason
-    flow, optimality = found.flow, found.optimality
+    flow, optimality = found.split.flow, found.split.optimality
     if request.certificate and optimality is not None:
-        certificate = await certificate_of(deployment, graph.pools, flow, optimality.bound, found.prices)
+        certificate = await certificate_of(
+            deployment, graph.pools, flow, optimality.bound, found.split.prices
+        )
         optimality = replace(optimality, certificate=certificate)
     amount_out = taxed_amount(flow.amount_out, tax_out)
     if amount_out <= 0:
         return "amount_too_low"
     kept = amount_out if fee is None else amount_out - fee.of(amount_out)
-    gas_cost = (price or _FREE).cost(flow.gas_units)
-    net = None if price is None else kept - gas_cost
+    gas_cost = (found.gas_price or FREE).cost(flow.gas_units)
+    net = None if found.gas_price is None else kept - gas_cost
     warnings = {
         "gas_exceeds_output": gas_cost >= kept,
         "hooked_pool_skipped": discovered.hooked or hooked_pools(deployment, token_in, token_out),
-        "pool_not_known_far_enough": unknown,
+        "pool_not_known_far_enough": found.unknown,
         "pools_not_searched": discovered.partial,
     }
     return Route(
@@ -173,70 +161,10 @@ async def best_route(
     )
 
 
-def settled_path(
-    graph: Graph,
-    token_in: Address,
-    token_out: Address,
-    amount: int,
-    gas_price: GasPrice,
-    max_hops: int,
-    gas_model: GasModel = UNISWAP_GAS,
-    *,
-    last: bool,
-) -> tuple[Flow | NoPath, bool]:
-    """Returns (the best single path, whether pools beyond their known ticks were left out).
-
-    Raises BandsExceeded instead of leaving them out, but not with ``last``.
-    """
-    unknown = False
-    try:
-        path = best_path_exact_in(graph, token_in, token_out, amount, gas_model, gas_price, max_hops)
-    except BandsExceeded as error:
-        if not last:
-            raise
-        path, unknown = error.settled, True
-    return path if isinstance(path, NoPath) else flow_of_path(path), unknown
-
-
-def network_gas_price(venue: Venue, block: Block) -> int | None:
-    """Returns base fee and tip in wei; None when the chain has no base fee."""
-    return None if block.base_fee_wei is None else block.base_fee_wei + venue.priority_fee_wei
-
-
 def permitted(deployment: Deployment, refs: tuple[PoolRef, ...], request: SwapRequest) -> tuple[PoolRef, ...]:
-    """Returns the pools that the request's limits allow."""
+    """Returns the pools that the request's limits allow: the same object where they allow all of them."""
     limits, chain_id = request.routing, request.chain_id
+    if not (limits.protocols or limits.exclude_protocols or limits.pools or limits.exclude_pools):
+        return refs
     kinds = {kind: limits.takes_protocol((PROVIDER_ID, deployment.label(kind))) for kind in FAMILIES}
-    return tuple(ref for ref in refs if kinds[ref.kind] and limits.takes_pool(chain_id, ref.id))
-
-
-def hops_allowed(request: SwapRequest, max_hops: int) -> int:
-    """Returns the most hops of a path: those of the deployment, or fewer by the request's limits."""
-    asked = (request.routing.max_hops, request.routing.max_legs)
-    return min(each for each in (max_hops, *asked) if each is not None)
-
-
-def _before_fee(gas_price: GasPrice, fee: IntegratorFee | None) -> GasPrice:
-    """Returns a price of gas in units of the output before fee: the recipient pays for it after fee."""
-    if fee is None:
-        return gas_price
-    return GasPrice(gas_price.numerator * _WHOLE_BPS, gas_price.denominator * (_WHOLE_BPS - fee.bps))
-
-
-def gas_price_in(
-    graph: Graph, token: Address, gas_price_wei: int | None, gas_model: GasModel = UNISWAP_GAS
-) -> GasPrice | None:
-    """Returns what a unit of gas costs in a token; None when the graph's pools do not tell."""
-    if gas_price_wei is None:
-        return None
-    try:
-        price = native_price(graph, token, _PROBE_WEI, gas_model=gas_model)
-    except BandsExceeded as error:
-        settled = error.settled
-        price = (settled.amount_out, _PROBE_WEI) if isinstance(settled, Path) else None
-    return None if price is None else GasPrice.from_native(gas_price_wei, price)
-
-
-def is_wrapping(request: SwapRequest, wrapped_native: Address) -> bool:
-    """Returns whether the request only wraps or unwraps the native coin."""
-    return {request.token_in.address, request.token_out.address} == {NATIVE, wrapped_native}
+    return PoolRefs(ref for ref in refs if kinds[ref.kind] and limits.takes_pool(chain_id, ref.id))

@@ -9,10 +9,10 @@ from types import TracebackType
 from typing import Self
 
 from quoteway import Context
+from quoteway_router.splitting import Splitting
 
 from quoteway_uniswap.created_pools import CreatedPools
 from quoteway_uniswap.deployments import Deployment
-from quoteway_uniswap.splitting import Splitting
 from quoteway_uniswap.state import PoolStates
 from quoteway_uniswap.taxes import TransferTaxes
 
@@ -32,25 +32,29 @@ class Shared:
     def __init__(self, context: Context) -> None:
         self._context = context
         self.splitting = Splitting(context.settings.get("solver_processes", 1))
-        splits = any(executor.splits for executor in context.liquidity.executors())
-        # Of their own: the pool objects of other plugins must not end the processes of these.
-        self.contributed = Splitting(context.settings.get("solver_processes", 1) if splits else 0)
         self._chains: dict[int, ChainState] = {}
 
     def chain(self, chain_id: int, deployments: Sequence[Deployment]) -> ChainState:
-        """Returns the state of a chain; ``deployments`` are all of its rows."""
+        """Returns the state of a chain; ``deployments`` are all of its rows but those of forks."""
         found = self._chains.get(chain_id)
         if found is None:
+            from quoteway_uniswap.forks import forks_on
+
+            # Their factories tell new pools too: what does not exist is not looked for again.
+            every = (*deployments, *forks_on(self._context, chain_id))
             chain, now = self._context.chain(chain_id), self._context.now
             created = CreatedPools(chain, deployments, now)
-            found = self._chains[chain_id] = ChainState(
-                PoolStates(chain, deployments, created.add), created, TransferTaxes(chain, deployments, now)
-            )
+
+            def count(event: str, amount: int) -> None:
+                self._context.count(event, chain.network, amount)
+
+            states = PoolStates(chain, every, created.add, count)
+            taxes = TransferTaxes(chain, deployments, now)
+            found = self._chains[chain_id] = ChainState(states, created, taxes)
         return found
 
     async def __aenter__(self) -> Self:
-        for splitting in (self.splitting, self.contributed):
-            await splitting.solvers.__aenter__()
+        await self.splitting.solvers.__aenter__()
         return self
 
     async def __aexit__(
@@ -59,7 +63,6 @@ class Shared:
         """Ends the solver processes, the audits and the searches under way."""
         await asyncio.gather(
             self.splitting.solvers.close(),
-            self.contributed.solvers.close(),
             *(part.close() for chain in self._chains.values() for part in (chain.states, chain.created)),
         )
 
