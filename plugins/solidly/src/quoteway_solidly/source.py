@@ -1,0 +1,147 @@
+"""The liquidity source: the pools of a factory, and their state at a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from typing import Any
+
+from cachetools import LRUCache
+from quoteway import NATIVE, Address, Block, Context, LiquiditySource, Reason, UpstreamError
+from quoteway.evm.abi import function
+from quoteway.evm.address import parse_address
+from quoteway.evm.chain import Call
+from quoteway_amm.solidly import SolidlyPool
+
+from quoteway_solidly.deployments import Deployment, Rows, title_of
+
+GET_POOL = function("getPool(address tokenA, address tokenB, bool stable) returns (address)")
+GET_FEE = function("getFee(address pool, bool stable) returns (uint256)")
+IS_PAUSED = function("isPaused() returns (bool)")
+METADATA = function(
+    "metadata() returns (uint256 dec0, uint256 dec1, uint256 r0, uint256 r1, bool st, address t0, address t1)"
+)
+FEE_DENOMINATOR = 10_000
+_MOST_POOLS = 20_000
+_UNIT_MOST = 10**36
+
+Key = tuple[Address, Address, bool]
+"""The tokens in the order of their addresses, and whether the pool is stable."""
+
+
+class SolidlyPools(LiquiditySource):
+    """The pools of two tokens and of each with the base tokens: one round trip, two for new pools."""
+
+    def __init__(self, context: Context, name: str, rows: Rows) -> None:
+        self.id = name
+        self.title = title_of(name)
+        self.families = (name,)
+        self.networks = frozenset(rows)
+        self._context = context
+        self._rows = rows
+        # A pool's address never changes once the factory has made it.
+        self._addresses: LRUCache[tuple[int, Key], Address] = LRUCache(_MOST_POOLS)
+        self._pools: LRUCache[tuple[int, Address], SolidlyPool] = LRUCache(_MOST_POOLS)
+
+    def expected_contracts(self, chain_id: int) -> dict[Address, str]:
+        """Returns the factory."""
+        return {self._rows[chain_id].factory: f"{self.id.capitalize()} factory"}
+
+    async def pools(
+        self, chain_id: int, token_in: Address, token_out: Address, block: Block
+    ) -> Sequence[SolidlyPool]:
+        """See ``LiquiditySource``. Raises UpstreamError when the chain or the factory cannot be read."""
+        keys = [*_keys(self._rows[chain_id], token_in, token_out)]
+        try:
+            return await self._pools_of(chain_id, keys, block)
+        except UpstreamError:
+            # A pool that a reorg has undone cannot be read: the factory is asked again.
+            for key in keys:
+                self._addresses.pop((chain_id, key), None)
+            raise
+
+    async def _pools_of(self, chain_id: int, keys: Sequence[Key], block: Block) -> list[SolidlyPool]:
+        row = self._rows[chain_id]
+        known = [key for key in keys if (chain_id, key) in self._addresses]
+        unknown = [key for key in keys if (chain_id, key) not in self._addresses]
+        asked = [Call(row.factory, GET_POOL.encode(key), max_output=32) for key in unknown]
+        answers = await self._read(chain_id, block, [*asked, *self._states(chain_id, row, known)])
+        found = [*self._read_pools(chain_id, known, answers[len(asked) :])]
+        made = []
+        for key, answer in zip(unknown, answers[: len(asked)], strict=True):
+            address = address_in(answer)
+            if address is None:
+                raise _unreadable(self.id)
+            if int(address, 16):
+                self._addresses[chain_id, key] = address
+                made.append(key)
+        if made:
+            answers = await self._read(chain_id, block, self._states(chain_id, row, made))
+            found += self._read_pools(chain_id, made, answers)
+        return [pool for pool in found if pool.has_liquidity]
+
+    def _states(self, chain_id: int, row: Deployment, keys: Sequence[Key]) -> list[Call]:
+        """Returns the calls whose answers ``_read_pools`` takes."""
+        calls = [Call(row.factory, IS_PAUSED.encode([]), max_output=32)]
+        for key in keys:
+            address = self._addresses[chain_id, key]
+            calls.append(Call(address, METADATA.encode([]), max_output=7 * 32))
+            calls.append(Call(row.factory, GET_FEE.encode([address, key[2]]), max_output=32))
+        return calls
+
+    async def _read(self, chain_id: int, block: Block, calls: list[Call]) -> list[bytes]:
+        answers = await self._context.chain(chain_id).call_many(calls, block=block)
+        read = [answer for answer in answers if isinstance(answer, bytes)]
+        if len(read) < len(calls):
+            raise _unreadable(self.id)
+        return read
+
+    def _read_pools(
+        self, chain_id: int, keys: Sequence[Key], answers: Sequence[bytes]
+    ) -> Iterator[SolidlyPool]:
+        """Yields the pools, the same objects as before where nothing changed; none while swaps are paused."""
+        try:
+            (paused,) = IS_PAUSED.decode_output(answers[0])
+            for at, key in enumerate(keys):
+                state = METADATA.decode_output(answers[1 + 2 * at])
+                (fee,) = GET_FEE.decode_output(answers[2 + 2 * at])
+                if not paused:
+                    yield self._pool(chain_id, key, state, fee)
+        except ValueError as error:
+            raise _unreadable(self.id) from error
+
+    def _pool(self, chain_id: int, key: Key, state: Sequence[Any], fee: int) -> SolidlyPool:
+        unit0, unit1, reserve0, reserve1, stable, token0, token1 = state
+        told = parse_address(token0), parse_address(token1), stable
+        if told != key:
+            raise ValueError(f"the pool of {key} says that it is of {told}")
+        if not (0 < unit0 <= _UNIT_MOST and 0 < unit1 <= _UNIT_MOST):
+            raise ValueError(f"the pool of {key} has units {unit0} and {unit1}")
+        address = self._addresses[chain_id, key]
+        pool = SolidlyPool(
+            address, *key[:2], reserve0, reserve1, unit0, unit1, key[2], fee, FEE_DENOMINATOR, self.id
+        )
+        before = self._pools.get((chain_id, address))
+        if before == pool:
+            return before
+        self._pools[chain_id, address] = pool
+        return pool
+
+
+def _keys(row: Deployment, token_in: Address, token_out: Address) -> Iterator[Key]:
+    tokens = {row.wrapped_native if token == NATIVE else token for token in (token_in, token_out)}
+    tokens |= {row.wrapped_native, *row.base_tokens}
+    ordered = sorted(tokens, key=lambda token: int(token, 16))
+    for (low, high), stable in product(combinations(ordered, 2), (False, True)):
+        yield low, high, stable
+
+
+def address_in(answer: object) -> Address | None:
+    """Returns the address in an answer; None for a call that failed or answered otherwise."""
+    if not isinstance(answer, bytes) or len(answer) != 32 or any(answer[:12]):
+        return None
+    return parse_address("0x" + answer[12:].hex())
+
+
+def _unreadable(name: str) -> UpstreamError:
+    return UpstreamError(f"The pools of {name} could not be read.", reason=Reason.RPC_ERROR)
