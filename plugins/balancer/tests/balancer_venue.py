@@ -1,0 +1,236 @@
+"""Balancer v2 on the devnet, with pools of the devnet's tokens, and a gateway that routes them."""
+
+import contextlib
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import quoteway_balancer
+import quoteway_devnet.plugin
+import quoteway_router
+import quoteway_rpc
+import quoteway_uniswap
+from quoteway import NATIVE
+from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
+from quoteway.evm.abi import encode_call
+from quoteway.evm.address import checksum
+from quoteway.testing.serving import served
+from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.packages import prepare, prepare_balancer
+from quoteway_devnet.transactions import DEPLOYER, Transactions
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "amm" / "tests"))
+from balancer_chain import BalancerChain
+
+ONE, PERCENT = 10**18, 10**16
+SENDER, RECIPIENT = ACCOUNTS[5].address, "0x3333333333333333333333333333333333333333"
+PROVIDER = "balancer-routes"
+WEIGHTED, STABLE = "balancer-v2-weighted", "balancer-v2-composable-stable"
+ODD_RATE = 1_073_737_373_737_373_737
+
+
+class Venue(BalancerChain):
+    """The Vault on the devnet with some pools: weighted of two and three tokens, stable with rates."""
+
+    def __init__(self, devnet, rpc):
+        self.devnet, self.manifest = devnet, devnet.chains["devnet"]
+        tools = prepare()
+        transactions = Transactions(rpc, tools.bytecode, prepare_balancer())
+        self._adopt_nonce(transactions)
+        tokens = [(row.address, row.decimals) for row in self.manifest.tokens]
+        super().__init__(devnet.ports["devnet"], transactions, self.manifest.contracts["WETH9"], tokens)
+        self.pools = {}
+
+    @staticmethod
+    def _adopt_nonce(transactions):
+        """The devnet was made by the same account, and a test may have gone back to an earlier state."""
+        transactions._nonce = int(transactions.rpc("eth_getTransactionCount", DEPLOYER, "latest"), 16)
+
+    @contextlib.contextmanager
+    def sending(self):
+        """Lets the deployer send, after the set-up has ended."""
+        self._adopt_nonce(self.transactions)
+        self.transactions.rpc("evm_setAutomine", False)
+        self.transactions.rpc("anvil_impersonateAccount", DEPLOYER)
+        yield
+        self.transactions.close()
+
+    def token(self, symbol):
+        return NATIVE if symbol == "ETH" else self.manifest.token(symbol).address
+
+    def amount(self, symbol, dollars):
+        row = self.manifest.token("WETH" if symbol == "ETH" else symbol)
+        return int(dollars / float(row.price_usd) * 10**row.decimals)
+
+    def _rows(self, symbols):
+        rows = [(self.manifest.token(symbol), symbol) for symbol in symbols]
+        rows.sort(key=lambda row: int(row[0].address, 16))
+        return [(row.address, row.decimals) for row, _ in rows], [symbol for _, symbol in rows]
+
+    def _filled(self, name, pool, balances):
+        pool = replace(pool, balances=tuple(balances))
+        self.join(pool)
+        self.pools[name] = pool
+        return pool
+
+    def add_weighted(self, name, shares, dollars, fee, first_release=False):
+        """Makes a pool of symbols with their shares in percent, worth so many dollars."""
+        tokens, symbols = self._rows(shares)
+        pool = self.weighted(tokens, [shares[s] * PERCENT for s in symbols], fee, first_release)
+        return self._filled(name, pool, [self.amount(s, dollars * shares[s] / 100) for s in symbols])
+
+    def add_stable(self, name, rates, dollars, amplification=200, fee=4 * 10**14, cached_s=0):
+        """Makes a pool of symbols with the rates of their providers (0: none), so many dollars of each."""
+        tokens, symbols = self._rows(rates)
+        pool = self.composable_stable(tokens, amplification, fee, [rates[s] for s in symbols], cached_s)
+        return self._filled(name, pool, [self.amount(s, dollars) for s in symbols])
+
+    def fill(self):
+        self.add_weighted("80/20", {"MKR": 80, "WETH": 20}, 3_000_000, 3 * 10**15)
+        self.add_weighted("three", {"WETH": 50, "UNI": 30, "LINK": 20}, 2_000_000, 2 * 10**15)
+        self.add_weighted("50/50", {"WETH": 50, "USDC": 50}, 8_000_000, 10**15)
+        self.add_weighted("first", {"WETH": 60, "DAI": 40}, 5_000_000, 123_456_789_012_345, True)
+        self.add_weighted("direct", {"MKR": 50, "USDC": 50}, 1_000_000, 3 * 10**15)
+        self.add_stable("three stable", {"USDC": ONE, "DAI": 0, "USDT": 0}, 4_000_000)
+        self.add_stable("two stable", {"wstETH": ODD_RATE, "WETH": 0}, 6_000_000, 50)
+
+    def row(self, **more):
+        factories = {
+            checksum(self.weighted_v1): "weighted-2021",
+            checksum(self.weighted_v3): "weighted",
+            checksum(self.stable): "composable-stable",
+        }
+        given = {"network": "devnet", "vault": checksum(self.vault), "factories": factories, "since_block": 0}
+        return given | more
+
+
+@contextlib.contextmanager
+def venue_on(devnet, fill=True):
+    """Yields the venue on a devnet, which is restored afterwards."""
+    snapshot = devnet.snapshot()
+    try:
+        with devnet.rpc("devnet") as rpc:
+            made = Venue(devnet, rpc)
+            if fill:
+                made.fill()
+            made.transactions.close()
+            # A new account costs 25,000 gas, which no quote can know.
+            rpc("anvil_setBalance", RECIPIENT, "0x1")
+            yield made
+    finally:
+        devnet.revert(snapshot)
+
+
+def plugins():
+    return {
+        "devnet": quoteway_devnet.plugin,
+        "rpc": quoteway_rpc,
+        "uniswap": quoteway_uniswap,
+        "router": quoteway_router,
+        "balancer": quoteway_balancer,
+    }
+
+
+def sections(venue, processes=0, **row):
+    ports = {"port": venue.devnet.ports["devnet"], "l2_port": venue.devnet.ports["devnet-l2"]}
+    return {
+        "devnet": {"enabled": True, "start": False, **ports},
+        "uniswap": {"solver_processes": 0},
+        "router": {"solver_processes": processes},
+        "balancer": {"deployments": [venue.row(**row)]},
+    }
+
+
+def networks(venue):
+    return {"devnet": NetworkConfig(contracts={checksum(venue.vault): "balancer.vault"})}
+
+
+def serve(venue, processes=0, **row):
+    """Serves a gateway over HTTP, with limits that no test meets."""
+    limits = LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
+    config = Config(
+        server=replace(ServerConfig(), port=0),
+        limits=limits,
+        quotes=QuotesConfig(competition_timeout_s=30.0),
+        networks=networks(venue),
+        plugin_sections=sections(venue, processes, **row),
+    )
+    return served(plugins(), config)
+
+
+def body_of(venue, sold, bought, amount, **more):
+    return {
+        "network": "devnet",
+        "fromToken": venue.token(sold),
+        "toToken": venue.token(bought),
+        "amount": str(amount),
+        "address": SENDER,
+        "slippageBps": 50,
+        "protocols": [PROVIDER],
+        "acknowledge": ["high_price_impact"],
+    } | more
+
+
+def dollars_between(rng, least, most):
+    """Returns an amount of any size, all sizes alike."""
+    return least * (most / least) ** rng.random()
+
+
+@dataclass(frozen=True)
+class Done:
+    """An executed swap: what was quoted and received, the route's families, and gas."""
+
+    quote: dict
+    action: dict
+    quoted: int
+    received: int
+    spent: int
+    hops: list
+    gas_told: int
+    gas_used: int
+
+    @property
+    def families(self):
+        return set(self.hops)
+
+
+async def executed(api, venue, body):
+    """Quotes over HTTP, sends the action's transactions as a wallet does, and compares balances."""
+    answer = await api.post("/v2/swaps/quote", body)
+    assert answer.status == 200, answer.body.get("error")
+    quote = answer.body
+    action = await api.post(f"/v2/swaps/{quote['quoteId']}/action", None)
+    assert action.status == 201, action.body.get("error")
+    recipient = body.get("toAddress", SENDER)
+    with venue.devnet.rpc("devnet") as rpc:
+        before = balance(rpc, body["toToken"], recipient), balance(rpc, body["fromToken"], SENDER)
+        receipts = [send(rpc, each) for each in action.body["transactions"]]
+        after = balance(rpc, body["toToken"], recipient), balance(rpc, body["fromToken"], SENDER)
+    fees = sum(int(each["gasUsed"], 16) * int(each["effectiveGasPrice"], 16) for each in receipts)
+    spent = before[1] - after[1] - (fees if body["fromToken"] == NATIVE else 0)
+    hops = [hop for path in quote["route"]["paths"] for hop in path["hops"]]
+    return Done(
+        quote,
+        action.body,
+        int(quote["toAmount"]),
+        after[0] - before[0],
+        spent,
+        [hop["protocol"] for hop in hops],
+        int(quote["gas"]["units"]),
+        int(receipts[-1]["gasUsed"], 16),
+    )
+
+
+def send(rpc, transaction):
+    rpc("anvil_impersonateAccount", SENDER)
+    members = {name: transaction[name] for name in ("to", "data", "value")}
+    receipt = rpc.send({"from": SENDER, "gas": hex(3_000_000), **members})
+    assert receipt["status"] == "0x1", receipt
+    return receipt
+
+
+def balance(rpc, token, account):
+    if token == NATIVE:
+        return int(rpc("eth_getBalance", account, "latest"), 16)
+    data = "0x" + encode_call("balanceOf(address)", [account]).hex()
+    return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
