@@ -1,63 +1,16 @@
 """A third party's family in one folder: its pools are quoted, compete with ours, and execute to the wei."""
 
 import random
-import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from quoteway import NATIVE, Capability, RoutingLimits, SwapRequest, Token, UpstreamError
-from quoteway.config.model import CallsConfig
-from quoteway.evm.abi import encode_call
-from quoteway.evm.calls.registry import digest_of
-from quoteway.testing.execution import execute
+from fee_apart_exchange import FOLDER, Exchange, gateway_of
+from quoteway import Capability, RoutingLimits, UpstreamError
+from quoteway.testing.conformance import LiquidityConformance
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "docs" / "tutorial"))
 OWN = RoutingLimits(protocols=("fee-apart-routes",))
-FOLDER = Path(__file__).parent.parent / "docs" / "tutorial" / "fee_apart"
-
-
-class Exchange:
-    """The exchange on the devnet, with pools of its own."""
-
-    def __init__(self, devnet):
-        from quoteway_devnet.accounts import ACCOUNTS
-        from quoteway_devnet.transactions import own_init_code
-
-        self.devnet, self.manifest = devnet, devnet.chains["devnet"]
-        self.owner, self.account = ACCOUNTS[3].address, ACCOUNTS[5].address
-        receipt = self.send(None, own_init_code("FeeApartExchange"))
-        from quoteway.evm.address import checksum
-
-        self.address = checksum(receipt["contractAddress"])
-
-    def send(self, to, data):
-        with self.devnet.rpc("devnet") as rpc:
-            sent = {"from": self.owner, "data": "0x" + data.hex(), "gas": hex(3_000_000)}
-            identity = rpc("eth_sendTransaction", sent | ({} if to is None else {"to": to}))
-            while (receipt := rpc("eth_getTransactionReceipt", identity)) is None:
-                pass
-        assert receipt["status"] == "0x1", receipt
-        return receipt
-
-    def token(self, symbol):
-        if symbol == "ETH":
-            return Token(31337, NATIVE, 18, "ETH")
-        row = self.manifest.token(symbol)
-        return Token(31337, row.address, row.decimals, symbol)
-
-    def add(self, first, second, dollars):
-        """Makes a pool at the devnet's prices with so many dollars on each side."""
-        rows = sorted((self.manifest.token(s) for s in (first, second)), key=lambda row: int(row.address, 16))
-        amounts = [int(dollars / float(row.price_usd) * 10**row.decimals) for row in rows]
-        for row, amount in zip(rows, amounts, strict=True):
-            self.send(row.address, encode_call("approve(address,uint256)", [self.address, amount]))
-        call = encode_call("add(address,address,uint256,uint256)", [*(row.address for row in rows), *amounts])
-        self.send(self.address, call)
-
-    def request(self, sold, bought, amount, **more):
-        ends = self.token(sold), self.token(bought)
-        return SwapRequest(31337, 31337, *ends, amount, self.account, self.account, 50, **more)
 
 
 @pytest.fixture
@@ -71,56 +24,13 @@ def exchange(fresh_devnet):
 
 @pytest.fixture
 def make(exchange, make_gateway):
-    import fee_apart
-    import quoteway_devnet.plugin
-    import quoteway_rpc
-    import quoteway_uniswap
-    from fee_apart.executor import descriptions
-
-    async def gateway(fee=500):
-        ports = {"port": exchange.devnet.ports["devnet"], "l2_port": exchange.devnet.ports["devnet-l2"]}
-        row = {
-            "network": "devnet",
-            "address": exchange.address,
-            "fee": fee,
-            "base_tokens": [exchange.token("USDC").address],
-        }
-        digest = digest_of(descriptions({31337: {"address": exchange.address}}))
-        return await make_gateway(
-            {
-                "devnet": quoteway_devnet.plugin,
-                "rpc": quoteway_rpc,
-                "uniswap": quoteway_uniswap,
-                "fee-apart": fee_apart,
-            },
-            calls=CallsConfig(pinned=(digest,)),
-            plugin_sections={
-                "devnet": {"enabled": True, "start": False, **ports},
-                "uniswap": {"solver_processes": 0},
-                "fee-apart": {"exchanges": [row]},
-            },
-        )
-
-    return gateway
-
-
-async def executed(gateway, exchange, request, provider=None):
-    """Quotes and executes: what was received is what was quoted. Returns the quote."""
-    answer = await gateway.quoting.quote(Capability.SWAP, request, acknowledged=["high_price_impact"])
-    assert provider is None or answer.sealed.provider == provider
-    action = await gateway.building.action(answer.sealed)
-    assert action.simulation.status == "success"
-    done = await execute(exchange.devnet, action)
-    assert not done.reverted
-    received = done.deltas[request.recipient, request.token_out.address]
-    assert received == answer.quote.outputs[0].amount > 0
-    return answer
+    return partial(gateway_of, exchange, make_gateway)
 
 
 async def test_its_pools_compete_with_ours_and_are_routed_together(make, exchange):
     gateway = await make()
     # Three pools either way, but ours have higher fees on both ends.
-    answer = await executed(gateway, exchange, exchange.request("UNI", "MKR", 200 * 10**18))
+    answer = await exchange.executed(gateway, exchange.request("UNI", "MKR", 200 * 10**18))
     assert answer.sealed.provider == "fee-apart-routes"
     (path,) = answer.quote.route
     assert [hop.protocol for hop in path.hops] == ["fee-apart", "v2", "fee-apart"]
@@ -128,7 +38,7 @@ async def test_its_pools_compete_with_ours_and_are_routed_together(make, exchang
     attempts = {attempt.provider: attempt for attempt in answer.attempts}
     assert set(attempts) >= {"uniswap", "fee-apart-routes"}
     # An amount that the small pools cannot carry goes to ours.
-    large = await executed(gateway, exchange, exchange.request("USDC", "DAI", 500_000 * 10**6))
+    large = await exchange.executed(gateway, exchange.request("USDC", "DAI", 500_000 * 10**6))
     assert large.sealed.provider == "uniswap"
 
 
@@ -149,10 +59,10 @@ async def test_what_it_quotes_is_executed_to_the_wei(make, exchange, sold, bough
     chance = random.Random(f"{sold}{bought}{dollars}")
     amount = max(int(dollars / float(row.price_usd) * 10**row.decimals * chance.uniform(0.9, 1.1)), 1)
     request = exchange.request(sold, bought, amount, routing=OWN)
-    answer = await executed(gateway, exchange, request, "fee-apart-routes")
+    answer = await exchange.executed(gateway, request, "fee-apart-routes")
     assert families <= {hop.protocol for path in answer.quote.route for hop in path.hops}
     # A second one, on the state that the first one left.
-    await executed(gateway, exchange, request, "fee-apart-routes")
+    await exchange.executed(gateway, request, "fee-apart-routes")
 
 
 async def test_the_native_coin_is_left_to_others(make, exchange):
@@ -183,7 +93,7 @@ async def test_pools_that_lie_cost_the_quotes_of_their_executor_alone(make, exch
 
     monkeypatch.setattr(FeeApartPools, "pools", lying)
     gateway = await make()
-    answer = await executed(gateway, exchange, exchange.request("UNI", "MKR", 200 * 10**18))
+    answer = await exchange.executed(gateway, exchange.request("UNI", "MKR", 200 * 10**18))
     assert answer.sealed.provider == "uniswap"
     with pytest.raises(UpstreamError) as refusal:
         await gateway.quoting.quote(
@@ -211,3 +121,16 @@ def test_the_family_is_one_folder_of_under_300_lines():
     assert 0 < len(lines) < 300
     for other in (Path(__file__).parent.parent / "plugins").rglob("src/**/*.py"):
         assert "fee_apart" not in other.read_text()
+
+
+class TestPools(LiquidityConformance):
+    provider_id = "fee-apart"
+
+    @pytest.fixture
+    async def gateway(self, make):
+        return await make()
+
+    @pytest.fixture
+    def pairs(self, exchange):
+        tokens = {symbol: exchange.token(symbol).address for symbol in ("USDC", "MKR", "DAI")}
+        return [(31337, tokens["USDC"], tokens[symbol]) for symbol in ("MKR", "DAI")]

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from cachetools import LRUCache
 from quoteway import NATIVE, LiquiditySource, Reason, UpstreamError
 from quoteway.evm.abi import function
 from quoteway.evm.address import address_bytes, keccak256, parse_address
@@ -23,6 +24,7 @@ class FeeApartPools(LiquiditySource):
         self.context = context
         self.exchanges = exchanges
         self.networks = frozenset(exchanges)
+        self.known = LRUCache(1_000)
 
     def expected_contracts(self, chain_id):
         return {self.exchanges[chain_id]["address"]: "Fee-apart exchange"}
@@ -41,5 +43,7 @@ class FeeApartPools(LiquiditySource):
             reserves = POOLS.decode_output(answer)
             if all(reserves):
                 pool_id = "0x" + keccak256(b"".join(map(address_bytes, pair))).hex()
-                found.append(FeeApartPool(pool_id, *pair, *reserves))
+                pool = FeeApartPool(pool_id, *pair, *reserves)
+                # The same object while it does not change: solver processes have it already.
+                found.append(self.known.setdefault(pool, pool))
         return found
