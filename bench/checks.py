@@ -36,6 +36,8 @@ STAGES: Sequence[Sequence[str]] = (
         "tests/core/test_call_registry.py",
         "tests/core/test_uniswap_calls.py",
         "tests/core/test_flow_calls.py",
+        "tests/core/test_balancer_calls.py",
+        "tests/core/test_swap_router_calls.py",
         "tests/core/test_integrator_fees.py",
         "tests/core/test_exact_output_checks.py",
         "tests/core/test_descriptors.py",
