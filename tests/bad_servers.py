@@ -167,6 +167,16 @@ class BadServer:
         assert status == 200, answer
         return {row["id"]: row for row in answer["data"]}, {each["provider"] for each in answer["partial"]}
 
+    def rows_with(self, kind, ids, timeout_s=60):
+        """The rows of a list by id, when it has some, and those of ``ids``: a background task reads lists."""
+        ends = time.monotonic() + timeout_s
+        while True:
+            rows, _ = self.rows(kind)
+            if rows and rows.keys() >= set(ids):
+                return rows
+            assert time.monotonic() < ends, f"{kind}: {sorted(set(ids) - rows.keys())[:3]} are missing"
+            time.sleep(0.1)
+
     def healthy(self):
         assert self.ask("GET", "/healthz") == (200, {"status": "ok"})
 
