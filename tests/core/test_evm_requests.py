@@ -50,6 +50,24 @@ async def test_reads_at_latest_are_shared_within_one_request_only(make_chain):
     assert sorted(await one) + sorted(await two) == ["0x1"] * 3 + ["0x2"] * 3
 
 
+@pytest.mark.parametrize("params", [[NOBODY, "latest"], [NOBODY]], ids=["latest", "omitted"])
+async def test_a_call_of_a_client_is_not_answered_by_an_earlier_one(make_chain, params):
+    """The second client's transaction may have been mined in between."""
+    node = Node()
+    node.answers["eth_getBalance"] = "0x1"
+    chain = make_chain(node)
+    await chain.request("eth_getBalance", params)
+    node.gate = asyncio.Event()
+    node.asked.clear()
+    calls = []
+    for _ in range(2):
+        calls.append(asyncio.create_task(chain.request("eth_getBalance", params, public=True)))
+        await asyncio.sleep(0.01)
+    node.gate.set()
+    await asyncio.gather(*calls)
+    assert node.asked == ["eth_getBalance"] * 2
+
+
 async def test_different_reads_are_not_mixed_up(make_chain):
     node = Node()
     node.answers["eth_getCode"] = lambda params: params[0]

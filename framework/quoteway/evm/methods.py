@@ -1,8 +1,9 @@
 """The JSON-RPC methods that are forwarded for clients, with their limits. All others are refused.
 
 Names are compared exactly, after JSON decoding. Never to be listed: methods that sign or send
-(``eth_send*``, ``eth_sign*``, ``personal_*``), that hold state for one client (filters, subscriptions), or
-that load or change a node (``debug_*``, ``trace_*``, ``admin_*``, ``anvil_*``...).
+(``eth_send*``, ``eth_sign*``, ``personal_*``), that make a node hold state for one client, or that load or
+change a node (``debug_*``, ``trace_*``, ``admin_*``, ``anvil_*``...). Polling filters have a list of their
+own: they are answered from reads, and no node is asked to hold one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm.address import keccak256
+from quoteway.evm.known_members import MisspeltMemberError, rebuilt
 from quoteway.networks import Network
 
 MAX_PARAMS: Final = 16
@@ -25,11 +27,10 @@ MAX_SIMULATED_CALLS: Final = 64
 MAX_FEE_HISTORY_BLOCKS: Final = 1_024
 MAX_STORAGE_KEYS: Final = 256
 
-CLIENT_VERSION: Final = "quoteway"
-"""The answer to ``web3_clientVersion``: the node's own would show who the upstream is."""
-
 _QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_TOPIC = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,15 @@ class Method:
     check: Callable[[Sequence[Any]], list[Any] | None] | None = None
 
 
-def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
-    """The parameters to forward. Raises ``InvalidRequest`` (method_not_allowed, invalid_format...)."""
-    allowed = METHODS.get(method)
+def check(
+    network: Network, method: str, params: Any, methods: Mapping[str, Method] | None = None
+) -> list[Any]:
+    """The parameters to forward, with the known members of their objects.
+
+    ``methods`` are those allowed: ``METHODS``, or ``FILTER_METHODS``, which are never to be forwarded.
+    Raises ``InvalidRequest`` (method_not_allowed, invalid_format...).
+    """
+    allowed = (METHODS if methods is None else methods).get(method)
     if allowed is None:
         # The caller's text is not repeated.
         raise InvalidRequest(
@@ -63,8 +70,12 @@ def check(network: Network, method: str, params: Sequence[Any]) -> list[Any]:
     if _is_deeper_than(MAX_PARAMS_DEPTH, params):
         # No upstream could be sent them, and each would count as failed.
         raise _refused("params", Reason.OUT_OF_RANGE, f"must be at most {MAX_PARAMS_DEPTH} levels deep")
-    limited = None if allowed.check is None else allowed.check(params)
-    return list(params) if limited is None else limited
+    try:
+        known = rebuilt(method, params)
+    except MisspeltMemberError as error:
+        raise _refused(error.path, Reason.INVALID_FORMAT, f"must spell {error.name} as it is") from None
+    limited = None if allowed.check is None else allowed.check(known)
+    return known if limited is None else limited
 
 
 def answered_locally(network: Network, method: str, params: Sequence[Any]) -> Any | None:
@@ -73,8 +84,6 @@ def answered_locally(network: Network, method: str, params: Sequence[Any]) -> An
         return hex(network.chain_id)
     if method == "net_version":
         return str(network.chain_id)
-    if method == "web3_clientVersion":
-        return CLIENT_VERSION
     if method == "web3_sha3":
         return "0x" + keccak256(bytes.fromhex(params[0][2:])).hex()
     return None
@@ -92,7 +101,9 @@ def _is_deeper_than(levels: int, value: Any) -> bool:
     for _ in range(levels):
         members = [each.values() if isinstance(each, Mapping) else each for each in items]
         items = [inner for each in members for inner in each if isinstance(inner, (Mapping, list, tuple))]
-    return bool(items)
+        if not items:
+            return False
+    return True
 
 
 def _quantity(path: str, value: Any, most: int) -> None:
@@ -173,7 +184,7 @@ def _limit_simulation(params: Sequence[Any]) -> list[Any]:
 
 
 def _check_logs(params: Sequence[Any]) -> None:
-    """Limits a range with numbers at both ends; with a tag the node's own limit applies."""
+    """Limits a range with numbers at both ends; with a tag, the provider does when it knows the block."""
     wanted = params[0]
     if not isinstance(wanted, Mapping):
         raise _refused("params[0]", Reason.INVALID_FORMAT, "must be a filter object")
@@ -185,6 +196,32 @@ def _check_logs(params: Sequence[Any]) -> None:
     first, last = (int(str(end), 16) for end in ends)
     if last - first + 1 > MAX_LOG_RANGE_BLOCKS:
         raise _refused("params[0]", Reason.OUT_OF_RANGE, f"must span at most {MAX_LOG_RANGE_BLOCKS} blocks")
+
+
+def _check_filter(params: Sequence[Any]) -> None:
+    """The criteria of a polling filter, which has no single block and neither begins nor ends at a tag that
+    moves back.
+    """
+    _check_logs(params)
+    wanted = params[0]
+    if _member(wanted, "blockHash", "params[0]") is not None:
+        raise _refused("params[0].blockHash", Reason.CONFLICT, "has no place in a filter: use eth_getLogs")
+    for name in ("fromBlock", "toBlock"):
+        end = wanted.get(name)
+        if end not in (None, "latest") and not (name == "fromBlock" and end == "earliest"):
+            _quantity(f"params[0].{name}", end, (1 << 64) - 1)
+    addresses = _member(wanted, "address", "params[0]")
+    for address in addresses if isinstance(addresses, list) else [addresses]:
+        if not (address is None or (isinstance(address, str) and _ADDRESS.fullmatch(address))):
+            raise _refused("params[0].address", Reason.INVALID_FORMAT, "must be 0x addresses of 20 bytes")
+    topics = _member(wanted, "topics", "params[0]")
+    if not isinstance(topics, (list, type(None))) or len(topics or ()) > 4:
+        raise _refused("params[0].topics", Reason.INVALID_FORMAT, "must be an array of up to 4 topics")
+    for topic in topics or ():
+        for each in topic if isinstance(topic, list) else [topic]:
+            if not (each is None or (isinstance(each, str) and _TOPIC.fullmatch(each))):
+                text = "must be null, 0x words of 32 bytes, or arrays of them"
+                raise _refused("params[0].topics", Reason.INVALID_FORMAT, text)
 
 
 def _check_fee_history(params: Sequence[Any]) -> None:
@@ -216,8 +253,10 @@ def _methods(
 
 METHODS: Final[Mapping[str, Method]] = {
     # answered here
-    **_methods(0, 0, "eth_chainId", "net_version", "web3_clientVersion"),
+    **_methods(0, 0, "eth_chainId", "net_version"),
     **_methods(1, 1, "web3_sha3", check=_check_data),
+    # the node's own, as it says
+    **_methods(0, 0, "web3_clientVersion"),
     # the chain's present state
     **_methods(0, 0, "eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee"),
     **_methods(0, 0, "eth_baseFee", "eth_syncing", "eth_config", "eth_capabilities", "net_listening"),
@@ -243,3 +282,10 @@ METHODS: Final[Mapping[str, Method]] = {
     **_methods(1, 3, "eth_createAccessList", check=_limit_call),
     **_methods(1, 2, "eth_simulateV1", check=_limit_simulation),
 }
+
+FILTER_METHODS: Final[Mapping[str, Method]] = {
+    **_methods(1, 1, "eth_newFilter", check=_check_filter),
+    **_methods(0, 0, "eth_newBlockFilter"),
+    **_methods(1, 1, "eth_getFilterChanges", "eth_getFilterLogs", "eth_uninstallFilter"),
+}
+"""Polling filters without those of pending transactions, which public nodes do not have either."""
