@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from quoteway.errors import ConfigError
 from quoteway.near_names import suggestion
+
+L1FeeKind = Literal["op-stack", "arbitrum"]
+"""How a rollup charges for the data of a transaction on its parent chain (``evm.l1_fee``)."""
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_CHAIN_ID = (1 << 53) - 1
@@ -18,12 +21,18 @@ _MAX_CHAIN_ID = (1 << 53) - 1
 class Endpoint:
     """One JSON-RPC upstream of a network.
 
-    ``url`` and ``headers`` may hold credentials: never show or log them.
+    ``ws`` is its WebSocket URL for new heads, empty when it has none. ``url``, ``headers`` and ``ws`` may
+    hold credentials: never show or log them. ``tier`` 0 is a primary; endpoints of a higher tier are used
+    only while none of a lower one is usable. ``cordoned`` says why the endpoint is not to be used; empty: it
+    is used.
     """
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     name: str = ""
+    ws: str = field(default="", repr=False)
+    tier: int = 0
+    cordoned: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,8 @@ class Network:
     ``private_submission`` is the https URL of a JSON-RPC endpoint that keeps transactions from the public
     mempool. Callers see it; only the configuration sets it. ``head_poll_s`` is the time between two polls
     of the head while the network is in use. ``block_time_s`` is the usual time between two blocks.
+    ``l1_fee`` says how a rollup charges for data on its parent chain; None: it does not. ``quorum`` is how
+    many endpoints must give the same answer to a read that feeds a quote, simulation or action.
     """
 
     slug: str
@@ -55,6 +66,8 @@ class Network:
     token_lists: tuple[str, ...] = ()
     contracts: Mapping[str, str] = field(default_factory=dict)
     private_submission: str | None = None
+    l1_fee: L1FeeKind | None = None
+    quorum: int = 1
 
     @property
     def caip2(self) -> str:
@@ -100,6 +113,9 @@ class Networks:
             raise ConfigError(
                 f"network {network.slug!r}: chain id {network.chain_id!r} is not between 1 and 2^53 - 1"
             )
+        if network.l1_fee not in (None, *get_args(L1FeeKind)):
+            known = ", ".join(get_args(L1FeeKind))
+            raise ConfigError(f"network {network.slug!r}: l1_fee is {network.l1_fee!r}; known: {known}")
         same_slug = self._by_slug.get(network.slug)
         same_id = self._by_id.get(network.chain_id)
         for other in (same_slug, same_id):

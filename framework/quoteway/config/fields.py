@@ -229,10 +229,30 @@ def _endpoint_url(value: str) -> None:
         raise ValidationError('expected an http:// or https:// URL, or {env = "NAME"} holding one')
 
 
+class CordonField(fields.Field[str]):
+    """``true`` or a reason: the endpoint is not used."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if isinstance(value, bool):
+            return "by the configuration" if value else ""
+        if isinstance(value, str) and value.isprintable() and 0 < len(value) <= 200:
+            return value
+        raise ValidationError("expected true, false, or the reason in one line of at most 200 characters")
+
+
+def _websocket_url(value: str) -> None:
+    parts = _url(value)
+    if parts.scheme not in ("ws", "wss") or not parts.hostname:
+        raise ValidationError('expected a ws:// or wss:// URL, or {env = "NAME"} holding one')
+
+
 class _EndpointTable(Section):
     url = RevealedField(required=True, validate=_endpoint_url)
     headers = fields.Dict(keys=fields.String(), values=RevealedField())
     name = fields.String()
+    tier = fields.Integer(strict=True, validate=validate.Range(0, 9))
+    cordoned = CordonField()
+    ws = RevealedField(validate=_websocket_url)
 
 
 class EndpointField(fields.Field[Endpoint]):

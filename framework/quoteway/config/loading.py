@@ -216,7 +216,10 @@ def _show(value: Any, key: str = "") -> Any:
     if isinstance(value, Unresolved):
         return f"(missing: {value.reason})"
     if isinstance(value, Endpoint):
-        return _show_url(value.url) + (f" ({value.name})" if value.name else "")
+        tier = f"tier {value.tier}" if value.tier else ""
+        cordoned = f"cordoned: {value.cordoned}" if value.cordoned else ""
+        more = ", ".join(filter(None, (value.name, tier, cordoned)))
+        return _show_url(value.url) + (f" ({more})" if more else "")
     if isinstance(value, Mapping):
         return {str(name): _show(member, str(name)) for name, member in value.items()}
     if isinstance(value, tuple | list):

@@ -15,7 +15,7 @@ from marshmallow import fields
 
 from quoteway.config import fields as kinds
 from quoteway.config.fields import Listing, Table, choice, flag, integer, seconds, setting, table, text
-from quoteway.networks import Endpoint
+from quoteway.networks import Endpoint, L1FeeKind
 from quoteway.secrets import Secret, SecretField
 
 MIN_KEY_BYTES = 32
@@ -48,6 +48,18 @@ class ServerConfig:
         integer(1_024, 16_777_216), "Longest request body of the JSON-RPC proxy.", 262_144
     )
     max_line_bytes: int = setting(integer(8_190, 65_536), "Longest request line or header.", 8_190)
+    max_connections: int | None = setting(
+        integer(16, 1_000_000, allow_none=True),
+        "Open connections of a process; unset: three quarters of the files that it may open. Beyond, a new "
+        "one closes the oldest that waits for a request.",
+        None,
+    )
+    max_connections_per_address: int = setting(
+        integer(1, 1_000_000),
+        "As `max_connections`, of one client address, and at most a quarter of those. Trusted proxies and "
+        "loopback have no limit of their own.",
+        128,
+    )
     body_timeout_s: float = setting(seconds(0.05, 600), "Time to receive a request body.", 10.0)
     keepalive_timeout_s: float = setting(seconds(0.05, 3_600), "Time that an idle connection is kept.", 30.0)
     request_timeout_s: float = setting(seconds(0.05, 600), "Time to answer a request.", 30.0)
@@ -79,7 +91,34 @@ class LimitsConfig:
     rpc: str = setting(kinds.rate(), "The JSON-RPC proxy.", "600/minute")
     wrong_keys: str = setting(kinds.rate(), "401 answers per client address; the next are 429.", "10/minute")
     store: Secret | str = setting(
-        kinds.StoreField(), "Where the counters are: `memory://` or a Valkey/Redis URL.", "memory://"
+        kinds.StoreField(),
+        "Where counters and filter positions are: `memory://` or a Valkey/Redis URL.",
+        "memory://",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SocketsConfig:
+    """WebSocket connections of the JSON-RPC proxy, for each worker process.
+
+    Each call over one counts against `limits.rpc`, as over HTTP. Pages connect from `server.cors_origins`.
+    """
+
+    connections: int = setting(integer(0, 100_000), "Open connections in all; 0: none.", 500)
+    connections_per_caller: int = setting(
+        integer(1, 100_000), "Open connections of one API key, or of one address without keys.", 50
+    )
+    subscriptions: int = setting(integer(1, 10_000), "Subscriptions of one connection.", 100)
+    queue_bytes: int = setting(
+        integer(65_536, 1_073_741_824),
+        "Bytes that may wait for a client that reads slowly. With more to send it is disconnected.",
+        4_194_304,
+    )
+    write_timeout_s: float = setting(seconds(0.05, 600), "Time that a client has to take a message.", 10.0)
+    ping_s: float = setting(
+        seconds(0.1, 3_600),
+        "Time without a message after which a client is pinged; it has half of it to answer.",
+        30.0,
     )
 
 
@@ -229,7 +268,11 @@ class NetworkConfig:
     """One network: its endpoints, and facts that no plugin gives."""
 
     rpc: tuple[Endpoint, ...] = setting(
-        Listing(kinds.EndpointField()), "JSON-RPC endpoints: a URL or `{url, headers, name}` each.", ()
+        Listing(kinds.EndpointField()),
+        "JSON-RPC endpoints: a URL or `{url, headers, name, ws, tier, cordoned}` each. One of `tier` 1 or "
+        "more is used while none of a lower tier is usable; `cordoned` is `true` or a reason, and it is not "
+        "used.",
+        (),
     )
     chain_id: int | None = setting(integer(1, 2**53 - 1), "EIP-155 id.", None)
     name: str | None = setting(text(64, 1), "Name for people.", None)
@@ -242,12 +285,20 @@ class NetworkConfig:
     explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
     block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
     head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)
+    quorum: int | None = setting(
+        integer(1, 16),
+        "Endpoints that must give the same answer to what quotes and actions are made from; unset: 1.",
+        None,
+    )
     testnet: bool | None = setting(flag(), "Whether its tokens have no value.", None)
     private_submission: str | None = setting(
         kinds.public_url(),
         "https URL of a JSON-RPC endpoint that keeps transactions from the public mempool. Every caller is "
         "shown it, in `mev` of swap quotes, and sends signed transactions there: it must hold no credential.",
         None,
+    )
+    l1_fee: L1FeeKind | None = setting(
+        choice(L1FeeKind), "How a rollup charges for the data of a transaction on its parent chain.", None
     )
     token_lists: tuple[str, ...] = setting(Listing(fields.String()), "Paths or URLs of Token Lists.", ())
     contracts: Mapping[str, str] = setting(
@@ -272,6 +323,7 @@ class Config:
 
     server: ServerConfig = table(ServerConfig)
     limits: LimitsConfig = table(LimitsConfig)
+    sockets: SocketsConfig = table(SocketsConfig)
     quotes: QuotesConfig = table(QuotesConfig)
     prices: PricesConfig = table(PricesConfig)
     plugins: PluginsConfig = table(PluginsConfig)

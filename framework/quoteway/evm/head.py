@@ -9,7 +9,7 @@ import functools
 import itertools
 import logging
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
@@ -143,11 +143,14 @@ class _Reading:
 
 @dataclass(eq=False, repr=False)
 class HeadTracker:
-    """Polls the head in the background from its first use until ``idle_s`` seconds after its last.
+    """Follows the head in the background from its first use until ``idle_s`` seconds after its last.
 
-    Outside of a request, a known head is served for at most three times the network's ``head_poll_s``, and
-    five seconds at least; after that it is read again, and when that fails the error is raised: an old block
-    is never passed off as the newest.
+    It takes the heads that nodes push (``pushed``), and polls while none are offered. A pushed head does not
+    replace the read of a request: one that is not pushed yet may have the request's own transaction.
+
+    Outside of a request, a known head is served for at most three times the network's ``head_poll_s``, five
+    seconds at least, and two block times while heads are pushed. After that it is read again, and when that
+    fails the error is raised: an old block is never passed off as the newest.
 
     Inside ``request_arrival``, a head counts as known only when its read began after the arrival. The first
     use then reads the head, and the rest of the request gets it from memory. Requests share a read when they
@@ -164,6 +167,7 @@ class HeadTracker:
     network: Network
     read: Callable[[], Awaitable[Header]]
     parent_of: Callable[[str], Awaitable[Header | None]]
+    pushed: Callable[[], AsyncIterator[Header] | None] = lambda: None
     _: KW_ONLY
     idle_s: float
     clock: Callable[[], float]
@@ -178,6 +182,7 @@ class HeadTracker:
     _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
     _poller: asyncio.Task[None] | None = field(default=None, init=False)
     _failing: bool = field(default=False, init=False)
+    _following: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._ring = HeaderRing(self.parent_of)
@@ -204,15 +209,26 @@ class HeadTracker:
                 pinned = request.heads[self.network.chain_id] = block
         return pinned
 
-    async def _newest(self, *, fresh: bool) -> Block:
+    async def other_than(self, block_hash: str) -> Block:
+        """The newest block as soon as it is another than this one. The head is polled meanwhile."""
+        while True:
+            self._keep_polling()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self.idle_s / 2):
+                    return (await self._ring.other_than(block_hash)).block
+
+    def _keep_polling(self) -> None:
         self._used_at = self.clock()
         if self._poller is None or self._poller.done():
             # A context of its own: it outlives the request that happens to start it.
             self._poller = asyncio.create_task(
                 self._poll(), name=f"head of {self.network.slug}", context=contextvars.Context()
             )
+
+    async def _newest(self, *, fresh: bool) -> Block:
+        self._keep_polling()
         after = next(_moments) if fresh else arrival()
-        stale_s = max(5.0, 3 * self.network.head_poll_s)
+        stale_s = max(5.0, 3 * self.network.head_poll_s, self._silence_s if self._following else 0.0)
         in_time = 0 <= self._used_at - self._read_at <= stale_s
         kept = self.known if in_time and self._began > after else None
         block = kept or await self._read_after(after)
@@ -303,16 +319,70 @@ class HeadTracker:
 
     async def _poll(self) -> None:
         while True:
+            await self._follow()
             await asyncio.sleep(self.network.head_poll_s)
-            if self.clock() - self._used_at > self.idle_s:
+            if self._is_idle:
                 return
-            try:
-                await self._read_after(0)
-            except Exception as error:  # isolation border: a failing node must not end the polling
-                if not self._failing:
-                    log.warning("the head of %s cannot be read: %s", self.network.slug, error)
-                self._failing = True
-                continue
-            if self._failing:
-                log.warning("the head of %s can be read again", self.network.slug)
-            self._failing = False
+            await self._look()
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.clock() - self._used_at > self.idle_s
+
+    @property
+    def _silence_s(self) -> float:
+        """How long no head is pushed before the head is read."""
+        return max(2 * self.network.block_time_s, self.network.head_poll_s)
+
+    async def _look(self) -> None:
+        try:
+            await self._read_after(0)
+        except Exception as error:  # isolation border: a failing node must not end the polling
+            if not self._failing:
+                log.warning("the head of %s cannot be read: %s", self.network.slug, error)
+            self._failing = True
+            return
+        if self._failing:
+            log.warning("the head of %s can be read again", self.network.slug)
+        self._failing = False
+
+    async def _follow(self) -> None:
+        """Takes pushed heads until there are none any more, or the head is not used any more."""
+        heads = self.pushed()
+        if heads is None:
+            return
+        # One task for all heads: ending a wait for the next one would end the iterator.
+        following = asyncio.create_task(self._take_all(heads), name=f"pushed heads of {self.network.slug}")
+        self._following = True
+        try:
+            while not following.done() and not self._is_idle:
+                await asyncio.wait([following], timeout=self._silence_s / 2)
+                if self.clock() - self._read_at >= self._silence_s and not following.done():
+                    await self._look()
+        finally:
+            self._following = False
+            following.cancel()
+            await asyncio.wait([following], timeout=1.0)
+
+    async def _take_all(self, heads: AsyncIterator[Header]) -> None:
+        try:
+            async for header in heads:
+                await self._take(header)
+        except Exception as error:  # isolation border: the iterator is a plugin's
+            log.warning("the pushed heads of %s ended: %s", self.network.slug, type(error).__name__)
+        finally:
+            close = getattr(heads, "aclose", None)
+            if close is not None:
+                await close()
+
+    async def _take(self, header: Header) -> None:
+        """Makes a pushed header the head when it is newer than the known one."""
+        follows = False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_limit_s(self.network)):
+                follows = await self._ring.follows(header)
+        if follows:
+            block = header.block
+            self._read_at, self._behind_since = self.clock(), None
+            # It is no older than what the newest read showed, of which it is a descendant.
+            self._heads[block.hash] = (block, max(self._began, self._heads.get(block.hash, (block, 0))[1]))

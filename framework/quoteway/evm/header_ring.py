@@ -24,6 +24,7 @@ class HeaderRing:
         self._parents: LRUCache[str, Header] = LRUCache(2 * RING_BLOCKS)
         self._known: dict[int, Header] = {}
         self._proving = asyncio.Lock()
+        self._moved = asyncio.Event()
         self.tip: Header | None = None
 
     async def follows(self, header: Header) -> bool:
@@ -65,7 +66,16 @@ class HeaderRing:
         self._known.clear()
         self._accept(header)
 
+    async def other_than(self, block_hash: str) -> Header:
+        """Returns the tip as soon as it is another block than this one."""
+        while self.tip is None or self.tip.block.hash == block_hash:
+            await self._moved.wait()
+        return self.tip
+
     def _accept(self, header: Header) -> None:
+        if self.tip is None or self.tip.block.hash != header.block.hash:
+            self._moved.set()  # for all that wait now
+            self._moved = asyncio.Event()
         self.tip = self._known[header.block.number] = header
         for number in [n for n in self._known if n <= header.block.number - RING_BLOCKS]:
             del self._known[number]

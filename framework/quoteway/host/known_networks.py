@@ -20,7 +20,8 @@ def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[Plu
 
     Endpoints and facts of the configuration replace those of plugins. Adds the plugins that describe each
     network to ``authors``, by chain id. Raises ``ConfigError`` when the configuration gives a network another
-    chain id than a plugin does, or gives no chain id for a network that no plugin describes.
+    chain id than a plugin does, gives no chain id for a network that no plugin describes, or gives a quorum
+    above the number of its endpoints.
     """
     known = Networks()
     for entry, networks in plugins.ask("quoteway_networks"):
@@ -53,7 +54,13 @@ def _overlay(network: Network, settings: NetworkConfig) -> Network:
     given = {name: value for name in _FACTS if (value := getattr(settings, name)) is not None}
     added = replace(network, endpoints=(), deployments=settings.deployments, token_lists=settings.token_lists)
     network = replace(network, contracts={**network.contracts, **settings.contracts})
-    return replace(network.with_rows_of(added), **given, endpoints=settings.rpc or network.endpoints)
+    network = replace(network.with_rows_of(added), **given, endpoints=settings.rpc or network.endpoints)
+    if network.quorum > 1 and network.quorum > len(network.endpoints):
+        raise ConfigError(
+            f"[networks.{network.slug}]: quorum is {network.quorum}, but the network has "
+            f"{len(network.endpoints)} endpoints: add endpoints to rpc, or lower quorum"
+        )
+    return network
 
 
 def _from_config(slug: str, settings: NetworkConfig) -> Network:
