@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -16,10 +15,11 @@ from cachetools import LRUCache
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.address import checksum
+from quoteway.evm.answers import header_of, quantity, unreadable
 from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival, until
 from quoteway.evm.single_flight import SingleFlight
-from quoteway.models import Address, At, Block, Header, Overrides, Read
+from quoteway.models import Address, At, Block, Header, Overrides, RawJson, Read
 from quoteway.models import Call as Call
 from quoteway.models import CallFailed as CallFailed
 from quoteway.models import Log as Log
@@ -37,10 +37,6 @@ _INVALID_PARAMS = (-32600, -32602)
 # EIP-1474 "method not supported" and JSON-RPC 2.0 "method not found".
 _METHOD_MISSING = (-32601, -32004)
 _RETRY_SIMULATION_S = 600.0
-_MOST = 253_402_300_800
-"""The year 10000 in Unix seconds: above every real block time and number."""
-_BLOOM = re.compile(r"0x[0-9a-fA-F]{512}", re.ASCII)
-_QUANTITY = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
 
 
 @dataclass(eq=False, repr=False)
@@ -57,6 +53,8 @@ class RpcChain:
     forward: Forward
     clock: Callable[[], float] = time.monotonic
     _: KW_ONLY
+    forward_public: Forward | None = None
+    pushed: Callable[[], AsyncIterator[Header] | None] = lambda: None
     timeout_s: float = 10.0
     idle_s: float = 60.0
     requests: int = field(default=0, init=False)
@@ -70,7 +68,12 @@ class RpcChain:
 
     def __post_init__(self) -> None:
         self._head = HeadTracker(
-            self.network, self._read_head, self._header_of, idle_s=self.idle_s, clock=self.clock
+            self.network,
+            self._read_head,
+            self._header_of,
+            lambda: self.pushed(),
+            idle_s=self.idle_s,
+            clock=self.clock,
         )
 
     async def close(self) -> None:
@@ -81,29 +84,56 @@ class RpcChain:
     # --- requests -------------------------------------------------------------------------------------------
 
     async def request(
-        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None, shared: bool = True
+        self,
+        method: str,
+        params: Sequence[Any] = (),
+        *,
+        timeout_s: float | None = None,
+        shared: bool = True,
+        public: bool = False,
+        raw: bool = False,
     ) -> Any:
         """Returns the ``result`` of a JSON-RPC read.
 
         Identical concurrent reads share one request, which may have begun before this call. With
         ``shared=False`` a new request is sent. Reads at ``latest`` are shared within one quote or action
         only: what another request asked before may be older than this request's own transaction.
+        ``public`` marks a call of a client (``RpcUpstream.forward_public``). It is never shared here: what a
+        client asked before may be older than another client's own transaction. The upstream knows better.
+        With ``raw`` a long result of it may be a ``RawJson``.
         """
+        answer = await self._verified_answer(method, params, timeout_s, shared, public)
+        return answer.parsed() if isinstance(answer, RawJson) and not raw else answer
+
+    async def _verified_answer(
+        self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool, public: bool
+    ) -> Any:
         if self._verified:
-            return await self._send(method, params, timeout_s, shared)
+            return await self._send(method, params, timeout_s, shared, public)
         # Concurrent, so that the check costs no round trip of its own.
         outcomes = await asyncio.gather(
-            self._verify(timeout_s), self._send(method, params, timeout_s, shared), return_exceptions=True
+            self._verify(timeout_s),
+            self._send(method, params, timeout_s, shared, public),
+            return_exceptions=True,
         )
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
         return outcomes[1]
 
-    async def _send(self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool) -> Any:
+    async def _send(
+        self,
+        method: str,
+        params: Sequence[Any],
+        timeout_s: float | None,
+        shared: bool,
+        public: bool = False,
+    ) -> Any:
         limit_s = self.timeout_s if timeout_s is None else timeout_s
-        among: object = arrival() if "latest" in params else None
-        key = (method, json.dumps(params, separators=(",", ":")), among if shared else object())
+        if public:
+            # The upstream shares and keeps the answers of clients' calls itself, and it keeps the deadline.
+            self.requests += 1
+            return await (self.forward_public or self.forward)(method, params, limit_s)
 
         async def forward() -> Any:
             self.requests += 1
@@ -112,13 +142,15 @@ class RpcChain:
         try:
             # The upstream keeps the deadline itself; this one holds even when it does not.
             async with asyncio.timeout(limit_s + 0.05):
+                among: object = arrival() if "latest" in params else None
+                key = (method, json.dumps(params, separators=(",", ":")), among) if shared else object()
                 return await self._flights.run(key, forward)
         except TimeoutError as error:
             text = f"No node of {self.network.name} answered within {limit_s:g} seconds."
             raise UpstreamError(text, reason=Reason.PROVIDER_TIMEOUT) from error
 
     async def _verify(self, timeout_s: float | None) -> None:
-        answered = _quantity(await self._send("eth_chainId", (), timeout_s, shared=True))
+        answered = quantity(await self._send("eth_chainId", (), timeout_s, shared=True))
         if answered != self.network.chain_id:
             raise UpstreamError(
                 f"The RPC upstream of {self.network.name} is a node of another chain: "
@@ -137,6 +169,10 @@ class RpcChain:
         reorganisation. Raises ``UpstreamError`` with reason ``behind`` when the nodes have older blocks only.
         """
         return await self._head.get(fresh=fresh)
+
+    async def head_other_than(self, block_hash: str) -> Block:
+        """Returns the newest block as soon as it is another than this one."""
+        return await self._head.other_than(block_hash)
 
     def was_head(self, block: Block) -> bool:
         """Returns whether ``head`` may have given ``block`` since the current request arrived."""
@@ -169,13 +205,13 @@ class RpcChain:
         answer = await self.request("eth_getBlockByNumber", [tag, False], shared=shared)
         if not isinstance(answer, Mapping):
             raise UpstreamError(f"{self.network.name} has no block {at}.", reason=Reason.RPC_ERROR)
-        return self._kept(_header(answer))
+        return self._kept(header_of(answer))
 
     async def _header_of(self, block_hash: str) -> Header | None:
         """Returns a header by its hash; None when no node has it or gives it in a readable form."""
         try:
             answer = await self.request("eth_getBlockByHash", [block_hash, False])
-            header = _header(answer) if isinstance(answer, Mapping) else None
+            header = header_of(answer) if isinstance(answer, Mapping) else None
         except GatewayError:
             return None
         return self._kept(header) if header is not None and header.block.hash == block_hash else None
@@ -195,8 +231,8 @@ class RpcChain:
             if receipt is None:
                 return None
             if not isinstance(receipt, Mapping):
-                raise _unreadable()
-            return _quantity(receipt.get("blockNumber"))
+                raise unreadable()
+            return quantity(receipt.get("blockNumber"))
 
         return await until(look, self.network, "that transaction")
 
@@ -245,7 +281,7 @@ class RpcChain:
         try:
             return batch.outputs(reads, output)
         except ValueError as error:
-            raise _unreadable() from error
+            raise unreadable() from error
 
     async def code(self, address: Address, *, block: At | None = None) -> bytes:
         """Returns the code at an address; empty for an account without code."""
@@ -315,27 +351,11 @@ class RpcChain:
         try:
             results = [_simulated(result) for result in answer[0]["calls"]]
         except (LookupError, TypeError, AttributeError) as error:
-            raise _unreadable() from error
+            raise unreadable() from error
         if len(results) != len(calls):
-            raise _unreadable()
+            raise unreadable()
         self._simulation_known_until = self.clock() + _RETRY_SIMULATION_S
         return results
-
-
-def _header(answer: Mapping[str, Any]) -> Header:
-    base_fee, block_hash, parent = answer.get("baseFeePerGas"), answer.get("hash"), answer.get("parentHash")
-    if not isinstance(block_hash, str) or len(block_hash) != 66:
-        raise _unreadable()
-    number, timestamp = _quantity(answer.get("number")), _quantity(answer.get("timestamp"))
-    if number >= _MOST or timestamp >= _MOST:
-        raise _unreadable()
-    block = Block(number, block_hash, timestamp, None if base_fee is None else _quantity(base_fee))
-    return Header(block, parent if isinstance(parent, str) else None, _bloom(answer.get("logsBloom")))
-
-
-def _bloom(text: Any) -> int | None:
-    """Returns the ``logsBloom`` of a header; None when a node does not give one of 256 bytes."""
-    return int(text, 16) if isinstance(text, str) and _BLOOM.fullmatch(text) else None
 
 
 def _transaction(call: SimulatedCall) -> dict[str, str]:
@@ -347,13 +367,13 @@ def _transaction(call: SimulatedCall) -> dict[str, str]:
 
 def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
     error = result.get("error") or {}
-    ok = _quantity(result["status"]) == 1
+    ok = quantity(result["status"]) == 1
     output = _bytes(result.get("returnData") or "0x")
     # geth has the revert data in error.data, anvil in returnData.
     if not ok and not output and isinstance(error.get("data"), str):
         output = _bytes(error["data"])
-    gas_used, peak = _quantity(result["gasUsed"]), result.get("maxUsedGas")
-    peak_gas = None if peak is None else _quantity(peak)
+    gas_used, peak = quantity(result["gasUsed"]), result.get("maxUsedGas")
+    peak_gas = None if peak is None else quantity(peak)
     logs = logs_of(result.get("logs") or ())
     return SimulatedResult(ok, gas_used, output, logs, error.get("code"), peak_gas)
 
@@ -373,15 +393,4 @@ def _bytes(value: Any) -> bytes:
             return bytes.fromhex(value[2:])
     except (TypeError, ValueError):
         pass
-    raise _unreadable()
-
-
-def _quantity(value: Any) -> int:
-    # int() also accepts signs, spaces, underscores and any length.
-    if isinstance(value, str) and _QUANTITY.fullmatch(value):
-        return int(value, 16)
-    raise _unreadable()
-
-
-def _unreadable() -> UpstreamError:
-    return UpstreamError("A node's answer cannot be read.", reason=Reason.RPC_ERROR)
+    raise unreadable()

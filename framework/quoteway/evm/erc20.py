@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from quoteway import models
 from quoteway.context import Chain
@@ -102,11 +103,13 @@ async def read_names(
     return list(zip(outputs, outputs, strict=True))
 
 
+@lru_cache(maxsize=8192)
 def balance_read(account: Address, token: Address) -> Read:
     """The read of the account's balance of a token (``NATIVE``: the chain's coin)."""
     return NativeBalance(account) if token == NATIVE else Call(token, BALANCE_OF.encode([account]))
 
 
+@lru_cache(maxsize=8192)
 def allowance_read(token: Address, owner: Address, spender: Address) -> Read:
     """The read of the owner's allowance for a spender."""
     return Call(token, ALLOWANCE.encode([owner, spender]))

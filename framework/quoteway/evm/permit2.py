@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from quoteway.evm.abi import encode, event_topic, function
-from quoteway.models import Address
+from quoteway.models import Address, Call
 
 ADDRESS = "0x000000000022D473030F116dDEE9F6B43aC78BA3"
 """The same on every chain (CREATE2)."""
@@ -34,6 +35,12 @@ _TYPES = {
     "PermitSingle": "PermitDetails details, address spender, uint256 sigDeadline",
     "PermitDetails": "address token, uint160 amount, uint48 expiration, uint48 nonce",
 }
+
+
+@lru_cache(maxsize=8192)
+def allowance_read(owner: Address, token: Address, spender: Address) -> Call:
+    """The read of the owner's allowance for a spender, with its expiry and nonce."""
+    return Call(ADDRESS, ALLOWANCE.encode([owner, token, spender]))
 
 
 @dataclass(frozen=True, slots=True)
