@@ -1,0 +1,416 @@
+"""The choice of upstreams: repeated until the deadline, hedged within a budget, bounded for each upstream."""
+
+import asyncio
+import itertools
+import random
+import time
+from collections import Counter
+
+import pytest
+from fake_node import FakeNode, error, healthy, ok, raw
+from faults import hang, reset
+from quoteway import Reason, RpcError, UpstreamError
+from quoteway_rpc.hedging import HedgeBudget, HedgeDelays
+
+GARBAGE = raw("<html>sorry</html>")
+LIMITED = raw("{}", "429 Too Many Requests")
+
+
+def sometimes(fault, share, seed):
+    """A node that fails a share of its requests."""
+    chance = random.Random(seed)
+
+    async def behave(node, request, writer):
+        await (fault if chance.random() < share else healthy)(node, request, writer)
+
+    return behave
+
+
+def own(number):
+    """The method and parameters of a call that no other one is identical to: those are shared."""
+    return "eth_getBalance", [f"0x{number:040x}", "latest"]
+
+
+def after(delay_s, result="0x2a"):
+    async def behave(node, request, writer):
+        await asyncio.sleep(delay_s)
+        ok(writer, request, result)
+
+    return behave
+
+
+class Gate:
+    """A behaviour that answers once it is opened, and counts the requests under way."""
+
+    def __init__(self, result="0x2a"):
+        self.result, self.opened = result, asyncio.Event()
+        self.waiting = self.most = 0
+
+    async def __call__(self, node, request, writer):
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+        await self.opened.wait()
+        self.waiting -= 1
+        ok(writer, request, self.result)
+
+    async def holds(self, number):
+        async with asyncio.timeout(30):
+            while self.waiting < number:
+                await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("calls", [200, pytest.param(1000, marks=pytest.mark.slow)])
+async def test_no_call_fails_where_each_of_three_upstreams_fails_30_percent(over, calls):
+    async with (
+        FakeNode(sometimes(LIMITED, 0.3, 1)) as one,
+        FakeNode(sometimes(reset, 0.3, 2)) as two,
+        FakeNode(sometimes(GARBAGE, 0.3, 3)) as three,
+    ):
+        rpc, window = over([one, two, three], cooldown_s=0.1), asyncio.Semaphore(16)
+
+        async def call(number):
+            async with window:
+                return await rpc.ask(*own(number))
+
+        outcomes = await asyncio.gather(*map(call, range(calls)), return_exceptions=True)
+        assert Counter(map(repr, outcomes)) == {"'0x2a'": calls}
+
+
+async def test_the_only_upstream_is_asked_again_until_it_answers(over):
+    failures = iter([reset, GARBAGE, reset])
+
+    async def behave(node, request, writer):
+        await next(failures, healthy)(node, request, writer)
+
+    async with FakeNode(behave) as node:
+        assert await over([node]).ask() == "0x2a"
+        assert len(node.calls) == 4
+
+
+async def test_a_call_ends_at_its_deadline(over):
+    async with FakeNode(reset) as one, FakeNode(hang) as two:
+        rpc = over([one, two])
+        for timeout_s in (0.3, 0.6):
+            began = time.monotonic()
+            with pytest.raises(UpstreamError):
+                await rpc.ask(timeout_s=timeout_s)
+            assert time.monotonic() - began < timeout_s + 2.0  # 0.05 on a machine at rest: see bench faults
+
+
+async def test_an_outage_is_told_at_once_when_it_is_known(over, monkeypatch):
+    monkeypatch.setattr("quoteway_rpc.bulkhead.OUTAGE_S", 0.0)
+    async with FakeNode(reset) as one, FakeNode(reset) as two:
+        rpc = over([one, two])
+        with pytest.raises(UpstreamError):
+            await rpc.ask(timeout_s=60)
+        asked = len(one.calls)
+        with pytest.raises(UpstreamError):
+            await rpc.ask(timeout_s=60)
+        assert len(one.calls) == asked + 1
+        two.behaviour = healthy
+        assert await rpc.ask() == "0x2a"
+
+
+@pytest.mark.parametrize("code", [-32601, -32001])
+async def test_what_no_upstream_has_is_asked_of_each_once(over, code):
+    async with FakeNode(error(code)) as one, FakeNode(error(code)) as two, FakeNode(error(code)) as three:
+        with pytest.raises(RpcError) as failure:
+            await over([one, two, three]).ask()
+        assert failure.value.rpc_code == code
+        assert [len(node.calls) for node in (one, two, three)] == [1, 1, 1]
+
+
+async def test_an_upstream_is_not_asked_before_the_time_it_named(over):
+    limited = raw("{}", "429 Too Many Requests", "Retry-After: 30\r\n")
+    async with FakeNode(limited) as node, FakeNode(reset) as other:
+        rpc = over([node])
+        for _ in range(3):
+            with pytest.raises(UpstreamError) as failure:
+                await rpc.ask(timeout_s=5)
+            assert 25 <= int(failure.value.headers["Retry-After"]) <= 30
+        assert len(node.calls) == 1
+        rpc = over([node, other])
+        with pytest.raises(UpstreamError):
+            await rpc.ask(timeout_s=0.5)
+        assert len(node.calls) == 2
+        assert len(other.calls) > 1
+
+
+# --- hedging ------------------------------------------------------------------------------------------------
+
+
+async def test_a_hanging_upstream_is_hedged_and_soon_asked_last(over):
+    async with FakeNode(hang) as one, FakeNode(hang) as two, FakeNode() as three:
+        rpc = over([one, two, three], attempt_timeout_s=60)
+        for _ in range(100):
+            assert await rpc.ask(timeout_s=60) == "0x2a"
+        assert len(three.calls) == 100
+        assert len(one.calls) + len(two.calls) <= 12
+
+
+async def test_calls_at_once_to_a_hanging_upstream_do_not_wait_for_its_timeout(over):
+    async with FakeNode(hang) as one, FakeNode() as two:
+        rpc = over([one, two], attempt_timeout_s=60)
+        async with asyncio.timeout(30):
+            answers = await asyncio.gather(*(rpc.ask(*own(number), timeout_s=60) for number in range(60)))
+        assert answers == ["0x2a"] * 60
+
+
+async def test_slow_requests_that_end_together_do_not_put_their_upstream_out(over):
+    """Three of its requests are slow at once while it answers others: that is a tail, not an outage."""
+
+    async def behave(node, request, writer):
+        slow = request["params"][0] in slow_ones
+        await asyncio.sleep(0.4 if slow else 0.0)
+        await healthy(node, request, writer)
+
+    slow_ones = {own(number)[1][0] for number in range(100, 106)}
+    async with FakeNode(behave) as one, FakeNode() as two:
+        rpc = over([one, two])
+        for number in range(30):
+            await rpc.ask(*own(number))
+        numbers = [*range(100, 106), *range(30, 36)]
+        await asyncio.gather(*(rpc.ask(*own(number)) for number in numbers))
+        assert [row.state for row in await rpc.upstreams()] == ["closed", "closed"]
+
+
+async def test_the_slower_request_is_cancelled(over):
+    async with FakeNode(hang) as one, FakeNode() as two:
+        rpc = over([one, two], most_requests=1, attempt_timeout_s=60)
+        for number in (1, 2):
+            assert await rpc.ask(timeout_s=60) == "0x2a"
+            assert len(one.calls) == number, "its place is free again"
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("empty", [None, []], ids=["null", "no logs"])
+async def test_an_empty_answer_does_not_win_while_another_upstream_is_asked(over, empty):
+    slow, quick = Gate("0x1"), Gate(empty)
+    async with FakeNode(slow) as one, FakeNode(quick) as two:
+        call = asyncio.create_task(over([one, two], attempt_timeout_s=60).ask(timeout_s=60))
+        await quick.holds(1)
+        quick.opened.set()
+        done, _ = await asyncio.wait([call], timeout=0.3)
+        assert not done
+        slow.opened.set()
+        assert await call == "0x1"
+
+
+async def test_an_empty_answer_is_one_when_the_others_fail(over):
+    async with FakeNode(hang) as one, FakeNode(after(0, None)) as two:
+        assert await over([one, two], attempt_timeout_s=1.0).ask(timeout_s=60) is None
+        assert len(two.calls) == 1
+
+
+@pytest.mark.slow
+async def test_hedges_stay_within_their_budget_when_every_upstream_is_slow(over):
+    chance = random.Random(1)
+
+    async def slow(node, request, writer):
+        await asyncio.sleep(chance.choice((0.03, 0.06, 0.2)))
+        await healthy(node, request, writer)
+
+    async with FakeNode(slow) as one, FakeNode(slow) as two:
+        rpc, window = over([one, two]), asyncio.Semaphore(16)
+
+        async def call(number):
+            async with window:
+                await rpc.ask(*own(number))
+
+        await asyncio.gather(*map(call, range(1500)))
+        assert 1500 <= len(one.calls) + len(two.calls) <= 1.05 * 1500 + 20
+
+
+@pytest.mark.slow
+async def test_a_tail_of_3_percent_is_cut(over):
+    chance = random.Random(1)
+
+    async def tail(node, request, writer):
+        await asyncio.sleep(0.4 if chance.random() < 0.03 else 0.0)
+        await healthy(node, request, writer)
+
+    async with FakeNode(tail) as one, FakeNode(tail) as two, FakeNode(tail) as three:
+        rpc, window, took = over([one, two, three]), asyncio.Semaphore(8), []
+
+        async def call(number):
+            async with window:
+                began = time.monotonic()
+                await rpc.ask(*own(number))
+                took.append(time.monotonic() - began)
+
+        await asyncio.gather(*map(call, range(2000)))
+        took.sort()
+        calls = sum(len(node.calls) for node in (one, two, three))
+        print(f"p50 {took[1000] * 1e3:.1f} ms, p99 {took[1980] * 1e3:.1f} ms, calls {calls / 2000:.3f}x")
+        assert took[1980] < 0.3, "without hedges it is 0.4: with them 0.023 on a machine at rest"
+        assert 2000 <= calls <= 1.05 * 2000 + 20
+
+
+# --- bulkheads ----------------------------------------------------------------------------------------------
+
+
+async def test_an_upstream_has_a_bounded_number_of_requests(over):
+    gate = Gate()
+    async with FakeNode(gate) as node:
+        rpc = over([node], most_requests=8)
+        calls = [asyncio.create_task(rpc.ask(*own(number), timeout_s=60)) for number in range(30)]
+        await gate.holds(8)
+        gate.opened.set()
+        assert await asyncio.gather(*calls) == ["0x2a"] * 30
+        assert gate.most == 8
+
+
+async def test_a_call_goes_to_an_upstream_with_room_instead_of_waiting(over):
+    first, second = Gate(), Gate()
+    async with FakeNode(first) as one, FakeNode(second) as two:
+        rpc = over([one, two], most_requests=4, hedge_share=0, attempt_timeout_s=60)
+        calls = [asyncio.create_task(rpc.ask(*own(number), timeout_s=60)) for number in range(6)]
+        await first.holds(4)
+        await second.holds(2)
+        first.opened.set()
+        second.opened.set()
+        assert await asyncio.gather(*calls) == ["0x2a"] * 6
+
+
+async def test_the_core_has_places_that_clients_cannot_take(over):
+    gate = Gate()
+    async with FakeNode(gate) as node:
+        rpc = over([node], most_requests=8)
+        clients = [
+            asyncio.create_task(rpc.ask(*own(number), public=True, timeout_s=60)) for number in range(30)
+        ]
+        await gate.holds(6)
+        core = [asyncio.create_task(rpc.ask("eth_chainId", [number], timeout_s=60)) for number in range(3)]
+        # The fake node answers this method at once.
+        assert await asyncio.gather(*core) == ["0x1"] * 3
+        assert gate.waiting == 6
+        gate.opened.set()
+        await asyncio.gather(*clients)
+
+
+async def test_reads_of_the_core_that_wait_go_before_calls_of_clients(over):
+    gate, order = Gate(), []
+    async with FakeNode(gate) as node:
+        rpc = over([node], most_requests=1)
+
+        numbers = itertools.count()
+
+        async def call(name, public):
+            await rpc.ask(*own(next(numbers)), public=public, timeout_s=60)
+            order.append(name)
+
+        calls = [asyncio.create_task(call("first", False))]
+        await gate.holds(1)
+        calls += [asyncio.create_task(call(f"client {number}", True)) for number in range(3)]
+        await asyncio.sleep(0)
+        calls += [asyncio.create_task(call(f"core {number}", False)) for number in range(2)]
+        await asyncio.sleep(0)
+        gate.opened.set()
+        await asyncio.gather(*calls)
+        assert order == ["first", "core 0", "core 1", "client 0", "client 1", "client 2"]
+
+
+async def test_a_call_that_waits_for_a_place_ends_at_its_deadline_and_leaves_none_taken(over):
+    gate = Gate()
+    async with FakeNode(gate) as node:
+        rpc = over([node], most_requests=1)
+        first = asyncio.create_task(rpc.ask(*own(1), timeout_s=60))
+        await gate.holds(1)
+        with pytest.raises(UpstreamError) as failure:
+            await rpc.ask(*own(2), timeout_s=0.1)
+        assert failure.value.reason is Reason.PROVIDER_TIMEOUT
+        second = asyncio.create_task(rpc.ask(*own(3), timeout_s=60))
+        third = asyncio.create_task(rpc.ask(*own(4), timeout_s=60))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.wait([second])
+        gate.opened.set()
+        assert await asyncio.gather(first, third) == ["0x2a", "0x2a"]
+
+
+async def test_callers_that_leave_give_their_places_back(over):
+    gate = Gate()
+    async with FakeNode(gate) as node:
+        rpc = over([node], most_requests=4)
+        calls = [asyncio.create_task(rpc.ask(*own(number), timeout_s=60)) for number in range(20)]
+        await gate.holds(4)
+        late = asyncio.create_task(rpc.ask(*own(20), timeout_s=60))
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+        gate.opened.set()
+        assert await late == "0x2a"
+        unstarted = asyncio.create_task(rpc.ask(*own(21), timeout_s=60))
+        await asyncio.sleep(0)
+        unstarted.cancel()
+        assert await asyncio.gather(*(rpc.ask(*own(number)) for number in range(8))) == ["0x2a"] * 8
+
+
+async def test_hanging_calls_of_one_network_leave_another_free(over):
+    async with FakeNode(hang) as one, FakeNode(chain_id=2) as two:
+        rpc = over([one], [two])
+        hanging = [
+            asyncio.create_task(rpc.ask(*own(number), public=True, timeout_s=60)) for number in range(400)
+        ]
+        await asyncio.sleep(0.1)
+        took = []
+        for _ in range(50):
+            began = time.monotonic()
+            assert await rpc.ask(chain=2, public=True) == "0x2a"
+            took.append(time.monotonic() - began)
+        print(f"p50 {sorted(took)[25] * 1e3:.1f} ms beside 400 hanging calls")
+        assert not any(call.done() for call in hanging)
+        for call in hanging:
+            call.cancel()
+        await asyncio.wait(hanging)
+
+
+# --- what is learned of an upstream -------------------------------------------------------------------------
+
+
+async def test_an_upstream_that_lacks_what_a_method_asks_is_asked_later_for_that_method(over):
+    async def pruned(node, request, writer):
+        lacks = request["method"] == "eth_getBalance"
+        await (error(-32000, "missing trie node") if lacks else healthy)(node, request, writer)
+
+    async with FakeNode(pruned) as one, FakeNode() as two:
+        rpc = over([one, two])
+        for _ in range(20):
+            assert await rpc.ask("eth_getBalance") == "0x2a"
+        assert len(one.calls) <= 4
+        before = len(one.calls)
+        assert await rpc.ask("eth_gasPrice") == "0x2a"
+        assert len(one.calls) == before + 1, "it has what other methods ask"
+
+
+class Known:
+    def __init__(self, *values):
+        self.values = sorted(values)
+
+    def quantile(self, method, q):
+        return self.values[int(q * len(self.values))] if self.values else None
+
+
+@pytest.mark.parametrize(
+    ("latencies", "delay_s"),
+    [
+        ((), 0.15),
+        ([0.001] * 100, 0.02),
+        ([0.1 + number / 1000 for number in range(100)], 0.195),
+        ([0.1] * 94 + [2.0] * 6, 0.15),
+        ([0.1] * 80 + [2.0] * 20, 2.0),
+    ],
+    ids=["unknown", "fast", "even", "6 percent slow", "20 percent slow"],
+)
+def test_the_delay_of_a_hedge(latencies, delay_s):
+    delays = HedgeDelays(Known(*latencies), floor_s=0.02, unknown_s=0.15)
+    assert delays.of("eth_call", now=0.0) == pytest.approx(delay_s)
+
+
+def test_hedges_never_exceed_their_share_by_more_than_the_burst():
+    budget, spent = HedgeBudget(share=0.05, burst=10.0), 0
+    for _ in range(10_000):
+        budget.earn()
+        spent += budget.spend()
+    assert 500 <= spent <= 510
+    assert not HedgeBudget(share=0.0, burst=10.0).spend()
