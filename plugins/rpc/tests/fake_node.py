@@ -33,8 +33,12 @@ class FakeNode:
 
     @property
     def calls(self):
-        """The requests without the check of the chain id."""
-        return [request for request in self.seen if request["method"] != "eth_chainId"]
+        """The requests without the check of the chain id and the reads of the head."""
+        return [
+            request
+            for request in self.seen
+            if request["method"] != "eth_chainId" and request.get("params") != ["latest", False]
+        ]
 
     async def _connection(self, reader, writer):
         self._writers.add(writer)
@@ -88,5 +92,10 @@ def raw(body, status="200 OK", headers=""):
     return behave
 
 
+HEAD = {"number": "0x2a", "hash": "0x" + "2a" * 32, "parentHash": "0x" + "29" * 32, "timestamp": "0x1"}
+HEALTHY = {"eth_getBlockByNumber": HEAD, "eth_getLogs": []}
+"""The answers of a healthy node that are not 0x2a."""
+
+
 async def healthy(node, request, writer):
-    ok(writer, request, "0x2a")
+    ok(writer, request, HEALTHY.get(request["method"], "0x2a"))

@@ -6,6 +6,8 @@ import json
 
 from fake_node import error, ok, raw, send
 
+CANARY = "canary-5f3a9c"
+"""The credential of every upstream."""
 MAX_BYTES = 200_000
 """The longest answer that the tests accept."""
 BOMB = gzip.compress(b" " * 50_000_000, compresslevel=1)
@@ -103,4 +105,16 @@ FAULTS = {
     "-32601": error(-32601, "the method does not exist"),
     "-32001": error(-32001, "resource not found"),
     "lagging": error(-32000, "header not found"),
+    "401 with an error": error(-32602, "key canary-5f3a9c is unknown", status="401 Unauthorized"),
+    "402 with an error": error(3, "pay at https://canary-5f3a9c.example", "0x", "402 Payment Required"),
+    "403 with an error": error(-32000, "quota of canary-5f3a9c is used up", status="403 Forbidden"),
+    "-32603": error(-32603, "canary-5f3a9c"),
+    "-32002": error(-32002, "canary-5f3a9c"),
+    "-32016": error(-32016, "canary-5f3a9c"),
+    "internal error": error(-32000, "internal error at canary-5f3a9c"),
+    "request timed out": error(-32000, "request timed out"),
+    "too many requests": error(-32000, "too many requests by canary-5f3a9c, upgrade your plan"),
+    "no historical state": error(-32000, "required historical state unavailable (reexec=128)"),
+    "pruned": error(3, "state of canary-5f3a9c is pruned: archive nodes are on another plan"),
+    "unknown error": error(-32000, "the frobnicator is unwell"),
 }

@@ -4,52 +4,23 @@ import asyncio
 import logging
 import traceback
 
-import aiohttp
 import pytest
 from fake_node import FakeNode, error, healthy, ok, raw
-from faults import FAULTS, MAX_BYTES, hang, reset
-from quoteway import ConfigError, Context, Endpoint, Network, Networks, Reason, RpcError, UpstreamError
-from quoteway.config.model import Config
-from quoteway.host.runtime import Runtime
-from quoteway_rpc.dispatch import Dispatcher
-from quoteway_rpc.settings import RpcSettings
+from faults import CANARY, FAULTS, hang, reset
+from quoteway import ConfigError, Endpoint, Reason, RpcError, UpstreamError
 
-CANARY = "canary-5f3a9c"
-NOT_THE_NODES_FAULT = ("-32601", "-32001", "lagging")
-
-
-@pytest.fixture
-async def http():
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
-@pytest.fixture
-def dispatcher(http):
-    def make(*nodes, endpoints=None, clock=None, **settings):
-        endpoints = endpoints or [
-            Endpoint(
-                f"http://user:{CANARY}@127.0.0.1:{node.port}/v3/{CANARY}?key={CANARY}", {"X-Api-Key": CANARY}
-            )
-            for node in nodes
-        ]
-        network = Network("ethereum", 1, "Ethereum", endpoints=tuple(endpoints))
-        runtime = Runtime(Config())
-        runtime.networks, runtime.session = Networks([network]), http
-        loaded = RpcSettings().load({"attempt_timeout_s": 2.0, "max_response_bytes": MAX_BYTES, **settings})
-        context = Context("rpc", loaded, logging.getLogger("quoteway.plugin.rpc"), runtime)
-        made = Dispatcher(context, **({"clock": clock} if clock else {}))
-        made.ask = lambda method="eth_gasPrice", params=(), timeout_s=5.0: made.forward(
-            network, method, list(params), timeout_s=timeout_s
-        )
-        return made
-
-    return make
+NOT_THE_NODES_FAULT = ("-32601", "-32001", "lagging", "no historical state", "pruned", "unknown error")
+# Nothing ends the wait for the only upstream but its timeout.
+WAITED_OUT = ("hang", "header drip", "body drip")
+# Neither is an upstream that failed: one lacks what was asked, one was slower once.
+ASKED_AGAIN = ("-32001", "lagging", "no historical state", "pruned", "unknown error", *WAITED_OUT)
+# The same call would meet these again.
+ASKED_ONCE = (*NOT_THE_NODES_FAULT, *WAITED_OUT, "401", "404", "huge", "gzip bomb", "deep")
 
 
 def assert_nothing_shown(failure, node, caplog):
     texts = [str(failure), repr(failure), caplog.text, *traceback.format_exception(failure)]
-    texts += [getattr(failure, "message", ""), str(getattr(failure, "extra", ""))]
+    texts += [str(getattr(failure, name, "")) for name in ("message", "rpc_message", "data")]
     for text in texts:
         assert CANARY not in text
         assert str(node.port) not in text
@@ -70,27 +41,22 @@ async def test_the_next_upstream_answers(dispatcher, fault, caplog):
         assert good.methods.count("eth_chainId") == 1
         assert await rpc.ask() == "0x2a"
         assert len(good.calls) == 2
-        assert len(bad.calls) == (2 if fault in NOT_THE_NODES_FAULT else 1), "a failed upstream is asked last"
+        assert len(bad.calls) == (2 if fault in ASKED_AGAIN else 1), "a failed upstream is asked last"
         assert_nothing_shown(ValueError(), bad, caplog)
 
 
-# Nothing ends the wait for the only upstream but its timeout.
-WAITED_OUT = ("hang", "header drip", "body drip")
-
-
-@pytest.mark.parametrize(
-    "fault", [pytest.param(each, marks=pytest.mark.slow) if each in WAITED_OUT else each for each in FAULTS]
-)
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_a_single_faulty_upstream_gives_an_error_without_its_address(dispatcher, fault, caplog):
     async with FakeNode(FAULTS[fault]) as bad:
         bad.elsewhere = bad.port
         rpc = dispatcher(bad)
         with caplog.at_level(logging.DEBUG), pytest.raises(UpstreamError) as failure:
-            await rpc.ask()
+            await rpc.ask(timeout_s=0.2)
         assert isinstance(failure.value, RpcError) == (fault in NOT_THE_NODES_FAULT)
-        timed_out = fault in ("hang", "header drip", "body drip")
+        timed_out = fault in (*WAITED_OUT, "request timed out")
         assert failure.value.reason is (Reason.PROVIDER_TIMEOUT if timed_out else Reason.RPC_ERROR)
-        assert len(bad.calls) == 1, "a redirect is not followed, nothing is retried"
+        assert set(bad.paths) == {bad.paths[0]}, "a redirect is not followed"
+        assert fault not in ASKED_ONCE or len(bad.calls) == 1
         assert_nothing_shown(failure.value, bad, caplog)
         assert CANARY not in repr(rpc.__dict__)
 
@@ -110,14 +76,14 @@ async def test_a_refused_connection(dispatcher, caplog):
         rpc = dispatcher(gone, good)
         assert await rpc.ask() == "0x2a"
     with pytest.raises(UpstreamError) as failure:
-        await dispatcher(gone).ask()
+        await dispatcher(gone).ask(timeout_s=0.5)
     assert_nothing_shown(failure.value, gone, caplog)
 
 
 async def test_a_host_that_does_not_exist(dispatcher, caplog):
     rpc = dispatcher(endpoints=[Endpoint(f"http://{CANARY}.invalid/{CANARY}")])
     with pytest.raises(UpstreamError) as failure:
-        await rpc.ask()
+        await rpc.ask(timeout_s=0.5)
     assert CANARY not in str(failure.value) + caplog.text
 
 
@@ -156,7 +122,7 @@ async def test_the_deadline_holds_over_all_upstreams(dispatcher):
         with pytest.raises(UpstreamError) as failure:
             await rpc.ask(timeout_s=0.5)
         assert failure.value.reason is Reason.PROVIDER_TIMEOUT
-        assert len(three.calls) == 0
+        assert max(len(node.calls) for node in (one, two, three)) == 1
 
 
 async def test_the_last_upstream_has_all_the_time_that_is_left(dispatcher):
@@ -170,35 +136,13 @@ async def test_the_last_upstream_has_all_the_time_that_is_left(dispatcher):
             assert await rpc.ask(timeout_s=10.0) == "0x2a"
 
 
-async def test_an_upstream_comes_back_after_its_cool_down(dispatcher):
-    now = [0.0]
-    async with FakeNode(raw("oops", "500 Internal Server Error")) as first, FakeNode() as second:
-        rpc = dispatcher(first, second, clock=lambda: now[0], cooldown_s=10)
-        assert await rpc.healthy()
-        await rpc.ask()
-        for _ in range(50):
-            await rpc.ask()
-        assert len(first.calls) == 1
-        now[0] = 11.0
-        await asyncio.gather(*(rpc.ask() for _ in range(20)))
-        assert len(first.calls) == 2, "one request tries it again, the others do not wait for that"
-        first.behaviour = healthy
-        now[0] = 22.0
-        await rpc.ask()
-        before = len(second.calls)
-        for _ in range(10):
-            await rpc.ask()
-        assert len(second.calls) == before
-        assert first.methods.count("eth_chainId") == 3, "its chain is proven anew after each failure"
-
-
 async def test_a_failing_upstream_is_logged_once(dispatcher, caplog):
     async with FakeNode(raw("oops", "500 Internal Server Error")) as node:
         rpc = dispatcher(node)
         for _ in range(5):
             with pytest.raises(UpstreamError):
-                await rpc.ask()
-        assert [record.getMessage() for record in caplog.records] == [
+                await rpc.ask(timeout_s=0.2)
+        assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == [
             "upstream 1 of ethereum failed: http_500"
         ]
         assert not await rpc.healthy()

@@ -31,7 +31,7 @@ async def test_only_networks_with_an_endpoint_are_served(make_gateway):
 
 
 @pytest.mark.parametrize(
-    "member", ["attempt_timeout_s", "total_timeout_s", "cooldown_s", "max_response_bytes"]
+    "member", ["attempt_timeout_s", "total_timeout_s", "cooldown_s", "max_response_bytes", "max_logs"]
 )
 @pytest.mark.parametrize("value", [-1, "five", True, float("nan"), 10**12])
 def test_settings_out_of_range_are_refused(member, value):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from quoteway import hookimpl
@@ -10,6 +11,8 @@ from quoteway import hookimpl
 if TYPE_CHECKING:
     from marshmallow import Schema
     from quoteway import Context, Network, RpcUpstream
+
+    from quoteway_rpc.dispatch import Dispatcher
 
 
 @hookimpl
@@ -28,6 +31,19 @@ def quoteway_networks() -> Iterable[Network]:
 
 @hookimpl
 def quoteway_rpc_upstreams(context: Context) -> Iterable[RpcUpstream]:
+    return [_dispatcher(context)]
+
+
+@hookimpl
+def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[None]:
+    return _dispatcher(context).running()
+
+
+def _dispatcher(context: Context) -> Dispatcher:
+    """Returns the one dispatcher of this gateway, which is both the provider and the lifespan's object."""
     from quoteway_rpc.dispatch import Dispatcher
 
-    return [Dispatcher(context)]
+    if "dispatcher" not in context.state:
+        context.state["dispatcher"] = Dispatcher(context)
+    dispatcher: Dispatcher = context.state["dispatcher"]
+    return dispatcher

@@ -6,9 +6,20 @@ WETH9-like contract that the network's Uniswap deployment uses (``@uniswap/sdk-c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from quoteway import Network
+from quoteway.networks import L1FeeKind
 
 _PREDEPLOYED_WETH = "0x4200000000000000000000000000000000000006"  # OP Stack chains
+
+_L1_FEES: Mapping[str, L1FeeKind] = {
+    "optimism": "op-stack",
+    "base": "op-stack",
+    "unichain": "op-stack",
+    "arbitrum": "arbitrum",
+}
+"""The rollups among them."""
 
 # slug: chain id, name, native symbol, native name, wrapped native, explorer, block time, head poll (seconds)
 _ROWS = {
@@ -44,6 +55,7 @@ DEFAULT_NETWORKS = tuple(
         explorer_url=f"https://{explorer}",
         block_time_s=block_time_s,
         head_poll_s=head_poll_s,
+        l1_fee=_L1_FEES.get(slug),
     )
     for slug, (chain_id, name, symbol, coin, wrapped, explorer, block_time_s, head_poll_s) in _ROWS.items()
 )

@@ -1,108 +1,183 @@
-"""Ordered failover over the upstreams of each network, within one deadline."""
+"""The plugin's provider: each call passes the stages in their order, the last of which asks the nodes."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from quoteway import Context, Network, ProviderUnavailable, Reason, RpcError, RpcUpstream, UpstreamError
+from quoteway import Context, Header, Network, RpcUpstream, UpstreamHealth
 
-from quoteway_rpc.upstream import Unusable, Upstream
+from quoteway_rpc.agreement import Agreement
+from quoteway_rpc.asking import Ask
+from quoteway_rpc.cache import Cache
+from quoteway_rpc.cache_store import open_store
+from quoteway_rpc.checks import Checks
+from quoteway_rpc.cordons import Cordons
+from quoteway_rpc.heads import HeadSource, NetworkHeads
+from quoteway_rpc.health import Health
+from quoteway_rpc.log_ranges import LogRanges
+from quoteway_rpc.race import Race, RaceLimits
+from quoteway_rpc.receiving import Budget
+from quoteway_rpc.upstream import Upstream
 
 
 class Dispatcher(RpcUpstream):
-    """Sends each request to its network's first upstream, and to the next one without a usable answer.
-
-    An upstream that failed is tried last for ``cooldown_s``. A node's application error (a revert, bad
-    parameters) is an answer: it is passed on and no other upstream is tried.
-    """
+    """Answers calls of clients and reads of the core from the nodes of each network."""
 
     id = "rpc"
     title = "JSON-RPC upstreams"
 
     def __init__(self, context: Context, clock: Callable[[], float] = time.monotonic) -> None:
-        self._context = context
         self._clock = clock
         settings = context.settings
-        self._attempt_timeout_s: float = settings["attempt_timeout_s"]
         self._total_timeout_s: float = settings["total_timeout_s"]
-        self._cooldown_s: float = settings["cooldown_s"]
+        budget = Budget(max(settings["max_received_bytes"], settings["max_response_bytes"]))
         self._upstreams: dict[int, list[Upstream]] = {
             network.chain_id: [
-                Upstream(endpoint, network.chain_id, index, settings["max_response_bytes"])
+                Upstream(
+                    endpoint,
+                    network.chain_id,
+                    index,
+                    settings["max_response_bytes"],
+                    budget,
+                    lambda: context.trace,
+                )
                 for index, endpoint in enumerate(network.endpoints)
             ]
             for network in context.networks
             if network.endpoints
         }
         self.networks = frozenset(self._upstreams)
+        served = [network for network in context.networks if network.chain_id in self._upstreams]
+        cordon_file = settings["cordon_file"]
+        cordons = Cordons(None if cordon_file is None else Path(cordon_file), clock)
+        self._healths = {
+            network.chain_id: Health(
+                network,
+                self._upstreams[network.chain_id],
+                context.log,
+                clock=clock,
+                attempt_timeout_s=settings["attempt_timeout_s"],
+                cooldown_s=settings["cooldown_s"],
+                cordons=cordons,
+            )
+            for network in served
+        }
+        self.heads_of = {
+            network.chain_id: NetworkHeads(
+                network,
+                self._upstreams[network.chain_id],
+                lambda: context.http,
+                clock,
+                context.log,
+                self._healths[network.chain_id].head_seen,
+                self._healths[network.chain_id].is_cordoned,
+            )
+            for network in served
+        }
+        self.known_heads = HeadSource(self.heads_of)
+        for network in served:
+            if len(network.endpoints) == 1 and not context.config.embedded:
+                text = "%s has one endpoint: no failover, and no agreement of nodes (quorum)"
+                context.log.info(text, network.slug)
+        self._send = self._stages(context)
+
+    def _stages(self, context: Context) -> Cache:
+        """Returns the first stage. Each one has the next: read from the bottom, the last stage is first."""
+        settings = context.settings
+        race = Race(
+            self._healths,
+            self._upstreams,
+            clock=self._clock,
+            limits=RaceLimits(
+                attempt_timeout_s=settings["attempt_timeout_s"],
+                hedge_share=settings["hedge_share"],
+                hedge_floor_s=settings["hedge_floor_s"],
+                hedge_unknown_s=settings["hedge_unknown_s"],
+                most_requests=settings["most_requests"],
+            ),
+            lacks=self._lacks,
+        )
+        self.agreement = Agreement(
+            Checks(race, self.heads_of, context.log, context.count),
+            race,
+            self._healths,
+            self._upstreams,
+            context.log,
+            clock=self._clock,
+            count=context.count,
+            attempt_timeout_s=settings["attempt_timeout_s"],
+        )
+        self.log_ranges = LogRanges(
+            self.agreement,
+            clock=self._clock,
+            max_logs=settings["max_logs"],
+            max_bytes=settings["max_response_bytes"],
+        )
+        store = settings["cache_store"]
+        return Cache(
+            self.log_ranges,
+            capacity_bytes=settings["cache_bytes"],
+            clock=self._clock,
+            count=context.count,
+            heads=self.known_heads,
+            store=None if store is None else open_store(store.reveal(), context.log, self._clock),
+        )
+
+    def _lacks(self, ask: Ask, upstream: Upstream) -> bool:
+        return self.heads_of[ask.network.chain_id].lacks(upstream, ask.method, ask.params)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The plugin's lifespan: on its end the background work ends and the connections close."""
+        try:
+            yield
+        finally:
+            await self._send.close()
+            await asyncio.gather(*(heads.close() for heads in self.heads_of.values()))
+            await asyncio.gather(*(health.close() for health in self._healths.values()))
+            self.close()
+
+    def heads(self, network: Network) -> AsyncIterator[Header] | None:
+        """Returns the new heads that WebSockets push; see ``RpcUpstream.heads``."""
+        heads = self.heads_of.get(network.chain_id)
+        if heads is None:
+            return None
+        heads.used()
+        return heads.pushed()
 
     async def healthy(self) -> bool | None:
-        """Whether every network has an upstream that is not cooling down after a failure."""
-        if not self._upstreams:
+        """Whether every network has an upstream whose breaker is closed."""
+        if not self._healths:
             return None
-        now = self._clock()
-        return all(
-            any(not upstream.cooling(now) for upstream in upstreams) for upstreams in self._upstreams.values()
-        )
+        return all(health.ok for health in self._healths.values())
+
+    async def upstreams(self) -> Sequence[UpstreamHealth]:
+        """Returns the health of each upstream; see ``RpcUpstream.upstreams``."""
+        return [row for health in self._healths.values() for row in health.rows()]
+
+    def close(self) -> None:
+        """Closes the connections to the upstreams that are not in use."""
+        for upstreams in self._upstreams.values():
+            for upstream in upstreams:
+                upstream.close()
 
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:
-        """Returns the first upstream's usable answer; see ``RpcUpstream.forward``."""
-        upstreams = self._upstreams.get(network.chain_id)
-        if not upstreams:
-            raise ProviderUnavailable(
-                f"No RPC endpoint is configured for {network.name}: set networks.{network.slug}.rpc.",
-                reason=Reason.CAPABILITY_DISABLED,
-            )
+        """Answers a read of the core; see ``RpcUpstream.forward``."""
+        return await self._answer(network, method, params, timeout_s, public=False)
+
+    async def forward_public(
+        self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float
+    ) -> Any:
+        """Answers a call of a client; see ``RpcUpstream.forward_public``."""
+        return await self._answer(network, method, params, timeout_s, public=True)
+
+    async def _answer(
+        self, network: Network, method: str, params: Sequence[Any], timeout_s: float, *, public: bool
+    ) -> Any:
         ends_at = self._clock() + min(timeout_s, self._total_timeout_s)
-        outcomes: list[Unusable] = []
-        *others, last = self._in_order(upstreams)
-        for upstream in (*others, last):
-            left_s = ends_at - self._clock()
-            if left_s <= 0:
-                break
-            # After the last upstream nobody else could use the rest of the time.
-            limit_s = left_s if upstream is last else min(left_s, self._attempt_timeout_s)
-            upstream.probing(self._clock(), self._cooldown_s)
-            try:
-                result = await upstream.ask(self._context.http, method, params, timeout_s=limit_s)
-            except RpcError:
-                upstream.succeeded()
-                raise
-            except Unusable as outcome:
-                self._record_failure(network, upstream, outcome)
-                outcomes.append(outcome)
-                continue
-            upstream.succeeded()
-            return result
-        raise _failure(network, outcomes)
-
-    def _in_order(self, upstreams: Sequence[Upstream]) -> list[Upstream]:
-        now = self._clock()
-        return sorted(upstreams, key=lambda upstream: upstream.cooling(now))
-
-    def _record_failure(self, network: Network, upstream: Upstream, outcome: Unusable) -> None:
-        if not outcome.blames_upstream:
-            return
-        now = self._clock()
-        if not upstream.failing:
-            self._context.log.warning("%s of %s failed: %s", upstream.label, network.slug, outcome.kind)
-        upstream.failed(now, self._cooldown_s)
-
-
-def _failure(network: Network, outcomes: Sequence[Unusable]) -> UpstreamError:
-    """Returns the error for the client. It names no upstream and quotes none of their texts."""
-    if outcomes and not any(outcome.blames_upstream for outcome in outcomes):
-        error = outcomes[0].error
-        if error is not None:
-            return error
-    if all(outcome.kind == "timeout" for outcome in outcomes):
-        return UpstreamError(
-            f"No RPC upstream of {network.name} answered in time.",
-            reason=Reason.PROVIDER_TIMEOUT,
-            retryable=True,
-        )
-    return UpstreamError(
-        f"No RPC upstream of {network.name} gave a usable answer.", reason=Reason.RPC_ERROR, retryable=True
-    )
+        return await self._send(Ask(network, method, params, ends_at, public, raw=public))
