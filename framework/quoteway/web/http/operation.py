@@ -12,7 +12,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
-from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, Reason, disabled
+from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, RateLimited, Reason, disabled
 from quoteway.evm.head import request_arrival
 from quoteway.guard.findings import check_form
 from quoteway.host.outcomes import Outcome
@@ -31,7 +31,8 @@ Group = Literal["quotes", "catalog", "rpc"]
 
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id", str)
 COUNTED: web.RequestKey[Counted] = web.RequestKey("counted", Counted)
-"""What the middleware keeps with a request: its id, and what counts it where a limit holds."""
+CALLER: web.RequestKey[str] = web.RequestKey("caller", str)
+"""What the middleware keeps with a request: its id, what counts it where a limit holds, and who sent it."""
 
 NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
 
@@ -60,6 +61,13 @@ class Call:
         counted = self.request.get(COUNTED)
         if counted is not None and requests:
             await counted.take(requests)
+
+    async def count_granted(self, requests: int) -> tuple[int, RateLimited | None]:
+        """Counts a call as so many requests more. Returns how many of them are within the rate limit, and the
+        error of the others.
+        """
+        counted = self.request.get(COUNTED)
+        return (requests, None) if counted is None or not requests else await counted.take_granted(requests)
 
     def require(self, capability: Capability, *chain_ids: int) -> None:
         """Raises ``ProviderUnavailable`` when no enabled provider serves these chains."""
@@ -92,7 +100,8 @@ class Operation:
         @get("/v2/tokens", "Tokens", TokenPage, query=TokensQuery)
         async def list_tokens(call: Call) -> web.Response: ...
 
-    ``group`` is the rate limit it counts against, ``status`` that of success.
+    ``group`` is the rate limit it counts against, ``status`` that of success. ``body_shape`` and
+    ``response_shape`` are OpenAPI schemas for what is no single object; the handler then reads the body.
     ``failures`` are the statuses it has besides those of every operation and of wrong members. A query is
     checked only where the operation has a schema for it: unknown query members are then refused like unknown
     body members.
@@ -113,13 +122,17 @@ class Operation:
     query: type[RequestSchema] | None = None
     body: type[RequestSchema] | None = None
     body_required: bool = True
+    body_shape: Mapping[str, Any] | None = None
+    response_shape: Mapping[str, Any] | None = None
     failures: tuple[int, ...] = ()
     needs_ready: bool = True
+    light: Callable[[Mapping[str, str]], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    """Loads a path that ends in a number at the least cost; None: the schema says what is wrong with it."""
 
     @property
     def errors(self) -> list[int]:
         """The statuses of its errors."""
-        malformed = [400] if self.body else []
+        malformed = [400] if self.body or self.body_shape else []
         refused = [422] if self.path_schema or self.query or self.body else []
         return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
 
@@ -139,6 +152,8 @@ class Operation:
         async def handle(request: web.Request) -> web.StreamResponse:
             if self.needs_ready:
                 require_ready(gateway)
+            if self.light is not None and (found := self.light(request.match_info)) is not None:
+                return await answered(Call(gateway, request, self, found, {}, {}))
             raw: Mapping[str, Any] = {}
             if body is not None:
                 raw = await read_object(
@@ -148,7 +163,10 @@ class Operation:
             loaded = _load((path, dict(request.match_info)), (query, asked), (body, raw))
             # The request has arrived in full only here: all chain reads that follow are at a head read later.
             with request_arrival() if self.group == "quotes" else contextlib.nullcontext():
-                answer = await handler(Call(gateway, request, self, *loaded))
+                return await answered(Call(gateway, request, self, *loaded))
+
+        async def answered(call: Call) -> web.StreamResponse:
+            answer = await handler(call)
             if isinstance(answer, web.Response):
                 return answer
             return json_response(orjson.dumps(answer), self.status, NO_STORE)

@@ -1,114 +1,105 @@
-"""The read-only JSON-RPC proxy: one call, rebuilt from its parsed values, under the caller's id."""
+"""JSON-RPC 2.0 for clients that read: single calls and batches, rebuilt from parsed values."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
+import orjson
 from aiohttp import web
 
-from quoteway.errors import Reason, RpcError, disabled
-from quoteway.evm.methods import MAX_PARAMS, answered_locally, check
-from quoteway.models import Capability
-from quoteway.networks import Network
-from quoteway.telemetry.logs import Redactor
-from quoteway.web.http.fields import Choice, Member, Text
-from quoteway.web.http.operation import Call, post
-from quoteway.web.http.schema import RequestSchema, refuse
+from quoteway.errors import Reason
+from quoteway.evm.methods import MAX_PARAMS
+from quoteway.web.http.body import read_json
+from quoteway.web.http.envelope import json_response
+from quoteway.web.http.operation import NO_STORE, Call, post
+from quoteway.web.rpc.answers import INVALID_REQUEST, error_of
+from quoteway.web.rpc.calls import RPC
+from quoteway.web.rpc.long_answers import written
+from quoteway.web.rpc.parsing import MAX_BATCH, MAX_ID, MAX_ID_CHARS, parse
+from quoteway.web.rpc.paths import RpcPath
 from quoteway.web.wire.errors import RpcAnswer
-from quoteway.web.wire.view import ABSENT
 
-REDACTOR: web.AppKey[Redactor] = web.AppKey("redactor", Redactor)
-
-_URL = re.compile(r"[a-z]{2,5}://[^\s\"'<>]+", re.IGNORECASE)
+_JSON_HEADERS = {**NO_STORE, "Content-Type": "application/json"}
 
 
-class ChainIdField(Member[int]):
-    schema = {"type": "string", "pattern": r"^[1-9][0-9]{0,15}$", "example": "1"}
-
-    def parse(self, value: Any) -> int:
-        if not re.fullmatch(self.schema["pattern"], value):
-            raise refuse(Reason.INVALID_FORMAT, "must be a chain id in decimal digits")
-        return int(value)
+def _plain_path(members: Mapping[str, str]) -> Mapping[str, Any] | None:
+    chain_id = members["chainId"]
+    plain = chain_id.isascii() and chain_id.isdecimal() and chain_id[0] != "0" and len(chain_id) <= 16
+    return {"chain_id": int(chain_id)} if plain else None
 
 
-class IdField(Member[int | str]):
-    """A JSON-RPC id: an integer as the contract says, or a short string as the standard allows."""
-
-    schema = {"type": "integer", "example": 1}
-
-    def parse(self, value: Any) -> int | str:
-        if type(value) is int and abs(value) <= 2**53:
-            return value
-        if isinstance(value, str) and len(value) <= 128:
-            return value
-        raise refuse(Reason.INVALID_FORMAT, "must be an integer or a string of at most 128 characters")
-
-
-class ParamsField(Member[list[Any]]):
-    schema = {"type": "array", "maxItems": MAX_PARAMS, "items": {}}
-
-    def parse(self, value: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise refuse(Reason.INVALID_FORMAT, "must be an array")
-        if len(value) > MAX_PARAMS:
-            raise refuse(Reason.OUT_OF_RANGE, f"must have at most {MAX_PARAMS} members")
-        return value
-
-
-class RpcPath(RequestSchema):
-    chain_id = ChainIdField("The numeric chain id", required=True)
-
-
-class RpcBody(RequestSchema):
-    jsonrpc = Choice("The version, 2.0", ("2.0",), required=True)
-    id = IdField("The caller's own, given back", required=True)
-    method = Text("A read-only method of the list", max_length=64, required=True)
-    params = ParamsField("As the method takes them", load_default=list)
+_CALL = {
+    "type": "object",
+    "required": ["jsonrpc", "method"],
+    "properties": {
+        "jsonrpc": {"type": "string", "const": "2.0", "description": "The version"},
+        "id": {
+            "description": "The caller's own, given back. A call without it is a notification: not answered",
+            "oneOf": [
+                {"type": "integer", "minimum": -MAX_ID, "maximum": MAX_ID},
+                {"type": "string", "maxLength": MAX_ID_CHARS},
+                {"type": "null"},
+            ],
+            "example": 1,
+        },
+        "method": {
+            "type": "string",
+            "description": "A read-only method of the list; others are -32601",
+            "example": "eth_blockNumber",
+        },
+        "params": {
+            "description": "As the method takes them, by position; null is none",
+            "type": ["array", "null"],
+            "maxItems": MAX_PARAMS,
+            "items": {},
+        },
+    },
+}
+_BODY = {"oneOf": [_CALL, {"type": "array", "maxItems": MAX_BATCH, "items": _CALL}]}
+_DESCRIPTION = f"""One call or a batch of up to {MAX_BATCH}, answered in its order. Each call counts against
+the rate limit. What is refused of a well-formed call is an error object with the caller's id, as clients
+expect: -32601 for the method, -32602 for the parameters, -32000 for an unknown filter, each with
+`data {{reason, requestId}}`. A node's own error is passed on. In a batch, a call over the rate limit is
+-32005 and one that no node answered -32603; alone, they are 429 and 502. A call without `id` is a
+notification, which is not answered: 204 when there is nothing else."""
 
 
 @post(
     "/v2/rpc/{chainId}",
-    "One read-only JSON-RPC 2.0 call",
+    "Read-only JSON-RPC 2.0",
     RpcAnswer,
+    description=_DESCRIPTION,
     group="rpc",
     path_schema=RpcPath,
-    body=RpcBody,
+    body_shape=_BODY,
+    response_shape={"oneOf": [RpcAnswer, {"type": "array", "items": RpcAnswer}]},
     failures=(502,),
+    light=_plain_path,
 )
-async def call_rpc(call: Call) -> dict[str, Any]:
-    body, chain_id = call.body, call.path["chain_id"]
-    method = body["method"]
-    network = call.networks.by_chain_id(chain_id) or Network(
-        f"chain-{chain_id}", chain_id, f"chain {chain_id}"
+async def call_rpc(call: Call) -> web.Response:
+    server = call.gateway.config.server
+    raw = await read_json(
+        call.request, limit_bytes=server.rpc_body_limit_bytes, timeout_s=server.body_timeout_s
     )
-    params = check(network, method, body["params"])
-    chain = call.gateway.runtime.chains.get(chain_id)
-    if chain is None or not call.gateway.registry.enabled(Capability.RPC, chain_id):
-        raise disabled(f"No RPC upstream is enabled for chain {chain_id}.")
-    answer = partial(RpcAnswer.of, call.networks, id=body["id"])
-    local = answered_locally(network, method, params)
-    if local is not None:
-        return answer(result=local)
-    try:
-        return answer(result=await chain.request(method, params))
-    except RpcError as error:
-        redact = call.request.app[REDACTOR]
-        data = ABSENT if error.data is None else _scrubbed(error.data, redact)
-        return answer(error=(error.rpc_code, _scrubbed(error.rpc_message, redact), data))
-
-
-def _scrubbed(value: Any, redact: Redactor) -> Any:
-    """A node's text or data without URLs and credentials, which may name the upstream."""
-    if isinstance(value, str):
-        return _URL.sub("[url]", redact(value))
-    if isinstance(value, Mapping):
-        return {str(name): _scrubbed(member, redact) for name, member in value.items()}
-    if isinstance(value, list):
-        return [_scrubbed(member, redact) for member in value]
-    return value
+    asked = parse(raw)
+    rpc, request_id = call.request.app[RPC], call.request_id
+    chain = rpc.chain(call.path["chain_id"])
+    if isinstance(asked, list):
+        if not asked:
+            reason = Reason.MISSING.value
+            empty = error_of(None, INVALID_REQUEST, "a batch must have a call", reason, request_id)
+            return json_response(orjson.dumps(empty), 200, NO_STORE)
+        granted, over = await call.count_granted(len(asked) - 1)
+        answers = await rpc.answer_batch(chain, asked, request_id, 1 + granted, over)
+        if not answers:
+            return web.Response(status=204)
+        later = {} if over is None else {"Retry-After": over.headers["Retry-After"]}
+        return json_response(answers, 200, {**NO_STORE, **later})
+    if asked.is_notification:
+        return web.Response(status=204)
+    body = written(await rpc.answer(chain, asked, request_id, raw=True))
+    return web.Response(body=body, headers=_JSON_HEADERS)
 
 
 OPERATIONS = (call_rpc,)

@@ -1,0 +1,157 @@
+"""Answers JSON-RPC calls of clients: one, or a batch in its order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+
+import orjson
+from aiohttp import web
+
+from quoteway.engine.gateway import Gateway
+from quoteway.errors import GatewayError, InvalidRequest, RateLimited, Reason, RpcError, disabled
+from quoteway.evm.chain import RpcChain
+from quoteway.evm.methods import FILTER_METHODS, answered_locally, check
+from quoteway.models import Capability
+from quoteway.telemetry.logs import Redactor
+from quoteway.web.rpc.answers import (
+    INTERNAL,
+    INVALID_REQUEST,
+    TOO_LARGE,
+    RpcResponse,
+    client_version,
+    error_of,
+    node_error_of,
+    refusal_of,
+    result_of,
+)
+from quoteway.web.rpc.cursors import open_cursors
+from quoteway.web.rpc.filter_ids import FilterIds
+from quoteway.web.rpc.filters import Filters
+from quoteway.web.rpc.parsing import NoCall, RpcCall
+
+CONCURRENT: Final = 16
+"""Calls of one batch that are answered at once."""
+MAX_BATCH_BYTES: Final = 25 << 20
+"""Of all answers of one batch, as in geth."""
+SHARE_OF_TIMEOUT: Final = 0.9
+"""The deadline of a batch, as a share of ``[server] request_timeout_s``."""
+
+
+class RpcCalls:
+    """Answers the calls of clients on every chain."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        config = gateway.config
+        self._gateway = gateway
+        self._redact = Redactor(config)
+        self._filters = Filters(
+            FilterIds(gateway.keys, config.quotes.issuer, gateway.runtime.clock),
+            open_cursors(config),
+            gateway.runtime.clock,
+        )
+        self._batch_timeout_s = config.server.request_timeout_s * SHARE_OF_TIMEOUT
+
+    async def close(self) -> None:
+        await self._filters.close()
+
+    def chain(self, chain_id: int) -> RpcChain:
+        """The chain to ask. Raises ``ProviderUnavailable`` when no upstream serves it."""
+        chain = self._gateway.runtime.chains.get(chain_id)
+        if chain is None or not self._gateway.registry.enabled(Capability.RPC, chain_id):
+            raise disabled(f"No RPC upstream is enabled for chain {chain_id}.")
+        return chain
+
+    async def answer(
+        self, chain: RpcChain, call: RpcCall, request_id: str, *, raw: bool = False
+    ) -> RpcResponse:
+        """The response object of a call. With ``raw`` its result may be a ``RawJson``.
+
+        A method or parameters that are refused, and a node's own error, are responses. Raises the other
+        ``GatewayError``: no node answered.
+        """
+        try:
+            return result_of(call.id, await self._result(chain, call.method, call.params, raw))
+        except InvalidRequest as error:
+            return refusal_of(call.id, call.method, error, request_id)
+        except RpcError as error:
+            return node_error_of(call.id, error, self._redact)
+
+    async def _result(self, chain: RpcChain, method: str, params: Any, raw: bool) -> Any:
+        network = chain.network
+        if method in FILTER_METHODS:
+            checked = check(network, method, params, FILTER_METHODS)
+            ask = partial(chain.request, public=True)
+            return await self._filters.answer(ask, network.chain_id, method, checked)
+        checked = check(network, method, params)
+        local = answered_locally(network, method, checked)
+        if local is not None:
+            return local
+        if method == "web3_clientVersion":
+            return client_version(await chain.request(method, checked, public=True), self._redact)
+        return await chain.request(method, checked, public=True, raw=raw)
+
+    async def answer_batch(
+        self,
+        chain: RpcChain,
+        calls: Sequence[RpcCall | NoCall],
+        request_id: str,
+        granted: int,
+        over: RateLimited | None,
+    ) -> bytes:
+        """The JSON array of the responses in the order of the calls; empty when all are notifications.
+
+        Only the first ``granted`` calls are within the caller's rate limit, ``over`` is the error of the
+        others. A call that fails has an error
+        object of its own: the others are answered. Notifications are neither asked nor answered, since
+        reading has no effect.
+        """
+        refuse = partial(error_of, request_id=request_id)
+        written: list[bytes | None] = [None] * len(calls)
+        waiting: list[tuple[int, RpcCall]] = []
+        for index, call in enumerate(calls):
+            if isinstance(call, NoCall):
+                reason = Reason.INVALID_FORMAT.value
+                written[index] = orjson.dumps(refuse(None, INVALID_REQUEST, call.message, reason))
+            elif call.is_notification:
+                written[index] = b""
+            elif over is not None and index >= granted:
+                written[index] = orjson.dumps(refusal_of(call.id, call.method, over, request_id))
+            else:
+                waiting.append((index, call))
+        queue, size = iter(waiting), 0
+
+        async def work() -> None:
+            nonlocal size
+            for index, call in queue:
+                if size <= MAX_BATCH_BYTES:
+                    answer = orjson.dumps(await self._answer_of_batch(chain, call, request_id))
+                    size += len(answer)
+                if size > MAX_BATCH_BYTES:
+                    reason = Reason.OUT_OF_RANGE.value
+                    answer = orjson.dumps(refuse(call.id, TOO_LARGE, "response too large", reason))
+                written[index] = answer
+
+        try:
+            async with asyncio.timeout(self._batch_timeout_s), asyncio.TaskGroup() as group:
+                for _ in range(min(CONCURRENT, len(waiting))):
+                    group.create_task(work())
+        except TimeoutError:
+            for index, call in waiting:
+                if written[index] is None:
+                    reason = Reason.PROVIDER_TIMEOUT.value
+                    written[index] = orjson.dumps(
+                        refuse(call.id, INTERNAL, "The batch took too long: send fewer calls.", reason)
+                    )
+        return b"[" + b",".join(each for each in written if each) + b"]" if any(written) else b""
+
+    async def _answer_of_batch(self, chain: RpcChain, call: RpcCall, request_id: str) -> RpcResponse:
+        try:
+            return await self.answer(chain, call, request_id)
+        except GatewayError as error:
+            return refusal_of(call.id, call.method, error, request_id)
+
+
+RPC: web.AppKey[RpcCalls] = web.AppKey("rpc", RpcCalls)
