@@ -1,0 +1,122 @@
+"""WebSocket at the path of the JSON-RPC proxy: who may connect, and all open connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from quoteway.engine.gateway import Gateway
+from quoteway.errors import MalformedRequest, ProviderUnavailable, RateLimited, Reason
+from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, require_ready
+from quoteway.web.http.socket_metrics import SocketMetrics
+from quoteway.web.rpc.calls import RpcCalls
+from quoteway.web.rpc.connection import CLOSE_TIMEOUT_S, Connection, SocketLimits
+from quoteway.web.rpc.paths import RpcPath
+from quoteway.web.rpc.subscriptions import ChainFeeds
+
+PATH: Final = "/v2/rpc/{chainId}"
+_RETRY_S = "10"
+
+
+class OriginRefused(MalformedRequest, status=403):
+    """A page of this origin may not connect."""
+
+
+class Sockets:
+    """All WebSocket connections of this process."""
+
+    def __init__(self, gateway: Gateway, metrics: SocketMetrics, calls: RpcCalls) -> None:
+        self._gateway = gateway
+        self._metrics = metrics
+        self._calls = calls
+        self._config = gateway.config.sockets
+        self._origins = frozenset(gateway.config.server.cors_origins)
+        self._feeds: dict[int, ChainFeeds] = {}
+        self._open: set[Connection] = set()
+        self._callers: Counter[str] = Counter()
+        self._is_stopping = False
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """Serves one connection until it is closed."""
+        if request.headers.get("Upgrade", "").strip().lower() != "websocket":
+            raise web.HTTPMethodNotAllowed("GET", ["POST"])
+        require_ready(self._gateway)
+        gateway = self._gateway
+        path = RpcPath(lambda: gateway.runtime.networks).accept(dict(request.match_info))
+        chain_id: int = path["chain_id"]
+        self._check_origin(request)
+        chain = self._calls.chain(chain_id)
+        caller = request[CALLER]
+        self._check_room(caller)
+        server = gateway.config.server
+        ws = web.WebSocketResponse(
+            timeout=CLOSE_TIMEOUT_S,
+            heartbeat=self._config.ping_s,
+            compress=False,  # it costs memory for each connection, and each notification would be packed anew
+            max_msg_size=server.rpc_body_limit_bytes,
+            writer_limit=65_536,
+            decode_text=False,
+        )
+        request_id = request[REQUEST_ID]
+        ws.headers.update({"X-Request-ID": request_id, "Server": "quoteway"})
+        self._callers[caller] += 1
+        try:
+            await ws.prepare(request)
+            connection = Connection(
+                ws,
+                request.transport,
+                chain,
+                self._feeds.get(chain_id) or self._feeds.setdefault(chain_id, ChainFeeds.of(chain)),
+                self._calls,
+                request.get(COUNTED),
+                SocketLimits(
+                    self._config.subscriptions, self._config.queue_bytes, self._config.write_timeout_s
+                ),
+                self._metrics,
+                request_id,
+            )
+            self._open.add(connection)
+            self._metrics.opened()
+            try:
+                await connection.run()
+            finally:
+                self._open.discard(connection)
+        finally:
+            self._callers[caller] -= 1
+            if not self._callers[caller]:
+                del self._callers[caller]
+        return ws
+
+    def _check_origin(self, request: web.Request) -> None:
+        """Refuses pages of other origins: browsers let every page open a WebSocket (RFC 6455, section 10.2).
+
+        Programs send no ``Origin``; they are not restricted by it.
+        """
+        origin = request.headers.get("Origin")
+        if origin is None or "*" in self._origins or origin in self._origins:
+            return
+        if urlsplit(origin).netloc.lower() == request.host.lower():
+            return
+        self._metrics.refused("origin")
+        raise OriginRefused("Pages of this origin may not connect.", reason=Reason.CONFLICT)
+
+    def _check_room(self, caller: str) -> None:
+        again = {"Retry-After": _RETRY_S}
+        if self._is_stopping or self._callers.total() >= self._config.connections:
+            self._metrics.refused("full")
+            text = "The service has as many WebSocket connections as it takes."
+            raise ProviderUnavailable(text, headers=again, retryable=True)
+        if self._callers[caller] >= self._config.connections_per_caller:
+            self._metrics.refused("caller")
+            text = f"More than {self._config.connections_per_caller} WebSocket connections. Close one first."
+            raise RateLimited(text, headers=again, retryable=True)
+
+    async def stop(self, app: web.Application | None = None) -> None:
+        """Takes no further connection, sends what is due on the open ones, and closes them."""
+        self._is_stopping = True
+        grace_s = self._gateway.config.server.shutdown_timeout_s / 4
+        await asyncio.gather(*(connection.stop(grace_s) for connection in tuple(self._open)))
