@@ -30,6 +30,12 @@ STORE_PAUSE_S = 5.0
 """How long a store that failed is not asked, so that requests do not wait for it."""
 
 
+class OverLimit(RateLimited):
+    """More requests than the limit. ``excess`` is how many of those counted at once are above it."""
+
+    excess: int = 0
+
+
 class Counters:
     """Counters of this process. Nothing awaits inside, so no lock is needed.
 
@@ -97,7 +103,7 @@ class Limiter:
         reset_s = max(1, math.ceil(resets_at - now))
         if count <= allowed:
             return f'"{group}";r={allowed - count};t={reset_s}'
-        raise RateLimited(
+        error = OverLimit(
             f"More than {allowed} {_COUNTED[group]} within {window_s} s. Try again in {reset_s} s.",
             headers={
                 "Retry-After": str(reset_s),
@@ -106,6 +112,8 @@ class Limiter:
             },
             retryable=True,
         )
+        error.excess = count - allowed
+        raise error
 
 
 @dataclass(slots=True)
@@ -124,6 +132,14 @@ class Counted:
         except RateLimited as error:
             self.state = error.headers["RateLimit"]
             raise
+
+    async def take_granted(self, requests: int) -> tuple[int, RateLimited | None]:
+        """Counts requests. Returns how many of them are within the limit, and the error of the others."""
+        try:
+            await self.take(requests)
+        except OverLimit as error:
+            return max(requests - error.excess, 0), error
+        return requests, None
 
 
 def open_store(store: Secret | str) -> Storage | Counters:
@@ -161,7 +177,14 @@ class Callers:
         remote = request.remote or "unknown"
         if self._trusted and self._is_trusted(remote):
             remote = self._forwarded_for(request, remote)
-        return _network_of(remote)
+        return network_of(remote)
+
+    def connects_for_others(self, address: str) -> bool:
+        """Whether connections from an address may be of many callers: a trusted proxy, or on this host."""
+        try:
+            return ipaddress.ip_address(address.split("%")[0]).is_loopback or self._is_trusted(address)
+        except ValueError:
+            return False
 
     def _forwarded_for(self, request: web.Request, remote: str) -> str:
         # Read from the right: a client can forge everything left of the first untrusted address.
@@ -186,7 +209,8 @@ class Callers:
 
 
 @lru_cache(10_000)
-def _network_of(remote: str) -> str:
+def network_of(remote: str) -> str:
+    """What an address counts as: itself, or the /64 of an IPv6 address, since one caller has all of it."""
     try:
         address = ipaddress.ip_address(remote.split("%")[0])
     except ValueError:

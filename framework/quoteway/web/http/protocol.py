@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from aiohttp import web
@@ -18,6 +18,7 @@ from aiohttp.web_request import BaseRequest
 
 from quoteway.errors import MalformedRequest, Reason
 from quoteway.web.http.envelope import error_response, from_http_exception
+from quoteway.web.http.limits import network_of
 from quoteway.web.http.middleware import MIDDLEWARE, new_request_id
 
 log = logging.getLogger("quoteway.web")
@@ -124,23 +125,67 @@ class EnvelopeServer(web.Server):
 
     Unlike the original it raises for a misspelt keyword instead of using default settings. With more than
     ``max_connections`` (None: no limit) each new connection closes the oldest one that waits for a request:
-    without that, connections on which nothing arrives keep all others out.
+    without that, connections on which nothing arrives keep all others out. With more than
+    ``max_per_address`` of an address that is not ``unlimited`` the same holds among its own; where none of
+    them waits, the new one is closed. Those whose requests never end thus take a part of the places only.
     """
 
     def __init__(
-        self, handler: Callable[..., Any], *, max_connections: int | None = None, **kwargs: Any
+        self,
+        handler: Callable[..., Any],
+        *,
+        max_connections: int | None = None,
+        max_per_address: int | None = None,
+        unlimited: Callable[[str], bool] = lambda address: False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(handler, **kwargs)
         self._max_connections = max_connections
+        self._max_per_address = max_per_address
+        self._unlimited = unlimited
+        self._of_address: dict[str, dict[RequestHandler, None]] = {}
+        self._address_of: dict[RequestHandler, str] = {}
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
-        if self._max_connections is None or len(self._connections) <= self._max_connections:
+        if self._max_per_address is not None:
+            self._limit_address(handler, transport, self._max_per_address)
+        if self._max_connections is not None and len(self._connections) > self._max_connections:
+            self._close_waiting(self._connections)
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self._forget(handler)
+
+    def _limit_address(self, handler: RequestHandler, transport: asyncio.Transport, most: int) -> None:
+        peer = transport.get_extra_info("peername")
+        if not isinstance(peer, tuple) or self._unlimited(peer[0]):
             return
-        waiting = next((each for each in self._connections if _waits_for_request(each)), None)
+        address = network_of(peer[0])
+        own = self._of_address.setdefault(address, {})
+        own[handler], self._address_of[handler] = None, address
+        if len(own) > most and not self._close_waiting([each for each in own if each is not handler]):
+            self._close(handler)
+
+    def _close_waiting(self, connections: Iterable[RequestHandler]) -> bool:
+        """Closes the oldest connection that waits for a request. Returns whether there is one."""
+        waiting = next((each for each in connections if _waits_for_request(each)), None)
         if waiting is not None:
-            del self._connections[waiting]  # at once: the next arrival must find another
-            waiting.force_close()
+            self._close(waiting)
+        return waiting is not None
+
+    def _close(self, connection: RequestHandler) -> None:
+        self._connections.pop(connection, None)  # at once: the next arrival must find another
+        self._forget(connection)
+        connection.force_close()
+
+    def _forget(self, connection: RequestHandler) -> None:
+        address = self._address_of.pop(connection, None)
+        if address is not None:
+            own = self._of_address[address]
+            own.pop(connection, None)
+            if not own:
+                del self._of_address[address]
 
     def __call__(self) -> RequestHandler:
         return EnvelopeHandler(self, loop=self._loop, **self._kwargs)
