@@ -14,6 +14,8 @@ from aiohttp.typedefs import Handler
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ProviderUnavailable
 from quoteway.host.states import NotEnabled
+from quoteway.host.upstream_health import upstream_health
+from quoteway.models import Capability
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
 from quoteway.web.http.operation import NO_STORE
@@ -84,7 +86,10 @@ def metrics_handler(gateway: Gateway, metrics: Metrics) -> Handler:
 
 async def show_state(gateway: Gateway, metrics: Metrics) -> None:
     """Writes the state of this worker into the metrics."""
-    metrics.show(gateway.registry, ready=not (await readiness(gateway)).reasons)
+    ready = not (await readiness(gateway)).reasons
+    metrics.show(gateway.registry, gateway.runtime.counts, ready=ready)
+    upstreams = await upstream_health(gateway.registry.enabled(Capability.RPC))
+    metrics.show_upstreams(upstreams, gateway.runtime.networks)
 
 
 async def keep_state(gateway: Gateway, metrics: Metrics) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -12,6 +12,11 @@ from quoteway.host.call_records import BreakerState
 from quoteway.host.registry import Registry
 from quoteway.host.states import NotEnabled
 from quoteway.host.watchdog import Stall
+from quoteway.models import UpstreamHealth
+from quoteway.networks import Networks
+from quoteway.providers import RpcUpstream
+from quoteway.web.http.socket_metrics import SocketMetrics
+from quoteway.web.http.upstream_metrics import UpstreamMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
@@ -85,6 +90,15 @@ class Metrics:
             registry=own,
             multiprocess_mode="livesum",
         )
+        self._events = Gauge(
+            "quoteway_plugin_events",
+            "What plugins count of their own work",
+            ["plugin", "event", "network"],
+            registry=own,
+            multiprocess_mode="livesum",
+        )
+        self._upstreams = UpstreamMetrics(own)
+        self.sockets = SocketMetrics(own)
         self._bound_calls: dict[tuple[str, ...], tuple[Counter, Histogram]] = {}
         self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
@@ -115,8 +129,10 @@ class Metrics:
         self._stalls.labels(stall.blame.plugin).inc()
         self._stalled_seconds.labels(stall.blame.plugin).inc(stall.duration_s)
 
-    def show(self, registry: Registry, *, ready: bool) -> None:
-        """Sets what is a state and no count: readiness, what is enabled, breakers, and lost events."""
+    def show(self, registry: Registry, counts: Mapping[tuple[str, str, str], int], *, ready: bool) -> None:
+        """Sets what is not counted here: readiness, what is enabled, breakers, lost events, and ``counts`` of
+        plugins.
+        """
         self._ready.set(ready)
         for plugin in registry.plugins:
             if plugin.reason is not NotEnabled.NOT_SELECTED:
@@ -128,6 +144,15 @@ class Metrics:
                 self._breakers.labels(capability, provider_id, calls.method).set(_BREAKERS[calls.state])
         for observer in registry.plugins.observers:
             self._dropped.labels(observer.entry.name).set(observer.dropped)
+        for labels, count in counts.items():
+            self._events.labels(*labels).set(count)
+
+    def show_upstreams(self, rows: Sequence[tuple[RpcUpstream, UpstreamHealth]], networks: Networks) -> None:
+        """Sets what RPC upstreams say of their nodes."""
+        for provider, row in rows:
+            network = networks.by_chain_id(row.chain_id)
+            if network is not None:
+                self._upstreams.show(network.slug, provider.id, row)
 
     def render(self) -> bytes:
         """The exposition text, of all workers when they share ``PROMETHEUS_MULTIPROC_DIR``."""

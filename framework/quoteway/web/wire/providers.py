@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from marshmallow import fields
 
+from quoteway.models import UpstreamState
 from quoteway.web.wire import text
 from quoteway.web.wire.rows import Page
 from quoteway.web.wire.view import View, nullable, required
@@ -67,6 +70,36 @@ class MissingContract(View):
     label = required(fields.String)
 
 
+class ExecutorRefusal(View):
+    chain_id = required(fields.Integer, 0)
+    reason = required(fields.String, 1)
+
+
+class UpstreamRow(View):
+    """One node of a network, as this worker sees it. Its address is not shown."""
+
+    label = required(fields.String, description="The operator's name for it, or its number")
+    network = required(text.NetworkText, "chain_id")
+    chain_id = required(fields.Integer)
+    tier = required(fields.Integer, description="0 is a primary; a higher one waits until none is usable")
+    state = required(
+        fields.String,
+        enum=list(get_args(UpstreamState)),
+        description="suspect: its last call failed; limited: it wants fewer requests; open: it is probed, "
+        "and asked only when no other answers; cordoned: never asked",
+    )
+    reason = nullable(fields.String, description="Why it is not closed")
+    p50_ms = nullable(fields.Float, lambda row: _milliseconds(row.p50_s))
+    p95_ms = nullable(fields.Float, lambda row: _milliseconds(row.p95_s))
+    error_rate = nullable(
+        fields.Float,
+        lambda row: None if row.error_rate is None else round(row.error_rate, 4),
+        description="The part of its calls of the last seconds that failed by its own fault",
+    )
+    head = nullable(fields.Integer, description="The newest block that it has shown")
+    lag = nullable(fields.Integer, description="The blocks that it is behind the newest known one")
+
+
 class ProviderRow(View):
     id = required(fields.String)
     name = required(fields.String)
@@ -90,6 +123,12 @@ class ProviderRow(View):
     missing_contracts = required(
         [MissingContract], description="Contracts that it needs and that had no code when last looked for"
     )
+    refusals = required(
+        [ExecutorRefusal],
+        description="Of an executor: chains on which it is not used, because its contract is not what its "
+        "configuration says",
+    )
+    upstreams = required([UpstreamRow], description="Of an RPC upstream: its nodes")
     docs = nullable(fields.String)
     score = nullable(ProviderScore, description="Of swaps within one network, by this worker")
     worst_stall = nullable(
