@@ -268,7 +268,7 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
     for check in found.checks:
         click.echo(f"{'ok' if check.holds else 'WRONG':<5} {check.subject}: {check.text}")
     if found.holds:
-        click.echo("verified: no trade through these pools pays more than the bound")
+        click.echo(f"verified: {found.claim}")
         click.echo("not checked: netGapBps and arbitrage, which the certificate does not prove")
     sys.exit(0 if found.holds else 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shutil
 import subprocess
@@ -15,12 +16,13 @@ import aiohttp
 from quoteway.config.loading import load_config, source_of
 from quoteway.config.model import Config
 from quoteway.engine.gateway import Gateway
-from quoteway.errors import ConfigError, GatewayError
+from quoteway.errors import ConfigError, GatewayError, RpcError
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.deployed_code import without_code
 from quoteway.guard.findings import is_address
 from quoteway.host.states import NotEnabled, networks_of
-from quoteway.networks import Endpoint, Network
+from quoteway.networks import Network
+from quoteway.server.endpoint_checks import Node, behind, described, measure_heads
 from quoteway.server.serve import check_store
 
 
@@ -113,49 +115,68 @@ def loaded(config: Config) -> Gateway:
 
 
 async def _endpoints(gateway: Gateway) -> list[Finding]:
-    """Asks every configured endpoint for its chain id and for the contracts that the providers need.
+    """Asks every configured endpoint for its chain id and for the contracts that the providers need, and
+    measures it.
 
     Without the devnet's, which only run while served.
     """
+    findings: list[Finding] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
-        found = [
-            await _endpoint(session, gateway, network, endpoint, f"rpc {network.slug} #{position}")
-            for network in gateway.runtime.networks
-            for position, endpoint in enumerate(network.endpoints, 1)
-        ]
-    return [finding for findings in found for finding in findings]
+        for network in gateway.runtime.networks:
+            nodes = [Node(session, endpoint) for endpoint in network.endpoints]
+            await measure_heads(nodes)
+            found = await asyncio.gather(
+                *(
+                    _endpoint(gateway, network, node, nodes, f"rpc {network.slug} #{position}")
+                    for position, node in enumerate(nodes, 1)
+                )
+            )
+            findings += [finding for each in found for finding in each]
+    return findings + list(_alone(gateway))
+
+
+def _alone(gateway: Gateway) -> Iterator[Finding]:
+    """Yields what networks do not have: another endpoint when one fails, and nodes that must agree."""
+    for network in gateway.runtime.networks:
+        name, count = f"rpc {network.slug}", len(network.endpoints)
+        if count == 1 and not gateway.config.embedded:
+            text = (
+                "one endpoint: nobody answers when it fails, and it is believed. Add two more, and quorum = 2"
+            )
+            yield Finding("warn", name, text)
+        elif count > 1 and network.quorum == 1:
+            yield Finding("warn", name, "each endpoint is believed by itself: quorum = 2 compares them")
+        elif count > 1 and network.quorum == count:
+            text = f"all {count} endpoints must agree: when one fails, nothing is answered. Add another one"
+            yield Finding("warn", name, text)
 
 
 async def _endpoint(
-    session: aiohttp.ClientSession, gateway: Gateway, network: Network, endpoint: Endpoint, name: str
+    gateway: Gateway, network: Network, node: Node, nodes: Sequence[Node], name: str
 ) -> list[Finding]:
-    async def ask(method: str, params: Sequence[Any], timeout_s: float) -> Any:
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        # A redirect would take the headers, which hold credentials, to another host.
-        async with session.post(
-            endpoint.url, json=call, headers=dict(endpoint.headers), allow_redirects=False
-        ) as response:
-            return (await response.json(content_type=None))["result"]
-
+    cordoned = node.endpoint.cordoned
+    unused = [Finding("warn", name, f"cordoned: {cordoned}")] if cordoned else []
     try:
-        found = int(await ask("eth_chainId", (), 0), 16)
-    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+        found = int(await node.ask("eth_chainId"), 16)
+    except (RpcError, aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
         # the type only: messages of the HTTP client hold the URL
-        return [Finding("fail", name, f"no usable answer ({type(error).__name__})")]
+        return [*unused, Finding("fail", name, f"no usable answer ({type(error).__name__})")]
     if found != network.chain_id:
         text = f"chain {found}, expected {network.chain_id}: correct the URL or the network"
-        return [Finding("fail", name, text)]
+        return [*unused, Finding("fail", name, text)]
+    findings = [*unused, Finding("ok", name, f"chain {found}"), Finding("ok", name, await described(node))]
+    lag = behind(network, node, nodes)
+    if lag is not None:
+        text = f"{lag} blocks behind the newest endpoint of the network: wait until it has synchronised"
+        findings.append(Finding("warn", name, text))
     expected = _expected(gateway, network.chain_id)
     try:
-        absent = await without_code(RpcChain(network, ask), expected) if expected else frozenset[str]()
+        absent = await without_code(RpcChain(network, node.ask), expected) if expected else frozenset[str]()
     except (GatewayError, aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
         text = f"the code of the providers' contracts could not be read ({type(error).__name__})"
-        return [Finding("ok", name, f"chain {found}"), Finding("warn", name, text)]
+        return [*findings, Finding("warn", name, text)]
     missing = (f"{expected[contract]} ({contract})" for contract in expected if contract in absent)
-    return [
-        Finding("ok", name, f"chain {found}"),
-        *(Finding("warn", name, _absent(each)) for each in missing),
-    ]
+    return [*findings, *(Finding("warn", name, _absent(each)) for each in missing)]
 
 
 def _expected(gateway: Gateway, chain_id: int) -> dict[str, str]:
@@ -222,5 +243,10 @@ def _complaints(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"plugin {row['plugin']} blocked the server for {took_ms} ms in {function}"
     for missing in row["missingContracts"]:
         yield _absent(f"{missing['label']} ({missing['contract']}) on {missing['network']}")
+    for node in row.get("upstreams", ()):
+        if node["state"] in ("open", "cordoned"):
+            yield f"{node['label']} of {node['network']} is {node['state']}: {node['reason']}"
+    for refusal in row["refusals"]:
+        yield f"is not used on chain {refusal['chainId']}: {refusal['reason']}"
     if row["priceOutliers"]:
         yield f"{row['priceOutliers']} of its prices are far from those of the other sources"

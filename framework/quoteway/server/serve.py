@@ -105,9 +105,12 @@ def _stop_at_eof(stopping: Stopping) -> None:
 
 def make_runner(app: web.Application, config: Config) -> web.AppRunner:
     """The runner with this deployment's limits and the envelope for what aiohttp answers by itself."""
+    from quoteway.web.http.limits import Callers
     from quoteway.web.http.protocol import EnvelopeRunner
 
     server = config.server
+    most = _most_connections() if server.max_connections is None else server.max_connections
+    of_one = server.max_connections_per_address
     return EnvelopeRunner(
         app,
         access_log=None,
@@ -117,7 +120,10 @@ def make_runner(app: web.Application, config: Config) -> web.AppRunner:
         lingering_time=1.0,
         send_timeout_s=server.request_timeout_s,
         shutdown_timeout=server.shutdown_timeout_s,
-        max_connections=_most_connections(),
+        max_connections=most,
+        # With few files to open, one address still leaves three quarters of them to others.
+        max_per_address=of_one if most is None else max(min(of_one, most // 4), 1),
+        unlimited=Callers(server.trusted_proxies).connects_for_others,
     )
 
 
@@ -223,7 +229,7 @@ class Supervisor:
             open(read_end, "rb") as self._lifeline,
             open(write_end, "wb"),
             _reserved_port(self.config) as port,
-            tempfile.TemporaryDirectory(prefix="quoteway-metrics-") as folder,
+            tempfile.TemporaryDirectory(prefix="quoteway-run-") as folder,
         ):
             shared = self._shared_environment(port, folder)
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
@@ -247,7 +253,7 @@ class Supervisor:
         shared = dict(self.environ)
         shared["QUOTEWAY_SERVER__PORT"] = str(port)
         shared["QUOTEWAY_SERVER__WORKERS"] = str(self.config.server.workers)
-        shared["PROMETHEUS_MULTIPROC_DIR"] = folder
+        shared["PROMETHEUS_MULTIPROC_DIR"] = shared["QUOTEWAY_RUN_FOLDER"] = folder
         shared[STOP_AT_EOF] = "1"
         if self.config.embedded:
             # Every worker must open what another sealed. Like a single process's, this key ends with the run.

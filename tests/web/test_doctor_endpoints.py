@@ -1,0 +1,124 @@
+"""``quoteway doctor`` measures each RPC endpoint: against a real node, and against ones with limits."""
+
+import re
+from contextlib import asynccontextmanager
+
+import aiohttp
+import orjson
+import pytest
+from aiohttp import web
+from quoteway.server.doctor import examine
+
+pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+CANARY = "canary-77"
+
+
+@asynccontextmanager
+async def node(answer):
+    """A node on a loopback socket whose answers come from ``answer(body)``."""
+
+    async def handle(request):
+        if request.method == "GET":
+            raise web.HTTPFound("http://127.0.0.1:9/stolen")
+        return web.json_response(await answer(orjson.loads(await request.read())))
+
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/{CANARY}"
+    finally:
+        await runner.cleanup()
+
+
+def limited(url, *, behind):
+    """Passes calls on to the node at ``url``, refuses what hosted nodes do, and lags."""
+
+    async def answer(body):
+        if isinstance(body, list):
+            return [{"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": CANARY}}]
+        if body["method"] == "eth_simulateV1":
+            return {"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": CANARY}}
+        if body["method"] == "eth_getLogs":
+            asked = body["params"][0]
+            if int(asked["toBlock"], 16) - int(asked["fromBlock"], 16) + 1 > 100:
+                return {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": CANARY}}
+        if any(isinstance(each, dict) and "blockHash" in each for each in body["params"]):
+            return {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": CANARY}}
+        async with aiohttp.ClientSession() as http, http.post(url, json=body) as response:
+            found = orjson.loads(await response.read())
+        if body["method"] == "eth_blockNumber":
+            found["result"] = hex(int(found["result"], 16) - behind)
+        return found
+
+    return answer
+
+
+async def doctored(tmp_path, monkeypatch, caplog, endpoints):
+    caplog.set_level("CRITICAL", "quoteway")  # as the doctor does, and set back afterwards
+    monkeypatch.setenv("SIGN", "4f1c9a07e2d85b36c0a7914ed3f8625b")
+    path = tmp_path / "quoteway.toml"
+    path.write_text(
+        '[quotes]\nkeys = [{id = "k", secret = {env = "SIGN"}}]\n[plugins]\nload = ["rpc"]\n'
+        f"[networks.local]\nchain_id = 31337\nblock_time_s = 1.0\nrpc = [{endpoints}]\n"
+    )
+    findings = await examine(path)
+    assert CANARY not in repr(findings)
+    return [(f.mark, f.subject[-2:], f.text) for f in findings if f.subject.startswith("rpc local")]
+
+
+async def test_a_real_node_can_everything(fresh_devnet, tmp_path, monkeypatch, caplog):
+    url = fresh_devnet.urls["devnet"]
+    chain, measured, alone = await doctored(tmp_path, monkeypatch, caplog, f'"{url}"')
+    assert alone[0] == "warn"
+    assert chain == ("ok", "#1", "chain 31337")
+    assert measured[0] == "ok"
+    assert re.fullmatch(
+        r"\d+ ms \(median of 5\), head \d+, eth_getLogs over 10,000 blocks, blockHash parameters, "
+        r"eth_simulateV1, batches, WebSocket",
+        measured[2],
+    )
+
+
+async def test_limits_lag_tier_and_cordon_are_named(fresh_devnet, tmp_path, monkeypatch, caplog):
+    url = fresh_devnet.urls["devnet"]
+    async with aiohttp.ClientSession() as http:
+        mine = {"jsonrpc": "2.0", "id": 1, "method": "anvil_mine", "params": ["0x96"]}
+        await (await http.post(url, json=mine)).read()
+    async with node(limited(url, behind=40)) as lagging, node(limited(url, behind=1)) as near:
+        endpoints = (
+            f'"{url}", {{url = "{lagging}", tier = 1}}, {{url = "{near}", cordoned = "moves on Monday"}}, '
+            '"http://127.0.0.1:9/x"'
+        )
+        found = await doctored(tmp_path, monkeypatch, caplog, endpoints)
+    lagging = [finding for finding in found if finding[1] == "#2"]
+    assert [mark for mark, _, _ in lagging] == ["ok", "ok", "warn"]
+    text = "eth_getLogs over 100 blocks, no blockHash parameters, no eth_simulateV1, no batches, no WebSocket"
+    assert f"{text}, tier 1" in lagging[1][2]
+    assert lagging[2][2].startswith("40 blocks behind the newest endpoint")
+    near = [finding for finding in found if finding[1] == "#3"]
+    assert near[0] == ("warn", "#3", "cordoned: moves on Monday")
+    assert [mark for mark, _, _ in near] == ["warn", "ok", "ok"], "one block is no lag"
+    assert [f for f in found if f[1] == "#4"] == [("fail", "#4", "no usable answer (ClientConnectorError)")]
+
+
+async def test_nodes_that_answer_nonsense_end_no_examination(tmp_path, monkeypatch, caplog):
+    for nonsense in (
+        [],
+        5,
+        None,
+        {"result": {}},
+        {"error": {}},
+        {"error": {"code": "x"}},
+        {"result": "0x7a69"},
+    ):
+
+        async def answer(body, nonsense=nonsense):
+            return nonsense
+
+        async with node(answer) as url:
+            found = await doctored(tmp_path, monkeypatch, caplog, f'"{url}"')
+        assert found[0][0] == ("ok" if nonsense == {"result": "0x7a69"} else "fail")
