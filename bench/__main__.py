@@ -16,12 +16,17 @@ from bench import (
     checks,
     corruptions,
     exactness,
+    faults,
     fresh,
+    gaps,
+    liars,
     liquidity,
     plugins,
     portfolio,
+    quotes,
     rounds,
     routing,
+    rpc,
     speed,
     startup,
     transfers,
@@ -33,7 +38,10 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "startup": startup.measure,
     "rounds": rounds.measure,
     "speed": speed.measure,
+    "rpc": rpc.measure,
+    "quotes": quotes.measure,
     "routing": routing.measure,
+    "gaps": gaps.measure,
     "portfolio": portfolio.measure,
     "exactness": exactness.measure,
     "fresh": fresh.measure,
@@ -43,20 +51,28 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "activity": activity.measure,
     "corruptions": corruptions.measure,
 }
-ON_REQUEST = {"checks": checks.measure, "plugins": plugins.measure}
+ON_REQUEST = {
+    "checks": checks.measure,
+    "plugins": plugins.measure,
+    "faults": faults.measure,
+    "liars": liars.measure,
+}
 """Parts that run only when they are named: they take long."""
 
 OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("swaps", 3000, "random swaps to execute"),
+    ("trials", 10_000, "random swaps, exact in and out and split, to try in calls on one state each"),
     ("rounds", 1000, "rounds of own transaction, quote, action and execution"),
     ("operations", 500, "liquidity and vault operations to execute"),
     ("positions", 200, "positions to withdraw"),
     ("transfers", 200, "transfers to execute, joined with a swap and not"),
     ("cases", 100_000, "changed quotes and builds to give to the core"),
     ("trades", 20_000, "most swaps to replay"),
+    ("lies", 10_000, "rounds of quote, action and execution behind faulty nodes"),
     ("minutes", 6.0, "longest time of the replay"),
     ("seed", 1, "seed of the random numbers"),
     ("quotes", 500, "quotes to time"),
+    ("faults", 1000, "calls with each fault of nodes"),
 )
 
 
