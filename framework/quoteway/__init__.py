@@ -53,6 +53,7 @@ from quoteway.models import PoolTerms as PoolTerms
 from quoteway.models import Preview as Preview
 from quoteway.models import Price as Price
 from quoteway.models import Quote as Quote
+from quoteway.models import RawJson as RawJson
 from quoteway.models import RefundTerms as RefundTerms
 from quoteway.models import RequiredRole as RequiredRole
 from quoteway.models import RouteLeg as RouteLeg
@@ -72,6 +73,7 @@ from quoteway.models import TransferState as TransferState
 from quoteway.models import TransferStatus as TransferStatus
 from quoteway.models import TransferTerms as TransferTerms
 from quoteway.models import TransferTracking as TransferTracking
+from quoteway.models import UpstreamHealth as UpstreamHealth
 from quoteway.models import Vault as Vault
 from quoteway.models import VaultPosition as VaultPosition
 from quoteway.models import VaultRequest as VaultRequest

@@ -49,6 +49,7 @@ class Reason(StrEnum):
     PROVIDER_PAUSED = "provider_paused"
     RPC_ERROR = "rpc_error"
     CONTRACT_MISSING = "contract_missing"
+    NODES_DISAGREE = "nodes_disagree"
     BEHIND = "behind"
     CAPABILITY_DISABLED = "capability_disabled"
     RELAY_UNSUPPORTED = "relay_unsupported"

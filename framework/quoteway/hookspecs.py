@@ -166,6 +166,7 @@ def quoteway_observe(event: Mapping[str, Any]) -> None:
     ``reason`` says why there is no answer, and is None with one. A provider that a competition did not wait
     for is observed when its answer comes. With ``method`` ``run``, the event is about the simulation of the
     provider's transactions: ``outcome`` is ``success``, ``skipped``, or the reason why they were refused, for
-    example ``quote_mismatch``. With ``method`` ``price``, it is about a price that is far from the others'.
+    example ``quote_mismatch``. With ``method`` ``price``, it is about a price that is far from the others',
+    with ``optimality`` about a quote whose ``optimality`` was wrong and left out.
     JSON-RPC calls are not observed. An exception is logged and does not affect the provider call.
     """

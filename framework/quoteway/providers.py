@@ -9,7 +9,7 @@ have a default body.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from quoteway import models
@@ -298,6 +298,15 @@ class LiquiditySource(Provider):
         leaves a pool out for that.
         """
 
+    async def taxed(
+        self, chain_id: int, tokens: Sequence[models.Token], block: models.Block
+    ) -> Sequence[models.Address]:
+        """Returns those of the tokens whose transfers are known to lose a part, in memory where possible.
+
+        No route of an executor begins or ends with one: a pool's amounts do not count the loss.
+        """
+        return ()
+
 
 class Executor(Provider):
     """Encodes swaps through pools of liquidity sources, as one transaction to a contract of its own.
@@ -305,8 +314,11 @@ class Executor(Provider):
     ``leg_gas`` has the gas units of a leg by family: the families that one transaction may combine. Pools are
     those of the sources of its own plugin, and of the ``sources`` of others that it names by their ids: pools
     that lie cost its quotes.
-    ``transaction_gas`` is the rest, with the transfer of the input. A flow has at most ``most_legs`` legs; it
-    is one path unless ``splits``. With ``takes_coin`` it wraps and unwraps the native coin at the ends.
+    ``transaction_gas`` is the rest, with the transfer of the input, and ``coin_gas`` what each end of a route
+    costs more that is the native coin. A flow has at most ``most_legs`` legs; it
+    is one path unless ``splits``. Without ``joins``, the paths of a flow share no token but its ends. With
+    ``takes_coin`` it wraps and unwraps the native coin at the ends. Set ``enforces_deadline`` to false for a
+    contract whose transactions have no deadline: its actions state none then.
 
     ``contracts`` are what its transactions call, ``spenders`` the one contract that takes the input by an
     ERC-20 allowance. The guard reads the calldata by what the core knows of the contract, or by a description
@@ -317,9 +329,12 @@ class Executor(Provider):
     leg_gas: Mapping[str, int] = {}
     sources: tuple[str, ...] = ()
     transaction_gas: int = 70_000
+    coin_gas: int = 0
     most_legs: int = 3
     splits: bool = False
+    joins: bool = True
     takes_coin: bool = False
+    enforces_deadline: bool = True
 
     @abstractmethod
     async def encode(self, order: models.FlowOrder) -> models.Step:
@@ -344,11 +359,35 @@ class RpcUpstream(Provider):
 
     @abstractmethod
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:
-        """Returns the call's ``result``.
+        """Returns the ``result`` of a read of the core.
 
         Raises ``RpcError`` when the node answered with an error object; such a call is never retried. Raises
         ``UpstreamError`` when no upstream gave a usable answer within ``timeout_s`` seconds.
         """
+
+    async def forward_public(
+        self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float
+    ) -> Any:
+        """Returns the ``result`` of a client's call of ``/v2/rpc``, as ``forward`` does by default.
+
+        A long result may be a ``RawJson``, which the client gets as it is. Equal calls at once are not joined
+        before they come here, and nothing ends a call at ``timeout_s`` but the upstream itself.
+        An upstream that has to choose serves the reads of the core first: quotes and actions wait for them.
+        """
+        return await self.forward(network, method, params, timeout_s=timeout_s)
+
+    async def upstreams(self) -> Sequence[models.UpstreamHealth]:
+        """Returns the health of each upstream, for ``/v2/providers`` and the metrics. Answer from memory."""
+        return ()
+
+    def heads(self, network: Network) -> AsyncIterator[models.Header] | None:
+        """Returns the network's new heads from now on, while nodes push them; None, the default, otherwise.
+
+        It sends nothing and does not wait. The iterator ends when no node pushes heads any more; it is asked
+        for again then. A head is given once, newest last, and only when no reliable node is known to
+        contradict it.
+        """
+        return None
 
 
 class Relay(Provider):

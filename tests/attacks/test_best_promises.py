@@ -173,7 +173,7 @@ async def test_nothing_that_the_caller_lacks_counts(beside):
 async def test_one_that_failed_last_is_simulated_beside_the_next_one(beside, monkeypatch):
     """So that a provider that always promises too much costs no second round of simulations."""
     running, seen = set(), []
-    rehearse = Competition._rehearse
+    rehearse = Competition.rehearse
 
     async def watched(self, capability, request, bid, deadline, **more):
         running.add(bid.provider.id)
@@ -183,7 +183,7 @@ async def test_one_that_failed_last_is_simulated_beside_the_next_one(beside, mon
         finally:
             running.discard(bid.provider.id)
 
-    monkeypatch.setattr(Competition, "_rehearse", watched)
+    monkeypatch.setattr(Competition, "rehearse", watched)
     async with beside(PaysAThief) as client:
         await client.quote_swap(slippageBps=500)
         assert seen == [{"a0"}, {"uniswap"}]
@@ -194,13 +194,13 @@ async def test_one_that_failed_last_is_simulated_beside_the_next_one(beside, mon
 
 
 async def test_a_provider_that_reverts_is_simulated_once_in_a_while(beside, monkeypatch):
-    tried, rehearse = [], Competition._rehearse
+    tried, rehearse = [], Competition.rehearse
 
     async def noted(self, capability, request, bid, deadline, **more):
         tried.append(bid.provider.id)
         return await rehearse(self, capability, request, bid, deadline, **more)
 
-    monkeypatch.setattr(Competition, "_rehearse", noted)
+    monkeypatch.setattr(Competition, "rehearse", noted)
     async with beside(PromisesALot) as client:
 
         async def asked(amount):

@@ -129,7 +129,7 @@ BODIES = {
         "address": "{url}",
         "amount": "1",
     },
-    "/v2/rpc/1": {"jsonrpc": "2.0", "id": "{url}", "method": "{url}", "params": ["{url}"]},
+    "/v2/rpc/31337": {"jsonrpc": "2.0", "id": "{url}", "method": "{url}", "params": ["{url}"]},
     "/v2/bridges/quote": {
         "fromChain": "{url}",
         "toChain": "{url}",
@@ -150,7 +150,10 @@ async def test_no_member_of_a_request_is_fetched(fakes, inside):
     url = URL.format(port=port)
     for path, body in BODIES.items():
         answer = await fakes.post(path, json.loads(json.dumps(body).replace("{url}", url)))
-        assert answer.status in (404, 422), path
+        if "/rpc/" in path:
+            assert answer.body["error"]["code"] == -32601
+        else:
+            assert answer.status in (404, 422), path
     for path in (f"/v2/tokens?search={url}", f"/v2/pools?network={url}", f"/v2/tokens/{url}", f"/{url}"):
         await fakes.get(path)
     assert seen == []

@@ -48,6 +48,7 @@ async def standing(client, uncached):
             **row,
             "score": (row["score"] or {}).get("failed"),
             "worstStall": None,  # of a busy machine
+            "upstreams": [(node["label"], node["state"]) for node in row["upstreams"]],  # without latencies
             "methods": {m["breaker"] for m in row["methods"]} - {"closed"},
         }
         for row in providers.body["data"]
@@ -120,7 +121,7 @@ async def calls_that_no_node_can_read(client):
     for _ in range(300):
         deep = [deep]
     answer = await rpc(client, "eth_call", {"to": USER}, deep)
-    answer.refused(422, "validation_error", "out_of_range", "params")
+    assert (answer.status, answer.body["error"]["code"]) == (200, -32602)
 
 
 OFTEN = (

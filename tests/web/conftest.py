@@ -1,4 +1,10 @@
+import contextlib
+from dataclasses import replace
+
 import pytest
+from quoteway.config.model import SocketsConfig
+from quoteway.networks import Endpoint, Network
+from quoteway.testing.fakes import FakePlugin
 
 
 @pytest.fixture
@@ -6,3 +12,32 @@ def portfolio(fresh_devnet):
     from portfolio_gateway import PortfolioGateway
 
     return PortfolioGateway(fresh_devnet)
+
+
+@pytest.fixture
+async def serve_sockets(fresh_devnet, serve_app, make_config):
+    """``await serve(sockets={...}, **sections)`` gives a ``Room``."""
+    from socket_room import Node, Room
+
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def start(sockets=None, server=None, **sections):
+            nodes = []
+
+            def make(context):
+                nodes.append(Node(context))
+                return nodes[0]
+
+            url = fresh_devnet.urls["devnet"]
+            network = Network("devnet", 31337, "Devnet", head_poll_s=0.05, endpoints=(Endpoint(url),))
+            config = make_config()
+            config = replace(
+                config,
+                server=replace(config.server, **(server or {})),
+                sockets=SocketsConfig(**(sockets or {})),
+                **sections,
+            )
+            api = await serve_app({"node": FakePlugin([make], networks=[network])}, config=config)
+            return Room(fresh_devnet, api, nodes[0], stack)
+
+        yield start

@@ -164,6 +164,18 @@ WRONG = [
     ('[networks.ethereum]\nrpc = ["https://host:canary"]', "rpc.0.url: expected a URL with a host and port"),
     ('[networks.ethereum]\nrpc = ["https://[canary/"]', "rpc.0.url: expected a URL with a host and port"),
     (
+        '[networks.ethereum]\nrpc = [{url = "https://x.example", tier = -1}]',
+        "networks.ethereum.rpc.0.tier",
+    ),
+    (
+        '[networks.ethereum]\nrpc = [{url = "https://x.example", tier = true}]',
+        "networks.ethereum.rpc.0.tier",
+    ),
+    (
+        '[networks.ethereum]\nrpc = [{url = "https://x.example", cordoned = "two\\nlines"}]',
+        "networks.ethereum.rpc.0.cordoned: expected true, false, or the reason",
+    ),
+    (
         '[networks.ethereum]\nrpcs = ["https://x.example"]',
         "networks.ethereum.rpcs: unknown key. Did you mean 'rpc'?",
     ),
@@ -306,3 +318,26 @@ def test_a_private_submission_url_is_read(load):
     url = "https://rpc.example/fast?refund=90"
     config = load(f'{KEYS}[networks.ethereum]\nprivate_submission = "{url}"\n')
     assert config.networks["ethereum"].private_submission == url
+
+
+def test_an_endpoint_may_be_a_fallback_or_cordoned(load):
+    text = """[networks.ethereum]
+rpc = [
+  "https://a.example",
+  {url = "https://b.example/canary", name = "paid", tier = 1},
+  {url = "https://c.example", cordoned = true},
+  {url = "https://d.example", cordoned = "moves on Monday"},
+  {url = "https://e.example", cordoned = false},
+]
+"""
+    config = load(KEYS + text)
+    endpoints = config.networks["ethereum"].rpc
+    assert [endpoint.tier for endpoint in endpoints] == [0, 1, 0, 0, 0]
+    expected = ["", "", "by the configuration", "moves on Monday", ""]
+    assert [endpoint.cordoned for endpoint in endpoints] == expected
+    shown = redacted(config)["networks"]["ethereum"]["rpc"]
+    assert shown[1:4] == [
+        "https://b.example/*** (paid, tier 1)",
+        "https://c.example (cordoned: by the configuration)",
+        "https://d.example (cordoned: moves on Monday)",
+    ]

@@ -207,6 +207,8 @@ async def test_a_price_of_an_older_block_is_none(serve, refused):
 async def test_a_ladder_at_one_block(api, contract):
     depth = contract.check("getSwapDepth", await api.get(f"{DEPTH}&amount={10**19}"))
     assert [rung["fromAmount"] for rung in depth["rungs"]] == [str(10**n) for n in range(19, 24)]
+    assert [rung["amount"] for rung in depth["rungs"]] == [rung["fromAmount"] for rung in depth["rungs"]]
+    assert depth["side"] == "exactIn"
     prices = [rung["price"] for rung in depth["rungs"]]
     assert [price and price["toAmount"] for price in prices] == [
         str(10**19),

@@ -60,7 +60,6 @@ BODIES = {
     "createPoolAction": "action address amount asset",
     "submitTransaction": "signedPayload",
     "submitTransactionHash": "hash",
-    "callRpc": "id jsonrpc method params",
 }
 STATUS_201 = {operation.name for operation in operations() if operation.path.endswith(("/action", "/revoke"))}
 
@@ -179,8 +178,12 @@ def test_every_member_of_every_request_is_described(contract):
             members = {each["name"]: each | each["schema"] for each in operation.get("parameters", [])}
             body = operation.get("requestBody")
             if body is not None:
-                reference = body["content"]["application/json"]["schema"]["$ref"]
-                members |= document["components"]["schemas"][reference.rpartition("/")[2]]["properties"]
+                schema = body["content"]["application/json"]["schema"]
+                if "oneOf" in schema:  # JSON-RPC: a call, or an array of calls
+                    schema = schema["oneOf"][0]
+                else:
+                    schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+                members |= schema["properties"]
             bare += [
                 (operation["operationId"], name) for name in members if "description" not in members[name]
             ]

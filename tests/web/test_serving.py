@@ -360,6 +360,7 @@ def test_providers_and_doctor_work_offline(tmp_path):
     done = command("doctor", cwd=tmp_path, QUOTEWAY_PLUGINS__LOAD="rpc")
     assert done.returncode == 1
     assert re.search(r"fail +rpc nowhere #1: no usable answer \(ClientConnectorError\)", done.stdout)
+    assert re.search(r"warn +rpc nowhere: one endpoint: nobody answers when it fails", done.stdout)
     assert "canary" not in done.stdout + done.stderr
 
 

@@ -91,6 +91,8 @@ PROVIDERS = st.builds(
     healthy=st.none() | st.booleans(),
     spenders=st.lists(st.tuples(CHAIN_IDS, ADDRESSES)),
     missing_contracts=st.lists(instances(MissingContract), max_size=2),
+    refusals=st.lists(st.tuples(CHAIN_IDS, TEXTS), max_size=2),
+    upstreams=st.lists(instances(models.UpstreamHealth), max_size=2),
     docs=st.none() | TEXTS,
 )
 

@@ -13,7 +13,9 @@ from quoteway.models.liquidity import *
 from quoteway.models.notices import *
 from quoteway.models.optimality import *
 from quoteway.models.quotes import *
+from quoteway.models.raw_json import *
 from quoteway.models.requests import *
 from quoteway.models.routing import *
 from quoteway.models.terms import *
 from quoteway.models.tokens import *
+from quoteway.models.upstreams import *

@@ -197,7 +197,8 @@ class Action:
 
     ``parts`` has one entry per provider; together they contain every step. ``action_id``
     is a hash of the chain, the sender and every transaction in order. ``capability`` None: a revocation of
-    allowances, which the gateway itself makes; it has no parts.
+    allowances, which the gateway itself makes; it has no parts. ``l1_fee_wei`` is what a rollup charges for
+    the data of all transactions on its parent chain; None: it charges none, or the fee is not known.
     """
 
     action_id: str
@@ -219,3 +220,4 @@ class Action:
     issues: tuple[Issue, ...] = ()
     warnings: tuple[Notice, ...] = ()
     terms: BuildTerms | None = None
+    l1_fee_wei: int | None = None

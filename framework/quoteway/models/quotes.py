@@ -93,7 +93,8 @@ class CertifiedSwap:
     """A swap as an answer stated it, with the certificate in its ``optimality``, to be checked.
 
     ``route_legs`` are in the order of execution. The last one out of each token takes what is left of it.
-    ``amount_out`` and the bound are after ``fee_bps`` of the output, the integrator's fee.
+    ``amount_out`` and the bound are after ``fee_bps`` of the output, the integrator's fee. ``bought`` is the
+    exact output that was asked for, None for an exact input.
     """
 
     chain_id: int
@@ -105,6 +106,7 @@ class CertifiedSwap:
     route_legs: tuple[RouteLeg, ...]
     optimality: Optimality
     fee_bps: int = 0
+    bought: int | None = None
 
     def after_fee(self, output: int) -> int:
         """Returns what is left of an output, in base units."""

@@ -44,7 +44,7 @@ class Redactor:
 def _secrets(config: Config) -> Iterator[str]:
     for network in config.networks.values():
         for endpoint in network.rpc:
-            yield from _parts_of(endpoint.url)
+            yield from (*_parts_of(endpoint.url), *_parts_of(endpoint.ws))
             for value in endpoint.headers.values():
                 yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
     keys = (config.auth.keys, *(key.secret for key in config.quotes.keys), config.run_key)

@@ -6,8 +6,10 @@ import os
 import re
 from contextvars import ContextVar
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
-import aiohttp
+if TYPE_CHECKING:
+    import aiohttp
 
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
@@ -25,6 +27,8 @@ def continue_trace(given: str | None) -> str | None:
 
 def outgoing_traces() -> aiohttp.TraceConfig:
     """Makes a client session send the trace context of the request being served."""
+    import aiohttp
+
     config = aiohttp.TraceConfig()
 
     async def add(

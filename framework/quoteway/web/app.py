@@ -13,7 +13,6 @@ from aiohttp import web
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
-from quoteway.telemetry.logs import Redactor
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.health import health_routes, keep_state, metrics_handler
 from quoteway.web.http.metrics import SHARED, Metrics
@@ -34,6 +33,9 @@ from quoteway.web.resources import (
     transactions,
     vaults,
 )
+from quoteway.web.rpc.calls import RPC, RpcCalls
+from quoteway.web.rpc.sockets import PATH as SOCKET_PATH
+from quoteway.web.rpc.sockets import Sockets
 from quoteway.web.wire.view import View
 
 SHARE_OF_TIMEOUT = 0.9
@@ -62,11 +64,19 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.watchdog.listeners.append(metrics.stalled)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, ROUTES)
-    app[rpc.REDACTOR] = Redactor(gateway.config)
+    app[RPC] = calls = RpcCalls(gateway)
+    app.on_cleanup.append(lambda _: calls.close())
     for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)
         middleware.operations[handler] = operation
-        app.add_routes([web.route(operation.method, operation.path, handler)])  # with HEAD beside GET
+        # With HEAD beside GET.
+        routes = app.add_routes([web.route(operation.method, operation.path, handler)])
+        if operation.light is not None:
+            _serve_directly(app, middleware, operation, routes[0])
+    sockets = Sockets(gateway, metrics.sockets, calls)
+    middleware.sockets[sockets.serve] = "rpc"
+    app.router.add_route("GET", SOCKET_PATH, sockets.serve)
+    app.on_shutdown.append(sockets.stop)
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
     app.add_routes(health_routes(gateway))
     if gateway.config.server.metrics_port is None:
@@ -78,6 +88,21 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     if run_gateway:
         app.cleanup_ctx.append(functools.partial(_run_gateway, gateway))
     return app
+
+
+def _serve_directly(
+    app: web.Application, middleware: Middleware, operation: Operation, route: web.AbstractRoute
+) -> None:
+    """Spares the calls of an operation whose path ends in a number the search for their route."""
+    prefix, _, variable = operation.path.removesuffix("}").rpartition("{")
+
+    def match(request: web.Request, number: str) -> None:
+        found = web.UrlMappingMatchInfo({variable: number}, route)
+        found.add_app(app)
+        found.freeze()
+        replace_match(request, found)
+
+    middleware.serve_directly(prefix, route.handler, match)
 
 
 def plugin_routes(gateway: Gateway) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

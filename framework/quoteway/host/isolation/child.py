@@ -66,7 +66,14 @@ class RemoteChain(RpcChain):
         return block
 
     async def request(
-        self, method: str, params: Sequence[Any] = (), *, timeout_s: float | None = None, shared: bool = True
+        self,
+        method: str,
+        params: Sequence[Any] = (),
+        *,
+        timeout_s: float | None = None,
+        shared: bool = True,
+        public: bool = False,
+        raw: bool = False,
     ) -> Any:
         self.requests += 1
         return await self._link.ask("request", self.network.chain_id, method, params, timeout_s, shared)

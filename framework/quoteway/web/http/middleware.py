@@ -24,7 +24,7 @@ from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
-from quoteway.web.http.operation import COUNTED, REQUEST_ID, Operation
+from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, Group, Operation
 
 log = logging.getLogger("quoteway.web")
 
@@ -46,6 +46,9 @@ class Middleware:
     ) -> None:
         server = config.server
         self.operations: dict[Any, Operation] = {}
+        self._direct: tuple[str, Next, Callable[[web.Request, str], None]] | None = None
+        self.sockets: dict[Any, Group] = {}
+        """Handlers that upgrade to WebSocket, with their rate limit. They have no deadline."""
         self._limiter = Limiter(config.limits) if config.limits.enabled else None
         self._metrics = metrics
         self._cache = cache
@@ -55,6 +58,13 @@ class Middleware:
         self._origins = frozenset(server.cors_origins)
         self._log_all = server.access_log == "all"
         self._timeout_s = server.request_timeout_s
+
+    def serve_directly(self, prefix: str, handler: Next, match: Callable[[web.Request, str], None]) -> None:
+        """Makes POSTs of ``prefix`` and a number pass to ``handler`` without a search for their route.
+
+        ``match`` sets the request's ``match_info`` from the number.
+        """
+        self._direct = (prefix, handler, match)
 
     def with_cached_answers(self, route: Callable[[Any], Awaitable[web.StreamResponse]]) -> Next:
         """Serves cached answers at once and passes all other requests to ``route``.
@@ -68,6 +78,12 @@ class Middleware:
                 kept = self._cache.get(request.raw_path, self._revision(), started)
                 if kept is not None and "Expect" not in request.headers:
                     return self._serve(request, kept.operation, kept, started)
+            elif self._direct is not None and request.method == "POST":
+                prefix, handler, match = self._direct
+                number = request.raw_path.removeprefix(prefix)
+                if number.isascii() and number.isdecimal() and "Expect" not in request.headers:
+                    match(request, number)
+                    return self._serve(request, self.operations.get(handler), handler, started)
             return route(request)
 
         return answer
@@ -85,7 +101,7 @@ class Middleware:
         trace = continue_trace(headers.get("traceparent"))
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
-        group = operation.group if operation is not None else "catalog"
+        group = operation.group if operation is not None else self.sockets.get(source, "catalog")
         counted: Counted | None = None
         response: web.StreamResponse | None = None
         try:
@@ -96,6 +112,8 @@ class Middleware:
                     caller = self._key_of(request) if self._keys else self._callers.of(request)
                     if caller is None:
                         raise await self._unauthorized(request)
+                    if operation is None and source in self.sockets:
+                        request[CALLER] = caller
                     if self._limiter is not None:
                         counted = Counted(self._limiter, group, caller)
                         await counted.take()
@@ -133,7 +151,8 @@ class Middleware:
         status = response.status
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
         route = operation.path if operation is not None else _route(request)
-        self._metrics.answered(route, request.method, status, duration_s)
+        if status != 101:  # a WebSocket, which lasts for hours
+            self._metrics.answered(route, request.method, status, duration_s)
         if status >= 400 or self._log_all:
             log.log(
                 logging.WARNING if status >= 500 else logging.INFO,
@@ -151,7 +170,7 @@ class Middleware:
 
     async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(None if handler in self.sockets else self._timeout_s):
                 return await handler(request)
         except TimeoutError:
             raise RequestTimeout(

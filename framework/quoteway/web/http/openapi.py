@@ -25,7 +25,10 @@ _DESCRIPTION = """Quotes in, unsigned transactions out. The service holds no key
 
 Amounts are base units in decimal strings. Addresses are EIP-55 on output and any case on input. `...Bps` is
 an integer of 1/10,000; bare `apr` and `apy` are fractions. Members that are not known are null. Members may
-be added within v2; none is removed."""
+be added within v2; none is removed.
+
+`/v2/rpc/{chainId}` takes WebSocket connections too (GET with `Upgrade`): JSON-RPC 2.0 in text messages, with
+`eth_subscribe` to `newHeads` and `logs`."""
 
 
 def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]:
@@ -54,7 +57,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
             str(operation.status): {
                 "description": "Success",
                 "headers": {"X-Request-ID": {"schema": {"type": "string"}}},
-                "content": {"application/json": {"schema": operation.response}},
+                "content": {"application/json": {"schema": operation.response_shape or operation.response}},
             },
             **{str(status): _error(status) for status in operation.errors},
             "default": _error(None),
@@ -68,6 +71,11 @@ def _operation(operation: Operation) -> dict[str, Any]:
         described["requestBody"] = {
             "required": operation.body_required,
             "content": {"application/json": {"schema": operation.body(Networks)}},
+        }
+    elif operation.body_shape is not None:
+        described["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": operation.body_shape}},
         }
     return described
 

@@ -47,8 +47,8 @@ class PriceQuery(PairQuery):
 class DepthQuery(PairQuery):
     """``amount`` is the smallest; each further one is ten times the one before."""
 
-    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
-
+    amount = EITHER_AMOUNT
+    side = SIDE
     rungs = fields.QueryInteger("How many amounts", 1, MOST_RUNGS, load_default=5)
 
     @validates_schema
@@ -92,7 +92,7 @@ async def get_swap_price(call: Call) -> Wire:
 
 @get(
     "/v2/swaps/depth",
-    "What swaps of growing amounts would pay, indicatively",
+    "What swaps of growing amounts would pay or take, indicatively",
     SwapDepth,
     query=DepthQuery,
     group="quotes",

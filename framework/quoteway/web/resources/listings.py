@@ -9,12 +9,21 @@ from types import SimpleNamespace
 
 from aiohttp import web
 
+from quoteway.errors import GatewayError
 from quoteway.guard.findings import is_address
 from quoteway.host.call_records import MethodCalls
 from quoteway.host.missing_contracts import MissingContract
 from quoteway.host.states import NotEnabled, PluginEntry, ProviderEntry, networks_of
+from quoteway.host.upstream_health import upstream_health
 from quoteway.models import Address, Capability
-from quoteway.providers import PoolProvider, PriceSource, Provider, SwapProvider, VaultProvider
+from quoteway.providers import (
+    Executor,
+    PoolProvider,
+    PriceSource,
+    Provider,
+    SwapProvider,
+    VaultProvider,
+)
 from quoteway.web.http.cache import CACHE
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
@@ -24,6 +33,9 @@ from quoteway.web.wire.view import Wire, camel_case
 
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
+
+REFUSAL_TIMEOUT_S = 1.0
+"""An executor reads its contracts to say whether it refuses a chain, once in ten minutes."""
 
 
 @get(
@@ -87,6 +99,8 @@ async def _provider_row(
         healthy=healthy,
         spenders=_spenders(entries),
         missing_contracts=_missing_contracts(call, own) if enabled else [],
+        refusals=await _refusals(call, own) if enabled else [],
+        upstreams=[row for _, row in await upstream_health(own)] if enabled else [],
         docs=_text(first, "docs"),
         score=next((registry.scores.of(p) for p in own if isinstance(p, SwapProvider)), None),
         # A squatter has run no code: what has that plugin name is another one's.
@@ -150,6 +164,26 @@ def _missing_contracts(call: Call, own: Sequence[Provider]) -> list[MissingContr
     found = [each for provider in own for each in call.gateway.missing.of(provider, networks_of(provider))]
     unique = {(each.chain_id, each.contract): each for each in found}
     return [unique[key] for key in sorted(unique)]
+
+
+async def _refusals(call: Call, own: Sequence[Provider]) -> list[tuple[int, str]]:
+    """The chains that an executor refuses. One that cannot say in time is not named."""
+    runtime = call.gateway.runtime
+
+    async def ask(executor: Executor, chain_id: int) -> str | None:
+        with contextlib.suppress(GatewayError, TimeoutError):
+            async with asyncio.timeout(REFUSAL_TIMEOUT_S):
+                block = await runtime.chain(chain_id).head()
+                return await runtime.liquidity.refusal(executor, chain_id, block)
+        return None
+
+    asked = [(each, at) for each in own if isinstance(each, Executor) for at in sorted(networks_of(each))]
+    answers = await asyncio.gather(*(ask(executor, chain_id) for executor, chain_id in asked))
+    return [
+        (chain_id, reason)
+        for (_, chain_id), reason in zip(asked, answers, strict=True)
+        if reason is not None and reason.isprintable()
+    ]
 
 
 async def _healthy(call: Call, provider: Provider) -> bool | None:

@@ -65,7 +65,7 @@ EITHER_AMOUNT = fields.Amount(
 
 class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
     """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
-    it. ``atomicBatch`` false: the wallet sends one call at a time, so no quote in parts is wanted.
+    it. ``atomicBatch`` says whether the wallet sends several calls as one. Left out, nobody knows.
     """
 
     amount = EITHER_AMOUNT
@@ -80,8 +80,9 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
         ("full",),
     )
     atomic_batch = fields.StrictBoolean(
-        "Whether the wallet sends several calls as one (EIP-5792); false: no quote in parts is given",
-        load_default=True,
+        "Whether the wallet sends several calls as one (EIP-5792). `true`: two providers may share a swap "
+        "within one network, if that pays more. `false`: no quote in parts is given. Left out: only swaps to "
+        "another network may have parts"
     )
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
@@ -210,7 +211,10 @@ async def _read_swap(call: Call) -> tuple[SwapRequest, str | None]:
     assert origin is not None
     assert target is not None
     candidates = call.gateway.quoting.candidates(
-        Capability.SWAP, origin.chain_id, target.chain_id, atomic_batch=call.body["atomic_batch"]
+        Capability.SWAP,
+        origin.chain_id,
+        target.chain_id,
+        atomic_batch=call.body.get("atomic_batch") is not False,
     )
     check_protocols(call.gateway.registry, limits_in(call.body))
     return await transfer_request(call, origin, target, candidates)

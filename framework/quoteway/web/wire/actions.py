@@ -164,6 +164,11 @@ class Action(View):
     outputs = required([Leg])
     parts = nullable([ActionPart], lambda action: action.parts if len(action.parts) > 1 else None)
     simulation = required(Simulation)
+    l1_fee = nullable(
+        text.AmountText,
+        "l1_fee_wei",
+        description="Wei that a rollup charges for the data of all transactions on its parent chain",
+    )
     issues = required([Issue])
     warnings = required([Notice])
 

@@ -39,9 +39,10 @@ class SwapPrice(View):
 
 
 class RungPrice(View):
-    """What an amount of a ladder would pay."""
+    """What an amount of a ladder would pay or take."""
 
     provider = required(fields.String)
+    from_amount = required(AmountText, lambda found: found.inputs[0].amount)
     to_amount = required(AmountText, lambda found: found.outputs[0].amount)
     execution_price = nullable(
         fields.String, execution_price, description="Whole output coins per whole input coin"
@@ -52,13 +53,16 @@ class RungPrice(View):
 class DepthRung(View):
     """An amount with its price, or the reason why there is none."""
 
-    from_amount = required(AmountText, "amount_in")
+    amount = required(AmountText, description="Of `fromToken`; with `exactOut` of `toToken`")
+    from_amount = nullable(
+        AmountText, "amount_in", description="What is sold; null for an `exactOut` that nobody quotes"
+    )
     price = nullable(RungPrice, "found")
     reason = nullable(CodeText, lambda rung: None if rung.error is None else rung.error.reason)
 
 
 class SwapDepth(View):
-    """What swaps of growing amounts would pay at one block."""
+    """What swaps of growing amounts would pay or take at one block."""
 
     network = required(NetworkText, "request.chain_id")
     chain_id = required(fields.Integer, "request.chain_id")
@@ -66,4 +70,5 @@ class SwapDepth(View):
     indicative = required(fields.Boolean, constant(True), description=_INDICATIVE)
     from_token = required(parts.TokenRef, "request.token_in")
     to_token = required(parts.TokenRef, "request.token_out")
+    side = required(fields.String, "request.side", enum=list(SIDES))
     rungs = required([DepthRung])

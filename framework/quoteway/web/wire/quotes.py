@@ -131,12 +131,20 @@ class Certificate(View):
 class Optimality(View):
     """How near the route is to the best one through the same pools at the quote's block, gas aside."""
 
-    bound = required(AmountText, description="No trade through these pools pays more")
-    gap_bps = required(fields.Float, description="At most so much of the bound is missing")
+    bound = required(
+        AmountText,
+        description="No trade through these pools pays more; of `exactOut`, none takes less of `fromToken`",
+    )
+    gap_bps = required(
+        fields.Float,
+        description="At most so much of the bound is missing; of `exactOut`, at most so much of the input is "
+        "above the bound",
+    )
     net_gap_bps = required(fields.Float, description="The same net of gas")
     arbitrage = required(
         AmountText,
-        description="At most so much of the bound is there without any input; not subtracted from it",
+        description="At most so much of the bound is there without any input; not subtracted from it. Of "
+        "`exactOut`, in `fromToken`",
     )
     pools = required(fields.Integer, description="How many pools were searched")
     families = required([fields.String])
