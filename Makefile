@@ -8,6 +8,9 @@ PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 # The Solidity compiler and its libraries, beside each plugin's own contracts.
 COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(wildcard plugins/*/contracts/package-lock.json))
 
+# The JavaScript clients of JSON-RPC that tests/rpc runs.
+CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
+
 .PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check bench docs clean
 
 help:  ## show this list
@@ -33,11 +36,11 @@ $(TOOLS): $(INSTALLED)
 	$(call install,.[dev])
 
 %/node_modules/.package-lock.json: %/package-lock.json
-	@echo "Fetching the compiler of $* with npm..."
+	@echo "Fetching the packages of $* with npm..."
 	@cd $* && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-prepare: $(TOOLS) $(COMPILERS)  ## install and fetch everything that the tests need; they work offline afterwards
+prepare: $(TOOLS) $(COMPILERS) $(CLIENTS)  ## install and fetch everything that the tests need; they work offline afterwards
 	@$(BIN)/quoteway devnet --prepare
 	@$(BIN)/python -m quoteway_devnet.packages
 	@$(BIN)/python tests/smart_accounts.py
