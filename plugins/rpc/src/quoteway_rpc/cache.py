@@ -26,7 +26,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -52,19 +52,25 @@ _EXECUTION_REVERTED = 3
 _SLACK_S = 0.05
 
 
+class _Left(Exception):  # noqa: N818 - no failure of a node
+    """The caller that made a call was cancelled, so that another one has to make it."""
+
+
 @dataclass(slots=True, eq=False)
 class _Flight:
     """A call for all who wait for its answer. ``sent_at`` is None until it is sent.
 
-    ``settled``: the answer cannot change. ``finalized``, ``generation``, ``refreshing`` and ``identifying``
-    are facts of the chain before it was sent, ``head`` the newest block then.
+    The first caller makes it, in its own task ``caller``; the outcome is told to those who joined it, in
+    ``landing``. ``settled``: the answer cannot change. ``finalized``, ``generation``, ``refreshing`` and
+    ``identifying`` are facts of the chain before it was sent, ``head`` the newest block then.
     """
 
     ask: Ask
     plan: Plan | None
     settled: bool
-    task: asyncio.Future[Any] = field(init=False)
-    waiters: int = 0
+    caller: asyncio.Task[Any] | None
+    landing: asyncio.Future[Any] | None = None
+    is_closed: bool = False
     sent_at: float | None = None
     head: Head | None = None
     finalized: int | None = None
@@ -115,11 +121,13 @@ class Cache:
 
     async def close(self) -> None:
         """Ends what is under way and closes the store."""
-        tasks = [flight.task for flight in self._flights.values()]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=1.0)
+        callers = [flight.caller for flight in self._flights.values() if flight.caller is not None]
+        for flight in self._flights.values():
+            flight.is_closed = True
+        for caller in callers:
+            caller.cancel()
+        if callers:
+            await asyncio.wait(callers, timeout=1.0)
         await self._facts.close()
         if self._store is not None:
             await self._store.close()
@@ -253,39 +261,73 @@ class Cache:
         What is not final is not taken from a call that began before this one: a block or a transaction that
         it did not find may exist by now, and its failure may be over. Then the call is made once more.
         """
-        flight, late = self._join(key, plan, ask)
-        try:
-            result = await self._landed(key, flight, ask)
-        except RpcError as error:
-            if not late or error.rpc_code == _EXECUTION_REVERTED:
-                raise
-        except UpstreamError:
-            if not late and ask.ends_at - flight.ask.ends_at < 2 * _SLACK_S:
-                raise
-            if ask.ends_at - self._clock() < _SLACK_S:
-                raise
-        else:
-            if result is not None or not late:
-                return result
-        flight, _ = self._join(key, plan, ask, unsent=True)
-        return await self._landed(key, flight, ask)
+        unsent = False
+        while True:
+            flight = self._flights.get(key)
+            if flight is None or not self._joins(flight, ask, unsent=unsent):
+                busy = flight is not None and ask.public
+                return await self._make(key, plan, ask, GATHER_S if busy else 0.0)
+            late = flight.sent_at is not None
+            self._count("cache_joined", ask.network, 1)
+            try:
+                result = await self._landed(flight, ask)
+            except _Left:
+                continue
+            except RpcError as error:
+                if not late or error.rpc_code == _EXECUTION_REVERTED:
+                    raise
+            except UpstreamError:
+                if not late and ask.ends_at - flight.ask.ends_at < 2 * _SLACK_S:
+                    raise
+                if ask.ends_at - self._clock() < _SLACK_S:
+                    raise
+            else:
+                if result is not None or not late:
+                    return result
+            unsent = True
 
-    def _join(
-        self, key: tuple[bool, bytes], plan: Plan | None, ask: Ask, *, unsent: bool = False
-    ) -> tuple[_Flight, bool]:
-        """Returns a flight to wait for, and whether it began before this call."""
-        flying = self._flights.get(key)
-        if flying is not None and not flying.task.done():
-            if flying.sent_at is None:
-                self._count("cache_joined", ask.network, 1)
-                return flying, False
-            if not unsent and self._is_as_new(flying, ask):
-                self._count("cache_joined", ask.network, 1)
-                return flying, True
-        busy = flying is not None and not flying.task.done() and ask.public
-        flight = self._flights[key] = _Flight(ask, plan, self._is_settled(plan, ask))
-        flight.task = asyncio.ensure_future(self._fly(flight, GATHER_S if busy else 0.0))
-        return flight, False
+    def _joins(self, flight: _Flight, ask: Ask, *, unsent: bool) -> bool:
+        """Whether a call may have the answer of one under way; with ``unsent``, of one not sent yet alone."""
+        return flight.sent_at is None or (not unsent and self._is_as_new(flight, ask))
+
+    async def _make(self, key: tuple[bool, bytes], plan: Plan | None, ask: Ask, wait_s: float) -> Any:
+        """Makes a call, and tells its outcome to those who joined it."""
+        flight = _Flight(ask, plan, self._is_settled(plan, ask), asyncio.current_task())
+        self._flights[key] = flight
+        failure: BaseException | None = None
+        result = None
+        try:
+            result = await self._fly(flight, wait_s)
+            return result
+        except asyncio.CancelledError:
+            failure = _Left()
+            if flight.is_closed and flight.caller is not None and not flight.caller.uncancel():
+                text = f"The nodes of {ask.network.name} are not asked any more: the gateway ends."
+                failure = UpstreamError(text, reason=Reason.RPC_ERROR, retryable=True)
+                raise failure from None
+            raise
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if self._flights.get(key) is flight:
+                del self._flights[key]
+            if flight.landing is not None and not flight.landing.done():
+                _tell(flight.landing, result, failure)
+
+    async def _landed(self, flight: _Flight, ask: Ask) -> Any:
+        """Waits for the call of another caller until the own deadline. Raises ``_Left`` when that ended."""
+        if flight.landing is None:
+            flight.landing = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(max(ask.ends_at - self._clock(), 0.0)):
+                return await asyncio.shield(flight.landing)
+        except TimeoutError:
+            raise UpstreamError(
+                f"No RPC upstream of {ask.network.name} answered in time.",
+                reason=Reason.PROVIDER_TIMEOUT,
+                retryable=True,
+            ) from None
 
     def _is_as_new(self, flight: _Flight, ask: Ask) -> bool:
         if flight.settled:
@@ -309,8 +351,8 @@ class Cache:
         return plan.number is not None and plan.number <= facts.finalized
 
     async def _fly(self, flight: _Flight, wait_s: float) -> Any:
-        if wait_s:
-            await asyncio.sleep(wait_s)
+        # Identical calls that arrive in the same turn of the loop join this one.
+        await asyncio.sleep(wait_s)
         ask, plan = flight.ask, flight.plan
         flight.sent_at = self._clock()
         flight.head = self._heads.newest(ask.network.chain_id) if ask.public else None
@@ -332,36 +374,6 @@ class Cache:
             with contextlib.suppress(orjson.JSONDecodeError):  # JSON with a number that no double holds
                 self._keep(flight, result.parsed())
         return result
-
-    async def _landed(self, key: tuple[bool, bytes], flight: _Flight, ask: Ask) -> Any:
-        """Waits for a flight until the call's own deadline. The flight ends early with its last caller."""
-        flight.waiters += 1
-        try:
-            if flight.ask.ends_at - ask.ends_at < _SLACK_S:
-                return await asyncio.shield(flight.task)
-            async with asyncio.timeout(max(ask.ends_at - self._clock(), 0.0)):
-                return await asyncio.shield(flight.task)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not flight.task.cancelled() or (task is not None and task.cancelling()):
-                raise
-            # The cache was closed, the caller was not cancelled.
-            text = f"The nodes of {ask.network.name} are not asked any more: the gateway ends."
-            raise UpstreamError(text, reason=Reason.RPC_ERROR, retryable=True) from None
-        except TimeoutError:
-            raise UpstreamError(
-                f"No RPC upstream of {ask.network.name} answered in time.",
-                reason=Reason.PROVIDER_TIMEOUT,
-                retryable=True,
-            ) from None
-        finally:
-            flight.waiters -= 1
-            if not flight.waiters:
-                flight.task.cancel()
-                # No caller is left to retrieve its exception, which asyncio would log.
-                flight.task.add_done_callback(_take_outcome)
-            if (flight.task.done() or not flight.waiters) and self._flights.get(key) is flight:
-                del self._flights[key]
 
     # --- the store of replicas ------------------------------------------------------------------------------
 
@@ -395,6 +407,9 @@ def _is_frozen(plan: Plan, facts: Facts) -> bool:
     return not plan.state or facts.editable is False
 
 
-def _take_outcome(task: asyncio.Future[Any]) -> None:
-    if not task.cancelled():
-        task.exception()
+def _tell(landing: asyncio.Future[Any], result: Any, failure: BaseException | None) -> None:
+    if failure is None:
+        landing.set_result(result)
+        return
+    landing.set_exception(failure)
+    landing.exception()  # who waited may be gone: asyncio would log that nobody read it
