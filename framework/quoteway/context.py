@@ -314,10 +314,11 @@ class Context:
         each plugin at most ``MOST_COUNTS`` events and networks are counted. A plugin in a process of its own
         counts for nobody. Raises ``ValueError`` for another word, or an amount that is no integer from 0.
         """
-        if _EVENT.fullmatch(event) is None or type(amount) is not int or amount < 0:
-            raise ValueError(f"plugin {self.plugin!r} cannot count {amount!r} of {event!r}")
         key, counts = (self.plugin, event, network.slug), self.runtime.counts
-        if key in counts or sum(plugin == self.plugin for plugin, _, _ in counts) < MOST_COUNTS:
+        is_known = key in counts
+        if type(amount) is not int or amount < 0 or not (is_known or _EVENT.fullmatch(event)):
+            raise ValueError(f"plugin {self.plugin!r} cannot count {amount!r} of {event!r}")
+        if is_known or sum(plugin == self.plugin for plugin, _, _ in counts) < MOST_COUNTS:
             counts[key] += amount
 
     def readable(self, step: Step, sender: Address) -> bool | None:
