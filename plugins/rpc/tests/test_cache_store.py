@@ -228,11 +228,11 @@ async def test_replicas_share_a_server(tmp_path, unused_tcp_port):
             while not other.counts["cache_store_hits"]:  # a busy machine may be slower than the store's limit
                 now[0] += 11.0
                 for replica in (one, other):
-                    replica.cache.entries._lru.clear()
+                    replica.cache.entries.clear()
                     assert await replica.ask() == BLOCK
         process.terminate()
         await process.wait()
-        other.cache.entries._lru.clear()
+        other.cache.entries.clear()
         sent = len(other.sent)
         assert await other.ask() == BLOCK
         assert len(other.sent) == sent + 1
