@@ -88,7 +88,7 @@ async def test_cancelling_all_callers_ends_the_call(gateway, caller):
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
-    assert not gate.rpc._send._flights
+    assert not len(gate.rpc._send._flights)
     gate.chain.let_go.set()
     assert await caller(gate)("eth_gasPrice") == "0x2a"
 

@@ -176,6 +176,10 @@ class Dispatcher(RpcUpstream):
         """Answers a call of a client; see ``RpcUpstream.forward_public``."""
         return await self._answer(network, method, params, timeout_s, public=True)
 
+    def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
+        """Returns what the cache has for a client's call; see ``RpcUpstream.kept``."""
+        return self._send.kept(network, method, params)
+
     async def _answer(
         self, network: Network, method: str, params: Sequence[Any], timeout_s: float, *, public: bool
     ) -> Any:
