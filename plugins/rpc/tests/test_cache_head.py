@@ -53,6 +53,23 @@ async def test_a_client_gets_answers_at_a_pushed_head_from_memory_until_the_next
     assert await pushed.ask("eth_getBalance", A, "latest") not in answers
 
 
+async def test_what_is_kept_is_given_at_once_until_the_next_head(pushed):
+    balance = f'["{A}"]'.encode()
+    assert pushed.cache.kept(NETWORK, "eth_getBalance", balance) is None
+    answer = await pushed.ask("eth_getBalance", A)
+    assert pushed.cache.kept(NETWORK, "eth_getBalance", balance) == f'"{answer}"'.encode()
+    assert pushed.cache.kept(NETWORK, "eth_getBalance", f'["{A}", "latest"]'.encode()) is not None
+    pushed.push(101)
+    assert pushed.cache.kept(NETWORK, "eth_getBalance", balance) is None
+
+
+@pytest.mark.parametrize("params", [b"", b"[", b"{}", b"null", b"[1e999]", b'["' + b"a" * 2_000 + b'"]'])
+async def test_nothing_is_kept_of_parameters_that_cannot_be_read(pushed, params):
+    await pushed.ask("eth_gasPrice")
+    assert pushed.cache.kept(NETWORK, "eth_gasPrice", b"[]") is not None
+    assert pushed.cache.kept(NETWORK, "eth_gasPrice", params) is None
+
+
 async def test_the_core_never_gets_an_answer_at_the_head_from_memory(pushed):
     await pushed.ask("eth_getBalance", A)
     assert len({await pushed.ask("eth_getBalance", A, public=False) for _ in range(3)}) == 3

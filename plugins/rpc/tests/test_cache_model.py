@@ -82,6 +82,12 @@ class World:
 
     async def call(self, chain_id, method, params, public):
         allowed = {self.right(chain_id, method, params)}
+        kept = (
+            self.cache.kept(self.networks[chain_id], method, json.dumps(params).encode()) if public else None
+        )
+        if kept is not None:
+            self.counts["kept"] += 1
+            assert json.dumps(json.loads(kept)) in allowed, (method, params)
         call = (chain_id, method, params, allowed)
         self.open[id(call)] = call
         ask = Ask(self.networks[chain_id], method, params, self.now + 1e9, public)
@@ -122,6 +128,7 @@ async def test_no_answer_is_wrong(pushed):
     assert world.counts["cache_hits_immutable"] > 500
     assert world.counts["cache_hits_numbered"] > 100
     assert (world.counts["cache_hits_head"] > 100) is pushed
+    assert world.counts["kept"] > 100
     assert world.cache.entries.size_bytes <= 1 << 20
 
 
