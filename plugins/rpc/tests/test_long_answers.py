@@ -18,6 +18,8 @@ HASH = "0x" + "11" * 32
 LOG = {"address": "0x" + "a1" * 20, "topics": ["0x" + "b2" * 32], "data": "0x" + "00" * 200, "é": '"[{\\'}
 LOG |= {"blockHash": HASH, "blockNumber": "0x5", "removed": False}
 LOGS = [LOG | {"logIndex": hex(index)} for index in range(3_000)]
+NESTED = [{"logs": LOGS[at : at + 9], "note": "},{" * 90} for at in range(0, 2_991, 9)]
+LARGE_ITEMS = [{"logs": LOGS[at : at + 600]} for at in range(0, 3_000, 600)]
 BLOCK = {"hash": HASH, "parentHash": "0x" + "10" * 32, "number": "0x5", "timestamp": "0x1"}
 BLOCK |= {"transactions": LOGS}
 OF_BLOCK = "eth_getLogs", [{"blockHash": HASH}]
@@ -44,11 +46,23 @@ def dispatcher(*nodes):
     [
         (*OF_BLOCK, LOGS),
         (*OF_BLOCK, LOGS[:1_000]),
+        (*CALL, NESTED),
+        (*CALL, LARGE_ITEMS),
+        (*CALL, [["},{"] * 50_000, {}, {}]),
         ("eth_getBlockByHash", [HASH, True], BLOCK),
         ("eth_getBlockByHash", [HASH, True], BLOCK | {"transactions": LOGS[:1_000]}),
         (*CALL, "0x" + "ab" * 100_000),
     ],
-    ids=["list", "list that is checked", "object", "object that is checked", "text"],
+    ids=[
+        "list",
+        "list that is checked",
+        "lists in items",
+        "large items",
+        "commas in texts",
+        "object",
+        "object that is checked",
+        "text",
+    ],
 )
 async def test_a_client_gets_the_text_and_the_core_the_value(method, params, result):
     text = orjson.dumps(result)
@@ -92,12 +106,15 @@ async def test_a_number_that_no_double_holds_is_passed_on_in_a_long_answer():
         rpc.close()
 
 
-async def test_other_tasks_run_while_a_long_list_is_parsed():
-    async with FakeNode(answering(orjson.dumps(LOGS * 10))) as node:
+@pytest.mark.parametrize("ask", ["forward", "forward_public"])
+async def test_other_tasks_run_while_a_long_list_is_read(ask):
+    text = orjson.dumps(LOGS * 10)
+    async with FakeNode(answering(text)) as node:
         rpc, turns = dispatcher(node), 0
-        call = asyncio.create_task(rpc.forward(NETWORK, *OF_BLOCK, timeout_s=60))
+        call = asyncio.create_task(getattr(rpc, ask)(NETWORK, *OF_BLOCK, timeout_s=60))
         while not call.done():
             turns += 1
             await asyncio.sleep(0)
-        assert len(call.result()) == 30_000
+        result = call.result()
+        assert bytes(result) == text if ask == "forward_public" else len(result) == 30_000
         assert turns > 100

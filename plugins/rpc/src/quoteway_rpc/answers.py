@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -12,12 +13,17 @@ from quoteway import RawJson, RpcError
 
 from quoteway_rpc.connection import Answer
 from quoteway_rpc.outcomes import Unusable, refused, refused_by_status
-from quoteway_rpc.receiving import Held
 
 _LONG_BYTES = 64 << 10
 """From this size on an answer is not parsed at once: 30 MiB of logs would block the event loop for 155 ms."""
 _STEP_BYTES = 128 << 10
-"""What is parsed at once of a long list."""
+"""What is parsed at once of a long list, at least."""
+_MOST_TRIES = 16
+_RESULT = b'"result":['
+_BETWEEN = b"},{"
+_LONGEST_START = 256
+_LONGEST_END = 64
+"""The bytes of an answer before and after a list, where it is read in steps."""
 
 
 async def result_of(answer: Answer, request_id: int, method: str, *, raw: bool) -> Any:
@@ -72,50 +78,98 @@ class _Envelope(msgspec.Struct):
 
 
 _read_envelope = msgspec.json.Decoder(_Envelope).decode
-_read_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_read_value = msgspec.json.Decoder(msgspec.Raw).decode
+"""Raises for what is no JSON, and makes nothing of it."""
 
 
 async def _long_result(answer: Answer, request_id: int, method: str, *, raw: bool) -> Any:
     """Returns the result of a long answer: as it is when ``raw``, else parsed in steps."""
-    if answer.held is None:
-        return await _read_long(answer, request_id, method, raw)
-    async with answer.held.budget.turn:
-        await asyncio.sleep(0)
-        return await _read_long(answer, request_id, method, raw)
-
-
-async def _read_long(answer: Answer, request_id: int, method: str, raw: bool) -> Any:
-    body = answer.body
     try:
-        if not body.isascii():
-            body.decode()  # the decoder below does not look inside of texts that it skips
-        found = _read_envelope(body)
+        listed = await _long_list(answer.body, request_id, method, raw=raw)
+        if listed is not None:
+            text, parsed = listed
+            return RawJson(text, answer.held) if raw else parsed
+        if answer.held is None:
+            return _read_at_once(answer, request_id, method, raw)
+        async with answer.held.budget.turn:
+            await asyncio.sleep(0)
+            return _read_at_once(answer, request_id, method, raw)
     except (msgspec.MsgspecError, RecursionError):
         raise Unusable("JSONDecodeError") from None
+
+
+def _read_at_once(answer: Answer, request_id: int, method: str, raw: bool) -> Any:
+    body = answer.body
+    _check_text(body)
+    found = _read_envelope(body)
     members = {"jsonrpc": found.jsonrpc, "id": found.id, "error": found.error}
     if found.result is msgspec.UNSET:
         return _result(members, request_id, method)
     _result({**members, "result": None}, request_id, method)
     text = memoryview(found.result)
-    if raw:
-        return RawJson(text, answer.held)
-    if text[0] != ord("["):
-        return orjson.loads(text)
-    return await _parsed_in_steps(text, answer.held)
+    return RawJson(text, answer.held) if raw else orjson.loads(text)
 
 
-async def _parsed_in_steps(text: memoryview, held: Held | None) -> list[Any]:
-    """Parses a long list. Other tasks run between two steps. ``held`` lasts as long as the text."""
-    parsed: list[Any] = []
-    step: list[msgspec.Raw] = []
-    size = 0
-    for item in _read_items(text):
-        step.append(item)
-        size += len(memoryview(item))
-        if size >= _STEP_BYTES:
-            parsed += orjson.loads(b"[%b]" % b",".join(step))
-            step, size = [], 0
-            await asyncio.sleep(0)
-    parsed += orjson.loads(b"[%b]" % b",".join(step))
-    del held
-    return parsed
+async def _long_list(
+    body: bytes | bytearray, request_id: int, method: str, *, raw: bool
+) -> tuple[memoryview, list[Any]] | None:
+    """Reads a result that is a list of objects in steps, between which other tasks run.
+
+    Returns the text of the list and its items (none when ``raw``), or None when it has another form: then
+    nothing is known of it yet. A list is valid JSON when each of the parts between its commas is.
+    """
+    start = body.find(_RESULT, 0, _LONGEST_START)
+    end = body.rfind(b"]", max(len(body) - _LONGEST_END, 0))
+    if start < 0 or end < 0:
+        return None
+    start += len(_RESULT)
+    envelope = bytes(body[:start]) + bytes(body[end:])
+    _check_text(envelope)
+    try:
+        found = _read_envelope(envelope)
+    except msgspec.MsgspecError:
+        return None
+    if found.result is msgspec.UNSET or bytes(found.result) != b"[]":
+        return None
+    members = {"jsonrpc": found.jsonrpc, "id": found.id, "error": found.error, "result": None}
+    _result(members, request_id, method)
+    items: list[Any] = []
+    at = start
+    while at < end:
+        part = _part(body, at, end, _read_value if raw else orjson.loads)
+        if part is None:
+            return None
+        found_items, at = part
+        if not raw:
+            items += found_items
+        await asyncio.sleep(0)
+    return memoryview(body)[start - 1 : end + 1], items
+
+
+def _part(
+    body: bytes | bytearray, start: int, end: int, read: Callable[[bytes], Any]
+) -> tuple[Any, int] | None:
+    """Reads a list of the next items. Returns it, and where the items after it begin; None if it cannot.
+
+    The items end where a brace is closed before a comma. Where that is inside of an item, what was taken is
+    no JSON, and more is.
+    """
+    comma = start + _STEP_BYTES
+    for _ in range(_MOST_TRIES):
+        comma = body.find(_BETWEEN, comma, end)
+        stop = end if comma < 0 else comma + 1
+        part = b"[" + body[start:stop] + b"]"
+        try:
+            _check_text(part)
+            return read(part), stop + 1
+        except (msgspec.MsgspecError, ValueError):
+            if stop == end:
+                return None
+            comma += 1
+    return None
+
+
+def _check_text(text: bytes | bytearray) -> None:
+    """Raises ``UnicodeDecodeError`` for what is no UTF-8: the decoder does not look inside of texts."""
+    if not text.isascii():
+        text.decode()
