@@ -396,6 +396,13 @@ class RpcUpstream(Provider):
         """
         return None
 
+    def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
+        """Returns the JSON text of the result of a client's call where it is held and may be given now.
+
+        ``params`` is the JSON text of what ``forward_public`` would get. Do not wait and start nothing.
+        """
+        return None
+
 
 class Relay(Provider):
     """Broadcasts signed transactions."""

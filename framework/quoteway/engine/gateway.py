@@ -280,6 +280,21 @@ class Gateway:
         name = RpcUpstream.forward_public.__name__
         return await self._ask_upstreams(name, network, method, params, timeout_s)
 
+    def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
+        """Returns the result of a client's call that the first RPC upstream holds; see ``RpcUpstream.kept``.
+
+        Counts it as an answer of the upstream. The others are not asked: a call goes to the first.
+        """
+        started = time.monotonic()
+        upstream = next(iter(self.registry.rpc_upstreams(network.chain_id)), None)
+        if upstream is None:
+            return None
+        result = cast(RpcUpstream, upstream).kept(network, method, params)
+        if result is not None:
+            took_s = time.monotonic() - started
+            self.registry.calls.count_kept(upstream, verb=FORWARD, scope=network.chain_id, duration_s=took_s)
+        return result
+
     async def _ask_upstreams(
         self, name: str, network: Network, method: str, params: Sequence[Any], timeout_s: float
     ) -> Any:

@@ -45,8 +45,8 @@ class RpcChain:
 
     Do not change results: other callers may have the same object. Every method raises ``UpstreamError`` when
     no node gave a usable answer in time, and ``RpcError`` when a node answered with an error. Before anything
-    is answered, the nodes' ``eth_chainId`` is compared once with ``network.chain_id``. ``requests`` counts
-    the JSON-RPC requests sent.
+    is answered, the nodes' ``eth_chainId`` is compared once with ``network.chain_id``, and ``verified`` is
+    True from then on. ``requests`` counts the JSON-RPC requests sent.
     """
 
     network: Network
@@ -61,7 +61,7 @@ class RpcChain:
     balance_slots: LRUCache[Address, BalanceSlot] = field(default_factory=lambda: LRUCache(4096), init=False)
     _headers: LRUCache[str, Header] = field(default_factory=lambda: LRUCache(256), init=False)
     _flights: SingleFlight = field(default_factory=SingleFlight, init=False)
-    _verified: bool = field(default=False, init=False)
+    verified: bool = field(default=False, init=False)
     _hash_refused: bool = field(default=False, init=False)
     _simulation_missing_until: float = field(default=float("-inf"), init=False)
     _simulation_known_until: float = field(default=float("-inf"), init=False)
@@ -108,7 +108,7 @@ class RpcChain:
     async def _verified_answer(
         self, method: str, params: Sequence[Any], timeout_s: float | None, shared: bool, public: bool
     ) -> Any:
-        if self._verified:
+        if self.verified:
             return await self._send(method, params, timeout_s, shared, public)
         # Concurrent, so that the check costs no round trip of its own.
         outcomes = await asyncio.gather(
@@ -157,7 +157,7 @@ class RpcChain:
                 f"chain id {self.network.chain_id} was expected, it answers {answered}.",
                 reason=Reason.RPC_ERROR,
             )
-        self._verified = True
+        self.verified = True
 
     # --- blocks ---------------------------------------------------------------------------------------------
 

@@ -154,6 +154,13 @@ def iterator_in(value: object) -> AsyncIterator[Any] | None:
     return value
 
 
+def bytes_in(value: object) -> bytes | None:
+    """Returns bytes or None. Raises ``ValueError`` with what is expected for anything else."""
+    if value is not None and type(value) is not bytes:
+        raise ValueError("bytes or None")
+    return value
+
+
 def _items(value: object, most: int, what: str) -> tuple[Any, ...]:
     expected = f"at most {most} {what}"
     if not isinstance(value, Iterable) or isinstance(value, str | bytes):
@@ -251,6 +258,11 @@ class _Checked:
         """Returns None when it cannot be read: the head is polled then."""
         read = partial(cast(RpcUpstream, self.own).heads, network)
         return self._or(None, "heads", lambda: iterator_in(read()))
+
+    def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
+        """Returns None when it cannot be read: the call is forwarded then."""
+        read = partial(cast(RpcUpstream, self.own).kept, network, method, params)
+        return self._or(None, "kept", lambda: bytes_in(read()))
 
     def _or(self, default: T, member: str, read: Callable[[], T]) -> T:
         try:

@@ -15,6 +15,7 @@ from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.health import health_routes, keep_state, metrics_handler
+from quoteway.web.http.light import LightPath
 from quoteway.web.http.metrics import SHARED, Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation, get, require_ready
@@ -73,6 +74,9 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
         routes = app.add_routes([web.route(operation.method, operation.path, handler)])
         if operation.light is not None:
             _serve_directly(app, middleware, operation, routes[0])
+    body_limit = gateway.config.server.rpc_body_limit_bytes
+    answer = functools.partial(rpc.answer_single, gateway, calls)
+    middleware.light = LightPath(middleware, rpc.call_rpc, answer, body_limit=body_limit)
     sockets = Sockets(gateway, metrics.sockets, calls)
     middleware.sockets[sockets.serve] = "rpc"
     app.router.add_route("GET", SOCKET_PATH, sockets.serve)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from aiohttp import web
 from limits import parse
 from limits.aio.storage import Storage
+from multidict import MultiMapping
 
 from quoteway.config.model import LimitsConfig
 from quoteway.errors import ConfigError, RateLimited
@@ -77,13 +78,22 @@ class Limiter:
         self._storage = storage or open_store(config.store)
         self._paused_until = 0.0
 
+    def take_here(self, group: str, caller: str, requests: int = 1) -> str | None:
+        """Counts as ``take`` does where that needs no waiting; None where a store has to be asked."""
+        if not isinstance(self._storage, Counters):
+            return None
+        now = time.monotonic()
+        key, window_s = f"quoteway/{group}/{caller}", self._bounds[group][1]
+        return self._verdict(group, *self._storage.count(key, window_s, now, requests), now)
+
     async def take(self, group: str, caller: str, requests: int = 1) -> str:
         """Counts requests; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
+        state = self.take_here(group, caller, requests)
+        if state is not None:
+            return state
+        assert not isinstance(self._storage, Counters)
         allowed, window_s = self._bounds[group]
         key, now = f"quoteway/{group}/{caller}", time.monotonic()
-        if isinstance(self._storage, Counters):
-            count, resets_at = self._storage.count(key, window_s, now, requests)
-            return self._verdict(group, count, resets_at, now)
         uncounted = f'"{group}";r={allowed};t={window_s}'
         if now < self._paused_until:
             return uncounted
@@ -133,6 +143,15 @@ class Counted:
             self.state = error.headers["RateLimit"]
             raise
 
+    def take_here(self) -> bool:
+        """Counts a request as ``take`` does where that needs no waiting. Returns whether it did."""
+        try:
+            self.state = self.limiter.take_here(self.group, self.caller)
+        except RateLimited as error:
+            self.state = error.headers["RateLimit"]
+            raise
+        return self.state is not None
+
     async def take_granted(self, requests: int) -> tuple[int, RateLimited | None]:
         """Counts requests. Returns how many of them are within the limit, and the error of the others."""
         try:
@@ -174,9 +193,13 @@ class Callers:
 
     def of(self, request: web.Request) -> str:
         """The key to count a request under. IPv6 callers count by /64, since one caller has all of it."""
-        remote = request.remote or "unknown"
+        return self.at(request.remote, request.headers)
+
+    def at(self, remote: str | None, headers: MultiMapping[str]) -> str:
+        """The key to count a request under by the address of its connection and its headers."""
+        remote = remote or "unknown"
         if self._trusted and self._is_trusted(remote):
-            remote = self._forwarded_for(request, remote)
+            remote = self._forwarded_for(headers, remote)
         return network_of(remote)
 
     def connects_for_others(self, address: str) -> bool:
@@ -186,9 +209,9 @@ class Callers:
         except ValueError:
             return False
 
-    def _forwarded_for(self, request: web.Request, remote: str) -> str:
+    def _forwarded_for(self, headers: MultiMapping[str], remote: str) -> str:
         # Read from the right: a client can forge everything left of the first untrusted address.
-        chain = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+        chain = ",".join(headers.getall("X-Forwarded-For", [])).split(",")
         for hop in reversed(chain):
             hop = hop.strip()
             try:

@@ -12,10 +12,11 @@ import logging
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
+from multidict import MultiMapping
 
 from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
@@ -26,8 +27,12 @@ from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
 from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, Group, Operation
 
+if TYPE_CHECKING:
+    from quoteway.web.http.light import LightPath
+
 log = logging.getLogger("quoteway.web")
 
+T = TypeVar("T")
 Next = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _SAFE_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/+=-]{0,127}")
@@ -49,15 +54,18 @@ class Middleware:
         self._direct: tuple[str, Next, Callable[[web.Request, str], None]] | None = None
         self.sockets: dict[Any, Group] = {}
         """Handlers that upgrade to WebSocket, with their rate limit. They have no deadline."""
-        self._limiter = Limiter(config.limits) if config.limits.enabled else None
+        self.limiter = Limiter(config.limits) if config.limits.enabled else None
+        self.callers = Callers(server.trusted_proxies)
+        self.light: LightPath | None = None
+        """What answers some requests before aiohttp makes anything of them."""
         self._metrics = metrics
         self._cache = cache
         self._revision = revision
-        self._callers = Callers(server.trusted_proxies)
         self._keys = [key.reveal().encode() for key in config.auth.keys]
+        self.has_keys = bool(self._keys)
         self._origins = frozenset(server.cors_origins)
         self._log_all = server.access_log == "all"
-        self._timeout_s = server.request_timeout_s
+        self.timeout_s = server.request_timeout_s
 
     def serve_directly(self, prefix: str, handler: Next, match: Callable[[web.Request, str], None]) -> None:
         """Makes POSTs of ``prefix`` and a number pass to ``handler`` without a search for their route.
@@ -109,13 +117,13 @@ class Middleware:
                 response = web.Response(status=204)
             else:
                 if operation is not None or request.path.startswith(("/v2/", "/x/")):
-                    caller = self._key_of(request) if self._keys else self._callers.of(request)
+                    caller = self.caller(request.remote, headers)
                     if caller is None:
                         raise await self._unauthorized(request)
                     if operation is None and source in self.sockets:
                         request[CALLER] = caller
-                    if self._limiter is not None:
-                        counted = Counted(self._limiter, group, caller)
+                    if self.limiter is not None:
+                        counted = Counted(self.limiter, group, caller)
                         await counted.take()
                 if isinstance(source, Rendered):
                     response = respond(request, source)
@@ -124,62 +132,84 @@ class Middleware:
                     if counted is not None:
                         request[COUNTED] = counted
                     response = await self._answer(request, source)
-        except GatewayError as error:
-            response = error_response(error, request_id)
-        except web.HTTPException as error:
-            response = error_response(from_http_exception(error), request_id)
         except ConnectionResetError:
             raise
-        except Exception:
-            # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
-            route = operation.path if operation is not None else _route(request)
-            log.exception("unexpected error", extra={"request_id": request_id, "route": route})
-            failure = ProviderUnavailable("The service failed to answer this request.")
-            response = error_response(failure, request_id)
+        except Exception as error:
+            response = self.failure(error, operation.path if operation else _route(request), request_id)
+        self.complete(response, request_id, counted, trace)
+        response.headers.extend(self.allowed_origin(request.method, headers))
+        # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
+        route = operation.path if operation is not None else _route(request)
+        self.answered(route, request.method, response.status, started, request_id, trace)
+        return response
+
+    async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
+        if handler in self.sockets:
+            return await handler(request)
+        return await self.in_time(handler(request))
+
+    async def in_time(self, answer: Awaitable[T]) -> T:
+        """Waits for an answer. Raises ``RequestTimeout`` when the deadline of requests is over."""
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                return await answer
+        except TimeoutError:
+            raise RequestTimeout(
+                f"No answer within {self.timeout_s:g} s.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
+            ) from None
+
+    def failure(self, error: Exception, route: str, request_id: str) -> web.Response:
+        """The answer to a request that failed, without the headers of every answer."""
+        if isinstance(error, GatewayError):
+            return error_response(error, request_id)
+        if isinstance(error, web.HTTPException):
+            return error_response(from_http_exception(error), request_id)
+        # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
+        log.error("unexpected error", exc_info=error, extra={"request_id": request_id, "route": route})
+        return error_response(ProviderUnavailable("The service failed to answer this request."), request_id)
+
+    def complete(
+        self, response: web.StreamResponse, request_id: str, counted: Counted | None, trace: str | None
+    ) -> None:
+        """Adds the headers of every answer but those for pages of other origins."""
         out = response.headers
         out["X-Request-ID"] = request_id
         if "Server" not in out:  # a cached answer has them already
             out.update(ALWAYS)
         if counted is not None and counted.state is not None:
-            out["RateLimit-Policy"] = counted.limiter.policies[group]
+            out["RateLimit-Policy"] = counted.limiter.policies[counted.group]
             out["RateLimit"] = counted.state
         if trace is not None:
             out["traceparent"] = trace
-        if self._origins:
-            self._allow_origin(request, response)
+
+    def answered(
+        self, route: str, method: str, status: int, started: float, request_id: str, trace: str | None
+    ) -> None:
+        """Counts an answer to a request that began at ``started``, and logs it."""
         duration_s = time.monotonic() - started
-        status = response.status
-        # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
-        route = operation.path if operation is not None else _route(request)
         if status != 101:  # a WebSocket, which lasts for hours
-            self._metrics.answered(route, request.method, status, duration_s)
-        if status >= 400 or self._log_all:
-            log.log(
-                logging.WARNING if status >= 500 else logging.INFO,
-                "request",
-                extra={
-                    "route": route,
-                    "method": request.method if request.method.isalpha() else "OTHER",
-                    "status": status,
-                    "duration_ms": round(duration_s * 1_000, 2),
-                    "request_id": request_id,
-                    **({"trace": trace[3:35]} if trace else {}),
-                },
-            )
-        return response
+            self._metrics.answered(route, method, status, duration_s)
+        if status < 400 and not self._log_all:
+            return
+        level = logging.WARNING if status >= 500 else logging.INFO
+        if log.isEnabledFor(level):
+            extra = {
+                "route": route,
+                "method": method if method.isalpha() else "OTHER",
+                "status": status,
+                "duration_ms": round(duration_s * 1_000, 2),
+                "request_id": request_id,
+                **({"trace": trace[3:35]} if trace else {}),
+            }
+            log.log(level, "request", extra=extra)
 
-    async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
-        try:
-            async with asyncio.timeout(None if handler in self.sockets else self._timeout_s):
-                return await handler(request)
-        except TimeoutError:
-            raise RequestTimeout(
-                f"No answer within {self._timeout_s:g} s.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
-            ) from None
+    def caller(self, remote: str | None, headers: MultiMapping[str]) -> str | None:
+        """What a request is counted under; None without a valid API key where keys are configured."""
+        return self.key_of(headers) if self._keys else self.callers.at(remote, headers)
 
-    def _key_of(self, request: web.Request) -> str | None:
+    def key_of(self, headers: MultiMapping[str]) -> str | None:
         """What requests with the given API key are counted under; None without a valid key."""
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, given = headers.get("Authorization", "").partition(" ")
         token = given.strip().encode("utf-8", "surrogateescape")
         found = None
         for index, key in enumerate(self._keys):
@@ -193,26 +223,28 @@ class Middleware:
         A valid key is served whatever others send from the same address. Counting the address alone keeps
         answers independent of how near a wrong key is.
         """
-        if self._limiter is not None:
-            await self._limiter.take("wrong_keys", self._callers.of(request))
+        if self.limiter is not None:
+            await self.limiter.take("wrong_keys", self.callers.of(request))
         return Unauthorized(
             "Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"}
         )
 
-    def _allow_origin(self, request: web.Request, response: web.StreamResponse) -> None:
-        out = response.headers
-        out.add("Vary", "Origin")
-        origin = request.headers.get("Origin")
+    def allowed_origin(self, method: str, headers: MultiMapping[str]) -> Sequence[tuple[str, str]]:
+        """The headers that let a page of another origin read an answer; none without ``cors_origins``."""
+        if not self._origins:
+            return ()
+        out = [("Vary", "Origin")]
+        origin = headers.get("Origin")
         if origin is None or (origin not in self._origins and "*" not in self._origins):
-            return
-        out["Access-Control-Allow-Origin"] = "*" if "*" in self._origins else origin
-        out["Access-Control-Expose-Headers"] = _EXPOSED
-        if request.method == "OPTIONS":
-            out["Access-Control-Allow-Methods"] = "GET, POST, OPTIONS"
-            out["Access-Control-Allow-Headers"] = (
-                "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"
-            )
-            out["Access-Control-Max-Age"] = "600"
+            return out
+        out.append(("Access-Control-Allow-Origin", "*" if "*" in self._origins else origin))
+        out.append(("Access-Control-Expose-Headers", _EXPOSED))
+        if method == "OPTIONS":
+            allowed = "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"
+            out.append(("Access-Control-Allow-Methods", "GET, POST, OPTIONS"))
+            out.append(("Access-Control-Allow-Headers", allowed))
+            out.append(("Access-Control-Max-Age", "600"))
+        return out
 
 
 MIDDLEWARE: web.AppKey[Middleware] = web.AppKey("middleware", Middleware)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
+from aiohttp.http import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 from aiohttp.web_request import BaseRequest
 
@@ -20,6 +21,9 @@ from quoteway.errors import MalformedRequest, Reason
 from quoteway.web.http.envelope import error_response, from_http_exception
 from quoteway.web.http.limits import network_of
 from quoteway.web.http.middleware import MIDDLEWARE, new_request_id
+
+if TYPE_CHECKING:
+    from quoteway.web.http.light import LightPath
 
 log = logging.getLogger("quoteway.web")
 
@@ -29,27 +33,140 @@ class EnvelopeHandler(RequestHandler):
     logged. A client that does not take an answer within ``send_timeout_s`` seconds is cut off.
     """
 
-    __slots__ = ("_send_deadline", "_send_timeout_s")
+    __slots__ = ("_answering", "_early", "_light", "_rest", "_send_deadline", "_send_timeout_s")
 
     def __init__(
-        self, manager: web.Server, *, loop: asyncio.AbstractEventLoop, send_timeout_s: float, **kwargs: Any
+        self,
+        manager: web.Server,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        send_timeout_s: float,
+        light: LightPath | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(manager, loop=loop, **kwargs)
         self._send_timeout_s = send_timeout_s
         self._send_deadline: asyncio.TimerHandle | None = None
+        self._light = light
+        self._answering: asyncio.Task[None] | None = None
+        """The answer of the light path that is under way."""
+        self._early = b""
+        """What has arrived meanwhile."""
+        self._rest: int | None = 0 if light is not None else None
+        """The bytes that are missing of the body of the last request; None when that is not known."""
 
     def data_received(self, data: bytes) -> None:
+        if self._answering is not None:
+            if data and not (self._close or self._force_close):
+                self._early += data
+                self._pause_transport_reading()
+            return
+        light = self._light
+        if light is not None and self._rest == 0 and self._is_idle() and light.take(self, data):
+            return
+        before = self._request_count
+        self._parse(data)
+        if self._rest is not None:
+            self._rest = self._missing(self._rest, data, before)
+
+    def _parse(self, data: bytes) -> None:
         # While the server drains, aiohttp drops all data: a request whose body is arriving would hang
         # until its deadline. The connection still ends after the request that it is serving.
         draining = self._close or self._force_close
         if not draining or not self._request_in_progress:
-            RequestHandler.data_received(self, data)
+            super().data_received(data)
             return
         closing, self._close, self._force_close = self._force_close, False, False
         try:
             super().data_received(data)
         finally:
             self._close, self._force_close = True, self._force_close or closing
+
+    # --- the light path -----------------------------------------------------------------------------------
+
+    def _is_idle(self) -> bool:
+        """Whether aiohttp waits for a request, and may serve it."""
+        waiter = self._waiter
+        ends = self._close or self._force_close or self._paused or self._upgraded
+        return waiter is not None and not waiter.done() and not ends and self.transport is not None
+
+    def _missing(self, rest: int, data: bytes, before: int) -> int | None:
+        """Returns what is missing of a request after aiohttp was given ``data``.
+
+        None where it cannot be told for sure that aiohttp's parser stands at the end of a request: it keeps
+        the connection then. ``rest`` was missing before, and ``before`` requests had begun.
+        """
+        if rest or not data:
+            rest -= len(data)
+            return rest if rest >= 0 and self._request_count == before else None
+        end = data.find(b"\r\n\r\n") + 4
+        if end < 4 or self._request_count != before + 1 or self._upgraded or not self._messages:
+            return None
+        message, body = self._messages[-1]
+        if not isinstance(message, RawRequestMessage) or message.chunked or not data[:1].isalpha():
+            return None
+        rest = end + int(message.headers.get("Content-Length", "0")) - len(data)
+        return rest if rest >= 0 and body.is_eof() == (rest == 0) else None
+
+    @property
+    def remote(self) -> str | None:
+        """The address of the client's end of the connection."""
+        peer = self.peername
+        return str(peer[0] if isinstance(peer, list | tuple) else peer) if peer is not None else None
+
+    def taken(self) -> None:
+        """Counts a request that aiohttp has not seen."""
+        self._request_count += 1
+        if self._manager is not None:
+            self._manager.requests_count += 1
+        self._restart_keepalive()
+
+    def send(self, data: bytes) -> None:
+        """Sends bytes of an answer, unless the client has gone."""
+        if self.transport is not None:
+            self.transport.write(data)
+
+    async def drained(self) -> None:
+        """Waits until the client has taken most of what was sent."""
+        if self._paused:
+            await self._drain_helper()
+
+    def begin(self, answer: Coroutine[Any, Any, None]) -> None:
+        """Runs the rest of an answer. Until its end the connection is as one that aiohttp serves."""
+        self._request_in_progress = True
+        self._answering = task = self._loop.create_task(answer)
+        task.add_done_callback(self._answered)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        self._answering, self._request_in_progress = None, False
+        if self._handler_waiter is not None and not self._handler_waiter.done():
+            self._handler_waiter.set_result(None)
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, ConnectionError):
+            self.log_exception("Unhandled exception", exc_info=error)
+        if self._close or self._force_close or error is not None or task.cancelled():
+            self.force_close()
+            return
+        self._restart_keepalive()
+        early, self._early = self._early, b""
+        if early:
+            self._resume_transport_reading()
+            self.data_received(early)
+
+    def _restart_keepalive(self) -> None:
+        """Gives the client the whole time until its next request, as aiohttp does after each answer."""
+        self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        if self._keepalive_handle is None:
+            self._keepalive_handle = self._loop.call_at(
+                self._next_keepalive_close_time, self._process_keepalive
+            )
+
+    def _process_keepalive(self) -> None:
+        if self._answering is not None:  # for aiohttp the connection is idle
+            self._next_keepalive_close_time = self._loop.time() + self._keepalive_timeout
+        super()._process_keepalive()
+
+    # --- what aiohttp answers by itself -------------------------------------------------------------------
 
     def handle_error(
         self,
@@ -99,7 +216,10 @@ class EnvelopeHandler(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._cancel_send_deadline()
+        manager, answering = self._manager, self._answering
         super().connection_lost(exc)
+        if answering is not None and manager is not None and manager.handler_cancellation:
+            answering.cancel()
 
     def _cancel_send_deadline(self) -> None:
         if self._send_deadline is not None:
@@ -117,7 +237,8 @@ def _closing(response: web.Response, request_id: str) -> web.Response:
 def _waits_for_request(connection: RequestHandler) -> bool:
     """Whether no request, or only a part of its headers, has arrived on a connection."""
     waiter = connection._waiter
-    return connection._request_count == 0 or (waiter is not None and not waiter.done())
+    waits = waiter is not None and not waiter.done() and not connection._request_in_progress
+    return connection._request_count == 0 or waits
 
 
 class EnvelopeServer(web.Server):
@@ -137,9 +258,11 @@ class EnvelopeServer(web.Server):
         max_connections: int | None = None,
         max_per_address: int | None = None,
         unlimited: Callable[[str], bool] = lambda address: False,
+        light: LightPath | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(handler, **kwargs)
+        self._light = light
         self._max_connections = max_connections
         self._max_per_address = max_per_address
         self._unlimited = unlimited
@@ -188,7 +311,7 @@ class EnvelopeServer(web.Server):
                 del self._of_address[address]
 
     def __call__(self) -> RequestHandler:
-        return EnvelopeHandler(self, loop=self._loop, **self._kwargs)
+        return EnvelopeHandler(self, loop=self._loop, light=self._light, **self._kwargs)
 
 
 class EnvelopeRunner(web.AppRunner):
@@ -200,6 +323,7 @@ class EnvelopeRunner(web.AppRunner):
         plain = await super()._make_server()
         return EnvelopeServer(
             self.app[MIDDLEWARE].with_cached_answers(plain.request_handler),
+            light=self.app[MIDDLEWARE].light,
             request_factory=plain.request_factory,
             handler_cancellation=plain.handler_cancellation,
             loop=plain._loop,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 import orjson
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import Reason
+from quoteway.evm.chain import RpcChain
 from quoteway.evm.methods import MAX_PARAMS
 from quoteway.web.http.body import read_json
 from quoteway.web.http.envelope import json_response
-from quoteway.web.http.operation import NO_STORE, Call, post
-from quoteway.web.rpc.answers import INVALID_REQUEST, error_of
-from quoteway.web.rpc.calls import RPC
+from quoteway.web.http.light import Answer
+from quoteway.web.http.operation import NO_STORE, Call, post, require_ready
+from quoteway.web.rpc.answers import INVALID_REQUEST, RpcResponse, error_of, result_of
+from quoteway.web.rpc.calls import RPC, RpcCalls
 from quoteway.web.rpc.long_answers import written
-from quoteway.web.rpc.parsing import MAX_BATCH, MAX_ID, MAX_ID_CHARS, parse
+from quoteway.web.rpc.parsing import MAX_BATCH, MAX_ID, MAX_ID_CHARS, RpcCall, parse
 from quoteway.web.rpc.paths import RpcPath
 from quoteway.web.wire.errors import RpcAnswer
 
@@ -96,10 +99,45 @@ async def call_rpc(call: Call) -> web.Response:
             return web.Response(status=204)
         later = {} if over is None else {"Retry-After": over.headers["Retry-After"]}
         return json_response(answers, 200, {**NO_STORE, **later})
-    if asked.is_notification:
+    answer = _answered(rpc, chain, asked, request_id)
+    return _response(answer if isinstance(answer, bytes | web.Response) else await answer)
+
+
+def answer_single(
+    gateway: Gateway, rpc: RpcCalls, chain_id: int, raw: bytes, request_id: str
+) -> Answer | Awaitable[Answer]:
+    """Answers a body that is no batch, at once where no node has to be asked. Raises ``GatewayError``."""
+    require_ready(gateway)
+    asked = parse(raw)
+    assert isinstance(asked, RpcCall)
+    return _answered(rpc, rpc.chain(chain_id), asked, request_id)
+
+
+def _answered(rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str) -> Answer | Awaitable[Answer]:
+    if call.is_notification:
         return web.Response(status=204)
-    body = written(await rpc.answer(chain, asked, request_id, raw=True))
-    return web.Response(body=body, headers=_JSON_HEADERS)
+    found = rpc.answer_here(chain, call, request_id)
+    if isinstance(found, dict):
+        return orjson.dumps(found)
+    kept = rpc.kept(chain, call, found)
+    if kept is not None:
+        return _answer_of(result_of(call.id, kept))
+    return _asked(rpc, chain, call, found, request_id)
+
+
+async def _asked(
+    rpc: RpcCalls, chain: RpcChain, call: RpcCall, checked: Sequence[Any], request_id: str
+) -> Answer:
+    return _answer_of(await rpc.ask(chain, call, checked, request_id, raw=True))
+
+
+def _answer_of(response: RpcResponse) -> Answer:
+    body = written(response)
+    return body if isinstance(body, bytes) else web.Response(body=body, headers=_JSON_HEADERS)
+
+
+def _response(answer: Answer) -> web.Response:
+    return web.Response(body=answer, headers=_JSON_HEADERS) if isinstance(answer, bytes) else answer
 
 
 OPERATIONS = (call_rpc,)

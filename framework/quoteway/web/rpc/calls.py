@@ -14,7 +14,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.errors import GatewayError, InvalidRequest, RateLimited, Reason, RpcError, disabled
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.methods import FILTER_METHODS, answered_locally, check
-from quoteway.models import Capability
+from quoteway.models import Capability, RawJson
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.rpc.answers import (
     INTERNAL,
@@ -72,23 +72,44 @@ class RpcCalls:
         A method or parameters that are refused, and a node's own error, are responses. Raises the other
         ``GatewayError``: no node answered.
         """
+        found = self.answer_here(chain, call, request_id)
+        return found if isinstance(found, dict) else await self.ask(chain, call, found, request_id, raw=raw)
+
+    def answer_here(self, chain: RpcChain, call: RpcCall, request_id: str) -> RpcResponse | list[Any]:
+        """The response object of a call that is refused or answered without a node. Of all others the
+        parameters to forward.
+        """
+        network, method = chain.network, call.method
+        is_filter = method in FILTER_METHODS
         try:
-            return result_of(call.id, await self._result(chain, call.method, call.params, raw))
+            checked = check(network, method, call.params, FILTER_METHODS if is_filter else None)
+        except InvalidRequest as error:
+            return refusal_of(call.id, method, error, request_id)
+        local = None if is_filter else answered_locally(network, method, checked)
+        return checked if local is None else result_of(call.id, local)
+
+    def kept(self, chain: RpcChain, call: RpcCall, checked: Sequence[Any]) -> RawJson | None:
+        """The result of a call that an upstream holds and may give now; None when it has to be asked."""
+        if call.method in FILTER_METHODS or call.method == "web3_clientVersion" or not chain.verified:
+            return None
+        text = self._gateway.kept(chain.network, call.method, orjson.dumps(checked))
+        return None if text is None else RawJson(text)
+
+    async def ask(
+        self, chain: RpcChain, call: RpcCall, checked: Sequence[Any], request_id: str, *, raw: bool = False
+    ) -> RpcResponse:
+        """The response object of a call that ``answer_here`` leaves to the nodes; as ``answer``."""
+        try:
+            return result_of(call.id, await self._result(chain, call.method, checked, raw))
         except InvalidRequest as error:
             return refusal_of(call.id, call.method, error, request_id)
         except RpcError as error:
             return node_error_of(call.id, error, self._redact)
 
-    async def _result(self, chain: RpcChain, method: str, params: Any, raw: bool) -> Any:
-        network = chain.network
+    async def _result(self, chain: RpcChain, method: str, checked: Sequence[Any], raw: bool) -> Any:
         if method in FILTER_METHODS:
-            checked = check(network, method, params, FILTER_METHODS)
             ask = partial(chain.request, public=True)
-            return await self._filters.answer(ask, network.chain_id, method, checked)
-        checked = check(network, method, params)
-        local = answered_locally(network, method, checked)
-        if local is not None:
-            return local
+            return await self._filters.answer(ask, chain.network.chain_id, method, checked)
         if method == "web3_clientVersion":
             return client_version(await chain.request(method, checked, public=True), self._redact)
         return await chain.request(method, checked, public=True, raw=raw)
