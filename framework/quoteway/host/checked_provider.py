@@ -218,6 +218,7 @@ class _Checked:
         self.own = own
         self._failed = failed
         self._broken: set[str] = set()
+        self._networks: frozenset[int] = frozenset()
         for name, value in facts.items():
             setattr(self, name, value)
 
@@ -233,7 +234,13 @@ class _Checked:
     @property
     def networks(self) -> frozenset[int]:
         """Returns the chain ids served now; none when they cannot be read."""
-        return self._or(frozenset(), "networks", lambda: networks_in(self.own.networks))
+        self._networks = self._or(frozenset(), "networks", self._read_networks)
+        return self._networks
+
+    def _read_networks(self) -> frozenset[int]:
+        found = self.own.networks
+        # Read several times in each request, and usually the same object as the last time.
+        return self._networks if found is self._networks else networks_in(found)
 
     def serves(self, chain_id: int, to_chain_id: int) -> bool:
         """Returns False when it cannot be read."""

@@ -82,8 +82,9 @@ class Registry:
 
         Includes those that are not enabled yet, since plugins read chains while they start.
         """
-        usable = (entry.provider for entry in self.providers if entry.not_enabled is None)
-        return [p for p in usable if p.capability is Capability.RPC and chain_id in networks_of(p)]
+        offered = [entry for entry in self.providers if entry.provider.capability is Capability.RPC]
+        usable = (entry.provider for entry in offered if entry.not_enabled is None)
+        return [provider for provider in usable if chain_id in networks_of(provider)]
 
     def changed(self) -> None:
         """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""
