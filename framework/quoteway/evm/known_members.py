@@ -19,6 +19,10 @@ class Members:
 
     names: Mapping[str, Members | None] = field(default_factory=dict)
     of_any: Members | None = None
+    folded: Mapping[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", {name.casefold(): name for name in self.names})
 
 
 class MisspeltMemberError(ValueError):
@@ -87,7 +91,7 @@ def rebuilt(method: str, params: Sequence[Any]) -> list[Any]:
 
 
 def _rebuilt(value: Any, members: Members | None, path: str) -> Any:
-    if members is None:
+    if members is None or isinstance(value, str):
         return value
     if isinstance(value, list):
         return [_rebuilt(item, members, f"{path}[{at}]") for at, item in enumerate(value)]
@@ -96,10 +100,9 @@ def _rebuilt(value: Any, members: Members | None, path: str) -> Any:
     if members.of_any is not None:
         # The caller's key is not repeated in a message.
         return {name: _rebuilt(inner, members.of_any, f"{path}[...]") for name, inner in value.items()}
-    folded = {name.casefold(): name for name in members.names}
     known: dict[str, Any] = {}
     for name, inner in value.items():
-        meant = folded.get(name.casefold())
+        meant = name if name in members.names else members.folded.get(name.casefold())
         if meant is None:
             continue
         if meant != name:

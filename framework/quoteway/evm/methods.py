@@ -99,8 +99,8 @@ def _refused(path: str, reason: Reason, message: str) -> InvalidRequest:
 def _is_deeper_than(levels: int, value: Any) -> bool:
     items = [value]
     for _ in range(levels):
-        members = [each.values() if isinstance(each, Mapping) else each for each in items]
-        items = [inner for each in members for inner in each if isinstance(inner, (Mapping, list, tuple))]
+        members = [each.values() if isinstance(each, dict) else each for each in items]
+        items = [inner for each in members for inner in each if isinstance(inner, (dict, list, tuple))]
         if not items:
             return False
     return True
