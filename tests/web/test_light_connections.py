@@ -1,4 +1,4 @@
-"""A connection on which the light path answers: order, disconnects, slow readers, places, idleness, the end."""
+"""A connection on which the light path answers: order, disconnects, slow readers, places, the end."""
 
 import asyncio
 import re

@@ -116,6 +116,9 @@ def answer_single(
 def _answered(rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str) -> Answer | Awaitable[Answer]:
     if call.is_notification:
         return web.Response(status=204)
+    kept = rpc.kept_again(chain, call)
+    if kept is not None:
+        return _answer_of(result_of(call.id, kept))
     found = rpc.answer_here(chain, call, request_id)
     if isinstance(found, dict):
         return orjson.dumps(found)

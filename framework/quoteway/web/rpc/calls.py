@@ -36,6 +36,9 @@ CONCURRENT: Final = 16
 """Calls of one batch that are answered at once."""
 MAX_BATCH_BYTES: Final = 25 << 20
 """Of all answers of one batch, as in geth."""
+MAX_CHECKED: Final = 1_024
+MAX_CHECKED_BYTES: Final = 2_048
+"""The calls that are remembered as checked, and the longest parameters of them."""
 SHARE_OF_TIMEOUT: Final = 0.9
 """The deadline of a batch, as a share of ``[server] request_timeout_s``."""
 
@@ -52,6 +55,10 @@ class RpcCalls:
             open_cursors(config),
             gateway.runtime.clock,
         )
+        self._checked: dict[tuple[str, bytes], bytes] = {}
+        """The parameters to forward of calls that were kept, by method and parameters: a check takes longer
+        than the rest of such a call, and its result never changes.
+        """
         self._batch_timeout_s = config.server.request_timeout_s * SHARE_OF_TIMEOUT
 
     async def close(self) -> None:
@@ -88,11 +95,25 @@ class RpcCalls:
         local = None if is_filter else answered_locally(network, method, checked)
         return checked if local is None else result_of(call.id, local)
 
+    def kept_again(self, chain: RpcChain, call: RpcCall) -> RawJson | None:
+        """The result of ``kept`` for a call that was checked before, with the same parameters."""
+        checked = self._checked.get((call.method, orjson.dumps(call.params))) if self._checked else None
+        return None if checked is None else self._kept(chain, call.method, checked)
+
     def kept(self, chain: RpcChain, call: RpcCall, checked: Sequence[Any]) -> RawJson | None:
-        """The result of a call that an upstream holds and may give now; None when it has to be asked."""
-        if call.method in FILTER_METHODS or call.method == "web3_clientVersion" or not chain.verified:
+        """The result of a checked call that an upstream holds and may give now; None otherwise."""
+        if call.method in FILTER_METHODS or call.method == "web3_clientVersion":
             return None
-        text = self._gateway.kept(chain.network, call.method, orjson.dumps(checked))
+        text = orjson.dumps(checked)
+        found = self._kept(chain, call.method, text)
+        if found is not None and len(text) <= MAX_CHECKED_BYTES:
+            if len(self._checked) >= MAX_CHECKED:
+                self._checked.clear()
+            self._checked[call.method, orjson.dumps(call.params)] = text
+        return found
+
+    def _kept(self, chain: RpcChain, method: str, checked: bytes) -> RawJson | None:
+        text = self._gateway.kept(chain.network, method, checked) if chain.verified else None
         return None if text is None else RawJson(text)
 
     async def ask(
