@@ -212,5 +212,5 @@ def test_every_member_of_the_provider_classes_is_read_in_one_way():
         for name, found in inspect.getmembers(kind, inspect.isfunction)
         if not inspect.iscoroutinefunction(found) and not name.startswith("_")
     }
-    assert plain == {"contracts", "expected_contracts", "heads", "spenders", "serves", "revision"}
+    assert plain == {"contracts", "expected_contracts", "heads", "kept", "spenders", "serves", "revision"}
     assert issubclass(SwapProvider, providers.TransactionProvider)

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from light_room import LONG, Node, Room, call, post
+from limits.aio.storage import MemoryStorage
 from quoteway.config.model import AuthConfig, LimitsConfig
+from quoteway.host.isolation.descriptions import _proxy_class
+from quoteway.models import Capability
+from quoteway.networks import Network
 from quoteway.secrets import Secret
+from quoteway.web.http import light as light_path
+from quoteway.web.http.limits import Limiter
+from quoteway.web.http.middleware import MIDDLEWARE
 
 ADDRESS = b'"0x' + b"ab" * 20 + b'"'
 ID = b"X-Request-ID: mine-1"
@@ -235,6 +242,77 @@ async def test_limits_hold_over_both_paths(serve_app, monkeypatch, make_config):
     wire.close()
     expected = await room.exchange([post(call())], light=False)
     assert await room.exchange([post(call())], light=True) == expected
+
+
+async def test_a_store_of_limits_that_has_to_be_asked(serve_app, monkeypatch, make_config):
+    room = Room(await serve_app({"node": Node()}, config=make_config()), Node(), monkeypatch)
+    limits = LimitsConfig(rpc="6/minute")
+    room.api.app[MIDDLEWARE].limiter = Limiter(limits, storage=MemoryStorage())
+    out, _ = await room.exchange([post(call()), post(call("eth_gasPrice"))], light=True)
+    assert re.findall(rb"HTTP/1.1 (\d+)", out) == [b"200", b"200"]
+    room.taken.clear()
+    assert len(await both(room, post(call()))) == 2
+    out, _ = await room.exchange([post(call())], light=True)
+    assert out.startswith(b"HTTP/1.1 429 ")
+    assert out == (await room.exchange([post(call())], light=False))[0]
+
+
+async def test_no_limits(serve_app, monkeypatch, make_config):
+    config = replace(make_config(), limits=LimitsConfig(enabled=False))
+    room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
+    for method in ("eth_chainId", "eth_gasPrice"):
+        await both(room, post(call(method)))
+        room.taken.clear()
+
+
+async def test_callers_behind_a_trusted_proxy_are_told_apart(serve_app, monkeypatch, make_config):
+    config = replace(make_config(trusted_proxies=("192.0.2.1/32",)), limits=LimitsConfig(rpc="2/minute"))
+    room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
+    one, other = (post(call(), b"X-Forwarded-For: 198.51.100.%d" % n) for n in (1, 2))
+    wire = room.connect()
+    await wire.rest(3)
+    for request in (one, one, one, other, post(call())):
+        await wire.feed(request)
+    assert re.findall(rb"HTTP/1.1 (\d+)", bytes(wire.out)) == [b"200", b"200", b"429", b"200", b"200"]
+    assert len(room.taken) == 5
+    wire.close()
+
+
+@pytest.mark.parametrize("held", [ValueError("canary"), "text", 5], ids=["raises", "text", "number"])
+async def test_what_is_not_held_as_declared_is_asked_for(room, held):
+    room.node.held["eth_getBalance"] = held
+    body = post(call("eth_getBalance", b"[%b]" % ADDRESS))
+    out, _ = await room.exchange([body] * 2, light=True)
+    assert out.count(b'"result":{"of":"eth_getBalance"}') == 2
+    assert b"canary" not in out
+
+
+async def test_a_call_that_was_held_is_asked_for_when_it_no_longer_is(room):
+    body = post(call("eth_getBalance", b"[%b]" % ADDRESS))
+    await room.exchange([post(call("eth_getCode", b"[%b]" % ADDRESS))], light=True)
+    held, _ = await room.exchange([body] * 2, light=True)
+    del room.node.held["eth_getBalance"]
+    asked, _ = await room.exchange([body] * 2, light=True)
+    assert (held.count(b'"0x5"'), asked.count(b'{"of":"eth_getBalance"}')) == (2, 2)
+
+
+def test_a_plugin_in_a_process_of_its_own_holds_nothing():
+    made = _proxy_class(Capability.RPC)(None, "node")
+    assert made.kept(Network("ethereum", 1, "Ethereum"), "eth_call", b"[]") is None
+
+
+async def test_few_heads_are_remembered(room, monkeypatch):
+    monkeypatch.setattr(light_path, "MAX_HEADS", 3)
+    heads = room.server._light._heads
+    for number in range(10):
+        await room.exchange([post(call(), b"X: %d" % number)], light=True)
+        assert 1 <= len(heads) <= 3
+    before = len(heads)
+    await room.exchange(
+        [post(call(), ID), post(call(), TRACE), post(call(), b"X: " + b"a" * 3_000)], light=True
+    )
+    assert len(heads) == before, "what does not come again or is long is not"
+    assert len(room.taken) == 13
 
 
 async def test_keys_are_asked_for_on_both_paths(serve_app, monkeypatch, make_config):

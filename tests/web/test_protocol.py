@@ -123,5 +123,8 @@ def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
     """Fails when aiohttp renames what ``web.http.protocol`` overrides, which would silently undo it."""
     for name in ("data_received", "handle_error", "log_exception", "finish_response", "pause_writing"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
+    assert EnvelopeHandler._process_keepalive is not RequestHandler._process_keepalive
+    used = {"_waiter", "_messages", "_request_count", "_request_in_progress", "_handler_waiter"}
+    assert used | {"_keepalive_handle", "_next_keepalive_close_time"} <= set(RequestHandler.__slots__)
     assert web_server.Server.__call__ is not EnvelopeServer.__call__
     assert "RequestHandler(self, loop=self._loop, **self._kwargs)" in Path(web_server.__file__).read_text()

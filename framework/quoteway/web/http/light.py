@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from aiohttp import payload, web
 from aiohttp.abc import AbstractStreamWriter
-from aiohttp.base_protocol import BaseProtocol
 from aiohttp.helpers import rfc822_formatted_time
-from aiohttp.http import HttpRequestParser, HttpVersion11
-from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.http import HttpVersion11
 from multidict import MultiMapping
 
 from quoteway.telemetry.tracing import continue_trace, traceparent
@@ -54,7 +52,7 @@ class Head:
 
     number: int
     size: int
-    headers: MultiMapping[str]
+    headers: MultiMapping[str] = field(repr=False)
     key: str | None
     """What a request with its API key is counted under; None where no keys are configured."""
     origin: str
@@ -113,24 +111,9 @@ class LightPath:
 
     def _read(self, connection: EnvelopeHandler, text: bytes) -> Head | None:
         """Has aiohttp's parser read a head. Returns None for one that is not plain."""
-        if not text.endswith(_END) or not _ends_lines_alike(text):
+        message = connection.read_head(text)
+        if message is None:
             return None
-        loop = connection._loop
-        parser = HttpRequestParser(
-            BaseProtocol(loop),
-            loop,
-            MAX_BODY_BYTES,
-            max_line_size=connection.max_line_size,
-            max_field_size=connection.max_field_size,
-            max_headers=connection.max_headers,
-        )
-        try:
-            messages, is_upgrade, rest = parser.feed_data(text)
-        except HttpProcessingError:
-            return None
-        if len(messages) != 1 or is_upgrade or rest:
-            return None
-        message = messages[0][0]
         headers = message.headers
         number, size = message.path.removeprefix(self._prefix), headers.get("Content-Length", "")
         plain = (
@@ -260,11 +243,6 @@ class _Writer(AbstractStreamWriter):
 
     def enable_chunking(self) -> None:
         raise NotImplementedError
-
-
-def _ends_lines_alike(text: bytes) -> bool:
-    """Whether each line of a head ends in CR LF, and neither sign stands elsewhere."""
-    return text.count(b"\n") == text.count(b"\r") == text.count(b"\r\n")
 
 
 def _lines(headers: Iterable[tuple[str, str]]) -> str:

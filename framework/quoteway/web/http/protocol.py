@@ -13,7 +13,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from aiohttp.http import RawRequestMessage
+from aiohttp.base_protocol import BaseProtocol
+from aiohttp.http import HttpRequestParser, RawRequestMessage
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler, RequestPayloadError
 from aiohttp.web_request import BaseRequest
 
@@ -107,6 +109,28 @@ class EnvelopeHandler(RequestHandler):
             return None
         rest = end + int(message.headers.get("Content-Length", "0")) - len(data)
         return rest if rest >= 0 and body.is_eof() == (rest == 0) else None
+
+    def read_head(self, text: bytes) -> RawRequestMessage | None:
+        """Reads the head of one request as this connection's parser does between two requests.
+
+        Returns None for what it refuses, and for bytes that do not end with the one head that they begin.
+        """
+        lines = text.count(b"\r\n")
+        if not text.endswith(b"\r\n\r\n") or text.count(b"\n") != lines or text.count(b"\r") != lines:
+            return None
+        parser = HttpRequestParser(
+            BaseProtocol(self._loop),
+            self._loop,
+            self._read_bufsize,
+            max_line_size=self.max_line_size,
+            max_field_size=self.max_field_size,
+            max_headers=self.max_headers,
+        )
+        try:
+            messages, is_upgrade, rest = parser.feed_data(text)
+        except HttpProcessingError:
+            return None
+        return messages[0][0] if len(messages) == 1 and not is_upgrade and not rest else None
 
     @property
     def remote(self) -> str | None:
