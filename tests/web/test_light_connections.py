@@ -82,6 +82,19 @@ async def test_a_body_that_is_a_request(room):
     assert len(room.taken) == 2, "the third chunk alone is a request"
 
 
+@pytest.mark.parametrize("empty_lines", [2, 4])
+async def test_empty_lines_before_a_request_do_not_shift_its_end(room, empty_lines):
+    """Counted from the first empty lines, the request ends with the first chunk. The second is its body."""
+    hidden = post(call(), b"X: " + b"a" * 300)
+    head = b"POST /v2/swaps/quote HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head += b"Content-Length: %d\r\nX: %%b\r\n\r\n" % len(hidden)
+    first = b"\r\n" * empty_lines + head % (b"a" * (len(hidden) + 4 - 2 * empty_lines - len(head % b"")))
+    assert 4 + len(hidden) == len(first)
+    chunks = [first, hidden, post(call())]
+    assert await room.exchange(chunks, light=True) == await room.exchange(chunks, light=False)
+    assert call() not in room.taken
+
+
 @pytest.mark.parametrize("cancels", [False, True])
 async def test_a_lost_connection_ends_a_request_where_those_of_aiohttp_end(room, cancels):
     room.server.handler_cancellation = cancels
