@@ -100,11 +100,13 @@ class LightPath:
         if not data.startswith(self._start):
             return False
         end = data.find(_END) + len(_END)
+        if end < len(_END) or end == len(data) or data[end] != _OBJECT:
+            return False
         text = data[:end]
         head = self._heads.get(text)
         if head is None:
             head = self._read(connection, text)
-        if head is None or len(data) - end != head.size or data[end] != _OBJECT:
+        if head is None or len(data) - end != head.size:
             return False
         self._serve(connection, head, data[end:])
         return True
