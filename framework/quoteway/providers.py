@@ -376,13 +376,6 @@ class RpcUpstream(Provider):
         """
         return await self.forward(network, method, params, timeout_s=timeout_s)
 
-    def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
-        """Returns the JSON text of the result where it is held here and may be given now, else None.
-
-        ``params`` is the raw JSON text. Never waits.
-        """
-        return None
-
     async def upstreams(self) -> Sequence[models.UpstreamHealth]:
         """Returns the health of each upstream, for ``/v2/providers`` and the metrics. Answer from memory."""
         return ()
