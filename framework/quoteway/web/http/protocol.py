@@ -35,7 +35,15 @@ class EnvelopeHandler(RequestHandler):
     logged. A client that does not take an answer within ``send_timeout_s`` seconds is cut off.
     """
 
-    __slots__ = ("_answering", "_early", "_light", "_rest", "_send_deadline", "_send_timeout_s")
+    __slots__ = (
+        "_answering",
+        "_early",
+        "_light",
+        "_rest",
+        "_send_deadline",
+        "_send_timeout_s",
+        "_unanswered",
+    )
 
     def __init__(
         self,
@@ -54,6 +62,8 @@ class EnvelopeHandler(RequestHandler):
         """The answer of the light path that is under way."""
         self._early = b""
         """What has arrived meanwhile."""
+        self._unanswered = 0
+        """Requests that aiohttp has read and not answered yet."""
         self._rest: int | None = 0 if light is not None else None
         """The bytes that are missing of the body of the last request; None when that is not known."""
 
@@ -68,6 +78,7 @@ class EnvelopeHandler(RequestHandler):
             return
         before = self._request_count
         self._parse(data)
+        self._unanswered += self._request_count - before
         if self._rest is not None:
             self._rest = self._missing(self._rest, data, before)
 
@@ -87,10 +98,18 @@ class EnvelopeHandler(RequestHandler):
     # --- the light path -----------------------------------------------------------------------------------
 
     def _is_idle(self) -> bool:
-        """Whether aiohttp waits for a request, and may serve it."""
-        waiter = self._waiter
+        """Whether aiohttp has answered all it was given, and may serve another request.
+
+        It need not wait for it yet: clients are quicker than its way from an answer to the next request.
+        """
         ends = self._close or self._force_close or self._paused or self._upgraded
-        return waiter is not None and not waiter.done() and not ends and self.transport is not None
+        return not (self._unanswered or ends) and self.transport is not None
+
+    async def _handle_request(self, *args: Any) -> tuple[web.StreamResponse, bool]:
+        try:
+            return await super()._handle_request(*args)
+        finally:
+            self._unanswered -= 1
 
     def _missing(self, rest: int, data: bytes, before: int) -> int | None:
         """Returns what is missing of a request after aiohttp was given ``data``.
@@ -106,6 +125,8 @@ class EnvelopeHandler(RequestHandler):
             return None
         message, body = self._messages[-1]
         if not isinstance(message, RawRequestMessage) or message.chunked or not data[:1].isalpha():
+            return None
+        if message.should_close:
             return None
         rest = end + int(message.headers.get("Content-Length", "0")) - len(data)
         return rest if rest >= 0 and body.is_eof() == (rest == 0) else None
@@ -158,13 +179,25 @@ class EnvelopeHandler(RequestHandler):
     def begin(self, answer: Coroutine[Any, Any, None]) -> None:
         """Runs the rest of an answer. Until its end the connection is as one that aiohttp serves."""
         self._request_in_progress = True
-        self._answering = task = self._loop.create_task(answer)
+        self._answering = task = self._loop.create_task(self._run(answer))
         task.add_done_callback(self._answered)
 
-    def _answered(self, task: asyncio.Task[None]) -> None:
+    async def _run(self, answer: Coroutine[Any, Any, None]) -> None:
+        await answer
+        if not (self._early or self._close or self._force_close):
+            # At once: in the loop's next turn the next request would be early.
+            self._end_answer()
+            self._restart_keepalive()
+
+    def _end_answer(self) -> None:
         self._answering, self._request_in_progress = None, False
         if self._handler_waiter is not None and not self._handler_waiter.done():
             self._handler_waiter.set_result(None)
+
+    def _answered(self, task: asyncio.Task[None]) -> None:
+        if self._answering is not task:
+            return
+        self._end_answer()
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, ConnectionError):
             self.log_exception("Unhandled exception", exc_info=error)
