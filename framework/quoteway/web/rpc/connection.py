@@ -18,7 +18,7 @@ from quoteway.web.http.socket_metrics import SocketMetrics
 from quoteway.web.rpc.answers import INVALID_REQUEST, RpcResponse, error_of, refusal_of, result_of
 from quoteway.web.rpc.calls import RpcCalls
 from quoteway.web.rpc.outbox import Outbox
-from quoteway.web.rpc.parsing import NoCall, RpcCall, parse
+from quoteway.web.rpc.parsing import InvalidJson, NoCall, RpcCall, parse
 from quoteway.web.rpc.subscriptions import ChainFeeds, Subscription, read_id, read_subscription
 
 log = logging.getLogger("quoteway.web")
@@ -178,7 +178,7 @@ class Connection:
             asked = parse(raw)
         except MalformedRequest as error:
             refused = await self._count(1)
-            code = PARSE_ERROR if "valid JSON" in error.message else INVALID_REQUEST
+            code = PARSE_ERROR if isinstance(error, InvalidJson) else INVALID_REQUEST
             reason = Reason.INVALID_FORMAT.value
             nothing = error_of(None, code, error.message, reason, self._request_id)
             return orjson.dumps(nothing if refused is None else self._refusal(None, "", refused))

@@ -47,16 +47,20 @@ class NoCall:
     message: str
 
 
+class InvalidJson(MalformedRequest, status=400, code="invalid_request"):
+    """What is no JSON in UTF-8."""
+
+
 def parse(raw: bytes) -> RpcCall | list[RpcCall | NoCall]:
     """The call of a body, or the members of its batch, which may be empty.
 
     Of a member given twice the last value counts. Raises ``MalformedRequest`` (400) for what is no JSON-RPC,
-    and ``BodyTooLarge`` (413) for a batch of more than ``MAX_BATCH`` calls.
+    of which ``InvalidJson`` is one, and ``BodyTooLarge`` (413) for a batch of more than ``MAX_BATCH`` calls.
     """
     try:
         value = orjson.loads(raw)
     except ValueError:  # orjson limits the depth, so a deep document fails too
-        raise MalformedRequest("The body is not valid JSON in UTF-8.", reason=Reason.INVALID_FORMAT) from None
+        raise InvalidJson("The body is not valid JSON in UTF-8.", reason=Reason.INVALID_FORMAT) from None
     if isinstance(value, list):
         if len(value) > MAX_BATCH:
             text = f"A batch has at most {MAX_BATCH} calls: send the others in further requests."
