@@ -42,10 +42,11 @@ HANGS = "hangs"
 
 @dataclass(eq=False, slots=True)
 class _Leg:
-    """One request under way. ``overtaken``: a later one was faster."""
+    """One request under way. ``overtaken``: a later one was faster. ``is_hedge``: it began beside another."""
 
     lane: Lane
     began: float
+    is_hedge: bool
     overtaken: bool = False
     task: asyncio.Task[Any] = field(init=False)
 
@@ -92,6 +93,8 @@ class Attempts:
                 while self._finished:
                     leg = self._finished.pop(0)
                     if self._is_usable(leg):
+                        if leg.is_hedge:
+                            self._network.count("hedges_won")
                         return leg.task.result()
                 if self._empty and not self._legs:
                     return self._empty[0]
@@ -213,7 +216,9 @@ class Attempts:
     def _start(self, lane: Lane, now: float, *, is_last: bool) -> None:
         """Begins a request; the place for it is taken. The last one of a round has all the time left,
         unless it has to confirm an answer that is there."""
-        ask, leg = self._ask, _Leg(lane, now)
+        ask, leg = self._ask, _Leg(lane, now, bool(self._legs))
+        if leg.is_hedge:
+            self._network.count("hedges")
         left_s = ask.ends_at - now
         limit_s = left_s if is_last and not self._in_doubt else min(left_s, self._limits.attempt_timeout_s)
         self._network.health.started(lane.upstream, ask.method)

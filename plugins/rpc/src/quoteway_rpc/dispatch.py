@@ -100,6 +100,7 @@ class Dispatcher(RpcUpstream):
                 hedge_unknown_s=settings["hedge_unknown_s"],
                 most_requests=settings["most_requests"],
             ),
+            count=context.count,
             lacks=self._lacks,
         )
         self.agreement = Agreement(

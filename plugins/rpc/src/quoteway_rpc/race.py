@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from quoteway import ProviderUnavailable, Reason, RpcError
+from quoteway import Network, ProviderUnavailable, Reason, RpcError
 
 from quoteway_rpc.asking import Ask
 from quoteway_rpc.attempts import Attempts
@@ -38,6 +39,7 @@ class NetworkRace:
     lanes: Mapping[Upstream, Lane]
     budget: HedgeBudget
     delays: HedgeDelays
+    count: Callable[[str], None]
     lacks: Callable[[Ask, Upstream], bool]
 
 
@@ -61,6 +63,7 @@ class Race:
         *,
         clock: Callable[[], float],
         limits: RaceLimits,
+        count: Callable[[str, Network, int], None] = lambda event, network, amount: None,
         lacks: Callable[[Ask, Upstream], bool] = lambda ask, upstream: False,
     ) -> None:
         self._clock = clock
@@ -74,6 +77,7 @@ class Race:
                 {lane.upstream: lane for lane in bulkhead.lanes},
                 HedgeBudget(limits.hedge_share, HEDGE_BURST),
                 HedgeDelays(healths[chain_id], limits.hedge_floor_s, limits.hedge_unknown_s),
+                partial(_count_of, count, healths[chain_id].network),
                 lacks,
             )
 
@@ -135,3 +139,7 @@ class Race:
         except asyncio.CancelledError:
             bulkhead.leave(waiter)
             raise
+
+
+def _count_of(count: Callable[[str, Network, int], None], network: Network, event: str) -> None:
+    count(event, network, 1)
