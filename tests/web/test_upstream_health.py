@@ -57,6 +57,8 @@ async def test_each_node_has_a_row_and_metrics(serve_app, make_config):
         of = ("ethereum", "rpc", "upstream 2")
         assert series["quoteway_rpc_calls_total", "eth_gasPrice", "ethereum", "answered", "rpc", of[2]] == 2
         assert series["quoteway_rpc_upstream_state", *of] == 0
+        seconds = "quoteway_rpc_upstream_method_seconds", "eth_gasPrice", "ethereum", "rpc"
+        assert 0 < series[*seconds, "0.5", of[2]] <= series[*seconds, "0.95", of[2]]
         assert series["quoteway_rpc_upstream_state", "ethereum", "rpc", "paid"] == 4
         assert series["quoteway_rpc_upstream_error_ratio", *of] == 0
         for text in ((await api.get("/v2/providers")).raw, (await api.get("/metrics")).raw):
@@ -76,6 +78,7 @@ ODD = [
     replace(GOOD, head=-1),
     replace(GOOD, tier=None),
     replace(GOOD, calls=None),
+    replace(GOOD, latencies=None),
     None,
     "a",
 ]

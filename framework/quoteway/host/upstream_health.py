@@ -61,7 +61,7 @@ def _shown(provider: RpcUpstream, rows: Any) -> Iterator[UpstreamHealth]:
     networks = networks_of(provider)
     for row in rows[:MOST_UPSTREAMS]:
         if isinstance(row, UpstreamHealth) and row.chain_id in networks and _is_well_formed(row):
-            yield replace(row, calls=_counted(row.calls))
+            yield replace(row, calls=_counted(row.calls), latencies=_of_methods(row.latencies))
 
 
 def _is_well_formed(row: UpstreamHealth) -> bool:
@@ -75,6 +75,7 @@ def _is_well_formed(row: UpstreamHealth) -> bool:
         and all(each is None or (type(each) in (int, float) and math.isfinite(each)) for each in numbers)
         and all(each is None or (type(each) is int and 0 <= each < 1 << 64) for each in integers)
         and isinstance(row.calls, Sequence)
+        and isinstance(row.latencies, Sequence)
     )
 
 
@@ -91,3 +92,14 @@ def _counted(calls: Sequence[Any]) -> list[tuple[str, str, int]]:
                 name = (method if method in METHODS else OTHER), outcome
                 counts[name] = counts.get(name, 0) + max(count, 0)
     return [(*name, count) for name, count in counts.items()]
+
+
+def _of_methods(latencies: Sequence[Any]) -> list[tuple[str, float, float]]:
+    """Returns the latencies of known methods: their names become labels of metrics."""
+    found: dict[str, tuple[str, float, float]] = {}
+    for each in latencies[:_MOST_CALLS]:
+        match each:
+            case (str() as method, float() as p50_s, float() as p95_s):
+                if method in (*METHODS, OTHER) and math.isfinite(p50_s) and math.isfinite(p95_s):
+                    found[method] = (method, p50_s, p95_s)
+    return list(found.values())

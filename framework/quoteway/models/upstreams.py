@@ -21,8 +21,9 @@ class UpstreamHealth:
     ``label`` is the operator's name for it. ``tier`` 0 is asked before 1. ``p50_s`` and ``p95_s`` are
     latencies of its answers in seconds, ``error_rate`` the part of its calls that failed, both of the last
     seconds; None without calls. ``head`` is the newest block that it has shown, ``lag`` how many blocks it is
-    behind the newest one known. ``calls`` counts them by method and outcome since the start. ``limit_rps`` is
-    the number of requests in a second that it takes; None: no limit is known.
+    behind the newest one known. ``calls`` counts them by method and outcome since the start, and
+    ``latencies`` has the p50 and p95 of the answers of methods in seconds. ``limit_rps`` is the number of
+    requests in a second that it takes; None: no limit is known.
     """
 
     chain_id: int
@@ -37,3 +38,4 @@ class UpstreamHealth:
     lag: int | None = None
     limit_rps: float | None = None
     calls: Sequence[tuple[str, str, int]] = ()
+    latencies: Sequence[tuple[str, float, float]] = ()

@@ -39,6 +39,13 @@ class UpstreamMetrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
+        self._method_seconds = Gauge(
+            "quoteway_rpc_upstream_method_seconds",
+            "Time to the answers to a method of the last seconds, by quantile",
+            [*_OF_ONE, "method", "quantile"],
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
         self._errors = Gauge(
             "quoteway_rpc_upstream_error_ratio",
             "The part of the calls of the last seconds that failed",
@@ -71,6 +78,9 @@ class UpstreamMetrics:
         self._errors.labels(*labels).set(_number(row.error_rate))
         self._head.labels(*labels).set(_number(row.head))
         self._lag.labels(*labels).set(_number(row.lag))
+        for method, p50_s, p95_s in row.latencies:
+            self._method_seconds.labels(*labels, method, "0.5").set(p50_s)
+            self._method_seconds.labels(*labels, method, "0.95").set(p95_s)
         for method, outcome, count in row.calls:
             key = (*labels, method, outcome)
             counted = self._counted.get(key)

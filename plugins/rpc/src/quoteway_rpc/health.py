@@ -306,6 +306,7 @@ class Health:
                 lag=self._lag(state, newest, now),
                 limit_rps=state.budget.limit,
                 calls=state.totals(),
+                latencies=state.method_latencies(now),
             )
 
     def _heed_cordons(self, *, anew: bool = False) -> None:

@@ -192,6 +192,14 @@ class State:
             for outcome, count in sorted(calls.outcomes.items())
         ]
 
+    def method_latencies(self, now: float) -> list[tuple[str, float, float]]:
+        """Returns the p50 and p95 of the answers of each method, in seconds."""
+        read = (
+            (name, calls.latencies.quantile(now, 0.5), calls.latencies.quantile(now, 0.95))
+            for name, calls in sorted(self.methods.items())
+        )
+        return [(name, p50, p95) for name, p50, p95 in read if p50 is not None and p95 is not None]
+
     def error_rate(self, now: float) -> float | None:
         """Returns the part of the calls of the window that failed; None without calls."""
         read = [calls.rate.read(now) for calls in self.methods.values()]
