@@ -100,6 +100,12 @@ class Wire(asyncio.Transport):
             self.protocol.data_received(data)
         await self.rest(turns)
 
+    def is_answering(self):
+        """Whether a request that has arrived as a whole is being answered."""
+        request = self.protocol._current_request
+        whole = request is not None and request.content.is_eof()
+        return not self.closed and (whole or self.protocol._answering is not None)
+
     async def rest(self, turns=60):
         for _ in range(turns):
             await asyncio.sleep(0)
@@ -131,6 +137,9 @@ class Room:
         await wire.rest(3)
         for chunk in chunks:
             await wire.feed(chunk)
+            async with asyncio.timeout(60):
+                while wire.is_answering():
+                    await asyncio.sleep(0.001)
         out, closed = bytes(wire.out), wire.closed
         wire.close()
         await wire.rest(5)

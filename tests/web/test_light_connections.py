@@ -8,7 +8,7 @@ from light_room import LONG, Node, Room, Wire, call, plain, post
 from quoteway.web.http.protocol import EnvelopeServer, _waits_for_request
 
 WAITS = post(call("eth_blockNumber", call_id=b"11"))
-GET = b"GET /v2/networks HTTP/1.1\r\nHost: x\r\n\r\n"
+GET = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 @pytest.fixture
