@@ -292,7 +292,7 @@ class Gateway:
         result = cast(RpcUpstream, upstream).kept(network, method, params)
         if result is not None:
             took_s = time.monotonic() - started
-            self.registry.calls.count_kept(upstream, verb=FORWARD, scope=network.chain_id, duration_s=took_s)
+            self.registry.calls.count_kept(upstream, verb=FORWARD, scope=network.chain_id, took_s=took_s)
         return result
 
     async def _ask_upstreams(

@@ -162,10 +162,9 @@ class ProviderCalls:
             if kind != "timeout" or took_s >= timeout_s:
                 self._count(record, verb, Outcome(provider, kind, error=error, duration_s=took_s))
 
-    def count_kept(self, provider: Provider, *, verb: str, scope: Hashable, duration_s: float) -> None:
+    def count_kept(self, provider: Provider, *, verb: str, scope: Hashable, took_s: float) -> None:
         """Counts an answer that the provider held in memory, as ``counted`` does."""
-        record = self._record(provider, verb, scope)
-        self._count(record, verb, Outcome(provider, "quoted", duration_s=duration_s))
+        self._count(self._record(provider, verb, scope), verb, Outcome(provider, "quoted", duration_s=took_s))
 
     def decided(
         self, outcomes: Sequence[Outcome[Any, Any]], winner: Provider, *, verb: str, scope: Hashable
