@@ -234,17 +234,11 @@ class TokenCatalog(Provider):
 
     @abstractmethod
     async def profile(self, token_id: str) -> models.TokenProfile | None:
-        """Returns the full profile by slug or ``{chainId}:{address}``.
-
-        A token that is not listed is read from the chain.
-        """
+        """Returns the full profile by slug or ``{chainId}:{address}``, read from the chain if not listed."""
 
     @abstractmethod
     async def token(self, chain_id: int, address: models.Address) -> models.Token | None:
-        """Returns a token's facts from the list or the chain, or None when it is not an ERC-20 token.
-
-        The core does not ask it: quotes must not wait for a catalog.
-        """
+        """Returns a token's facts, or None when it is not an ERC-20 token. The core does not ask it."""
 
     def revision(self) -> str:
         """Returns a text that changes when the result of ``tokens`` changes. Part of the catalog's ETag."""
@@ -371,8 +365,8 @@ class RpcUpstream(Provider):
         """Returns the ``result`` of a client's call of ``/v2/rpc``, as ``forward`` does by default.
 
         A long result may be a ``RawJson``, which the client gets as it is. Equal calls at once are not joined
-        before they come here, and nothing ends a call at ``timeout_s`` but the upstream itself.
-        An upstream that has to choose serves the reads of the core first: quotes and actions wait for them.
+        before they come here, and nothing but the upstream ends a call at ``timeout_s``. Reads of the core go
+        first where it has to choose: quotes and actions wait for them.
         """
         return await self.forward(network, method, params, timeout_s=timeout_s)
 
@@ -383,16 +377,15 @@ class RpcUpstream(Provider):
     def heads(self, network: Network) -> AsyncIterator[models.Header] | None:
         """Returns the network's new heads from now on, while nodes push them; None, the default, otherwise.
 
-        It sends nothing and does not wait. The iterator ends when no node pushes heads any more; it is asked
-        for again then. A head is given once, newest last, and only when no reliable node is known to
-        contradict it.
+        It sends nothing and does not wait. The iterator ends when no node pushes heads any more, and is asked
+        for again then. A head is given once, newest last, if no reliable node is known to contradict it.
         """
         return None
 
     def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
-        """Returns the JSON text of the result of a client's call where it is held and may be given now.
+        """Returns the JSON of a result that is held and may be given to a client now. Start nothing.
 
-        ``params`` is the JSON text of what ``forward_public`` would get. Do not wait and start nothing.
+        ``params`` is the JSON text of what ``forward_public`` would get.
         """
         return None
 
