@@ -272,6 +272,34 @@ async def test_an_unreachable_upstream_does_not_count(gateway_of):
         assert await rpc.ask("eth_blockNumber") == hex(4999)
 
 
+async def test_calls_do_not_wait_each_time_for_upstreams_that_are_slow(gateway_of, monkeypatch):
+    monkeypatch.setattr(heads, "READY_S", 1.0)
+    quick, answered = Node(ChainModel()), asyncio.Event()
+
+    async def slow(node, request, writer):
+        await answered.wait()
+        await quick(node, request, writer)
+
+    async with FakeNode(quick) as one, FakeNode(slow) as two, FakeNode(slow) as three:
+        rpc = gateway_of(one, two, three, block_time_s=0.5)
+        for _ in range(3):
+            assert await rpc.ask("eth_blockNumber") == hex(99)
+        assert [view.slow for view in views(rpc)] == [False, True, True]
+        waited = []
+        wait = asyncio.wait
+        monkeypatch.setattr(
+            asyncio, "wait", lambda *args, **limits: waited.append(args) or wait(*args, **limits)
+        )
+        for _ in range(5):
+            assert await rpc.ask("eth_blockNumber") == hex(99)
+            await asyncio.sleep(0.3)  # the head of the quick one becomes old
+        assert not waited
+        answered.set()
+        for view in views(rpc):
+            await rpc.seen.look(view.upstream)
+        assert not any(view.slow for view in views(rpc))
+
+
 async def test_final_blocks_are_the_lowest_told(gateway_of):
     async with FakeNode(Node(ChainModel(1000))) as one, FakeNode(Node(ChainModel(990))) as two:
         rpc = gateway_of(one, two)

@@ -77,11 +77,13 @@ class NetworkHeads(KnownHeads):
             left_s = ends_at - asyncio.get_running_loop().time()
             done, looks = await asyncio.wait(looks, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             if not done:
+                for upstream in self._looks:
+                    self.views[upstream].slow = True
                 return
 
     def _enough(self) -> bool:
         oldest = self._clock() - self._oldest_s
-        counted = [view for view in self.views.values() if not view.unreachable]
+        counted = [view for view in self.views.values() if not (view.unreachable or view.slow)]
         fresh = sum(view.pushes or view.seen_at >= oldest for view in counted)
         return len(self.views) == 1 or fresh >= min(len(counted), max(2, self._quorum))
 
@@ -145,6 +147,7 @@ class NetworkHeads(KnownHeads):
             view.pause_s = min(max(2 * view.pause_s, self._interval_s), _SLOWEST_POLL_S)
         else:
             view.pause_s = 0.0
+            view.slow = self._clock() - view.polled_at > READY_S
 
     async def close(self) -> None:
         """Ends the WebSockets and the asking."""

@@ -25,12 +25,16 @@ _FINAL_BLOCKS = 64
 
 @dataclass(slots=True, eq=False)
 class View:
-    """What one upstream holds. ``number`` is that of the newest block it told of, None before the first."""
+    """What one upstream holds. ``number`` is that of the newest block it told of, None before the first.
+
+    ``slow``: calls have waited in vain for it to tell its head, and wait no more until it is quick again.
+    """
 
     upstream: Upstream
     number: int | None = None
     seen_at: float = -math.inf
     unreachable: bool = False
+    slow: bool = False
     pushes: bool = False
     feed_lost: bool = False
     pause_s: float = 0.0
