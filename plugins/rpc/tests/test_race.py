@@ -10,6 +10,7 @@ import pytest
 from fake_node import FakeNode, error, healthy, ok, raw
 from faults import hang, reset
 from quoteway import Reason, RpcError, UpstreamError
+from quoteway_rpc.bulkhead import LACKS_AFTER, Lane
 from quoteway_rpc.hedging import HedgeBudget, HedgeDelays
 
 GARBAGE = raw("<html>sorry</html>")
@@ -137,6 +138,19 @@ async def test_an_upstream_is_not_asked_before_the_time_it_named(over):
 
 
 # --- hedging ------------------------------------------------------------------------------------------------
+
+
+def test_an_upstream_that_still_lacks_a_method_is_asked_after_twice_the_time():
+    lane, waits, now = Lane(None, 8, 6), [], 0.0
+    for _ in range(7):
+        while lane.is_second_choice("eth_call", now):
+            now += 1.0
+        waits.append(now)
+        for _ in range(LACKS_AFTER):
+            lane.lacked("eth_call", now)
+    assert [later - sooner for sooner, later in itertools.pairwise(waits)] == [5, 10, 20, 40, 60, 60]
+    lane.answered("eth_call", now, now, slow=False)
+    assert not lane.is_second_choice("eth_call", now)
 
 
 async def test_a_hanging_upstream_is_hedged_and_soon_asked_last(over):

@@ -16,7 +16,10 @@ HUNG_AFTER = 3
 """Overtaken requests in a row while it answered no other one."""
 LACKS_AFTER = 2
 LACKS_S = 5.0
-"""So often in a row an upstream lacks what a method asks for, and is then asked later for so long."""
+LONGEST_LACK_S = 60.0
+"""So often in a row an upstream lacks what a method asks for, and is then asked later for so long. The time
+doubles while it still lacks it.
+"""
 MOST_OVERTAKEN = 0.04
 """The share of overtaken calls above which an upstream is asked later."""
 _WEIGHT = 1 / 64
@@ -79,10 +82,13 @@ class Lane:
 
     def lacked(self, method: str, now: float) -> None:
         """Records that it does not have what a call of this method asked for."""
-        times, _ = self._lacks.get(method, (0, 0.0))
+        times, until = self._lacks.get(method, (0, 0.0))
+        if times >= LACKS_AFTER and now < until:
+            return  # of the requests that were on their way, one counts
         if len(self._lacks) >= _METHODS:
             self._lacks.clear()
-        self._lacks[method] = (times + 1, now + LACKS_S)
+        doubled = 2 ** min(max(times + 1 - LACKS_AFTER, 0), 10)
+        self._lacks[method] = (times + 1, now + min(LACKS_S * doubled, LONGEST_LACK_S))
 
     def is_second_choice(self, method: str, now: float) -> bool:
         """Whether an equal upstream should be asked first: this one is often slow, or lacks such data."""
