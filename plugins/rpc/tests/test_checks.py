@@ -78,6 +78,25 @@ async def test_null_is_returned_when_nobody_else_answers(gateway_of):
             assert await gateway_of(*nodes).ask("eth_getTransactionReceipt", MAIN.transaction(1)) is None
 
 
+async def test_null_soon_does_not_wait_for_a_node_that_hangs(gateway_of):
+    node = Node(ChainModel(), eth_getTransactionReceipt=None)
+    async with FakeNode(node) as one, FakeNode(hang) as two:
+        rpc = gateway_of(one, two)
+
+        async def ask(number):
+            assert await rpc.ask("eth_getTransactionReceipt", f"0x{number:064x}") is None
+
+        number = 0
+        async with asyncio.timeout(60):
+            while (await rpc.upstreams())[1].state != "open":
+                await ask(number := number + 1)
+        assert number < 12
+        asked = len(two.calls)
+        for _ in range(5):
+            await ask(number := number + 1)
+        assert sum(call["method"] == "eth_getTransactionReceipt" for call in two.calls[asked:]) == 0
+
+
 @pytest.mark.parametrize("fault", [reset, hang], ids=["resets", "hangs"])
 async def test_null_does_not_wait_for_the_deadline_when_nobody_else_answers(over, fault):
     async with FakeNode(Node(MAIN, eth_getTransactionReceipt=None)) as only, FakeNode(fault) as faulty:

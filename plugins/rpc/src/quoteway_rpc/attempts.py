@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from quoteway import Reason, RpcError, UpstreamError
 
 from quoteway_rpc.error_rows import Outcome
-from quoteway_rpc.outcomes import BLAMES, Unusable, agreed, conclusion
+from quoteway_rpc.outcomes import BLAMES, NOT_FOUND, Unusable, agreed, conclusion
 
 if TYPE_CHECKING:
     from quoteway_rpc.asking import Ask
@@ -24,6 +24,8 @@ LONGEST_PAUSE_S = 1.0
 """The pause after a round in which nobody answered. It doubles each time."""
 ROUNDS_IN_DOUBT = 3
 """So many rounds are asked for the confirmation of an answer in doubt: without one it is an answer too."""
+CONFIRMED_S = 0.5
+"""The least time that an upstream has to confirm a null. It has four times the delay of a hedge."""
 MOST_AT_ONCE = 3
 """Upstreams that one call asks at once."""
 TOO_LATE_S = 0.005
@@ -73,7 +75,9 @@ class Attempts:
         self._closed: set[Lane] = set()
         self._rounds = 0
         self._failures: list[Unusable] = []
-        self._in_doubt = False
+        self._in_doubt = self._has_null = False
+        self._null_ends_at = math.inf
+        self._null_end: asyncio.TimerHandle | None = None
         self._empty: list[Any] = []
         self._waiter: Waiter | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -117,8 +121,11 @@ class Attempts:
             self._overtake(leg)
             raise error
         self._failures.append(error)
-        if error.kind == "data_missing" and error.error is None:
+        if error.error is None and error.kind in (NOT_FOUND, Outcome.DATA_MISSING.value):
             self._in_doubt = True
+            if error.kind == NOT_FOUND and not self._has_null:
+                self._has_null = True
+                self._limit_others(self._clock())
         if self._in_doubt and error.outcome is Outcome.TIMEOUT:
             self._closed.add(leg.lane)
         if error.kind in ONCE or error.outcome in ONCE_OUTCOMES or not error.blames_upstream:
@@ -146,7 +153,7 @@ class Attempts:
             lane.lacked(self._ask.method, now)
         elif leg.overtaken or outcome is Outcome.TIMEOUT:
             lane.was_overtaken(leg.began, now)
-            if lane.hangs and outcome is Outcome.CANCELLED:
+            if lane.hangs and (outcome is Outcome.CANCELLED or self._has_null):
                 outcome, kind = Outcome.TIMEOUT, HANGS
         if outcome in BLAMES:
             lane.failed(now)
@@ -171,6 +178,8 @@ class Attempts:
             raise self._failure(now)
         if self._empty:
             return
+        if now >= self._null_ends_at:
+            self._leave_others()
         if self._hedge_due:
             self._hedge_due = False
             if self._may_hedge(now):
@@ -199,6 +208,7 @@ class Attempts:
             if (lane := known[upstream]) not in self._closed
             and lane not in self._legs
             and lane.not_before <= now
+            and not (self._has_null and health.is_open(upstream))
         ]
         if len(lanes) > 1:
             # Those that do not have the block that is asked for come last.
@@ -221,6 +231,8 @@ class Attempts:
             self._network.count("hedges")
         left_s = ask.ends_at - now
         limit_s = left_s if is_last and not self._in_doubt else min(left_s, self._limits.attempt_timeout_s)
+        if self._has_null:
+            limit_s = min(limit_s, self._confirmed_s(now))
         self._network.health.started(lane.upstream, ask.method)
         leg.task = self._loop.create_task(
             lane.upstream.ask(ask.method, ask.params, timeout_s=limit_s, raw=ask.raw)
@@ -230,6 +242,24 @@ class Attempts:
         self._asked.add(lane)
         if self._hedge is None and len(self._network.lanes) > 1:
             self._arm_hedge(now)
+
+    def _confirmed_s(self, now: float) -> float:
+        return max(SLOW_TIMES * self._network.delays.of(self._ask.method, now), CONFIRMED_S)
+
+    def _limit_others(self, now: float) -> None:
+        """Gives the requests under way as much time as those that begin after a null have."""
+        if self._legs:
+            limit_s = self._confirmed_s(now)
+            self._null_ends_at = now + limit_s
+            self._null_end = self._loop.call_later(limit_s, self._poke)
+
+    def _leave_others(self) -> None:
+        self._null_ends_at = math.inf
+        for lane, leg in list(self._legs.items()):
+            leg.overtaken = True
+            leg.task.cancel()
+            del self._legs[lane]
+            self._closed.add(lane)
 
     def _use_place(self, now: float) -> None:
         waiter = self._waiter
@@ -241,7 +271,10 @@ class Attempts:
 
     def _rest(self, now: float) -> None:
         """Waits before the next round. Raises the call's failure when a next round cannot help."""
+        health = self._network.health
         lanes = [lane for lane in self._network.lanes.values() if lane not in self._closed]
+        if self._has_null and not self._legs and all(health.is_open(lane.upstream) for lane in lanes):
+            raise self._failure(now)  # nobody is left to confirm it
         soonest = min((lane.not_before for lane in lanes), default=math.inf)
         if self._in_doubt and self._rounds + 1 >= ROUNDS_IN_DOUBT and not self._legs:
             raise self._failure(now)
@@ -297,7 +330,7 @@ class Attempts:
             self._wake.set_result(None)
 
     def _stop(self) -> None:
-        for timer in (self._pause, self._hedge, self._end):
+        for timer in (self._pause, self._hedge, self._end, self._null_end):
             if timer is not None:
                 timer.cancel()
         if self._waiter is not None:

@@ -22,6 +22,7 @@ from quoteway_rpc.asking import Ask, Send
 from quoteway_rpc.blocks import block_of
 from quoteway_rpc.findings import AHEAD, BEHIND, CHECKS, CONFLICT, EMPTY, MISSING, Answer, Doubt
 from quoteway_rpc.heads import NetworkHeads
+from quoteway_rpc.outcomes import NOT_FOUND
 from quoteway_rpc.upstream import Unusable, Upstream
 
 _TELL_HEADS = ("eth_blockNumber", "eth_getBlockByNumber")
@@ -121,7 +122,7 @@ class Checks:
             return
         doubted.answers.append((upstream, doubt, result))
         self._count("answers_in_doubt", heads.network)
-        raise Unusable("data_missing")
+        raise Unusable(NOT_FOUND if doubt.kind == MISSING else "data_missing")
 
     def _report(self, heads: NetworkHeads, doubted: _Doubted, result: Any) -> None:
         for upstream, doubt, given in doubted.answers:

@@ -109,6 +109,10 @@ class Health:
         used = (asked.out or not state.out) and not state.cordoned and now >= state.limited_until
         return used and not state.budget.spent(now) and state.tier <= asked.tier
 
+    def is_open(self, upstream: Upstream) -> bool:
+        """Returns whether the breaker of an upstream is open."""
+        return self._of[id(upstream)].open
+
     def quantile(self, method: str, q: float, upstream: Upstream | None = None) -> float | None:
         """Returns a quantile of the latency of a method in seconds, or None while there are too few answers.
 

@@ -21,8 +21,12 @@ MAX_RETRY_AFTER_S: Final = 60.0
 _MAX_TEXT: Final = 512
 """The characters of a message that are looked at."""
 
+NOT_FOUND: Final = "not_found"
+"""The word for a null that another upstream has to confirm. Without one that can, it is the answer."""
+
 _WORDS: Final[Mapping[str, Outcome]] = {
     **{outcome.value: outcome for outcome in Outcome},
+    NOT_FOUND: Outcome.DATA_MISSING,
     "rate_limited": Outcome.CAPACITY,
     "http_401": Outcome.AUTHORISATION,
     "http_402": Outcome.AUTHORISATION,
