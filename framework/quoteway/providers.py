@@ -98,8 +98,8 @@ class SwapProvider(TransactionProvider):
     for. ``protocols`` are the protocols that its routes may show; callers may also name the provider's id.
 
     ``enforces_fees`` means that its transactions pay ``SwapRequest.fee`` themselves: its contracts send the
-    share to the fee's recipient, and the minimum holds for what is left. Only then is it asked for such a
-    quote.
+    share to the fee's recipient, and the minimum holds for what is left; of an exact output they send the
+    quoted amount of the input. Only then is it asked for such a quote.
     """
 
     capability = models.Capability.SWAP

@@ -44,14 +44,33 @@ async def test_what_is_signed_pays_what_the_quote_and_the_action_tell(client, bo
     assert (told[SHOP[:-1] + "6", token], told[SHOP, token]) == (paid, taken)
     assert f"sent to {SHOP}" in action["steps"][-1]["clearSigning"]["intent"]
     assert "0.5 % of all" in action["steps"][-1]["clearSigning"]["intent"]
-
-    def held():
-        with client.devnet.rpc() as rpc:
-            if token == NATIVE:
-                return int(rpc("eth_getBalance", SHOP, "latest"), 16)
-            data = "0x70a08231" + SHOP[2:].rjust(64, "0")
-            return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
-
-    before = held()
+    before = held(client, token)
     await client.send(*action["transactions"])
-    assert held() - before == taken
+    assert held(client, token) - before == taken
+
+
+@pytest.mark.parametrize("sold", ["ETH", "USDC"])
+async def test_what_is_signed_for_an_exact_output_takes_what_the_quote_and_the_action_tell(client, sold):
+    token, amount = client.token(sold), 10**18
+    quote = await client.quote_swap(sold, "LINK", amount, side="exactOut", toAddress=SHOP[:-1] + "6", **FEE)
+    (fee,) = [each for each in quote["fees"] if each["kind"] == "integrator"]
+    spent, most, taken = (int(text) for text in (quote["fromAmount"], quote["fromAmountMax"], fee["amount"]))
+    assert (fee["recipient"], fee["token"]["address"], fee["bps"], fee["included"]) == (SHOP, token, 50, True)
+    assert taken == (spent - taken) * 50 // 10_000 > 0
+    assert spent < most < spent * 2
+    assert (quote["request"]["feeBps"], quote["request"]["feeRecipient"]) == (50, SHOP)
+    action = await client.act(quote)
+    told = {(c["account"], c["token"]): int(c["delta"]) for c in action["simulation"]["assetChanges"]}
+    assert (told[USER, token], told[SHOP, token]) == (-spent, taken)
+    assert f"is a fee, sent to {SHOP}" in action["steps"][-1]["clearSigning"]["intent"]
+    before = held(client, token)
+    await client.send(*action["transactions"])
+    assert held(client, token) - before == taken
+
+
+def held(client, token):
+    with client.devnet.rpc() as rpc:
+        if token == NATIVE:
+            return int(rpc("eth_getBalance", SHOP, "latest"), 16)
+        data = "0x70a08231" + SHOP[2:].rjust(64, "0")
+        return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)

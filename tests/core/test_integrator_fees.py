@@ -59,7 +59,6 @@ def test_the_fee_is_rounded_down():
         (replace(ASKED, fee=IntegratorFee(0, SHOP)), 100, Reason.OUT_OF_RANGE, "between 1 and 100"),
         (replace(ASKED, fee=IntegratorFee(-1, SHOP)), 100, Reason.OUT_OF_RANGE, "between 1 and 100"),
         (replace(ASKED, to_chain_id=10), 100, Reason.CONFLICT, "within one network"),
-        (replace(ASKED, amount_in=0, amount_out=5), 100, Reason.CONFLICT, "an exact input"),
         (replace(ASKED, token_in=WETH, token_out=ETHER), 100, Reason.CONFLICT, "wrapped and unwrapped"),
         (replace(ASKED, token_in=ETHER, token_out=WETH), 100, Reason.CONFLICT, "wrapped and unwrapped"),
     ],

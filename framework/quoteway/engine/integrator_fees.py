@@ -21,8 +21,6 @@ def check_fee(request: models.Request, wrapped_native: models.Address | None, mo
         raise refused_fee(Reason.OUT_OF_RANGE, "is not allowed: the operator of this gateway allows no fees")
     if not 1 <= fee.bps <= most_bps:
         raise refused_fee(Reason.OUT_OF_RANGE, f"must be between 1 and {most_bps}, the operator's maximum")
-    if request.amount_out is not None:
-        raise refused_fee(Reason.CONFLICT, "is for swaps of an exact input: leave it out with side exactOut")
     if request.is_cross_chain:
         raise refused_fee(Reason.CONFLICT, "is for swaps within one network")
     if {request.token_in.address, request.token_out.address} == {models.NATIVE, wrapped_native}:
@@ -44,10 +42,10 @@ def fee_of(request: models.Request) -> models.IntegratorFee | None:
 def with_fee(request: models.Request, quote: models.Quote) -> models.Quote:
     """Returns a checked quote that shows the fee of its request among its fees."""
     fee = fee_of(request)
-    if fee is None or quote.fee_amount is None:
+    if fee is None or quote.fee_amount is None or not isinstance(request, models.SwapRequest):
         return quote
-    (got,) = quote.outputs
+    (leg,) = quote.outputs if request.amount_out is None else quote.inputs
     shown = models.Fee(
-        "integrator", got.token, quote.fee_amount, included=True, bps=fee.bps, recipient=fee.recipient
+        "integrator", leg.token, quote.fee_amount, included=True, bps=fee.bps, recipient=fee.recipient
     )
     return replace(quote, fees=(*quote.fees, shown))

@@ -88,12 +88,20 @@ def _exchange(request: models.Request, build: Build) -> str:
 
 
 def _fees(meaning: Meaning, build: Build) -> str:
-    """Tells who gets which share of what is bought, by the calldata. The minimums are after it."""
+    """Tells who gets which share of what is bought, or how much of what is sold, by the calldata.
+
+    The minimums are after it, and the maximums have it in them.
+    """
     names = {leg.token.address: display_name(leg.token) for leg in build.outputs}
-    return "".join(
+    sold = {leg.token.address: leg.token for leg in build.inputs}
+    shares = "".join(
         f", after a fee of {readable_units(portion.bps, 2)} % of all {names[portion.token]} bought, "
         f"sent to {portion.recipient}"
         for portion in meaning.portions
+    )
+    return shares + "".join(
+        f", of which {amount_text(sold[each.token], each.amount)} is a fee, sent to {each.recipient}"
+        for each in meaning.transfers
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeGuard, TypeVar
 
 from quoteway.evm.address import ERC7528_NATIVE, create2_address
-from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Reading
+from quoteway.evm.calls.meaning import Charge, Meaning, Payment, Reading, Transfer
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.guard.findings import MAX_DEADLINE_S, Expect, is_address, recipients, totals
 from quoteway.models import (
@@ -20,6 +20,7 @@ from quoteway.models import (
     Build,
     DeploymentTerms,
     DeployRequest,
+    IntegratorFee,
     Leg,
     ManageRequest,
     PoolRequest,
@@ -84,7 +85,7 @@ def check_calls(
     wrapped = calls.wrapped_native(request.chain_id)
     _check_charges(sealed, build, meanings, wrapped, expect)
     _check_payments(sealed, build, meanings, calls, expect)
-    _check_portions(request, meanings, expect)
+    _check_fee(sealed, meanings, expect)
     _check_refund(request, build, meanings, expect)
 
 
@@ -195,18 +196,44 @@ def _check_payments(
         _check_minimum([payment], leg, limited, expect)
 
 
-def _check_portions(request: Request, meanings: Sequence[Meaning], expect: Expect) -> None:
-    """Checks that the calls take the fee that was asked for from what is bought, once, and no other."""
+def _check_fee(sealed: SealedQuote, meanings: Sequence[Meaning], expect: Expect) -> None:
+    """Checks that the calls pay the fee that was asked for, once, and no other: a share of what is bought, or
+    beside an exact output the quoted amount of what is sold."""
+    request = sealed.request
+    fee = request.fee if isinstance(request, SwapRequest) else None
     portions = [portion for meaning in meanings for portion in meaning.portions]
-    if not isinstance(request, SwapRequest) or request.fee is None:
+    transfers = [transfer for meaning in meanings for transfer in meaning.transfers]
+    exact_out = isinstance(request, SwapRequest) and request.amount_out is not None
+    if fee is None or exact_out:
         expect(not portions, "its calldata pays somebody a share that was not asked for")
+    if fee is None or not exact_out:
+        for transfer in transfers:
+            expect(False, f"its calldata pays {transfer.recipient}, another account")
+    if fee is None or not isinstance(request, SwapRequest):
+        return
+    if exact_out:
+        _check_fixed_fee(request, fee, sealed.fee_amount or 0, transfers, expect)
         return
     expect(len(portions) == 1, f"its calldata pays {len(portions)} fees, not one")
-    (portion,), fee = portions, request.fee
+    (portion,) = portions
     bought = portion.token == request.token_out.address
     expect(bought, f"its calldata takes the fee in {portion.token}, which is not bought")
     expect(portion.recipient == fee.recipient, f"its calldata pays the fee to {portion.recipient}")
     expect(portion.bps == fee.bps, f"its calldata takes a fee of {portion.bps} bps, not of {fee.bps}")
+
+
+def _check_fixed_fee(
+    request: SwapRequest, fee: IntegratorFee, due: int, transfers: Sequence[Transfer], expect: Expect
+) -> None:
+    """Checks that ``due`` base units of what is sold are transferred to the fee's recipient, nothing else."""
+    # A fee that is rounded down to nothing needs no transfer.
+    expected = 1 if due else 0
+    expect(len(transfers) == expected, f"its calldata pays {len(transfers)} fees, not {expected}")
+    for transfer in transfers:
+        sold = transfer.token == request.token_in.address
+        expect(sold, f"its calldata takes the fee in {transfer.token}, which is not sold")
+        expect(transfer.recipient == fee.recipient, f"its calldata pays the fee to {transfer.recipient}")
+        expect(transfer.amount == due, f"its calldata takes a fee of {transfer.amount}, not of {due}")
 
 
 def _check_shares(build: Build, meanings: Iterable[Meaning], used: Counter[Any], expect: Expect) -> None:

@@ -109,7 +109,7 @@ def check_run(
     # The price may move between quote and run, and a pool takes liquidity in the proportion that it has: so
     # much of an input, and of its allowance, may remain.
     # An exact output takes any part of its maximum.
-    exact_out = isinstance(sealed.request, models.SwapRequest) and sealed.request.amount_out is not None
+    exact_out = _is_exact_output(sealed.request)
     unspent = totals(
         (leg.token.address, leg.most - (_least(leg) if not exact_out else 0)) for leg in sealed.inputs
     )
@@ -200,22 +200,31 @@ def _check_fee(
     paid: Callable[[models.Leg], int],
     expect: Expect,
 ) -> None:
-    """Checks that the fee's recipient gets the share of what is bought that was asked for."""
+    """Checks that the fee's recipient gets the share of what is bought that was asked for, or beside an exact
+    output the amount of what is sold that was quoted."""
     fee_leg = _fee_leg(sealed)
     if fee_leg is None or not isinstance(sealed.request, models.SwapRequest) or sealed.request.fee is None:
         return
     (got,), fee = sealed.outputs, sealed.request.fee
     taken = deltas.get((fee_leg.account, fee_leg.token.address), 0)
-    due = fee.of(paid(got) + taken)
+    due = fee_leg.amount if _is_exact_output(sealed.request) else fee.of(paid(got) + taken)
     expect(taken == due, f"its run pays {fee.recipient} a fee of {taken}, not the {due} of feeBps")
 
 
 def _fee_leg(sealed: models.SealedQuote) -> models.Leg | None:
-    """Returns what the integrator's fee takes of the output, and who gets it; None without a fee."""
+    """Returns what the integrator's fee takes, and who gets it; None without a fee.
+
+    It is in the token bought, of an exact output in the token sold.
+    """
     request = sealed.request
     if not isinstance(request, models.SwapRequest) or request.fee is None or sealed.fee_amount is None:
         return None
-    return models.Leg(request.token_out, sealed.fee_amount, request.fee.recipient)
+    token = request.token_in if _is_exact_output(request) else request.token_out
+    return models.Leg(token, sealed.fee_amount, request.fee.recipient)
+
+
+def _is_exact_output(request: models.Request) -> bool:
+    return isinstance(request, models.SwapRequest) and request.amount_out is not None
 
 
 def _least(leg: models.Leg) -> int:

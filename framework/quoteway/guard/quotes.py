@@ -88,7 +88,10 @@ def check_quote(provider: Provider, request: Request, quote: Quote) -> None:
 
 
 def _check_fee(request: SwapRequest, quote: Quote, expect: Expect) -> None:
-    """Checks that the fee of the request, and no other, is taken from the output before it is paid."""
+    """Checks that the fee of the request, and no other, is taken.
+
+    It is taken from the output before that is paid, or beside what the pools take for an exact output.
+    """
     fee, taken = request.fee, quote.fee_amount
     if fee is None:
         expect(taken is None, "it takes a fee that was not asked for")
@@ -96,17 +99,22 @@ def _check_fee(request: SwapRequest, quote: Quote, expect: Expect) -> None:
     if taken is None or not is_amount(taken):
         expect(False, "it does not say what the fee takes")
         return
-    due = fee.of(quote.outputs[0].amount + taken)
+    if request.amount_out is None:
+        due = fee.of(quote.outputs[0].amount + taken)
+    else:
+        due = fee.of(max(quote.inputs[0].amount - taken, 0))
     expect(taken == due, f"its fee is {taken}, not the {due} of feeBps")
 
 
 def _check_exact_output(request: SwapRequest, quote: Quote, spent: Leg, minimum: int, expect: Expect) -> None:
     """Checks a swap for an exact output: its minimum is that amount, and its input has a maximum."""
     expect(minimum == request.amount_out, "it buys another amount than asked")
-    expect(spent.amount > 0, "it sells nothing")
+    expect(spent.amount > (quote.fee_amount or 0), "it sells nothing")
     expect(spent.amount_min is None, "its input has a minimum, but an exact output takes what it needs")
     expect(spent.amount_max is not None, "it states no maximum")
-    ceiling = -(-spent.amount * (10_000 + request.slippage_bps) // 10_000)
+    # The fee is fixed: no slippage is on it.
+    fee = quote.fee_amount or 0
+    ceiling = -(-(spent.amount - fee) * (10_000 + request.slippage_bps) // 10_000) + fee
     expect(spent.most <= ceiling, "its maximum is above the slippage asked for")
     expect(quote.net_output is None, "it has a net_output, which is for an exact input")
     expect(

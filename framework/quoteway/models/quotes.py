@@ -62,7 +62,8 @@ class Quote:
     combines, in order.
     ``route_legs`` are the pools of ``route`` in the order of execution, each pool once. ``optimality`` says
     how near the route is to the best one, where the provider can prove it. ``fee_amount`` is what the
-    request's integrator fee takes, in base units of the output; the output and its minimum are after it.
+    request's integrator fee takes, in base units of the output; the output and its minimum are after it. Of
+    an exact output it is in base units of the input; the input and its maximum have it in them.
     """
 
     inputs: tuple[Leg, ...]
@@ -94,7 +95,8 @@ class CertifiedSwap:
 
     ``route_legs`` are in the order of execution. The last one out of each token takes what is left of it.
     ``amount_out`` and the bound are after ``fee_bps`` of the output, the integrator's fee. ``bought`` is the
-    exact output that was asked for, None for an exact input.
+    exact output that was asked for, None for an exact input. With it the fee is a share of what the pools
+    take, and ``amount_in`` and the bound have it in them.
     """
 
     chain_id: int
@@ -110,7 +112,21 @@ class CertifiedSwap:
 
     def after_fee(self, output: int) -> int:
         """Returns what is left of an output, in base units."""
-        return output - output * self.fee_bps // 10_000
+        return output if self.bought is not None else output - self._fee(output)
+
+    def with_fee(self, taken: int) -> int:
+        """Returns what the pools take for an exact output, with the fee. Both in base units."""
+        return taken if self.bought is None else taken + self._fee(taken)
+
+    @property
+    def sold(self) -> int:
+        """What the pools take: the most that is not above ``amount_in`` with the fee."""
+        if self.bought is None:
+            return self.amount_in
+        return ((self.amount_in + 1) * 10_000 - 1) // (10_000 + self.fee_bps)
+
+    def _fee(self, amount: int) -> int:
+        return amount * self.fee_bps // 10_000
 
 
 @dataclass(frozen=True, slots=True)

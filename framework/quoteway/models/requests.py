@@ -34,14 +34,15 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 @dataclass(frozen=True, slots=True)
 class IntegratorFee:
-    """A share of the output of a swap, in basis points, for who brings the swap to the gateway."""
+    """A share in basis points, for who brings a swap to the gateway: of what the pools pay, or of what they
+    take for an exact output."""
 
     bps: int
     recipient: Address
 
-    def of(self, output: int) -> int:
-        """Returns the fee on an output before fee, rounded down as contracts do. Both in base units."""
-        return output * self.bps // 10_000
+    def of(self, amount: int) -> int:
+        """Returns the fee on what the pools pay or take, rounded down as contracts do. Both in base units."""
+        return amount * self.bps // 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class SwapRequest:
     than that takes: ``amount_in`` is then 0. Only providers with ``exact_out`` are asked for it.
     ``permit2_signature`` asks for a signed Permit2 permit instead of a transaction. ``refund_to`` is the
     account that receives the refund of a failed transfer to another chain; None: the sender. ``routing``
-    limits the route of a swap. ``fee`` is taken from the output: the recipient gets the rest.
+    limits the route of a swap. ``fee`` is taken from the output, and the recipient gets the rest; of an exact
+    output it is paid in ``token_in`` beside what the pools take, the amount as it was quoted.
     ``certificate`` asks for ``Optimality.certificate``; a quote token does not keep it.
     """
 

@@ -27,12 +27,16 @@ FREED = 4
 
 @dataclass(frozen=True)
 class Exchange:
-    """What an exact output took from the sender, gas aside, and paid; ``left`` is in the router."""
+    """What an exact output took from the sender, gas aside, and paid.
+
+    ``left`` is in the router, and ``fee`` is what the fee's recipient got.
+    """
 
     took: int
     paid: int
     left: dict[str, int]
     gas_used: int = 0
+    fee: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,15 @@ async def execute(
 ) -> Exchange:
     """Executes a build and returns its exchange; ``data`` is its signed calldata, if any."""
     sides = [(request.sender, request.token_in.address), (request.recipient, request.token_out.address)]
+    payee = request.fee.recipient if request.fee is not None else harness.router
+    sides.append((payee, request.token_in.address))
     held = {token for path in quote.route for hop in path.hops for token in (hop.token_in, hop.token_out)}
     held |= {NATIVE, harness.network.wrapped_native}
     places = [(harness.router, token) for token in sorted(held)]
-    sold_before, bought_before = harness.balances(sides)
+    sold_before, bought_before, fee_before = harness.balances(sides)
     receipts = harness.transact(request.sender, build, data)
     gas = gas_cost_wei(receipts)
-    sold_after, bought_after, *left = harness.balances([*sides, *places])
+    sold_after, bought_after, fee_after, *left = harness.balances([*sides, *places])
     took, paid = sold_before - sold_after, bought_after - bought_before
     if request.token_in.address == NATIVE:
         took -= gas
@@ -67,13 +73,14 @@ async def execute(
         harness.rpc("eth_sendTransaction", {"from": request.sender, "to": spend.token, "data": data})
         harness.rpc("evm_mine")
     remains = {token: amount for (_, token), amount in zip(places, left, strict=True) if amount}
-    return Exchange(took, paid, remains, int(receipts[-1]["gasUsed"], 16))
+    return Exchange(took, paid, remains, int(receipts[-1]["gasUsed"], 16), fee_after - fee_before)
 
 
 def same_as_quoted(quote: Quote, done: Exchange) -> None:
     """Compares what was taken and paid with the quote, to the unit."""
     (given,), (got,) = quote.inputs, quote.outputs
     assert (done.took, done.paid, done.left) == (given.amount, got.amount, {})
+    assert done.fee == (quote.fee_amount or 0)
 
 
 class OutputMaker(FlowMaker):
@@ -130,7 +137,19 @@ class OutputMaker(FlowMaker):
         if found is None:
             return None
         flow, bought = found
-        route = Route(self.deployment, flow, flow.amount_out, 0, 0, None, None, gas_cost_in=0, bought=bought)
+        fee_in = 0 if request.fee is None else request.fee.of(flow.amount_in)
+        route = Route(
+            self.deployment,
+            flow,
+            flow.amount_out,
+            0,
+            0,
+            None,
+            None,
+            gas_cost_in=0,
+            bought=bought,
+            fee_in=fee_in,
+        )
         return quote_of_route(route, block, request, {}, None)
 
     def _node(self, token: str) -> str:
@@ -181,14 +200,14 @@ class OutputMaker(FlowMaker):
             return None
 
 
-async def measure_gas(n: int, seed: int, devnet: Devnet) -> list[Measured]:
+async def measure_gas(n: int, seed: int, devnet: Devnet, *, fees: bool = False) -> list[Measured]:
     """Returns exact outputs that cross no ticks, executed a second time: on storage in use.
 
     The second time is a block time later: v2 pairs and v3 pools write their price history once per timestamp.
     """
     measured: list[Measured] = []
     async with SwapHarness(devnet) as harness:
-        maker = OutputMaker(harness, random.Random(seed))
+        maker = OutputMaker(harness, random.Random(seed), fees=fees)
         snapshot = harness.rpc("evm_snapshot")
         while len(measured) < n:
             snapshot = harness.rewind(snapshot)

@@ -37,11 +37,11 @@ async def alone(harness, request):
         harness.shared.splitting.solvers.count = 1
 
 
-async def run(count, seed, devnet, slug="devnet"):
+async def run(count, seed, devnet, slug="devnet", *, fees=False):
     """Executes random parallel paths; returns how many had several paths, and the kinds of all."""
     chance, several, kinds = random.Random(seed), 0, set()
     async with SwapHarness(devnet, slug) as harness:
-        maker = OutputMaker(harness, chance)
+        maker = OutputMaker(harness, chance, fees=fees)
         snapshot = harness.rpc("evm_snapshot")
         for index in range(count):
             if index % 30 == 29:
@@ -57,14 +57,16 @@ async def run(count, seed, devnet, slug="devnet"):
     return several, kinds
 
 
-async def test_some_random_paths_take_and_pay_what_was_quoted(fresh_devnet):
-    several, _ = await run(12, 4, fresh_devnet)
+@pytest.mark.parametrize("fees", [False, True])
+async def test_some_random_paths_take_and_pay_what_was_quoted(fresh_devnet, fees):
+    several, _ = await run(12, 4, fresh_devnet, fees=fees)
     assert several > 4
 
 
 @pytest.mark.slow
-async def test_random_paths_take_and_pay_what_was_quoted(fresh_devnet):
-    several, kinds = await run(150, 20_261_124, fresh_devnet)
+@pytest.mark.parametrize("fees", [False, True])
+async def test_random_paths_take_and_pay_what_was_quoted(fresh_devnet, fees):
+    several, kinds = await run(150, 20_261_124, fresh_devnet, fees=fees)
     assert several > 80
     assert kinds == {"v2", "v3", "v4"}
 
@@ -96,8 +98,9 @@ async def test_a_large_output_is_split_and_takes_less_than_one_path(harness, sol
 
 
 @pytest.mark.slow
-async def test_the_gas_of_an_exact_output_is_that_of_its_receipt(fresh_devnet):
-    measured = await measure_gas(30, 5, fresh_devnet)
+@pytest.mark.parametrize("fees", [False, True])
+async def test_the_gas_of_an_exact_output_is_that_of_its_receipt(fresh_devnet, fees):
+    measured = await measure_gas(30, 5, fresh_devnet, fees=fees)
     errors = sorted(abs(each.gas_units / each.gas_used - 1) for each in measured)
     assert errors[27] < 0.06
     assert errors[-1] < 0.08

@@ -112,6 +112,15 @@ class Portion:
 
 
 @dataclass(frozen=True, slots=True)
+class Transfer:
+    """An amount that a call passes on of what it takes from its sender: exactly this."""
+
+    token: Address
+    recipient: Address
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
 class Meaning:
     """What a call does. ``members`` are named values that must be those of the request.
 
@@ -133,6 +142,7 @@ class Meaning:
     members: Mapping[str, Any] = field(default_factory=dict)
     permits: tuple[PermitSingle, ...] = ()
     portions: tuple[Portion, ...] = ()
+    transfers: tuple[Transfer, ...] = ()
     clearing: tuple[tuple[Address, bytes], ...] = ()
 
 

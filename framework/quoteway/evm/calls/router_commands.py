@@ -40,6 +40,7 @@ _COMMANDS = {
     0x02: "PERMIT2_TRANSFER_FROM(address token, address recipient, uint160 amount)",
     # The Dispatcher keeps the lowest 160 bits of the minimum: 2^160 enforces nothing.
     0x04: "SWEEP(address token, address recipient, uint160 amountMin)",
+    0x05: "TRANSFER(address token, address recipient, uint256 amount)",
     0x06: "PAY_PORTION(address token, address recipient, uint256 bips)",
     0x08: f"V2_SWAP_EXACT_IN({_SWAP}, address[] path, bool payerIsUser)",
     0x09: f"V2_SWAP_EXACT_OUT({_SWAP_OUT}, address[] path, bool payerIsUser)",

@@ -21,6 +21,7 @@ from quoteway.evm.calls.meaning import (
     Portion,
     Reading,
     Sent,
+    Transfer,
     Unreadable,
 )
 from quoteway.evm.calls.router_commands import (
@@ -69,6 +70,7 @@ class UniversalRouter:
             deadline,
             permits=tuple(run.permits),
             portions=tuple(run.portions),
+            transfers=tuple(run.transfers),
             clearing=tuple(self._clearing(run)),
         )
         return Reading(replace(self.function.describe_decoded(args), inner=inner), meaning)
@@ -111,6 +113,7 @@ class _Program:
     held: dict[Address, _Held] = field(default_factory=dict)
     permits: list[PermitSingle] = field(default_factory=list)
     portions: list[Portion] = field(default_factory=list)
+    transfers: list[Transfer] = field(default_factory=list)
     spent_whole: dict[Address, None] = field(default_factory=dict)
     v2_hops: list[tuple[Address, Address]] = field(default_factory=list)
 
@@ -125,7 +128,10 @@ class _Program:
                 self.permits.append(PermitSingle(token, amount, expiration, nonce, spender, until))
             case "PERMIT2_TRANSFER_FROM", (token, recipient, amount):
                 self.charges.append(Charge(token, amount))
-                self._pay(token, recipient, amount, exact=True)
+                self._pass_on(token, recipient, amount)
+            case "TRANSFER", (token, recipient, amount):
+                self._spend_named(token, amount)
+                self._pass_on(token, recipient, amount)
             case "WRAP_ETH", (recipient, amount):
                 wrapped = self._spend(NATIVE, amount)
                 self._pay(self._wrapped(), recipient, wrapped.least, exact=wrapped.exact)
@@ -292,6 +298,18 @@ class _Program:
             self.receive(token, minimum, exact=exact)
             return
         self.payments.append(Payment(token, self._account(recipient), minimum))
+
+    def _pass_on(self, token: Address, recipient: Address, amount: int) -> None:
+        """Passes on exactly an amount that the sender has paid: to the router itself, or to an account."""
+        if recipient in (ADDRESS_THIS, self.sent.to):
+            self.receive(token, amount, exact=True)
+            return
+        self.transfers.append(Transfer(token, self._account(recipient), amount))
+
+    def _spend_named(self, token: Address, amount: int) -> None:
+        if amount == CONTRACT_BALANCE:
+            raise Unreadable("it transfers an amount that it does not name")
+        self._spend(token, amount)
 
     def _pay_portion(self, token: Address, recipient: Address, bips: int) -> None:
         """Pays ``bips`` / 10,000 of all that the router holds of a token, rounded down."""

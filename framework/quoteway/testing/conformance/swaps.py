@@ -79,6 +79,8 @@ class SwapConformance(MovementConformance):
             return
         paid = 0
         for request in cases:
+            if request.amount_out is not None:
+                continue
             charged = replace(request, fee=IntegratorFee(_FEE_BPS, STRANGER))
             try:
                 quote, sealed = await self.sealed(gateway, charged)
@@ -88,6 +90,32 @@ class SwapConformance(MovementConformance):
             assert quote.fee_amount == (got.amount + (quote.fee_amount or 0)) * _FEE_BPS // 10_000
             done = await execute(fresh_devnet, await gateway.building.action(sealed), [(STRANGER, unit)])
             assert done.deltas[request.recipient, unit] == got.amount
+            assert done.deltas[STRANGER, unit] == quote.fee_amount
+            paid += 1
+        assert paid or not cases, "no case is quoted with a fee"
+
+    async def test_the_fee_beside_an_exact_output_is_paid(
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        """Buys what each case sells for, with a fee, where the provider does both."""
+        if not (provider.enforces_fees and provider.exact_out):
+            return
+        paid = 0
+        for case in cases:
+            if case.amount_out is not None or case.is_cross_chain:
+                continue
+            likely = await provider.quote(case)
+            assert likely is not None, f"no quote for {case}"
+            fee = IntegratorFee(_FEE_BPS, STRANGER)
+            request = replace(case, amount_in=0, amount_out=likely.outputs[0].amount, fee=fee)
+            try:
+                quote, sealed = await self.sealed(gateway, request)
+            except InvalidRequest:
+                continue  # no fee can be charged on it, such as on wrapping
+            (given,), unit = quote.inputs, request.token_in.address
+            assert quote.fee_amount == (given.amount - (quote.fee_amount or 0)) * _FEE_BPS // 10_000
+            done = await execute(fresh_devnet, await gateway.building.action(sealed), [(STRANGER, unit)])
+            assert done.deltas[request.sender, unit] == -given.amount
             assert done.deltas[STRANGER, unit] == quote.fee_amount
             paid += 1
         assert paid or not cases, "no case is quoted with a fee"

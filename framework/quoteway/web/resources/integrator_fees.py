@@ -14,8 +14,11 @@ from quoteway.web.http.schema import RequestSchema, refuse_all
 
 MOST_BPS = 1_000
 """The most that any deployment may allow; ``[quotes] max_fee_bps`` is that of this one."""
-_BPS = "A fee on the output, in basis points; toAmount and its minimum are after it. Needs feeRecipient"
-_RECIPIENT = "Who gets the fee, in the token bought. Needs feeBps"
+_BPS = (
+    "A fee on the output, in basis points; toAmount and its minimum are after it. With side exactOut it is "
+    "on what the pools take; fromAmount and its maximum have it in them. Needs feeRecipient"
+)
+_RECIPIENT = "Who gets the fee, in the token bought; with side exactOut in the token sold. Needs feeBps"
 
 
 class FeeBody(RequestSchema):

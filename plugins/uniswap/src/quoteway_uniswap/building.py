@@ -31,15 +31,18 @@ async def build_swap(
     deadline = deadline_of(context, block, sealed)
     (given,), (got,) = sealed.inputs, sealed.outputs
     hops = hops_of_plan(sealed.plan)
+    exact_out = request.amount_out is not None and bool(hops)
+    fee_amount = (sealed.fee_amount or 0) if exact_out else 0
     order = Order(
         token_in=given.token.address,
         token_out=got.token.address,
-        amount_in=given.most,
+        amount_in=given.most - fee_amount,
         amount_out_min=got.amount_min or got.amount,
         recipient=got.account,
         wrapped_native=deployment.wrapped_native,
         fee=request.fee,
-        exact_out=request.amount_out is not None and bool(hops),
+        exact_out=exact_out,
+        fee_amount=fee_amount,
     )
     permit = await _permit(chain, block, deployment, request, given.most, deadline)
     made = encode_swap(deployment.router_version, order, hops, deadline, permit)

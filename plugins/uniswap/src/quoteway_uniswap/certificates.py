@@ -176,9 +176,9 @@ def check_certificate(
         _check_states(certificate, pools),
     ]
     ends = swap.token_in, swap.token_out
-    bound = _bound(pools, certificate.prices, *ends, swap.amount_in, swap.bought, wrapped_native)
-    if isinstance(bound, int) and swap.bought is None:
-        bound = swap.after_fee(bound)
+    bound = _bound(pools, certificate.prices, *ends, swap.sold, swap.bought, wrapped_native)
+    if isinstance(bound, int):
+        bound = swap.with_fee(swap.after_fee(bound))
     proven = f"the prices prove {bound}" if isinstance(bound, int) else bound
     checks.append(_check("bound", bound == stated.bound, f"{proven}; {stated.bound} is stated"))
     checks.append(_check_route(swap, pools, wrapped_native))
@@ -214,7 +214,7 @@ def _check_states(certificate: Certificate, pools: Sequence[Pool]) -> Certificat
 def _check_route(swap: CertifiedSwap, pools: Sequence[Pool], wrapped_native: str) -> CertificateCheck:
     index = {pool.id: at for at, pool in enumerate(pools)}
     ends = swap.token_in, swap.token_out
-    order = Order(wrapped_native, *ends, swap.amount_in, UNISWAP_GAS, FREE, _MAX_HOPS, MAX_LEGS)
+    order = Order(wrapped_native, *ends, swap.sold, UNISWAP_GAS, FREE, _MAX_HOPS, MAX_LEGS)
     legs = []
     for leg in swap.route_legs:
         at = index.get(leg.pool)
@@ -233,7 +233,8 @@ def _check_route(swap: CertifiedSwap, pools: Sequence[Pool], wrapped_native: str
     end = graph_node(order, swap.token_out)
     paid = swap.after_fee(sum(hop.amount_out for hop in hops if graph_node(order, hop.token_out) == end))
     text = f"{len(hops)} legs pay {paid} for {swap.amount_in}; {swap.amount_out} is stated"
-    return _check("route", paid == swap.amount_out, text)
+    same = paid == swap.amount_out and swap.with_fee(swap.sold) == swap.amount_in
+    return _check("route", same, text)
 
 
 def _check_gap(swap: CertifiedSwap) -> CertificateCheck:

@@ -6,6 +6,9 @@ wrapped, unwrapped or sent as the native coin for it and is not used goes back t
 
 Of a token that the router pulls, each part may take its share of the maximum, in proportion to what it takes
 by the quote. Of the native coin the router holds the whole maximum, and any part may take all that is left.
+
+An integrator's fee is transferred first, from what the sender pays, in the form in which it is paid: exactly
+the amount of the order. Nothing in the router could compute a share of what the pools are going to take.
 """
 
 from __future__ import annotations
@@ -101,7 +104,7 @@ def exact_output_commands(words: Dialect, order: Order, hops: Sequence[SwapHop])
     parts = _parts(order, hops)
     as_paid = [part for part in parts if part.ends[0] == order.token_in]
     converted = [part for part in parts if part.ends[0] != order.token_in]
-    made: list[tuple[Any, ...]] = []
+    made: list[tuple[Any, ...]] = [*_fee(order)]
     # The coin first: then all that is left of it is wrapped, and all of that comes back as the coin.
     made += _swaps(words, order, as_paid, by_user=order.token_in != NATIVE)
     if converted and order.token_in == NATIVE:
@@ -118,9 +121,18 @@ def exact_output_commands(words: Dialect, order: Order, hops: Sequence[SwapHop])
     return made
 
 
+def _fee(order: Order) -> Iterable[tuple[Any, ...]]:
+    """Yields what pays the integrator's fee. One that is rounded down to nothing needs no transfer."""
+    if order.fee is None or not order.fee_amount:
+        return
+    name = "TRANSFER" if order.token_in == NATIVE else "PERMIT2_TRANSFER_FROM"
+    yield name, order.token_in, order.fee.recipient, order.fee_amount
+
+
 def exact_output_work(words: Dialect, order: Order, hops: Sequence[SwapHop]) -> Work:
     """Returns what the transaction does, without encoding it. Raises as ``exact_output_commands``."""
-    commands = exact_output_commands(words, order, hops)
+    fees = len([*_fee(order)])
+    commands = exact_output_commands(words, order, hops)[fees:]
     refund = commands.pop()[0] if MSG_SENDER in commands[-1] else None
     names = Counter(name for name, *_ in commands)
     by_user = [
@@ -130,7 +142,7 @@ def exact_output_work(words: Dialect, order: Order, hops: Sequence[SwapHop]) -> 
     ]
     v4, wraps, unwraps = (names[name] for name in ("V4_SWAP", "WRAP_ETH", "UNWRAP_WETH"))
     pulls = len(by_user) + names["PERMIT2_TRANSFER_FROM"]
-    return Work(pulls, v4, v4, wraps, unwraps, names["SWEEP"], exact_out=True, refund=refund)
+    return Work(pulls, v4, v4, wraps, unwraps, names["SWEEP"], fees, exact_out=True, refund=refund)
 
 
 def _parts(order: Order, hops: Sequence[SwapHop]) -> list[_Part]:

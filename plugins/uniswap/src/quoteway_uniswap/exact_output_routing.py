@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from quoteway import Address, Block, InvalidRequest, Reason, SwapRequest
+from quoteway import Address, Block, IntegratorFee, InvalidRequest, Reason, SwapRequest
 from quoteway_amm import BandExceeded, BandsExceeded, GasPrice, Graph, Hop, NoPath, Path, best_path_exact_out
 from quoteway_amm.exact_output_paths import one_command_groups
 from quoteway_amm.flow import Flow
@@ -81,12 +81,12 @@ async def best_exact_output(
             token_out,
             0,
             EXACT_OUTPUT_GAS,
-            price or _FREE,
+            _before_fee(price or _FREE, request.fee),
             path_hops(request, max_hops),
             max_legs,
             request.amount_out,
         )
-        found, refusals, exceeded = await _single_paths(deployment, chain, block, refs, order)
+        found, refusals, exceeded = await _single_paths(deployment, chain, block, refs, order, request.fee)
         solution: Solution | None = None
         if last or not exceeded:
             solution, further = await _solved(splitting, graph, deployment.chain_id, block, order)
@@ -97,17 +97,20 @@ async def best_exact_output(
     proof: Proof | None = None
     if solution is not None:
         proof = proof_of(solution.optimality)
-        if (executed := _executed(order, solution.hops)) is not None:
+        if (executed := _executed(order, solution.hops, request.fee)) is not None:
             found.append(executed)
     if not found:
         return next((each for each in _REFUSALS if each in refusals), "no_pool")
+
+    def fee_in(each: _Found) -> int:
+        return 0 if request.fee is None else request.fee.of(each[0].amount_in)
 
     def gas_cost(each: _Found) -> int:
         legs = legs_to_encode(deployment, each[0].legs, each[1])
         units = units_of(deployment, request, each[0].legs, legs, request.amount_out or 0)
         return (price or _FREE).cost(units)
 
-    best = min(found, key=lambda each: each[0].amount_in + gas_cost(each))
+    best = min(found, key=lambda each: each[0].amount_in + fee_in(each) + gas_cost(each))
     flow, asked = best
     optimality = None if proof is None else optimality_of(proof, order, flow, block)
     if request.certificate and optimality is not None and proof is not None:
@@ -133,11 +136,17 @@ async def best_exact_output(
         warnings=tuple(code for code, applies in warnings.items() if applies),
         gas_cost_in=None if price is None else gas_cost(best),
         bought=asked,
+        fee_in=fee_in(best),
     )
 
 
 async def _single_paths(
-    deployment: Deployment, chain: ChainState, block: Block, refs: Sequence[PoolRef], order: Order
+    deployment: Deployment,
+    chain: ChainState,
+    block: Block,
+    refs: Sequence[PoolRef],
+    order: Order,
+    fee: IntegratorFee | None,
 ) -> tuple[list[_Found], set[Refusal], list[BandExceeded]]:
     """Returns the best path of each protocol, why others have none, and pools whose ticks are not known."""
     found: list[_Found] = []
@@ -149,7 +158,7 @@ async def _single_paths(
         exceeded += further
         if isinstance(path, NoPath):
             refusals.add(path.reason)
-        elif (executed := _executed(order, path.hops)) is not None:
+        elif (executed := _executed(order, path.hops, fee)) is not None:
             found.append(executed)
         else:
             refusals.add("insufficient_liquidity")
@@ -179,14 +188,22 @@ async def _solved(
         return error.settled, error.exceeded
 
 
-def _executed(order: Order, hops: Sequence[Hop]) -> _Found | None:
+def _executed(order: Order, hops: Sequence[Hop], fee: IntegratorFee | None) -> _Found | None:
     """Returns paths as they are executed; None when they cannot be, or take more than the router can read."""
     assert order.wrapped_native is not None
     found = as_executed(order.token_in, order.token_out, order.wrapped_native, hops)
     if found is None:
         return None
     taken = found[0].amount_in
-    return found if taken == maximum_in(taken, 0, {hop.pool.kind for hop in hops}) else None
+    fee_in = 0 if fee is None else fee.of(taken)
+    return found if taken == maximum_in(taken, 0, {hop.pool.kind for hop in hops}, fee_in) else None
+
+
+def _before_fee(gas_price: GasPrice, fee: IntegratorFee | None) -> GasPrice:
+    """Returns a price of gas in units of what the pools take: on that the sender pays the fee, not on gas."""
+    if fee is None:
+        return gas_price
+    return GasPrice(gas_price.numerator * 10_000, gas_price.denominator * (10_000 + fee.bps))
 
 
 def as_executed(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 from typing import Any
 
 import msgspec
-from quoteway import Block, Optimality
+from quoteway import Block, IntegratorFee, Optimality
 from quoteway.models import MAX_UINT256
 from quoteway_amm.exact_output_paths import paths_gas
 from quoteway_amm.flow import Flow
@@ -60,6 +60,19 @@ def optimality_of(proof: Proof, order: Order, flow: Flow, block: Block) -> Optim
         proof.families,
         block,
         "split" if len(parts) > 1 else "single_path",
+    )
+
+
+def with_input_fee(found: Optimality, fee: IntegratorFee, taken: int) -> Optimality:
+    """Returns how near to the best a route is that takes ``taken`` base units, with the fee on both."""
+    bound, paid = (amount + fee.of(amount) for amount in (found.bound, taken))
+    gap_bps = _gap_bps(paid, bound)
+    return replace(
+        found,
+        bound=bound,
+        gap_bps=gap_bps,
+        net_gap_bps=max(found.net_gap_bps + gap_bps - found.gap_bps, 0.0),
+        arbitrage=found.arbitrage + fee.of(found.arbitrage),
     )
 
 

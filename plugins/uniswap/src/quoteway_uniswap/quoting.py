@@ -29,6 +29,7 @@ from quoteway_router.flow_routes import price_impact_bps, route_legs, route_path
 
 from quoteway_uniswap.deployments import PROVIDER_ID, Deployment
 from quoteway_uniswap.exact_output import exact_output_legs, parts_of, parts_price_impact_bps
+from quoteway_uniswap.exact_output_splitting import with_input_fee
 from quoteway_uniswap.flow import SwapHop, legs_of
 from quoteway_uniswap.flow_gas import gas_units
 from quoteway_uniswap.orders import Order
@@ -47,9 +48,12 @@ _MOST: Mapping[Kind, int] = {
 """The greatest maximum input of an exact output, by protocol: v4 has 128 bits for it."""
 
 
-def maximum_in(amount_in: int, slippage_bps: int, kinds: Iterable[Kind]) -> int:
-    """Returns the maximum input of an exact output: rounded down, within what the router can read."""
-    return min(amount_in * (10_000 + slippage_bps) // 10_000, *(_MOST[kind] for kind in kinds))
+def maximum_in(amount_in: int, slippage_bps: int, kinds: Iterable[Kind], fee_in: int = 0) -> int:
+    """Returns the most that the pools may take for an exact output: rounded down, within what the router can
+    read, and what Permit2 can pull together with ``fee_in``.
+    """
+    most = min(permit2.MAX_AMOUNT - 1 - fee_in, *(_MOST[kind] for kind in kinds))
+    return min(amount_in * (10_000 + slippage_bps) // 10_000, most)
 
 
 def legs_to_encode(deployment: Deployment, hops: Sequence[PathHop], bought: Sequence[int]) -> Legs:
@@ -116,20 +120,27 @@ def quote_of_route(
         net_output=None if net_output is None else max(net_output, 0),
         lifetime_s=lifetime_s,
         route_legs=route_legs(deployment, hops),
-        optimality=_after_fee(route, request.fee),
-        fee_amount=None if request.fee is None else request.fee.of(route.amount_out),
+        optimality=_after_fee(route, request),
+        fee_amount=None if request.fee is None else _fee_amount(route, request, request.fee),
         total_input=None if route.gas_cost_in is None else given.most + route.gas_cost_in,
     )
 
 
-def _after_fee(route: Route, fee: IntegratorFee | None) -> Optimality | None:
+def _fee_amount(route: Route, request: SwapRequest, fee: IntegratorFee) -> int:
+    return fee.of(route.amount_out) if request.amount_out is None else route.fee_in
+
+
+def _after_fee(route: Route, request: SwapRequest) -> Optimality | None:
     """Returns how near to the best a route is, with the fee taken from its output and from the bound alike.
 
+    Of an exact output it is added to the input and to the bound.
     The gaps are shares, so the fee changes them by its rounding alone: at most one base unit.
     """
-    found = route.optimality
+    found, fee = route.optimality, request.fee
     if found is None or fee is None:
         return found
+    if request.amount_out is not None:
+        return with_input_fee(found, fee, route.flow.amount_in)
     bound, got = (amount - fee.of(amount) for amount in (found.bound, route.amount_out))
     gap_bps = max(found.gap_bps, -(-(bound - got) * 10**8 // max(bound, 1)) / 10**4)
     return replace(
@@ -145,13 +156,14 @@ def _legs(route: Route, request: SwapRequest) -> tuple[Leg, Leg]:
     """Returns what a quote takes and pays, with the bound of the side that is not exact."""
     hops = route.flow.legs
     given = Leg(request.token_in, request.amount_in, request.sender)
-    amount_out = route.amount_out - (0 if request.fee is None else request.fee.of(route.amount_out))
-    amount_min = minimum_out(amount_out, request.slippage_bps)
     if request.amount_out is not None:
-        kinds = {hop.pool.kind for hop in hops}
-        most = maximum_in(route.flow.amount_in, request.slippage_bps, kinds)
-        given = Leg(request.token_in, route.flow.amount_in, request.sender, amount_max=most)
-        amount_min = request.amount_out
+        taken, kinds = route.flow.amount_in, {hop.pool.kind for hop in hops}
+        most = maximum_in(taken, request.slippage_bps, kinds, route.fee_in) + route.fee_in
+        given = Leg(request.token_in, taken + route.fee_in, request.sender, amount_max=most)
+        amount_out, amount_min = route.amount_out, request.amount_out
+    else:
+        amount_out = route.amount_out - (0 if request.fee is None else request.fee.of(route.amount_out))
+        amount_min = minimum_out(amount_out, request.slippage_bps)
     return given, Leg(request.token_out, amount_out, request.recipient, amount_min=amount_min)
 
 
@@ -194,9 +206,10 @@ def units_of(
     deployment: Deployment, request: SwapRequest, hops: Sequence[PathHop], legs: Legs, amount_min: int
 ) -> int:
     """Returns the gas of the transaction to come, without a permit in it."""
-    exact_out, taken = request.amount_out is not None, request.amount_in
+    exact_out, taken, fee_in = request.amount_out is not None, request.amount_in, 0
     if exact_out:
         taken = sum(part[0].amount_in for part in parts_of(hops, deployment.wrapped_native))
+        fee_in = 0 if request.fee is None else request.fee.of(taken)
     order = Order(
         request.token_in.address,
         request.token_out.address,
@@ -206,6 +219,7 @@ def units_of(
         deployment.wrapped_native,
         fee=request.fee,
         exact_out=exact_out,
+        fee_amount=fee_in,
     )
     work = work_of(deployment.router_version, order, legs)
     if exact_out and not request.slippage_bps:

@@ -76,7 +76,7 @@ def encode_swap(
     data = execute.encode((program.bytes, program.inputs, deadline))
     return Calldata(
         data,
-        order.amount_in if order.token_in == NATIVE else 0,
+        order.amount_in + order.fee_amount if order.token_in == NATIVE else 0,
         None if permit is None else _signature_offset(data, program.inputs[0]),
     )
 

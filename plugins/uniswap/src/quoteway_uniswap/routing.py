@@ -58,12 +58,14 @@ class Route:
     gas_cost_in: int | None = None
     bought: tuple[int, ...] = ()
     """Of an exact output, what each of its paths buys."""
+    fee_in: int = 0
+    """Of an exact output, what the request's fee takes of the input beside what the pools take."""
 
     @property
     def worth(self) -> int:
         """What ranks routes of one request: the output net of gas, or minus the input with gas."""
         if self.gas_cost_in is not None:
-            return -self.flow.amount_in - self.gas_cost_in
+            return -self.flow.amount_in - self.fee_in - self.gas_cost_in
         return self.amount_out if self.net_output is None else self.net_output
 
 
