@@ -40,6 +40,7 @@ STAGES: Sequence[Sequence[str]] = (
         "tests/core/test_swap_router_calls.py",
         "tests/core/test_integrator_fees.py",
         "tests/core/test_exact_output_checks.py",
+        "tests/core/test_exact_output_fees.py",
         "tests/core/test_descriptors.py",
     ),
     (

@@ -117,6 +117,14 @@ LIES = {
     "the fee to the sender": ((pull(MSG_SENDER), bought()), f"pays the fee to {USER}"),
     "the fee stays in the router": ((pull(ADDRESS_THIS), bought()), "may leave"),
     "the fee in another token": ((pull(token=DAI), bought()), f"takes more of {DAI.address}"),
+    "the fee from what is bought": (
+        (
+            bought(recipient=ADDRESS_THIS),
+            ("TRANSFER", WETH.address, SHOP, TAKEN),
+            ("SWEEP", WETH.address, USER, WANTED),
+        ),
+        f"takes the fee in {WETH.address}, which is not sold",
+    ),
     "a share of what is bought": (
         (
             pull(),
