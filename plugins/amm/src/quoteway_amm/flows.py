@@ -31,6 +31,7 @@ from quoteway_amm.flow import (
 from quoteway_amm.gas import FREE, GasModel, GasPrice
 from quoteway_amm.market import Market, integer_prices
 from quoteway_amm.pieces import Floats
+from quoteway_amm.polish import polished
 from quoteway_amm.pool import NATIVE, Pool
 from quoteway_amm.routing import NoPath, Path, best_path_exact_in
 from quoteway_amm.single import Known, better_path, first_path, prices_after
@@ -124,6 +125,8 @@ def best_flow_exact_in(
     flow = None
     if support is not None:
         flow = _exact(market, support, trade)
+        if flow is not None:
+            flow = polished(flow, gas_model, gas_price, wrapped_native, problem.expired)
         if gas_price.numerator:
             near = integer_prices(market.nodes, np.where(support.prices > 0, support.prices, solution.prices))
             net_bounds.append(_net_bound(market, trade, near, market.profits(near)))
