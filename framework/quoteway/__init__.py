@@ -2,6 +2,7 @@
 
 from quoteway.context import Chain as Chain
 from quoteway.context import Context as Context
+from quoteway.context import DataPrice as DataPrice
 from quoteway.errors import ConfigError as ConfigError
 from quoteway.errors import FieldError as FieldError
 from quoteway.errors import GatewayError as GatewayError

@@ -231,6 +231,13 @@ class LiquidityReader(Protocol):
         """Returns the transaction of a flow. Raises ``UpstreamError`` when the executor gives none."""
 
 
+class DataPrice(Protocol):
+    """What a rollup charges at one block for the data of transactions on the chain that it settles on."""
+
+    def of_legs(self, legs: int) -> int:
+        """Returns an estimate in wei of the fee of a swap through so many pools, from 1."""
+
+
 class Services(Protocol):
     """The services that all contexts of one running gateway share."""
 
@@ -248,6 +255,8 @@ class Services(Protocol):
     counts: Counter[tuple[str, str, str]]
 
     def chain(self, chain_id: int) -> Chain: ...
+
+    async def data_price(self, chain_id: int, block: Block) -> DataPrice | None: ...
 
     @property
     def trace(self) -> str | None: ...
@@ -306,6 +315,14 @@ class Context:
         Raises ``ProviderUnavailable`` when no RPC upstream serves the chain.
         """
         return self.runtime.chain(network if isinstance(network, int) else network.chain_id)
+
+    async def data_price(self, chain_id: int, block: Block) -> DataPrice | None:
+        """Returns what a rollup charges for data at ``block``, read once for the whole gateway.
+
+        None: the network charges nothing (``Network.l1_fee``), or its price cannot be read now. Raises
+        ``ProviderUnavailable`` when no RPC upstream serves the chain.
+        """
+        return await self.runtime.data_price(chain_id, block)
 
     def count(self, event: str, network: Network, amount: int = 1) -> None:
         """Counts what the plugin did, for operators: the metric ``quoteway_plugin_events``.

@@ -129,8 +129,12 @@ class Rehearsing:
     registry: Registry
     tokens: TokenDirectory
     wallets: approvals.WalletReader = field(default_factory=approvals.WalletReader)
-    l1_prices: L1Prices = field(default_factory=L1Prices)
     code_hashes: LRUCache[tuple[int, models.Address], str] = field(default_factory=lambda: LRUCache(4096))
+
+    @property
+    def l1_prices(self) -> L1Prices:
+        """Returns those of the gateway, which its plugins use too."""
+        return self.runtime.l1_prices
 
     async def build(self, sealed: models.SealedQuote, *, spared: bool = False) -> list[Part]:
         """Returns the checked builds of a quote's providers. ``spared``: another quote can be built instead.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -144,6 +145,7 @@ class L1Prices:
     """The prices of the chains' newest blocks, each read once."""
 
     _known: LRUCache[str, L1Price | None] = field(default_factory=lambda: LRUCache(256))
+    _reading: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def at_head(self, chain: RpcChain) -> L1Price | None:
         """Returns the prices at the head, as ``at`` does."""
@@ -159,15 +161,18 @@ class L1Prices:
         kind = chain.network.l1_fee
         if kind is None:
             return None
-        if block.hash not in self._known:
+        # Providers and the core ask at once: who comes second waits for the answer of the first.
+        async with self._reading[chain.network.slug]:
+            if block.hash in self._known:
+                return self._known[block.hash]
             try:
                 async with asyncio.timeout(_READ_S):
                     answers = await chain.call_many(_READS[kind], block=block)
-                    self._known[block.hash] = _price(kind, answers)
+                    price = self._known[block.hash] = _price(kind, answers)
             except (GatewayError, TimeoutError, ValueError) as error:
                 log.warning("the L1 fee of %s is not known: %s", chain.network.slug, error or "no answer")
                 return None
-        return self._known[block.hash]
+        return price
 
 
 def _price(kind: L1FeeKind, answers: Sequence[object]) -> L1Price | None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from quoteway.config.model import Config
-from quoteway.context import Chain, LiquidityReader, PriceReader, TokenReader
+from quoteway.context import Chain, DataPrice, LiquidityReader, PriceReader, TokenReader
 from quoteway.errors import disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
+from quoteway.evm.l1_fee import L1Prices
 from quoteway.models import Address, Block, FlowOrder, PoolsFound, Step, Token
 from quoteway.networks import Networks
 from quoteway.providers import Executor
@@ -69,6 +70,7 @@ class Runtime:
     prices: PriceReader = field(init=False)
     liquidity: LiquidityReader = field(default_factory=NoLiquidity)
     counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    l1_prices: L1Prices = field(default_factory=L1Prices)
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
@@ -76,6 +78,10 @@ class Runtime:
         if chain is None:
             raise disabled(f"No RPC upstream is configured for chain {chain_id}.")
         return chain
+
+    async def data_price(self, chain_id: int, block: Block) -> DataPrice | None:
+        """Returns the prices of data at ``block``, see ``Context``."""
+        return await self.l1_prices.at(self.chain(chain_id), block)
 
     @property
     def trace(self) -> str | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from quoteway import Address, Block, IntegratorFee
+from quoteway import Address, Block, DataPrice, IntegratorFee
 from quoteway_amm import FREE, UNISWAP_GAS, BandsExceeded, GasModel, GasPrice, Graph, NoPath
+from quoteway_amm.flow import make_flow
 
+from quoteway_router.data_gas import with_data_gas
 from quoteway_router.paths import gas_price_in, settled_path
 from quoteway_router.separate_paths import separate_paths
 from quoteway_router.splitting import Split, Splitting
@@ -35,6 +37,8 @@ class Search:
     fee: IntegratorFee | None = None
     joins: bool = True
     """Whether paths of a flow may share tokens between its ends."""
+    data_price: DataPrice | None = None
+    """What a rollup charges for data: it counts in the choice of pools, not in the gas of what is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +63,13 @@ async def best_flow(
     price = gas_price_in(priced, search.token_out, search.gas_price_wei, search.gas_model)
     weight = _before_fee(price or FREE, search.fee)
     ends = search.token_in, search.token_out
-    path, unknown = settled_path(
-        graph, *ends, search.amount_in, weight, search.path_hops, search.gas_model, last=last
-    )
+    hops = search.path_hops
+    gas_model = with_data_gas(search.gas_model, search.data_price, search.gas_price_wei)
+    path, unknown = settled_path(graph, *ends, search.amount_in, weight, hops, gas_model, last=last)
     if isinstance(path, NoPath):
         return path
     if splitting is None:
-        return Found(Split(path), price, unknown)
-    hops, gas_model = search.path_hops, search.gas_model
+        return Found(_without_data(Split(path), search, weight, graph.wrapped_native), price, unknown)
     usable = graph if search.joins else separate_paths(graph, path, hops, gas_model, weight)
     try:
         split = await splitting.improve(
@@ -77,7 +80,7 @@ async def best_flow(
             weight,
             search.flow_hops,
             search.max_legs,
-            search.gas_model,
+            gas_model,
         )
     except BandsExceeded as error:
         if not last:
@@ -86,7 +89,17 @@ async def best_flow(
     if usable is not graph:
         # The bound is that of fewer pools than there are.
         split = Split(split.flow)
-    return Found(split, price, unknown)
+    return Found(_without_data(split, search, weight, graph.wrapped_native), price, unknown)
+
+
+def _without_data(split: Split, search: Search, weight: GasPrice, wrapped_native: Address | None) -> Split:
+    """Returns a split with the gas of its execution alone: the core adds the fee for data to every quote."""
+    if search.data_price is None:
+        return split
+    flow = split.flow
+    ends = flow.token_in, flow.token_out
+    made = make_flow(flow.legs, *ends, flow.amount_in, search.gas_model, weight, wrapped_native)
+    return replace(split, flow=made)
 
 
 def _before_fee(gas_price: GasPrice, fee: IntegratorFee | None) -> GasPrice:

@@ -6,6 +6,7 @@ say cost the quotes of this provider alone.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -17,6 +18,7 @@ from quoteway import (
     Block,
     Build,
     Context,
+    DataPrice,
     Executor,
     FlowOrder,
     InvalidRequest,
@@ -115,9 +117,12 @@ class ExecutorSwaps(SwapProvider):
         tokens = request.token_in, request.token_out
         if await self._context.liquidity.taxed(request.chain_id, tokens, block):
             return None  # the executor pays out what the pools say
-        found = await self._context.liquidity.pools(self._executor, request.chain_id, *ends, block)
+        found, data_price = await asyncio.gather(
+            self._context.liquidity.pools(self._executor, request.chain_id, *ends, block),
+            self._context.data_price(request.chain_id, block),
+        )
         venue = _Venue(self.id, parse_address(network.wrapped_native))
-        return await self._quote(venue, block, request, found)
+        return await self._quote(venue, block, request, found, data_price)
 
     async def build(self, sealed: SealedQuote) -> Build:
         """See ``SwapProvider``: the executor encodes the legs of the quote."""
@@ -149,7 +154,12 @@ class ExecutorSwaps(SwapProvider):
         )
 
     async def _quote(
-        self, venue: _Venue, block: Block, request: SwapRequest, found: PoolsFound
+        self,
+        venue: _Venue,
+        block: Block,
+        request: SwapRequest,
+        found: PoolsFound,
+        data_price: DataPrice | None,
     ) -> Quote | None:
         limits, executor = request.routing, self._executor
         every = cast("tuple[Pool, ...]", found.pools)
@@ -174,6 +184,7 @@ class ExecutorSwaps(SwapProvider):
             min(limits.max_legs or most_legs, most_legs),
             self._gas,
             joins=executor.joins,
+            data_price=data_price,
         )
         best = await best_flow(self._splitting if executor.splits else None, graph, priced, search)
         if isinstance(best, NoPath):

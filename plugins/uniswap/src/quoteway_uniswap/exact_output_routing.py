@@ -14,6 +14,7 @@ from quoteway import Address, Block, IntegratorFee, InvalidRequest, Reason, Swap
 from quoteway_amm import BandExceeded, BandsExceeded, GasPrice, Graph, Hop, NoPath, Path, best_path_exact_out
 from quoteway_amm.exact_output_paths import one_command_groups
 from quoteway_amm.flow import Flow
+from quoteway_router.data_gas import leg_data_units, with_data_gas
 from quoteway_router.paths import PATH_HOPS, Refusal, gas_price_in, path_hops
 from quoteway_router.solver_messages import Order
 from quoteway_router.solver_processes import Solution
@@ -57,10 +58,11 @@ async def best_exact_output(
     token_in, token_out = request.token_in.address, request.token_out.address
     discovered = chain.created.of(deployment, token_in, token_out)
     every = (*candidate_pools(deployment, token_in, token_out), *discovered.refs)
-    _, sold, bought = await asyncio.gather(
+    _, sold, bought, data_price = await asyncio.gather(
         states.graph(block, every, deployment.wrapped_native),
         taxes.of(request.token_in, block),
         taxes.of(request.token_out, block),
+        chain.data_price(block),
     )
     if sold.to_pool_bps or bought.from_pool_bps:
         text = "A token that taxes transfers cannot be swapped for an exact output: use side exactIn."
@@ -80,7 +82,7 @@ async def best_exact_output(
             token_in,
             token_out,
             0,
-            EXACT_OUTPUT_GAS,
+            with_data_gas(EXACT_OUTPUT_GAS, data_price, gas_price_wei),
             _before_fee(price or _FREE, request.fee),
             path_hops(request, max_hops),
             max_legs,
@@ -110,7 +112,11 @@ async def best_exact_output(
         units = units_of(deployment, request, each[0].legs, legs, request.amount_out or 0)
         return (price or _FREE).cost(units)
 
-    best = min(found, key=lambda each: each[0].amount_in + fee_in(each) + gas_cost(each))
+    def whole_cost(each: _Found) -> int:
+        data = (price or _FREE).cost(leg_data_units(data_price, gas_price_wei) * len(each[0].legs))
+        return each[0].amount_in + fee_in(each) + gas_cost(each) + data
+
+    best = min(found, key=whole_cost)
     flow, asked = best
     optimality = None if proof is None else optimality_of(proof, order, flow, block)
     if request.certificate and optimality is not None and proof is not None:

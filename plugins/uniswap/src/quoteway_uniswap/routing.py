@@ -88,10 +88,11 @@ async def best_route(
     discovered = chain.created.of(deployment, token_in, token_out)
     every = PoolRefs((*candidate_pools(deployment, token_in, token_out), *discovered.refs))
     refs = permitted(deployment, every, request)
-    _, sold, bought = await asyncio.gather(
+    _, sold, bought, data_price = await asyncio.gather(
         states.graph(block, every, deployment.wrapped_native),
         taxes.of(request.token_in, block),
         taxes.of(request.token_out, block),
+        chain.data_price(block),
     )
     tax_in, tax_out = sold.to_pool_bps, bought.from_pool_bps
     taxed, fee = bool(tax_in or tax_out), request.fee
@@ -120,6 +121,7 @@ async def best_route(
         flow_hops(request, max_hops),
         request.routing.max_legs,
         fee=fee,
+        data_price=data_price,
     )
     for last in (False, True):
         graph = await states.graph(block, refs, deployment.wrapped_native)

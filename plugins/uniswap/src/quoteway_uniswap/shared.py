@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Self
 
-from quoteway import Context
+from quoteway import Block, Context, DataPrice
 from quoteway_router.splitting import Splitting
 
 from quoteway_uniswap.created_pools import CreatedPools
@@ -19,11 +20,15 @@ from quoteway_uniswap.taxes import TransferTaxes
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """The pools of one chain at each block, those found by their creation logs, and the tokens' taxes."""
+    """The pools of one chain at each block, those found by their creation logs, and the tokens' taxes.
+
+    ``data_price`` gives what the chain charges for data at a block, see ``Context.data_price``.
+    """
 
     states: PoolStates
     created: CreatedPools
     taxes: TransferTaxes
+    data_price: Callable[[Block], Awaitable[DataPrice | None]]
 
 
 class Shared:
@@ -50,7 +55,9 @@ class Shared:
 
             states = PoolStates(chain, every, created.add, count)
             taxes = TransferTaxes(chain, deployments, now)
-            found = self._chains[chain_id] = ChainState(states, created, taxes)
+            found = self._chains[chain_id] = ChainState(
+                states, created, taxes, partial(self._context.data_price, chain_id)
+            )
         return found
 
     async def __aenter__(self) -> Self:
