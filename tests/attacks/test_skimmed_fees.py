@@ -68,6 +68,20 @@ async def test_what_is_signed_for_an_exact_output_takes_what_the_quote_and_the_a
     assert held(client, token) - before == taken
 
 
+async def test_a_price_of_an_exact_output_has_the_fee_in_it(client):
+    pair = f"network=devnet&fromToken={client.token('USDC')}&toToken={client.token('WETH')}"
+    asked = f"{pair}&amount={10**17}&side=exactOut"
+    charged = f"{asked}&feeBps=50&feeRecipient={SHOP}"
+    free = (await client.api.get(f"/v2/swaps/price?{asked}")).body
+    price = (await client.api.get(f"/v2/swaps/price?{charged}")).body
+    taken = int(free["fromAmount"]) * 50 // 10_000
+    assert int(price["fromAmount"]) == int(free["fromAmount"]) + taken
+    assert [fee["amount"] for fee in price["fees"] if fee["kind"] == "integrator"] == [str(taken)]
+    ladder = (await client.api.get(f"/v2/swaps/depth?{charged}&rungs=2")).body
+    first = ladder["rungs"][0]["price"]
+    assert first["fromAmount"] == price["fromAmount"]
+
+
 def held(client, token):
     with client.devnet.rpc() as rpc:
         if token == NATIVE:

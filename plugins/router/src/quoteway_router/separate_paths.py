@@ -15,7 +15,8 @@ def separate_paths(
     """Returns the graph of ``path``, of all pools of its two ends, and of the best paths beside it.
 
     Between its ends, each token has one pool that leads to it and one that leads on: a flow through these
-    pools cannot join there. The paths beside it are the best for a part of the amount.
+    pools cannot join there. The paths beside it are the best for a part of the amount. Where ``graph`` has no
+    other pools it is returned itself: a bound over it is then one over all pools.
     """
     start, end = graph.node(path.token_in), graph.node(path.token_out)
     ends = frozenset((start, end))
@@ -48,4 +49,4 @@ def separate_paths(
         if isinstance(found, NoPath):
             break
         hops = found.hops
-    return Graph(kept.values(), graph.wrapped_native)
+    return graph if len(kept) == len(graph.pools) else Graph(kept.values(), graph.wrapped_native)
