@@ -160,7 +160,6 @@ REFUSED = {
     "no length, over the limit": [HEAD + b"\r\n", *[b" " * 65_536] * 17],
     "gzip over the limit": plain(gzip.compress(b" " * 50_000_000), b"Content-Encoding: gzip\r\n"),
     "gzip of too many members": plain(gzip.compress(b"[]," * 300_000), b"Content-Encoding: gzip\r\n"),
-    "too many members": plain(b"[" + b"[]," * 250_000 + b"1]"),
     "too deep": plain(b"[" * 300 + b"]" * 300),
 }
 

@@ -12,12 +12,14 @@ import orjson
 from quoteway import RawJson, RpcError
 
 from quoteway_rpc.connection import Answer
+from quoteway_rpc.nesting import MAX_CONTAINERS, Nesting, UnreadableError, check
 from quoteway_rpc.outcomes import Unusable, refused, refused_by_status
 
 _LONG_BYTES = 64 << 10
 """From this size on an answer is not parsed at once: 30 MiB of logs would block the event loop for 155 ms."""
 _STEP_BYTES = 128 << 10
 """What is parsed at once of a long list, at least."""
+_MOST_STEP_BYTES = 1 << 20
 _MOST_TRIES = 16
 _RESULT = b'"result":['
 _BETWEEN = b"},{"
@@ -37,6 +39,7 @@ async def result_of(answer: Answer, request_id: int, method: str, *, raw: bool) 
             return await _long_result(answer, request_id, method, raw=raw)
         return _result(orjson.loads(answer.body), request_id, method)
     error = None
+    await _scan(answer)
     if status == 400 or 404 <= status < 429 or status >= 500:
         # Some nodes send JSON-RPC errors with these: an error object is used, a page is not.
         with contextlib.suppress(Unusable, ValueError):
@@ -85,10 +88,11 @@ _read_value = msgspec.json.Decoder(msgspec.Raw).decode
 async def _long_result(answer: Answer, request_id: int, method: str, *, raw: bool) -> Any:
     """Returns the result of a long answer: as it is when ``raw``, else parsed in steps."""
     try:
-        listed = await _long_list(answer.body, request_id, method, raw=raw)
+        listed = await _long_list(answer, request_id, method, raw=raw)
         if listed is not None:
             text, parsed = listed
             return RawJson(text, answer.held) if raw else parsed
+        await _scan(answer)
         if answer.held is None:
             return _read_at_once(answer, request_id, method, raw)
         async with answer.held.budget.turn:
@@ -111,13 +115,14 @@ def _read_at_once(answer: Answer, request_id: int, method: str, raw: bool) -> An
 
 
 async def _long_list(
-    body: bytes | bytearray, request_id: int, method: str, *, raw: bool
+    answer: Answer, request_id: int, method: str, *, raw: bool
 ) -> tuple[memoryview, list[Any]] | None:
     """Reads a result that is a list of objects in steps, between which other tasks run.
 
     Returns the text of the list and its items (none when ``raw``), or None when it has another form: then
     nothing is known of it yet. A list is valid JSON when each of the parts between its commas is.
     """
+    body = answer.body
     start = body.find(_RESULT, 0, _LONGEST_START)
     end = body.rfind(b"]", max(len(body) - _LONGEST_END, 0))
     if start < 0 or end < 0:
@@ -134,14 +139,18 @@ async def _long_list(
     members = {"jsonrpc": found.jsonrpc, "id": found.id, "error": found.error, "result": None}
     _result(members, request_id, method)
     items: list[Any] = []
-    at = start
+    at, containers = start, 0
     while at < end:
-        part = _part(body, at, end, _read_value if raw else orjson.loads)
+        part = _part(body, at, end, _read_value if raw else _parsed)
         if part is None:
             return None
-        found_items, at = part
+        found_items, after = part
+        containers += body.count(b"[", at, after) + body.count(b"{", at, after)
+        if containers > MAX_CONTAINERS:
+            raise Unusable("too_many_members")
         if not raw:
             items += found_items
+        at = after
         await asyncio.sleep(0)
     return memoryview(body)[start - 1 : end + 1], items
 
@@ -158,6 +167,8 @@ def _part(
     for _ in range(_MOST_TRIES):
         comma = body.find(_BETWEEN, comma, end)
         stop = end if comma < 0 else comma + 1
+        if stop - start > _MOST_STEP_BYTES:
+            return None
         part = b"[" + body[start:stop] + b"]"
         try:
             _check_text(part)
@@ -167,6 +178,27 @@ def _part(
                 return None
             comma += 1
     return None
+
+
+def _parsed(part: bytes) -> Any:
+    try:
+        check(part)
+    except UnreadableError as error:
+        raise Unusable(error.kind) from None
+    return orjson.loads(part)
+
+
+async def _scan(answer: Answer) -> None:
+    """Measures the nesting of a body before it is parsed. Raises ``Unusable``."""
+    if answer.is_scanned:
+        return
+    nesting = Nesting()
+    try:
+        for at in range(0, len(answer.body), _STEP_BYTES):
+            nesting.add(bytes(answer.body[at : at + _STEP_BYTES]))
+            await asyncio.sleep(0)
+    except UnreadableError as error:
+        raise Unusable(error.kind) from None
 
 
 def _check_text(text: bytes | bytearray) -> None:

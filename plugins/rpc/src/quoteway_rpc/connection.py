@@ -14,14 +14,14 @@ from typing import Any
 import httptools
 
 from quoteway_rpc.inflating import CODINGS, inflate
-from quoteway_rpc.nesting import Nesting, UnreadableError, check
+from quoteway_rpc.nesting import UnreadableError, check
 from quoteway_rpc.receiving import FREE_BYTES, Budget, Held
 
 MAX_HEADER_BYTES = 32 << 10
 """The status line and all headers of an answer."""
 MAX_HEADERS = 128
-_SCANNED_FROM = 64 << 10
-"""From this size on, the nesting is measured as the pieces arrive."""
+_SCANNED_BYTES = 64 << 10
+"""Up to this size the nesting is measured here. Of longer bodies the reader does it, in steps."""
 
 
 class HttpError(OSError):
@@ -34,12 +34,15 @@ class HttpError(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The status, the body, and ``Retry-After`` as it was sent. ``held`` counts the memory of a long body."""
+    """The status, the body, and ``Retry-After`` as it was sent. ``held`` counts the memory of a long body,
+    whose nesting has not been measured unless ``is_scanned``.
+    """
 
     status: int
     body: bytes | bytearray
     retry_after: str | None = None
     held: Held | None = None
+    is_scanned: bool = True
 
 
 class Connection(asyncio.Protocol):
@@ -74,7 +77,6 @@ class Connection(asyncio.Protocol):
         self._length: int | None = None
         self._coding = b""
         self._retry_after: str | None = None
-        self._nesting: Nesting | None = None
         # A new parser costs less than finding out which state an old one is in.
         self._parser = httptools.HttpResponseParser(self)
         self._waiter = self.loop.create_future()
@@ -88,18 +90,20 @@ class Connection(asyncio.Protocol):
     async def _answer(self) -> Answer:
         status = self._parser.get_status_code()
         pieces, self._pieces = self._pieces, []
+        is_scanned = True
         try:
             if self._coding:
                 body: bytes | bytearray = await inflate(pieces, self._coding, self._max_bytes)
             else:
                 body = self._whole or (pieces[0] if len(pieces) == 1 else b"".join(pieces))
                 self._whole = None
-                if self._nesting is None:
+                is_scanned = len(body) <= _SCANNED_BYTES
+                if is_scanned:
                     check(bytes(body))
         except UnreadableError as error:
             raise HttpError(error.kind) from None
         held, self._held = self._held, None
-        return Answer(status, body, self._retry_after, held)
+        return Answer(status, body, self._retry_after, held, is_scanned)
 
     def abort(self) -> None:
         self._ended, self._held = True, None
@@ -205,22 +209,24 @@ class Connection(asyncio.Protocol):
             raise HttpError("too_large")
         if self._length is not None and self._length > FREE_BYTES:
             self._take(self._length if not self._coding else self._max_bytes)
-            if not self._coding:
-                # To join 31 MiB at the end would take 10 ms at once, and their size twice.
-                self._whole = bytearray()
 
     def on_body(self, piece: bytes) -> None:
-        self._size += len(piece)
+        at, self._size = self._size, self._size + len(piece)
         if self._size > self._max_bytes:
             raise HttpError("too_large")
-        if self._whole is None:
-            self._pieces.append(piece)
+        if self._whole is not None:
+            self._whole[at : self._size] = piece
         else:
-            self._whole += piece
+            self._pieces.append(piece)
+            if (
+                self._length is not None
+                and not self._coding
+                and self._held is not None
+                and self._held.granted
+            ):
+                self._allocate(self._length)
         if self._size > FREE_BYTES and self._held is None:
             self._take(self._max_bytes)
-        if not self._coding and (self._size > _SCANNED_FROM or self._whole is not None):
-            self._scan(piece)
 
     def on_message_complete(self) -> None:
         if not self._in_body:  # a 1xx, which the answer follows
@@ -229,15 +235,15 @@ class Connection(asyncio.Protocol):
         self._complete = True
         self._keep = self._parser.should_keep_alive()
 
-    def _scan(self, piece: bytes) -> None:
-        try:
-            if self._nesting is None:
-                self._nesting = Nesting()
-                for each in self._pieces[:-1]:
-                    self._nesting.add(each)
-            self._nesting.add(piece)
-        except UnreadableError as error:
-            raise HttpError(error.kind) from None
+    def _allocate(self, size: int) -> None:
+        """Puts the pieces in their places. To join 31 MiB at the end would take 10 ms at once, and the memory
+        of two bodies.
+        """
+        self._whole, at = bytearray(size), 0
+        for piece in self._pieces:
+            self._whole[at : at + len(piece)] = piece
+            at += len(piece)
+        self._pieces.clear()
 
     def _take(self, size: int) -> None:
         """Takes memory of the budget; without, nothing is read on until there is some."""
