@@ -97,10 +97,14 @@ def chain(fresh_devnet):
 
 @pytest.fixture
 async def serve(serve_app, make_config):
-    async def start(*urls, **server):
-        row = NetworkConfig(
-            rpc=tuple(map(Endpoint, urls)), chain_id=31337, name="Devnet", head_poll_s=0.05, block_time_s=1.0
+    async def start(*urls, pushed=False, **server):
+        rpc = tuple(Endpoint(url, ws=url.replace("http", "ws") if pushed else "") for url in urls)
+        times = (
+            {"head_poll_s": 20.0, "block_time_s": 20.0}
+            if pushed
+            else {"head_poll_s": 0.05, "block_time_s": 1.0}
         )
+        row = NetworkConfig(rpc=rpc, chain_id=31337, name="Devnet", **times)
         config = make_config()
         config = replace(config, server=replace(config.server, **server), networks={"devnet": row})
         return await serve_app({"rpc": quoteway_rpc}, config=config)
@@ -108,11 +112,15 @@ async def serve(serve_app, make_config):
     return start
 
 
-async def test_nothing_is_missed_or_doubled_when_nodes_die_and_return(chain, serve):
+@pytest.mark.parametrize(
+    "pushed", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["polled", "pushed"]
+)
+async def test_nothing_is_missed_or_doubled_when_nodes_die_and_return(chain, serve, pushed):
+    """``pushed``: by the nodes' WebSockets; polling is rare, it only begins anew after all were lost."""
     first, second = Relay(chain.port), Relay(chain.port)
     await first.live()
     await second.live()
-    api = await serve(*(f"http://127.0.0.1:{each.port}" for each in (first, second)))
+    api = await serve(*(f"http://127.0.0.1:{each.port}" for each in (first, second)), pushed=pushed)
     async with api.session.ws_connect(f"{api.url}/v2/rpc/31337") as ws:
         client = Subscriber(ws)
         await client.subscribe(chain.weth)
