@@ -141,7 +141,7 @@ async def _long_list(
     items: list[Any] = []
     at, containers = start, 0
     while at < end:
-        part = _part(body, at, end, _read_value if raw else _parsed)
+        part = _part(body, at, end, _read_value if raw else orjson.loads)
         if part is None:
             return None
         found_items, after = part
@@ -171,21 +171,16 @@ def _part(
             return None
         part = b"[" + body[start:stop] + b"]"
         try:
+            check(part)
             _check_text(part)
             return read(part), stop + 1
+        except UnreadableError as error:
+            raise Unusable(error.kind) from None
         except (msgspec.MsgspecError, ValueError):
             if stop == end:
                 return None
             comma += 1
     return None
-
-
-def _parsed(part: bytes) -> Any:
-    try:
-        check(part)
-    except UnreadableError as error:
-        raise Unusable(error.kind) from None
-    return orjson.loads(part)
 
 
 async def _scan(answer: Answer) -> None:
