@@ -123,8 +123,11 @@ def test_the_parts_of_aiohttp_that_are_replaced_are_still_there():
     """Fails when aiohttp renames what ``web.http.protocol`` overrides, which would silently undo it."""
     for name in ("data_received", "handle_error", "log_exception", "finish_response", "pause_writing"):
         assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
-    assert EnvelopeHandler._process_keepalive is not RequestHandler._process_keepalive
+    for name in ("_process_keepalive", "_handle_request"):
+        assert getattr(EnvelopeHandler, name) is not getattr(RequestHandler, name)
     used = {"_waiter", "_messages", "_request_count", "_request_in_progress", "_handler_waiter"}
-    assert used | {"_keepalive_handle", "_next_keepalive_close_time"} <= set(RequestHandler.__slots__)
+    used |= {"_keepalive_handle", "_next_keepalive_close_time", "_upgraded", "_read_bufsize"}
+    slots = {name for kind in RequestHandler.__mro__ for name in getattr(kind, "__slots__", ())}
+    assert used | {"_paused"} <= slots
     assert web_server.Server.__call__ is not EnvelopeServer.__call__
     assert "RequestHandler(self, loop=self._loop, **self._kwargs)" in Path(web_server.__file__).read_text()
