@@ -5,15 +5,12 @@ which only the fee differs, as in PancakeSwap v2. It is for tests, and not what 
 """
 
 import json
-import shutil
-import subprocess
-import tarfile
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from quoteway.evm.address import keccak256
 
+from quoteway_devnet import solidity
 from quoteway_devnet.errors import DevnetError
 
 _COMPILER, _SOURCE = "solc-0.6.12.tgz", "sushiswap-core-1.4.2.tgz"
@@ -29,12 +26,8 @@ _QUARTER_PERCENT = {
     "libraries/UniswapV2Library.sol": (("mul(997)", "mul(9975)"), ("mul(1000)", "mul(10000)")),
 }
 """The lines of the fee: file -> (text, replacement)."""
-_SCRIPT = """
-const compiler = require(process.argv[1]);
-const compile = compiler.cwrap('solidity_compile', 'string', ['string', 'number', 'number']);
-process.stdout.write(compile(require('fs').readFileSync(0, 'utf8'), 0, 0));
-"""
-RECIPE = json.dumps([_SCRIPT, _QUARTER_PERCENT])
+_SETTINGS = {"optimizer": {"enabled": True, "runs": 200}}
+RECIPE = json.dumps([solidity.SCRIPT, _SETTINGS, _QUARTER_PERCENT])
 
 
 def compiled(tarballs: Path) -> Mapping[str, str]:
@@ -42,62 +35,25 @@ def compiled(tarballs: Path) -> Mapping[str, str]:
 
     Raises DevnetError when node or the compiler fails.
     """
-    with tarfile.open(tarballs / _SOURCE, "r:gz") as archive:
-        files = [each for each in archive if each.name.startswith(_FOLDER) and each.name.endswith(".sol")]
-        sources = {each.name.removeprefix(_FOLDER): _text(archive, each) for each in files}
+    found = solidity.text_files(tarballs / _SOURCE, _FOLDER, ".sol")
+    sources = {name.removeprefix(_FOLDER): text for name, text in found.items()}
     changed = dict(sources)
     for file, changes in _QUARTER_PERCENT.items():
         for text, replacement in changes:
             if text not in changed[file]:
                 raise DevnetError(f"{_SOURCE}: {file} lacks {text!r}; report this as a bug.")
             changed[file] = changed[file].replace(text, replacement)
-    with tempfile.TemporaryDirectory() as scratch:
-        compiler = Path(scratch) / "soljson.js"
-        with tarfile.open(tarballs / _COMPILER, "r:gz") as archive:
-            compiler.write_text(_text(archive, archive.getmember("package/soljson.js")))
-        return {
-            **_contracts("SushiSwap", compiler, sources),
-            **_contracts("QuarterPercent", compiler, changed),
-        }
+    compiler = tarballs / _COMPILER
+    return {
+        **_contracts("SushiSwap", compiler, sources),
+        **_contracts("QuarterPercent", compiler, changed),
+    }
 
 
 def _contracts(name: str, compiler: Path, sources: Mapping[str, str]) -> dict[str, str]:
-    settings = {
-        "optimizer": {"enabled": True, "runs": 200},
-        "outputSelection": {"*": {"*": ["evm.bytecode.object"]}},
-    }
-    asked = {
-        "language": "Solidity",
-        "sources": {file: {"content": text} for file, text in sources.items()},
-        "settings": settings,
-    }
-    node = shutil.which("node")
-    if node is None:
-        raise DevnetError("node is not on PATH; install Node.js 18 or later (https://nodejs.org).")
-    try:
-        done = subprocess.run(  # noqa: S603  node with a pinned compiler
-            [node, "-e", _SCRIPT, str(compiler)],
-            input=json.dumps(asked),
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-        )
-        found = json.loads(done.stdout)["contracts"]
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise DevnetError(f"{_SOURCE} could not be compiled: {error}") from error
-
-    def init_code(contract: str) -> str:
-        code: str = found[f"{contract}.sol"][contract]["evm"]["bytecode"]["object"]
-        return code
-
-    pair_hash = keccak256(bytes.fromhex(init_code("UniswapV2Pair"))).hex()
-    router = init_code("UniswapV2Router02").replace(_BUILT_IN_HASH, pair_hash)
-    codes = {"Factory": init_code("UniswapV2Factory"), "Router": router, "Pair": init_code("UniswapV2Pair")}
-    return {f"{name}{part}": f"0x{code}" for part, code in codes.items()}
-
-
-def _text(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
-    handle = archive.extractfile(member)
-    assert handle is not None
-    return handle.read().decode()
+    parts = {"Factory": "UniswapV2Factory", "Router": "UniswapV2Router02", "Pair": "UniswapV2Pair"}
+    files = {contract: f"{contract}.sol" for contract in parts.values()}
+    codes = solidity.compiled(compiler, sources, _SETTINGS, files)
+    pair_hash = keccak256(bytes.fromhex(codes["UniswapV2Pair"])).hex()
+    codes["UniswapV2Router02"] = codes["UniswapV2Router02"].replace(_BUILT_IN_HASH, pair_hash)
+    return {f"{name}{part}": f"0x{codes[contract]}" for part, contract in parts.items()}

@@ -125,6 +125,14 @@ def prepare_forks(report: Callable[[str], None] | None = None) -> Path:
     return _prepare_group("forks", FORK_FILES, "9 MB", report, compiled, RECIPE)
 
 
+def prepare_balancer_v3(report: Callable[[str], None] | None = None) -> Path:
+    """Return the file with the init codes of ``balancer_v3_sources``, as ``prepare_public`` does. Compiling
+    them takes a minute, once."""
+    from quoteway_devnet.balancer_v3_sources import RECIPE, compiled
+
+    return _prepare_group("balancer_v3", {}, "41 MB", report, compiled, RECIPE)
+
+
 def _prepare_group(
     group: str,
     files: Mapping[str, tuple[str, str]],
@@ -388,3 +396,5 @@ if __name__ == "__main__":
     prepare_balancer()
     prepare_opstack()
     prepare_forks()
+    if sys.argv[1:] == ["--all"]:
+        prepare_balancer_v3()
