@@ -1,6 +1,7 @@
 """Random states of the pool families with stable and weighted formulas, and amounts of any size."""
 
 from quoteway_amm.balancer_stable import ComposableStablePool
+from quoteway_amm.balancer_v3 import WeightedV3Pool
 from quoteway_amm.solidly import SolidlyPool
 from quoteway_amm.stable_swap import FIRST, NG, TEMPLATE, THREE_POOL, StableSwapPool
 from quoteway_amm.token_pair import TokenPair
@@ -62,6 +63,15 @@ def random_weighted(rng, count):
     return WeightedPool("0xp", names(count), tuple(balances), tuple(factors), fee, tuple(weights))
 
 
+def random_weighted_v3(rng, count):
+    pool = random_weighted(rng, count)
+    factors = tuple(factor // ONE for factor in pool.scaling_factors)
+    rates = tuple(rng.choice([ONE, int(ONE * rng.uniform(0.5, 3))]) for _ in range(count))
+    least = tuple(max(factor, 10**6) for factor in factors)
+    fee = max(pool.swap_fee, 10**13) // 10**11 * 10**11
+    return WeightedV3Pool("0xp", names(count), pool.balances, factors, rates, fee, pool.weights, least, 10**6)
+
+
 def random_composable_stable(rng, count):
     factors = [10 ** (36 - rng.choice([6, 8, 18])) for _ in range(count)]
     worth, skew = 10 ** rng.uniform(1, 9), rng.choice([0, 0.3, 1, 2])
@@ -83,6 +93,7 @@ def random_pool(rng, family):
     make = {
         "curve-stableswap": random_stable_swap,
         "balancer-v2-weighted": random_weighted,
+        "balancer-v3-weighted": random_weighted_v3,
         "balancer-v2-composable-stable": random_composable_stable,
     }[family]
     return TokenPair(make(rng, count), *rng.sample(range(count), 2))
