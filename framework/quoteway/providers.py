@@ -297,7 +297,7 @@ class LiquiditySource(Provider):
     ) -> Sequence[models.Address]:
         """Returns those of the tokens whose transfers are known to lose a part, in memory where possible.
 
-        No route of an executor begins or ends with one: a pool's amounts do not count the loss.
+        No route of an executor begins or ends with one: its amounts do not count the loss.
         """
         return ()
 
@@ -307,16 +307,15 @@ class Executor(Provider):
 
     ``leg_gas`` has the gas units of a leg by family: the families that one transaction may combine. Pools are
     those of the sources of its own plugin, and of the ``sources`` of others that it names by their ids: pools
-    that lie cost its quotes.
-    ``transaction_gas`` is the rest, with the transfer of the input, and ``coin_gas`` what each end of a route
-    costs more that is the native coin. A flow has at most ``most_legs`` legs; it
-    is one path unless ``splits``. Without ``joins``, the paths of a flow share no token but its ends. With
+    that lie cost its quotes. ``transaction_gas`` is the rest, with the transfer of the input, and
+    ``coin_gas`` what each end of a route costs more that is the native coin. A flow has at most ``most_legs``
+    legs; it is one path unless ``splits``. Without ``joins``, its paths share no token but its ends. With
     ``takes_coin`` it wraps and unwraps the native coin at the ends. Set ``enforces_deadline`` to false for a
-    contract whose transactions have no deadline: its actions state none then.
+    contract whose transactions have no deadline, and ``pays_others`` for one that pays its caller alone.
 
     ``contracts`` are what its transactions call, ``spenders`` the one contract that takes the input by an
-    ERC-20 allowance. The guard reads the calldata by what the core knows of the contract, or by a description
-    that the operator has pinned (``quoteway_call_descriptions``): an executor cannot say what it means.
+    ERC-20 allowance, or Permit2 and the one that takes it from there. The guard reads calldata by what the
+    core knows of the contract or the operator has pinned (``quoteway_call_descriptions``), not by its word.
     """
 
     capability = models.Capability.EXECUTION
@@ -329,6 +328,7 @@ class Executor(Provider):
     joins: bool = True
     takes_coin: bool = False
     enforces_deadline: bool = True
+    pays_others: bool = True
 
     @abstractmethod
     async def encode(self, order: models.FlowOrder) -> models.Step:

@@ -44,6 +44,7 @@ def test_every_known_contract_has_readers():
         "uniswap.universal-router@2.0",
         "uniswap.v3-positions",
         "uniswap.v4-positions",
+        "balancer.batch-router",
         "balancer.vault",
     ],
 )

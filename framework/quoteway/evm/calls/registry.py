@@ -18,6 +18,7 @@ from typing import Protocol
 from quoteway.errors import ConfigError
 from quoteway.evm.abi import Function
 from quoteway.evm.address import parse_address
+from quoteway.evm.calls.balancer_batch_router import BatchRouterSwap
 from quoteway.evm.calls.balancer_vault import VaultBatchSwap, VaultSwap
 from quoteway.evm.calls.described import Described
 from quoteway.evm.calls.known_calls import DESCRIBED
@@ -51,6 +52,7 @@ _READERS: Mapping[str, Sequence[Callable[[], Reader]]] = {
     "uniswap.v3-positions": (PositionsV3,),
     "uniswap.v3-router": swap_calls(V3_ROUTER),
     "uniswap.v4-positions": (PositionsV4,),
+    "balancer.batch-router": (BatchRouterSwap,),
     "balancer.vault": (VaultSwap, VaultBatchSwap),
 }
 _TITLES: Mapping[str, str] = {
@@ -60,6 +62,7 @@ _TITLES: Mapping[str, str] = {
     "uniswap.v3-positions": "Uniswap v3 positions",
     "uniswap.v3-router": "Uniswap v3 router",
     "uniswap.v4-positions": "Uniswap v4 positions",
+    "balancer.batch-router": "Balancer Batch Router",
     "balancer.vault": "Balancer Vault",
     "across.spoke-pool": "Across SpokePool",
     "algebra.router": "Algebra router",

@@ -33,6 +33,7 @@ from quoteway import (
     SwapRequest,
     UpstreamError,
 )
+from quoteway.evm import permit2
 from quoteway.evm.address import parse_address
 from quoteway.models import LIMITS
 from quoteway_amm import GasModel, Graph, HopGas, NoPath, Pool
@@ -112,6 +113,8 @@ class ExecutorSwaps(SwapProvider):
         if request.is_cross_chain or network is None or network.wrapped_native is None:
             return None
         if is_wrapping(request, network.wrapped_native) or (NATIVE in ends and not self._executor.takes_coin):
+            return None
+        if request.recipient != request.sender and not self._executor.pays_others:
             return None
         block = await self._context.chain(request.chain_id).head()
         tokens = request.token_in, request.token_out
@@ -232,10 +235,14 @@ class ExecutorSwaps(SwapProvider):
     def _spends(self, request: SwapRequest) -> tuple[Spend, ...]:
         if request.token_in.address == NATIVE:
             return ()
+        token, amount = request.token_in.address, request.amount_in
         spenders = self._executor.spenders(request.chain_id)
-        if not spenders:
+        takers = [spender for spender in spenders if spender != permit2.ADDRESS]
+        if not takers:
             raise UpstreamError("The executor names no spender.", reason=Reason.PROVIDER_ERROR)
-        return (Spend(request.token_in.address, request.amount_in, spenders[0]),)
+        if permit2.ADDRESS in spenders:
+            return (Spend(token, amount, permit2.ADDRESS, permit2_spender=takers[0]),)
+        return (Spend(token, amount, takers[0]),)
 
 
 def splitting_of(context: Context) -> Splitting:
