@@ -36,7 +36,9 @@ def test_amounts_are_those_of_the_contracts(swap):
     tokens = tuple(f"0x{at}" for at in range(len(swap["balances"])))
     pool = WeightedV3Pool("0xp", tokens, swap_fee=swap["swap_fee"], least_trade=10**6, **members)
     answer = pool.exact_in if swap["kind"] == "in" else pool.exact_out
-    assert answer(swap["i"], swap["j"], swap["amount"]) == swap["other"]
+    found = answer(swap["i"], swap["j"], swap["amount"])
+    # What is too small gives 0, where the Vault reverts.
+    assert found == swap["other"] or (swap["other"], found, swap["kind"]) == (None, 0, "in")
 
 
 def test_what_the_vault_refuses():
@@ -53,8 +55,8 @@ def test_what_the_vault_refuses():
 def test_too_small_a_trade_is_refused():
     # After the fee of 0.1 %, rounded up, a million of 18 decimals must be left.
     pool = replace(POOL, balances=(10**12, 10**6, 2 * 10**12))
-    assert pool.exact_in(0, 2, 1_001_002) is not None
-    assert pool.exact_in(0, 2, 1_001_001) is None
+    assert pool.exact_in(0, 2, 1_001_002) > 0
+    assert pool.exact_in(0, 2, 1_001_001) == 0
     assert pool.exact_out(2, 0, 10**6) is not None
     assert pool.exact_out(2, 0, 10**6 - 1) is None
     # What is bought must be as much: a fourth of a millionth is not.
@@ -71,8 +73,9 @@ def test_at_most_three_tenths_of_a_balance_are_traded():
 
 def test_a_balance_below_the_pools_minimum_is_refused():
     small = replace(POOL, balances=(10**24, 3 * 10**12, 5 * 10**5))
-    assert small.exact_in(2, 0, 10**5) is None
-    assert replace(small, least_balances=(0, 0, 0), least_trade=1).exact_in(2, 0, 10**5) is not None
+    assert small.exact_in(2, 0, 10**5) == 0
+    assert replace(small, least_trade=1).exact_in(2, 0, 10**5) is None
+    assert replace(small, least_balances=(0, 0, 0), least_trade=1).exact_in(2, 0, 10**5) > 0
 
 
 @pytest.mark.parametrize(

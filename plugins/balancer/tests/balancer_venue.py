@@ -29,17 +29,17 @@ WEIGHTED, STABLE = "balancer-v2-weighted", "balancer-v2-composable-stable"
 ODD_RATE = 1_073_737_373_737_373_737
 
 
-class Venue(BalancerChain):
-    """The Vault on the devnet with some pools: weighted of two and three tokens, stable with rates."""
+class OnDevnet:
+    """What the venues of both versions have of the devnet: its tokens by symbol, and its deployer."""
 
-    def __init__(self, devnet, rpc):
+    def of_devnet(self, devnet, rpc, bytecode):
+        """Takes what a chain of contracts needs, and returns it: port, transactions, wrapped coin, tokens."""
         self.devnet, self.manifest = devnet, devnet.chains["devnet"]
-        tools = prepare()
-        transactions = Transactions(rpc, tools.bytecode, prepare_balancer())
+        self.pools = {}
+        transactions = Transactions(rpc, prepare().bytecode, bytecode)
         self._adopt_nonce(transactions)
         tokens = [(row.address, row.decimals) for row in self.manifest.tokens]
-        super().__init__(devnet.ports["devnet"], transactions, self.manifest.contracts["WETH9"], tokens)
-        self.pools = {}
+        return devnet.ports["devnet"], transactions, self.manifest.contracts["WETH9"], tokens
 
     @staticmethod
     def _adopt_nonce(transactions):
@@ -62,10 +62,18 @@ class Venue(BalancerChain):
         row = self.manifest.token("WETH" if symbol == "ETH" else symbol)
         return int(dollars / float(row.price_usd) * 10**row.decimals)
 
-    def _rows(self, symbols):
+    def rows(self, symbols):
+        """Returns the tokens (address, decimals) and the symbols in the order that the Vault wants."""
         rows = [(self.manifest.token(symbol), symbol) for symbol in symbols]
         rows.sort(key=lambda row: int(row[0].address, 16))
         return [(row.address, row.decimals) for row, _ in rows], [symbol for _, symbol in rows]
+
+
+class Venue(OnDevnet, BalancerChain):
+    """The Vault on the devnet with some pools: weighted of two and three tokens, stable with rates."""
+
+    def __init__(self, devnet, rpc):
+        super().__init__(*self.of_devnet(devnet, rpc, prepare_balancer()))
 
     def _filled(self, name, pool, balances):
         pool = replace(pool, balances=tuple(balances))
@@ -75,13 +83,13 @@ class Venue(BalancerChain):
 
     def add_weighted(self, name, shares, dollars, fee, first_release=False):
         """Makes a pool of symbols with their shares in percent, worth so many dollars."""
-        tokens, symbols = self._rows(shares)
+        tokens, symbols = self.rows(shares)
         pool = self.weighted(tokens, [shares[s] * PERCENT for s in symbols], fee, first_release)
         return self._filled(name, pool, [self.amount(s, dollars * shares[s] / 100) for s in symbols])
 
     def add_stable(self, name, rates, dollars, amplification=200, fee=4 * 10**14, cached_s=0):
         """Makes a pool of symbols with the rates of their providers (0: none), so many dollars of each."""
-        tokens, symbols = self._rows(rates)
+        tokens, symbols = self.rows(rates)
         pool = self.composable_stable(tokens, amplification, fee, [rates[s] for s in symbols], cached_s)
         return self._filled(name, pool, [self.amount(s, dollars) for s in symbols])
 
@@ -94,6 +102,11 @@ class Venue(BalancerChain):
         self.add_stable("three stable", {"USDC": ONE, "DAI": 0, "USDT": 0}, 4_000_000)
         self.add_stable("two stable", {"wstETH": ODD_RATE, "WETH": 0}, 6_000_000, 50)
 
+    @property
+    def contracts(self):
+        """The contracts whose calls the core reads."""
+        return {checksum(self.vault): "balancer.vault"}
+
     def row(self, **more):
         factories = {
             checksum(self.weighted_v1): "weighted-2021",
@@ -105,12 +118,12 @@ class Venue(BalancerChain):
 
 
 @contextlib.contextmanager
-def venue_on(devnet, fill=True):
+def venue_on(devnet, fill=True, make=Venue):
     """Yields the venue on a devnet, which is restored afterwards."""
     snapshot = devnet.snapshot()
     try:
         with devnet.rpc("devnet") as rpc:
-            made = Venue(devnet, rpc)
+            made = make(devnet, rpc)
             if fill:
                 made.fill()
             made.transactions.close()
@@ -142,7 +155,7 @@ def sections(venue, processes=0, **row):
 
 
 def networks(venue):
-    return {"devnet": NetworkConfig(contracts={checksum(venue.vault): "balancer.vault"})}
+    return {"devnet": NetworkConfig(contracts=venue.contracts)}
 
 
 def serve(venue, processes=0, **row):
@@ -208,12 +221,13 @@ async def executed(api, venue, body):
         after = balance(rpc, body["toToken"], recipient), balance(rpc, body["fromToken"], SENDER)
     fees = sum(int(each["gasUsed"], 16) * int(each["effectiveGasPrice"], 16) for each in receipts)
     spent = before[1] - after[1] - (fees if body["fromToken"] == NATIVE else 0)
+    kept = fees if (body["toToken"], recipient) == (NATIVE, SENDER) else 0
     hops = [hop for path in quote["route"]["paths"] for hop in path["hops"]]
     return Done(
         quote,
         action.body,
         int(quote["toAmount"]),
-        after[0] - before[0],
+        after[0] - before[0] + kept,
         spent,
         [hop["protocol"] for hop in hops],
         int(quote["gas"]["units"]),

@@ -14,6 +14,10 @@ MAX_BALANCE = 2**128 - 1
 """The Vault keeps balances as uint128, in base units and with 18 decimals."""
 
 
+class TooSmall(ArithmeticError):  # noqa: N818 - named as the contract's TradeAmountTooSmall
+    """A trade below the Vault's minimum."""
+
+
 @dataclass(frozen=True, slots=True)
 class WeightedV3Pool:
     """A weighted pool at one block, without hooks. `id` is its address.
@@ -68,7 +72,10 @@ class WeightedV3Pool:
         return self.swap_fee * PIPS // ONE
 
     def exact_in(self, i: int, j: int, amount_in: int) -> int | None:
-        """Returns the output of token `j`; None when the Vault or the pool would revert: for dust too."""
+        """Returns the output of token `j`; None when the Vault or the pool would revert.
+
+        0 where it reverts because the trade is too small: a greater one may be accepted.
+        """
         if amount_in <= 0 or not self._fits(i, amount_in):
             return None
         try:
@@ -79,6 +86,8 @@ class WeightedV3Pool:
             found = out_given_in(self._balance_in(i), balance_out, self._weights(i, j), given)
             self._check_balance(j, word(balance_out - found))
             return div_down(self._traded(found), self._factor_out(j))
+        except TooSmall:
+            return 0
         except ArithmeticError:
             return None
 
@@ -130,9 +139,9 @@ class WeightedV3Pool:
         return self.weights[i], self.weights[j]
 
     def _traded(self, amount: int) -> int:
-        """Returns an amount with 18 decimals. Raises OverflowError when the Vault calls it too small."""
+        """Returns an amount with 18 decimals. Raises TooSmall when it is for the Vault."""
         if amount < self.least_trade:
-            raise OverflowError("TradeAmountTooSmall")
+            raise TooSmall
         return amount
 
     def _check_balance(self, i: int, balance: int) -> None:

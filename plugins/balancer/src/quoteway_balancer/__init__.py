@@ -1,10 +1,10 @@
-"""Balancer v2: its weighted and composable stable pools as liquidity, and swaps through its Vault."""
+"""Balancer v2 and v3: weighted and composable stable pools as liquidity, and swaps through them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from quoteway import hookimpl
 
@@ -21,21 +21,27 @@ def quoteway_settings() -> type[Schema]:
 
 
 @hookimpl
-def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
-    from quoteway_balancer.source import source_of
+@asynccontextmanager
+async def quoteway_lifespan(context: Context) -> AsyncIterator[None]:
+    from quoteway_balancer.source import sources_of
 
-    return source_of(context)
+    sources = sources_of(context)
+    async with sources.v2, sources.v3:
+        yield
 
 
 @hookimpl
 def quoteway_liquidity_sources(context: Context) -> Iterable[LiquiditySource]:
-    from quoteway_balancer.source import source_of
+    from quoteway_balancer.source import sources_of
 
-    return (source_of(context),)
+    sources = sources_of(context)
+    return (sources.v2, sources.v3) if sources.v3.networks else (sources.v2,)
 
 
 @hookimpl
 def quoteway_executors(context: Context) -> Iterable[Executor]:
+    from quoteway_balancer.batch_router import BalancerBatchRouter
     from quoteway_balancer.executor import BalancerVault
 
-    return (BalancerVault(context),)
+    vault, router = BalancerVault(context), BalancerBatchRouter(context)
+    return (vault, router) if router.networks else (vault,)

@@ -11,6 +11,7 @@ from quoteway_amm.balancer_stable import ComposableStablePool
 from quoteway_amm.weighted import WeightedPool
 
 from quoteway_balancer.deployments import configured_deployments
+from quoteway_balancer.paths import amounts_of, paths_of
 
 _SWAP, _BATCH_SWAP = function(SWAP), function(BATCH_SWAP)
 _WETH = function("WETH() returns (address)")
@@ -61,7 +62,7 @@ class BalancerVault(Executor):
         wrapped = row.wrapped_native
         if any(leg.kind not in self.leg_gas for leg in order.legs):
             raise InvalidRequest("The Vault executes pools of Balancer only.")
-        paths = _paths(order, wrapped)
+        paths = paths_of(order, wrapped)
         funds = (order.sender, False, order.recipient, False)
         data = (
             _single(order, funds, paths[0][0])
@@ -75,41 +76,8 @@ class BalancerVault(Executor):
 _Funds = tuple[Address, bool, Address, bool]
 
 
-def _paths(order: FlowOrder, wrapped: Address) -> list[tuple[FlowLeg, ...]]:
-    """Returns the legs as paths from the token sold to the token bought. Raises InvalidRequest when they are
-    not that, or paths meet in between, or a pool is used twice."""
-    start, end = (wrapped if token == NATIVE else token for token in (order.token_in, order.token_out))
-    if len({leg.pool for leg in order.legs}) != len(order.legs):
-        raise InvalidRequest("A pool of this swap is used twice.")
-    onward = {leg.token_in: leg for leg in order.legs if leg.token_in != start}
-    paths = []
-    for leg in order.legs:
-        if leg.token_in != start:
-            continue
-        path = [leg]
-        while path[-1].token_out != end:
-            following = onward.pop(path[-1].token_out, None)
-            if following is None or following.amount_in:
-                raise InvalidRequest("The Vault executes paths that do not meet before their end.")
-            path.append(following)
-        paths.append(tuple(path))
-    if not paths or sum(map(len, paths)) != len(order.legs):
-        raise InvalidRequest("The Vault executes paths that do not meet before their end.")
-    return paths
-
-
-def _amounts(order: FlowOrder, paths: Sequence[tuple[FlowLeg, ...]]) -> list[int]:
-    """Returns what each path begins with: of the last one, what the others leave."""
-    given = [path[0].amount_in for path in paths]
-    rest = order.amount_in - sum(given)
-    amounts = [amount or rest for amount in given]
-    if given.count(0) != 1 or min(amounts) <= 0:
-        raise InvalidRequest("The amounts of this swap's paths are not its input.")
-    return amounts
-
-
 def _single(order: FlowOrder, funds: _Funds, leg: FlowLeg) -> bytes:
-    pool, (amount,) = bytes.fromhex(leg.pool[2:]), _amounts(order, [(leg,)])
+    pool, (amount,) = bytes.fromhex(leg.pool[2:]), amounts_of(order, [(leg,)])
     swap = (pool, GIVEN_IN, order.token_in, order.token_out, amount, b"")
     return _SWAP.encode([swap, funds, order.amount_out_min, order.deadline])
 
@@ -129,7 +97,7 @@ def _batch(order: FlowOrder, funds: _Funds, paths: Sequence[tuple[FlowLeg, ...]]
             0 if at else amount,
             b"",
         )
-        for path, amount in zip(paths, _amounts(order, paths), strict=True)
+        for path, amount in zip(paths, amounts_of(order, paths), strict=True)
         for at, leg in enumerate(path)
     ]
     return _BATCH_SWAP.encode([GIVEN_IN, steps, [*assets], funds, limits, order.deadline])

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
 
 from quoteway import Address, Chain, GatewayError
-from quoteway.evm.abi import event_topic
+from quoteway.evm.abi import event_topic, function
 from quoteway.evm.address import checksum
+from quoteway.evm.chain import Call
 from quoteway_router.logs import ALL_BLOCKS, Logs
 
-from quoteway_balancer.deployments import Deployment
-from quoteway_balancer.pool_facts import PoolFacts, factories_of, read_facts
+from quoteway_balancer.reading import decoded
 
 log = logging.getLogger(__name__)
 
 POOL_CREATED = event_topic("PoolCreated(address)")
+_IS_MADE = function("isPoolFromFactory(address pool) returns (bool)")
 NEW_AFTER_S = 30
 """How often new pools are looked for, while there are quotes."""
 _REORGANISED = 64
@@ -26,16 +28,45 @@ _MOST_TRIES = 5
 """How often a pool is read that does not answer as one: a node may lag behind the log of its creation."""
 
 
-class PoolBook:
-    """Knows the pools of one deployment. Searches run in the background; only the first is waited for."""
+Facts = TypeVar("Facts")
 
-    def __init__(self, chain: Chain, deployment: Deployment, clock: Callable[[], float]) -> None:
+
+class Factories(Protocol):
+    """What a book needs of a deployment: the names of its factories' families, and the pools to use."""
+
+    @property
+    def factories(self) -> Mapping[Address, str]: ...
+
+    @property
+    def listed(self) -> Sequence[Address]:
+        """The addresses of pools of these factories that are used besides those found by logs."""
+
+    @property
+    def since_block(self) -> int | None:
+        """Where the search for logs begins; None: there is none."""
+
+
+class PoolBook(Generic[Facts]):
+    """Knows the pools of one deployment. Searches run in the background; only the first is waited for.
+
+    ``read`` returns the facts of pools by address, of the families given with them. It leaves out those that
+    answer otherwise than such pools.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        deployment: Factories,
+        read: Callable[[Mapping[Address, str]], Awaitable[Mapping[Address, Facts]]],
+        clock: Callable[[], float],
+    ) -> None:
         self._chain = chain
         self._deployment = deployment
+        self._facts = read
         self._clock = clock
         # Pools of few factories are few: all blocks are asked for at once.
         self._logs = Logs(chain, ALL_BLOCKS)
-        self._known: dict[Address, PoolFacts] = {}
+        self._known: dict[Address, Facts] = {}
         self._waiting: dict[Address, str] = {}
         self._tries: dict[Address, int] = {}
         self._next = deployment.since_block
@@ -44,7 +75,7 @@ class PoolBook:
         self._failure: GatewayError | None = None
         self._task: asyncio.Task[None] | None = None
 
-    async def known(self) -> list[PoolFacts]:
+    async def known(self) -> list[Facts]:
         """Returns the known pools. Raises UpstreamError when the first search for them failed."""
         if (self._task is None or self._task.done()) and self._clock() >= self._due_s:
             self._due_s = self._clock() + NEW_AFTER_S
@@ -81,12 +112,24 @@ class PoolBook:
 
     async def _configured(self) -> None:
         """Takes the pools of the row that one of its factories made."""
-        addresses = {checksum(pool_id[:42]): pool_id for pool_id in self._deployment.pools}
-        made = await factories_of(self._chain, self._deployment, [*addresses])
-        for address, pool_id in addresses.items():
+        listed = self._deployment.listed
+        made = await self._made_by_factories(listed)
+        for address in listed:
             if address not in made:
-                log.warning("pool %s is of no configured factory: it is not used", pool_id)
+                log.warning("pool %s is of no configured factory: it is not used", address)
         self._take(made.items())
+
+    async def _made_by_factories(self, addresses: Sequence[Address]) -> dict[Address, str]:
+        """Returns the families of the pools that the deployment's factories say they made."""
+        factories = self._deployment.factories
+        asked = [(pool, factory) for pool in addresses for factory in factories]
+        calls = [Call(factory, _IS_MADE.encode([pool]), max_output=32) for pool, factory in asked]
+        answers = await self._chain.call_many(calls, block="latest")
+        return {
+            pool: factories[factory]
+            for (pool, factory), answer in zip(asked, answers, strict=True)
+            if decoded(_IS_MADE, answer) == (True,)
+        }
 
     async def _created(self) -> None:
         """Takes the pools of the logs since the last search."""
@@ -113,7 +156,7 @@ class PoolBook:
     async def _read(self) -> None:
         if not self._waiting:
             return
-        found = await read_facts(self._chain, self._deployment, self._waiting)
+        found = await self._facts(self._waiting)
         self._known |= found
         for address in [*self._waiting]:
             self._tries[address] = self._tries.get(address, 0) + 1

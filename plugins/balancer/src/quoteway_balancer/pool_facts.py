@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from quoteway import Address, Chain
 from quoteway.evm.abi import Function, function
-from quoteway.evm.chain import Call, CallFailed
+from quoteway.evm.chain import Call
 from quoteway_amm.balancer_stable import ComposableStablePool
 
 from quoteway_balancer.deployments import FAMILIES, Deployment, Family
+from quoteway_balancer.reading import decoded
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +23,6 @@ _POOL_ID = function("getPoolId() returns (bytes32)")
 _WEIGHTS = function("getNormalizedWeights() returns (uint256[])")
 _RATE_PROVIDERS = function("getRateProviders() returns (address[])")
 _DECIMALS = function("decimals() returns (uint8)")
-_IS_MADE = function("isPoolFromFactory(address pool) returns (bool)")
 
 MOST_TOKENS = 12
 """More than any of the factories allows."""
@@ -51,33 +51,9 @@ class PoolFacts:
         return tuple(at for at, token in enumerate(self.tokens) if token != self.address)
 
 
-def decoded(of: Function, answer: bytes | CallFailed) -> tuple[object, ...] | None:
-    """Returns what a function returned; None when it failed or returned something else."""
-    if not isinstance(answer, bytes):
-        return None
-    try:
-        return of.decode_output(answer)
-    except ValueError:
-        return None
-
-
 def pool_tokens_bytes(count: int) -> int:
     """Returns how many bytes ``getPoolTokens`` returns of so many tokens."""
     return 32 * (5 + 2 * count)
-
-
-async def factories_of(
-    chain: Chain, deployment: Deployment, addresses: Sequence[Address]
-) -> dict[Address, str]:
-    """Returns the families of the pools that the deployment's factories say they made."""
-    asked = [(pool, factory) for pool in addresses for factory in deployment.factories]
-    calls = [Call(factory, _IS_MADE.encode([pool]), max_output=32) for pool, factory in asked]
-    answers = await chain.call_many(calls, block="latest")
-    return {
-        pool: deployment.factories[factory]
-        for (pool, factory), answer in zip(asked, answers, strict=True)
-        if decoded(_IS_MADE, answer) == (True,)
-    }
 
 
 async def read_facts(

@@ -1,20 +1,31 @@
-"""The liquidity source: the pools of the Vault that a route between two tokens may use."""
+"""The liquidity sources: the pools of a Vault that a route between two tokens may use."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Protocol, Self
 
-from quoteway import NATIVE, Address, Block, Context, LiquiditySource
+from quoteway import NATIVE, Address, Block, Chain, Context, LiquiditySource
 from quoteway_amm.token_pair import TokenPair
 
-from quoteway_balancer.deployments import FAMILIES, configured_deployments
+from quoteway_balancer.deployments import (
+    FAMILIES,
+    FAMILIES_V3,
+    Deployment,
+    DeploymentV3,
+    configured_deployments,
+    configured_v3,
+)
 from quoteway_balancer.pool_book import PoolBook
-from quoteway_balancer.pool_facts import PoolFacts
-from quoteway_balancer.pool_states import PoolStates
+from quoteway_balancer.pool_facts import read_facts
+from quoteway_balancer.pool_states import VaultStates
+from quoteway_balancer.reading import PoolStates
+from quoteway_balancer.v3_pools import VaultV3States, read_v3_facts
 
 MOST_POOLS = 250
 """How many pools are read for two tokens: those of both tokens first, then those of one of them."""
@@ -22,27 +33,37 @@ MOST_PAIRS = 1_000
 """How many pairs of tokens a source may give."""
 
 
+class _Facts(Protocol):
+    """What never changes of a pool."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def tokens(self) -> Sequence[Address]: ...
+
+    @property
+    def traded(self) -> Sequence[int]:
+        """The places of the tokens that are routed."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Venue:
-    book: PoolBook
-    states: PoolStates
+    book: PoolBook[Any]
+    states: PoolStates[Any]
 
 
-class BalancerPools(LiquiditySource):
-    """The weighted and composable stable pools of the configured factories.
+class VaultPools(LiquiditySource):
+    """The pools of the configured factories of one version.
 
     A pool of several tokens gives a pool of two for each pair, all with its id: a flow uses one of them.
     """
 
-    id = "balancer"
-    title = "Balancer"
-    families = tuple(dict.fromkeys(family.kind for family in FAMILIES.values()))
-
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, deployments: Mapping[int, Deployment | DeploymentV3]) -> None:
         self._context = context
-        self._deployments = configured_deployments(context)
+        self._deployments = deployments
         self._venues: dict[int, _Venue] = {}
-        self.networks = frozenset(self._deployments)
+        self.networks = frozenset(deployments)
 
     def expected_contracts(self, chain_id: int) -> Mapping[Address, str]:
         """Returns the Vault and the factories."""
@@ -59,12 +80,21 @@ class BalancerPools(LiquiditySource):
         pairs = [pair for each in await venue.states.load(block, wanted) for pair in each]
         return [pair for pair in pairs if {pair.token0, pair.token1} <= near][:MOST_PAIRS]
 
+    async def pairs_of(self, chain_id: int, ids: Collection[str], block: Block) -> list[TokenPair]:
+        """Returns the pairs of the known pools with these ids at a block, as ``pools`` does."""
+        venue = self._venue(chain_id)
+        wanted = [facts for facts in await venue.book.known() if facts.id in ids]
+        return [pair for each in await venue.states.load(block, wanted) for pair in each]
+
+    @abstractmethod
+    def _made(self, chain: Chain, row: Any) -> _Venue:
+        """Returns what reads the pools of a deployment."""
+
     def _venue(self, chain_id: int) -> _Venue:
         found = self._venues.get(chain_id)
         if found is None:
             chain, row = self._context.chain(chain_id), self._deployments[chain_id]
-            book, states = PoolBook(chain, row, self._context.now), PoolStates(chain, row)
-            found = self._venues[chain_id] = _Venue(book, states)
+            found = self._venues[chain_id] = self._made(chain, row)
         return found
 
     async def __aenter__(self) -> Self:
@@ -77,15 +107,53 @@ class BalancerPools(LiquiditySource):
         await asyncio.gather(*(venue.book.close() for venue in self._venues.values()))
 
 
-def source_of(context: Context) -> BalancerPools:
-    """Returns the one source that the hooks of a gateway share."""
-    if "source" not in context.state:
-        context.state["source"] = BalancerPools(context)
-    found: BalancerPools = context.state["source"]
+class BalancerPools(VaultPools):
+    """The weighted and composable stable pools of v2."""
+
+    id = "balancer"
+    title = "Balancer"
+    families = tuple(dict.fromkeys(family.kind for family in FAMILIES.values()))
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context, configured_deployments(context))
+
+    def _made(self, chain: Chain, row: Deployment) -> _Venue:
+        book = PoolBook(chain, row, partial(read_facts, chain, row), self._context.now)
+        return _Venue(book, VaultStates(chain, row.vault))
+
+
+class BalancerV3Pools(VaultPools):
+    """The weighted pools of v3."""
+
+    id = "balancer-v3"
+    title = "Balancer v3"
+    families = tuple(dict.fromkeys(FAMILIES_V3.values()))
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context, configured_v3(context))
+
+    def _made(self, chain: Chain, row: DeploymentV3) -> _Venue:
+        book = PoolBook(chain, row, partial(read_v3_facts, chain, row.vault), self._context.now)
+        return _Venue(book, VaultV3States(chain, row.vault))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources that the hooks of a gateway share."""
+
+    v2: BalancerPools
+    v3: BalancerV3Pools
+
+
+def sources_of(context: Context) -> Sources:
+    """Returns the sources of a gateway, the same ones at each call."""
+    if "sources" not in context.state:
+        context.state["sources"] = Sources(BalancerPools(context), BalancerV3Pools(context))
+    found: Sources = context.state["sources"]
     return found
 
 
-def _reachable(pools: Iterable[PoolFacts], ends: set[Address]) -> tuple[list[PoolFacts], set[Address]]:
+def _reachable(pools: Iterable[_Facts], ends: set[Address]) -> tuple[list[Any], set[Address]]:
     """Returns the pools that hold a token of ``ends``, those between the tokens of such pools, and these
     tokens."""
     listed = [(facts, {facts.tokens[at] for at in facts.traded}) for facts in pools]
