@@ -112,3 +112,11 @@ def test_a_pool_of_one_contract_that_has_them_all_is_named_by_its_id():
         topics = (event_topic(swap), "0x" + "AB" * 32, word(int(RICH, 16)))
         logs = [Log(SPENDER, topics, bytes(32 * 6)), Log(SPENDER, topics[:1], bytes(32 * 6))]
         assert trace_of([logs]).swapped == ("0x" + "ab" * 32,)
+
+
+def test_a_pool_of_balancer_v3_is_named_by_its_address():
+    """The Swap event of IVaultEvents, with its topic on any chain."""
+    topic = "0x0874b2d545cb271cdbda4e093020c452328b24af12382ed62c4d00f5c26709db"
+    indexed = tuple(word(int(account, 16)) for account in (RICH, SPENDER, NOBODY))
+    logs = [Log(SPENDER, (topic, *indexed), bytes(32 * 4))]
+    assert trace_of([logs]).swapped == (RICH,)

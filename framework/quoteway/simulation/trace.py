@@ -30,9 +30,12 @@ _SWAP_BY_ID = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,in
 _VAULT_SWAP = event_topic("Swap(bytes32,address,address,uint256,uint256)")
 """IVault of Balancer v2: the same."""
 _SWAPS_BY_ID = (_SWAP_BY_ID, _VAULT_SWAP)
+_SWAP_BY_ADDRESS = event_topic("Swap(address,address,address,uint256,uint256,uint256,uint256)")
+"""IVaultEvents of Balancer v3, which has all pools: the first topic is the pool's address."""
 _KNOWN = {
     *_SWAPS,
     *_SWAPS_BY_ID,
+    _SWAP_BY_ADDRESS,
     *(erc20.TRANSFER_EVENT, erc20.APPROVAL_EVENT, _ERC6909_TRANSFER, _ERC6909_APPROVAL),
     *(*permit2.EVENTS, *_ERC1155_TRANSFERS, *_OPERATOR_EVENTS),
 }
@@ -67,7 +70,7 @@ class Trace:
     ``items`` are transfers of ERC-1155 and ERC-6909 tokens, each counted as 1. ``previews`` are the answers
     to the build's previews, read before the first transaction; None: no answer. ``returned`` is what each
     transaction's call returned. ``swapped`` are the pools that say that they swapped, once each: by address
-    (Uniswap v2, v3 and forks with their events), or 32-byte id (Uniswap v4, Balancer v2).
+    (Uniswap v2, v3 and forks with their events, Balancer v3), or 32-byte id (Uniswap v4, Balancer v2).
     """
 
     transfers: tuple[Transfer, ...] = ()
@@ -119,6 +122,8 @@ def trace_of(logs: Sequence[Sequence[Log]]) -> Trace:
                 swapped[entry.address] = None
             elif topic in _SWAPS_BY_ID and len(entry.topics) > 1:
                 swapped[entry.topics[1].lower()] = None
+            elif topic == _SWAP_BY_ADDRESS:
+                swapped[first] = None
             elif topic in permit2.EVENTS and token == permit2.ADDRESS:
                 approvals.append(ApprovalEvent(step, second, first, third, words[3]))
     return Trace(tuple(transfers), tuple(approvals), items=tuple(items), swapped=tuple(swapped))

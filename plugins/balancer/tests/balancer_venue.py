@@ -1,5 +1,6 @@
 """Balancer v2 on the devnet, with pools of the devnet's tokens, and a gateway that routes them."""
 
+import asyncio
 import contextlib
 import sys
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from quoteway.testing.serving import served
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.packages import prepare, prepare_balancer
 from quoteway_devnet.transactions import DEPLOYER, Transactions
+from quoteway_router.swaps import splitting_of
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "amm" / "tests"))
 from balancer_chain import BalancerChain
@@ -169,6 +171,19 @@ def serve(venue, processes=0, **row):
         plugin_sections=sections(venue, processes, **row),
     )
     return served(plugins(), config)
+
+
+@contextlib.asynccontextmanager
+async def serve_with_solver(venue, monkeypatch):
+    """Serves a gateway whose solver is ready, and takes its time."""
+    # A busy machine solves slowly, not wrongly.
+    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 60.0)
+    async with serve(venue, processes=1) as api:
+        (entry,) = (entry for entry in api.gateway.registry.plugins if entry.name == "router")
+        async with asyncio.timeout(120):
+            while not splitting_of(entry.context).solvers._idle:
+                await asyncio.sleep(0.05)
+        yield api
 
 
 def body_of(venue, sold, bought, amount, **more):

@@ -4,11 +4,19 @@ import pytest
 import quoteway_balancer
 from quoteway import ConfigError, Network
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
-from quoteway_balancer.deployments import VAULT, configured_deployments
+from quoteway_balancer.deployments import VAULT, VAULT_V3, configured_deployments, configured_v3
 
 FACTORY, OTHER = "0x5Dd94Da3644DDD055fcf6B3E1aa310Bb7801EB8b", "0xdba127fBc23fb20F5929C546af220A991b5C6e01"
 WETH = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 POOL = "0x5C6ee304399dbdb9c8ef030ab642b10820db8f56000200000000000000000014"
+ROUTER = "0x136f1EFcC3f8f88516B9E94110D56FDBfB1778d1"
+ROW_V3 = {
+    "network": "mainnet",
+    "version": 3,
+    "batch_router": ROUTER,
+    "factories": {FACTORY: "weighted"},
+    "since_block": 21332121,
+}
 ROW = {"network": "mainnet", "factories": {FACTORY: "weighted"}, "pools": [POOL]}
 
 
@@ -44,7 +52,12 @@ def test_a_configured_row_replaces_the_networks_own():
     [
         ([ROW | {"network": "nowhere"}], "network must be one of mainnet"),
         ([ROW | {"network": 1}], "network must be one of mainnet"),
-        ([ROW, ROW], "has two rows"),
+        ([ROW, ROW], "has two rows of v2"),
+        ([ROW, ROW | {"version": 2}], "has two rows of v2"),
+        ([ROW_V3, ROW_V3], "has two rows of v3"),
+        ([ROW | {"version": 4}], "version must be 2 or 3, got 4"),
+        ([ROW | {"version": "3"}], "version must be 2 or 3, got '3'"),
+        ([ROW | {"batch_router": ROUTER}], "unknown member 'batch_router'"),
         ([{"network": "mainnet"}], "factories must be a table"),
         ([ROW | {"factories": {}}], "factories must be a table"),
         ([ROW | {"factories": [FACTORY]}], "factories must be a table"),
@@ -64,6 +77,32 @@ def test_a_configured_row_replaces_the_networks_own():
 def test_a_wrong_row_is_refused_with_what_is_wrong(rows, finding):
     with pytest.raises(ConfigError) as refusal:
         configured_deployments(Context(*rows))
+    assert finding in str(refusal.value)
+
+
+def test_a_network_may_have_a_row_of_each_version():
+    context = Context(ROW, ROW_V3 | {"pools": [OTHER]})
+    assert configured_deployments(context) == configured_deployments(Context(ROW))
+    (found,) = configured_v3(context).values()
+    assert (found.chain_id, found.vault, found.batch_router) == (1, VAULT_V3, ROUTER)
+    assert (found.wrapped_native, found.listed, found.since_block) == (WETH, (OTHER,), 21332121)
+    (found,) = configured_v3(Context(ROW_V3 | {"vault": OTHER})).values()
+    assert found.vault == OTHER
+
+
+@pytest.mark.parametrize(
+    ("row", "finding"),
+    [
+        ({name: ROW_V3[name] for name in ("network", "version", "factories")}, "batch_router is missing"),
+        (ROW_V3 | {"batch_router": None}, "an address is text"),
+        (ROW_V3 | {"factories": {FACTORY: "composable-stable"}}, "is no family; known: weighted"),
+        (ROW_V3 | {"pools": [POOL]}, "40 hexadecimal digits"),
+        (ROW_V3 | {"routers": ROUTER}, "unknown member 'routers'"),
+    ],
+)
+def test_a_wrong_row_of_v3_is_refused_with_what_is_wrong(row, finding):
+    with pytest.raises(ConfigError) as refusal:
+        configured_v3(Context(row))
     assert finding in str(refusal.value)
 
 

@@ -1,28 +1,19 @@
 """Swaps over several paths of the Vault in one transaction."""
 
-import asyncio
-
 import pytest
-from balancer_venue import PROVIDER, RECIPIENT, body_of, executed, serve
+from balancer_venue import PROVIDER, RECIPIENT, body_of, executed, serve_with_solver
 from quoteway_amm import GasModel, GasPrice, Graph, HopGas, best_path_exact_in
 from quoteway_amm.flow import flow_of_path
 from quoteway_amm.token_pair import TokenPair
 from quoteway_amm.weighted import WeightedPool
 from quoteway_router.separate_paths import separate_paths
-from quoteway_router.swaps import splitting_of
 
 ONE = 10**18
 
 
 @pytest.fixture
 async def api(venue, monkeypatch):
-    # A busy machine solves slowly, not wrongly.
-    monkeypatch.setattr("quoteway_router.splitting.SOLVE_S", 60.0)
-    async with serve(venue, processes=1) as api:
-        (entry,) = (entry for entry in api.gateway.registry.plugins if entry.name == "router")
-        async with asyncio.timeout(120):
-            while not splitting_of(entry.context).solvers._idle:
-                await asyncio.sleep(0.05)
+    async with serve_with_solver(venue, monkeypatch) as api:
         yield api
 
 

@@ -80,6 +80,23 @@ async def test_random_swaps_are_executed_to_the_wei_and_their_gas_is_told(api, v
     assert set(routes) == {1, 2, 3}
 
 
+async def test_a_pool_that_is_excluded_is_not_used(api, venue):
+    body = body_of(venue, "MKR", "WETH", venue.amount("MKR", 1_000))
+    pool = f"31337:{venue.pools['80/20'].id}"
+    done = await executed(api, venue, body | {"maxHops": 1})
+    assert pool_ids(done.quote) == [venue.pools["80/20"].id]
+    done = await executed(api, venue, body | {"excludePools": [pool]})
+    assert pool_ids(done.quote)[0] == venue.pools["direct"].id
+    assert venue.pools["80/20"].id not in pool_ids(done.quote)
+    assert done.received == done.quoted
+    done = await executed(api, venue, body | {"pools": [pool], "maxLegs": 1})
+    assert pool_ids(done.quote) == [venue.pools["80/20"].id]
+
+
+def pool_ids(quote):
+    return [hop["pool"] for path in quote["route"]["paths"] for hop in path["hops"]]
+
+
 async def test_another_recipient_has_no_route(api, venue):
     body = body_of(venue, "MKR", "WETH", venue.amount("MKR", 100), toAddress=RECIPIENT)
     answer = await api.post("/v2/swaps/quote", body)
