@@ -1,5 +1,6 @@
 """The states of pools as the source reads them, against what the Vault itself answers."""
 
+import asyncio
 import random
 
 import pytest
@@ -88,6 +89,26 @@ async def test_a_state_is_read_once_a_block_and_kept_while_nothing_changed(venue
     compare(venue, [pair for pair in second.values() if pair.id == pool.id], 2, 6)
     await read(gateway, venue, "MKR", "UNI")
     assert len(calls) == 1
+
+
+async def test_many_pairs_in_a_new_block_are_one_request(venue, gateway, monkeypatch):
+    ends = (("MKR", "WETH"), ("UNI", "LINK"), ("DAI", "USDT"), ("wstETH", "USDC"), ("USDC", "MKR"))
+    for pair in ends:
+        await read(gateway, venue, *pair)
+    chain, calls = gateway.runtime.chains[31337], []
+    deployless = chain.deployless
+
+    async def counted(*given, **more):
+        calls.append(more)
+        return await deployless(*given, **more)
+
+    monkeypatch.setattr(chain, "deployless", counted)
+    for _ in range(3):
+        venue.transactions.rpc("evm_mine")
+        calls.clear()
+        found = await asyncio.gather(*(read(gateway, venue, *pair) for pair in ends))
+        assert all(found)
+        assert len(calls) == 1
 
 
 async def test_pools_that_no_route_can_reach_are_left_out(venue, gateway):

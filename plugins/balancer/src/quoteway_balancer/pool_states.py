@@ -6,7 +6,7 @@ where the cache has expired: so the state here has the rate that a swap in the n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from quoteway import NATIVE, Address, Chain
 from quoteway.evm.abi import function
@@ -35,8 +35,8 @@ State = WeightedPool | ComposableStablePool
 class VaultStates(PoolStates[PoolFacts]):
     """The states of the pools of one Vault."""
 
-    def __init__(self, chain: Chain, vault: Address) -> None:
-        super().__init__(chain)
+    def __init__(self, chain: Chain, vault: Address, clock: Callable[[], float]) -> None:
+        super().__init__(chain, clock)
         self._vault = vault
 
     def paused(self) -> Read:

@@ -1,16 +1,19 @@
-"""Reads pools at a block, everything that their next swap depends on in one round trip, once a block."""
+"""Reads pools at a block, everything that their next swap depends on in one round trip, once a block.
+
+The first quote in a block reads the pools of recent quotes too: others then find theirs in memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Generic, Protocol, TypeVar
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 from quoteway import Address, Block, Chain
 from quoteway.evm.abi import Function
 from quoteway.evm.chain import Call, CallFailed
@@ -20,6 +23,9 @@ POOLS_AT_ONCE = 32
 """How many pools are decoded before others get the event loop: 2 ms."""
 _BLOCKS_KEPT = 4
 _POOLS_KEPT = 4096
+RECENT_POOLS = 500
+"""The most pools that are read in a new block because quotes of the last ``RECENT_S`` wanted them."""
+RECENT_S = 60.0
 
 Answer = bytes | CallFailed
 Pairs = tuple[TokenPair, ...]
@@ -72,8 +78,10 @@ Facts = TypeVar("Facts", bound=Identified)
 class PoolStates(ABC, Generic[Facts]):
     """The states of one deployment's pools. A pool that has not changed is the same object at all blocks."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, clock: Callable[[], float]) -> None:
         self._chain = chain
+        self._recent: TTLCache[str, Facts] = TTLCache(RECENT_POOLS, RECENT_S, clock)
+        self._one_at_a_time = asyncio.Lock()
         self._blocks: LRUCache[str, dict[str, Pairs]] = LRUCache(_BLOCKS_KEPT)
         self._newest: LRUCache[str, tuple[ManyTokenPool, Pairs]] = LRUCache(_POOLS_KEPT)
 
@@ -82,23 +90,29 @@ class PoolStates(ABC, Generic[Facts]):
 
         Raises UpstreamError or RpcError when the chain cannot be read.
         """
-        known: dict[str, Pairs] = self._blocks.setdefault(block.hash, {})
-        unknown = [facts for facts in pools if facts.id not in known]
-        if unknown:
-            reads = [[*self.reads_of(facts)] for facts in unknown]
-            paused = self.paused()
-            calls = [paused.call, *(read.call for each in reads for read in each)]
-            vault, *rest = await self._chain.call_many(calls, block=block)
-            open_ = first(decoded(paused.of, vault)) is False
-            answers = iter(rest)
-            time_s = block.timestamp + max(math.ceil(self._chain.network.block_time_s), 1)
-            for place, (facts, mine) in enumerate(zip(unknown, reads, strict=True), 1):
-                given = [next(answers) for _ in mine]
-                state = self.state_of(facts, mine, given, time_s) if open_ else None
-                known[facts.id] = self._pairs(facts, state)
-                if place % POOLS_AT_ONCE == 0:
-                    await asyncio.sleep(0)
+        async with self._one_at_a_time:
+            known: dict[str, Pairs] = self._blocks.setdefault(block.hash, {})
+            if any(facts.id not in known for facts in pools):
+                wanted = {facts.id: facts for facts in (*pools, *self._recent.values())}
+                await self._read(block, [facts for facts in wanted.values() if facts.id not in known], known)
+        self._recent.update({facts.id: facts for facts in pools})
         return [known[facts.id] for facts in pools]
+
+    async def _read(self, block: Block, pools: Sequence[Facts], known: dict[str, Pairs]) -> None:
+        """Adds the pairs of pools to those known at a block."""
+        reads = [[*self.reads_of(facts)] for facts in pools]
+        paused = self.paused()
+        calls = [paused.call, *(read.call for each in reads for read in each)]
+        vault, *rest = await self._chain.call_many(calls, block=block)
+        open_ = first(decoded(paused.of, vault)) is False
+        answers = iter(rest)
+        time_s = block.timestamp + max(math.ceil(self._chain.network.block_time_s), 1)
+        for place, (facts, mine) in enumerate(zip(pools, reads, strict=True), 1):
+            given = [next(answers) for _ in mine]
+            state = self.state_of(facts, mine, given, time_s) if open_ else None
+            known[facts.id] = self._pairs(facts, state)
+            if place % POOLS_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     @abstractmethod
     def paused(self) -> Read:

@@ -119,7 +119,7 @@ class BalancerPools(VaultPools):
 
     def _made(self, chain: Chain, row: Deployment) -> _Venue:
         book = PoolBook(chain, row, partial(read_facts, chain, row), self._context.now)
-        return _Venue(book, VaultStates(chain, row.vault))
+        return _Venue(book, VaultStates(chain, row.vault, self._context.now))
 
 
 class BalancerV3Pools(VaultPools):
@@ -134,7 +134,7 @@ class BalancerV3Pools(VaultPools):
 
     def _made(self, chain: Chain, row: DeploymentV3) -> _Venue:
         book = PoolBook(chain, row, partial(read_v3_facts, chain, row.vault), self._context.now)
-        return _Venue(book, VaultV3States(chain, row.vault))
+        return _Venue(book, VaultV3States(chain, row.vault, self._context.now))
 
 
 @dataclass(frozen=True, slots=True)

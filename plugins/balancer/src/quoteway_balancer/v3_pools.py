@@ -7,7 +7,7 @@ swap in this block would use. Source: VaultExtension.sol (getPoolData), Weighted
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from quoteway import Address, Chain
@@ -106,8 +106,8 @@ def _facts(pool: Address, values: Sequence[object], least_trade: object) -> V3Fa
 class VaultV3States(PoolStates[V3Facts]):
     """The states of the pools of one Vault."""
 
-    def __init__(self, chain: Chain, vault: Address) -> None:
-        super().__init__(chain)
+    def __init__(self, chain: Chain, vault: Address, clock: Callable[[], float]) -> None:
+        super().__init__(chain, clock)
         self._vault = vault
 
     def paused(self) -> Read:
