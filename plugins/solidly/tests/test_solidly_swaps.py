@@ -1,5 +1,6 @@
 """Swaps through volatile and stable pools: what is quoted is executed to the wei."""
 
+import asyncio
 import random
 
 import pytest
@@ -91,9 +92,41 @@ async def test_a_pool_that_a_reorg_has_undone_is_looked_for_again(exchange, make
     known = source._addresses
     for key in known:
         known[key] = "0x000000000000000000000000000000000000bEEF"
-    with pytest.raises(UpstreamError):
-        await source.pools(31337, *ends, block)
+    # In a block that is known nothing is read.
     assert len(await source.pools(31337, *ends, block)) == 3
+    with exchange.devnet.rpc("devnet") as rpc:
+        rpc("evm_mine")
+    block = await gateway.runtime.chains[31337].head(fresh=True)
+    assert len(await source.pools(31337, *ends, block)) == 3
+    assert "0x000000000000000000000000000000000000bEEF" not in known.values()
+
+
+@pytest.mark.slow
+async def test_many_pairs_in_a_new_block_are_one_request(exchange, make_gateway, monkeypatch):
+    gateway = await exchange.gateway(make_gateway)
+    source, chain = gateway.registry.get(Capability.LIQUIDITY, "aerodrome"), gateway.runtime.chains[31337]
+    pairs = [
+        [exchange.token(symbol).address for symbol in pair]
+        for pair in (("USDC", "DAI"), ("WETH", "USDC"), ("WETH", "DAI"), ("UNI", "WETH"))
+    ]
+
+    async def all_pools():
+        block = await chain.head(fresh=True)
+        return await asyncio.gather(*(source.pools(31337, *ends, block) for ends in pairs))
+
+    before, calls, deployless = await all_pools(), [], chain.deployless
+
+    async def counted(*given, **more):
+        calls.append(more)
+        return await deployless(*given, **more)
+
+    monkeypatch.setattr(chain, "deployless", counted)
+    with exchange.devnet.rpc("devnet") as rpc:
+        rpc("evm_mine")
+    assert await all_pools() == before
+    assert len(calls) == 1
+    assert await all_pools() == before
+    assert len(calls) == 1
 
 
 @pytest.mark.slow

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any
 
-from cachetools import LRUCache
+from cachetools import LRUCache, TTLCache
 from quoteway import NATIVE, Address, Block, Context, LiquiditySource, Reason, UpstreamError
 from quoteway.evm.abi import function
 from quoteway.evm.address import parse_address
@@ -23,6 +24,10 @@ METADATA = function(
 )
 FEE_DENOMINATOR = 10_000
 _MOST_POOLS = 20_000
+_BLOCKS_KEPT = 4
+RECENT_KEYS = 500
+"""The most pools that are read in a new block because quotes of the last ``RECENT_S`` asked for them."""
+RECENT_S = 60.0
 _UNIT_MOST = 10**36
 
 Key = tuple[Address, Address, bool]
@@ -30,7 +35,10 @@ Key = tuple[Address, Address, bool]
 
 
 class SolidlyPools(LiquiditySource):
-    """The pools of two tokens and of each with the base tokens: one round trip, two for new pools."""
+    """The pools of two tokens and of each with the base tokens.
+
+    The first quote in a block reads its pools and those of recent quotes: one round trip, two for new pools.
+    """
 
     def __init__(self, context: Context, name: str, rows: Rows) -> None:
         self.id = name
@@ -42,6 +50,9 @@ class SolidlyPools(LiquiditySource):
         # A pool's address never changes once the factory has made it.
         self._addresses: LRUCache[tuple[int, Key], Address] = LRUCache(_MOST_POOLS)
         self._pools: LRUCache[tuple[int, Address], SolidlyPool] = LRUCache(_MOST_POOLS)
+        self._blocks: LRUCache[tuple[int, str], dict[Key, SolidlyPool | None]] = LRUCache(_BLOCKS_KEPT)
+        self._recent = {chain: TTLCache[Key, Key](RECENT_KEYS, RECENT_S, context.now) for chain in rows}
+        self._one_at_a_time = {chain_id: asyncio.Lock() for chain_id in rows}
 
     def expected_contracts(self, chain_id: int) -> dict[Address, str]:
         """Returns the factory."""
@@ -52,33 +63,46 @@ class SolidlyPools(LiquiditySource):
     ) -> Sequence[SolidlyPool]:
         """See ``LiquiditySource``. Raises UpstreamError when the chain or the factory cannot be read."""
         keys = [*_keys(self._rows[chain_id], token_in, token_out)]
-        try:
-            return await self._pools_of(chain_id, keys, block)
-        except UpstreamError:
-            # A pool that a reorg has undone cannot be read: the factory is asked again.
-            for key in keys:
-                self._addresses.pop((chain_id, key), None)
-            raise
+        recent = self._recent[chain_id]
+        async with self._one_at_a_time[chain_id]:
+            known = self._blocks.setdefault((chain_id, block.hash), {})
+            if any(key not in known for key in keys):
+                wanted = [key for key in dict.fromkeys((*keys, *recent)) if key not in known]
+                try:
+                    await self._add(chain_id, wanted, block, known)
+                except _UnreadableError:
+                    # A pool that a reorg has undone cannot be read: the factory is asked again, for the
+                    # pools of this quote alone.
+                    for key in wanted:
+                        self._addresses.pop((chain_id, key), None)
+                    recent.clear()
+                    await self._add(chain_id, [key for key in keys if key not in known], block, known)
+        recent.update({key: key for key in keys})
+        found = [known[key] for key in keys]
+        return [pool for pool in found if pool is not None and pool.has_liquidity]
 
-    async def _pools_of(self, chain_id: int, keys: Sequence[Key], block: Block) -> list[SolidlyPool]:
+    async def _add(
+        self, chain_id: int, keys: Sequence[Key], block: Block, known: dict[Key, SolidlyPool | None]
+    ) -> None:
+        """Adds the pools of keys to those known at a block; None where there is none."""
         row = self._rows[chain_id]
-        known = [key for key in keys if (chain_id, key) in self._addresses]
+        made = [key for key in keys if (chain_id, key) in self._addresses]
         unknown = [key for key in keys if (chain_id, key) not in self._addresses]
         asked = [Call(row.factory, GET_POOL.encode(key), max_output=32) for key in unknown]
-        answers = await self._read(chain_id, block, [*asked, *self._states(chain_id, row, known)])
-        found = [*self._read_pools(chain_id, known, answers[len(asked) :])]
-        made = []
+        answers = await self._read(chain_id, block, [*asked, *self._states(chain_id, row, made)])
+        found = self._read_pools(chain_id, made, answers[len(asked) :])
+        new = []
         for key, answer in zip(unknown, answers[: len(asked)], strict=True):
             address = address_in(answer)
             if address is None:
-                raise _unreadable(self.id)
+                raise _UnreadableError(self.id)
             if int(address, 16):
                 self._addresses[chain_id, key] = address
-                made.append(key)
-        if made:
-            answers = await self._read(chain_id, block, self._states(chain_id, row, made))
-            found += self._read_pools(chain_id, made, answers)
-        return [pool for pool in found if pool.has_liquidity]
+                new.append(key)
+        if new:
+            answers = await self._read(chain_id, block, self._states(chain_id, row, new))
+            found |= self._read_pools(chain_id, new, answers)
+        known |= {key: found.get(key) for key in keys}
 
     def _states(self, chain_id: int, row: Deployment, keys: Sequence[Key]) -> list[Call]:
         """Returns the calls whose answers ``_read_pools`` takes."""
@@ -93,22 +117,24 @@ class SolidlyPools(LiquiditySource):
         answers = await self._context.chain(chain_id).call_many(calls, block=block)
         read = [answer for answer in answers if isinstance(answer, bytes)]
         if len(read) < len(calls):
-            raise _unreadable(self.id)
+            raise _UnreadableError(self.id)
         return read
 
     def _read_pools(
         self, chain_id: int, keys: Sequence[Key], answers: Sequence[bytes]
-    ) -> Iterator[SolidlyPool]:
-        """Yields the pools, the same objects as before where nothing changed; none while swaps are paused."""
+    ) -> dict[Key, SolidlyPool]:
+        """Returns the pools, the same objects as before where nothing changed; none while paused."""
+        found = {}
         try:
             (paused,) = IS_PAUSED.decode_output(answers[0])
             for at, key in enumerate(keys):
                 state = METADATA.decode_output(answers[1 + 2 * at])
                 (fee,) = GET_FEE.decode_output(answers[2 + 2 * at])
                 if not paused:
-                    yield self._pool(chain_id, key, state, fee)
+                    found[key] = self._pool(chain_id, key, state, fee)
         except ValueError as error:
-            raise _unreadable(self.id) from error
+            raise _UnreadableError(self.id) from error
+        return found
 
     def _pool(self, chain_id: int, key: Key, state: Sequence[Any], fee: int) -> SolidlyPool:
         unit0, unit1, reserve0, reserve1, stable, token0, token1 = state
@@ -143,5 +169,8 @@ def address_in(answer: object) -> Address | None:
     return parse_address("0x" + answer[12:].hex())
 
 
-def _unreadable(name: str) -> UpstreamError:
-    return UpstreamError(f"The pools of {name} could not be read.", reason=Reason.RPC_ERROR)
+class _UnreadableError(UpstreamError):
+    """A contract answers otherwise than a pool or factory."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The pools of {name} could not be read.", reason=Reason.RPC_ERROR)
