@@ -104,6 +104,22 @@ def plain(**changes):
     return replace(build, **changes)
 
 
+def built(data, value=0, **changes):
+    """The honest build with other calldata."""
+    build = plain(**changes)
+    return replace(build, steps=(replace(build.steps[0], data=data, value=value),))
+
+
+def trade_of(token_in, token_out):
+    """The quote of the same amounts of other tokens, and the legs of its build."""
+    legs = {
+        "inputs": (Leg(token_in, SOLD, USER),),
+        "outputs": (Leg(token_out, GOT, USER, amount_min=MINIMUM),),
+    }
+    request = replace(SEALED.request, token_in=token_in, token_out=token_out)
+    return replace(SEALED, request=request, **legs), legs
+
+
 PERMIT = permit2.PermitSingle(USDC.address, SOLD, NOW + 1200, 0, ROUTER, NOW + 1200)
 PLACE = SWAP.encode([0, 0, [], USER, 0, b"\x01" + b"\0" * 95])
 OFFSET = len(step().data) - 96

@@ -4,14 +4,13 @@ import random
 from dataclasses import replace
 
 import pytest
-from guard_cases import SEALED, check, plain, refused
+from guard_cases import SEALED, built, check, refused, trade_of
 from quoteway.evm.abi import function
 from quoteway.evm.calls.balancer_batch_router import SWAP_EXACT_IN
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.guard.findings import UnsafeAnswer
-from quoteway.models import Leg
 from quoteway.networks import Network
-from sold_usdc import DAI, ETHER, GOT, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
+from sold_usdc import DAI, ETHER, MINIMUM, NOW, ROUTER, SOLD, THIEF, USDC, USER, WETH
 
 KIND = {ROUTER: "balancer.batch-router"}
 CALLS = CallRegistry([Network("ethereum", 1, "Ethereum", wrapped_native=WETH.address, contracts=KIND)])
@@ -36,21 +35,6 @@ def call(paths=TWO, until=UNTIL, of_coin=False, data=b""):
     return function(SWAP_EXACT_IN).encode([paths, until, of_coin, data])
 
 
-def built(data, value=0, **changes):
-    build = plain(**changes)
-    return replace(build, steps=(replace(build.steps[0], data=data, value=value),))
-
-
-def of(token_in, token_out):
-    """The quote and the build of a swap of other tokens."""
-    legs = {
-        "inputs": (Leg(token_in, SOLD, USER),),
-        "outputs": (Leg(token_out, GOT, USER, amount_min=MINIMUM),),
-    }
-    request = replace(SEALED.request, token_in=token_in, token_out=token_out)
-    return replace(SEALED, request=request, **legs), legs
-
-
 def test_the_selector_is_that_of_the_router():
     assert function(SWAP_EXACT_IN).selector.hex() == "286f580d"
 
@@ -65,14 +49,14 @@ def test_an_honest_swap_is_read(paths):
 
 
 def test_the_native_coin_is_the_value_of_the_transaction():
-    sold, legs = of(ETHER, DAI)
+    sold, legs = trade_of(ETHER, DAI)
     data = call(((WETH.address, (step(0, DAI),), SOLD, MINIMUM),), of_coin=True)
     (reading,) = check(built(data, SOLD, spends=(), **legs), sold, calls=CALLS)
     assert [(each.token, each.maximum) for each in reading.meaning.charges] == [(ETHER.address, SOLD)]
     for value in (0, SOLD - 1):
         refused(built(data, value, spends=(), **legs), "its value is not", sold, calls=CALLS)
     refused(built(data, SOLD + 1, spends=(), **legs), "", sold, calls=CALLS)
-    bought, legs = of(USDC, ETHER)
+    bought, legs = trade_of(USDC, ETHER)
     (reading,) = check(built(call(of_coin=True), **legs), bought, calls=CALLS)
     assert [each.token for each in reading.meaning.payments] == [ETHER.address]
     # The wrapped coin instead of the coin.
@@ -80,7 +64,7 @@ def test_the_native_coin_is_the_value_of_the_transaction():
 
 
 def test_the_coin_is_named_only_where_it_is_traded():
-    swap, legs = of(USDC, DAI)
+    swap, legs = trade_of(USDC, DAI)
     paths = ((USDC.address, (step(0, DAI),), SOLD, MINIMUM),)
     assert check(built(call(paths), **legs), swap, calls=CALLS)
     refused(built(call(paths, of_coin=True), **legs), "says that it takes or pays", swap, calls=CALLS)

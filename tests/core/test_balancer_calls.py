@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from guard_cases import SEALED, check, plain, refused
+from guard_cases import built, check, refused, trade_of
 from quoteway.evm.abi import function
 from quoteway.evm.calls.balancer_vault import BATCH_SWAP, SWAP
 from quoteway.evm.calls.registry import CallRegistry
@@ -38,21 +38,6 @@ def batch(kind=0, steps=STEPS, assets=ASSETS, funds=FUNDS, limits=LIMITS, until=
     return function(BATCH_SWAP).encode([kind, steps, assets, funds, limits, until])
 
 
-def built(data, value=0, **changes):
-    build = plain(**changes)
-    return replace(build, steps=(replace(build.steps[0], data=data, value=value),))
-
-
-def of_native(token_in, token_out):
-    """The quote and the build of a swap of the coin itself, or for it."""
-    legs = {
-        "inputs": (Leg(token_in, SOLD, USER),),
-        "outputs": (Leg(token_out, GOT, USER, amount_min=MINIMUM),),
-    }
-    request = replace(SEALED.request, token_in=token_in, token_out=token_out)
-    return replace(SEALED, request=request, **legs), legs
-
-
 def test_the_selectors_are_those_of_the_vault():
     assert function(SWAP).selector.hex() == "52bbbe29"
     assert function(BATCH_SWAP).selector.hex() == "945bcec9"
@@ -72,7 +57,7 @@ def coin_in(place):
 
 
 def test_the_native_coin_is_the_value_of_the_transaction():
-    sold, legs = of_native(ETHER, WETH)
+    sold, legs = trade_of(ETHER, WETH)
     sold = replace(sold, request=replace(sold.request, token_out=DAI))
     legs["outputs"] = (Leg(DAI, GOT, USER, amount_min=MINIMUM),)
     sold = replace(sold, **legs)
@@ -85,7 +70,7 @@ def test_the_native_coin_is_the_value_of_the_transaction():
         for value in (0, SOLD - 1):
             refused(built(data, value, spends=(), **legs), "its value is not", sold, calls=CALLS)
         refused(built(data, SOLD + 1, spends=(), **legs), "", sold, calls=CALLS)
-    bought, legs = of_native(USDC, ETHER)
+    bought, legs = trade_of(USDC, ETHER)
     for data in (single(bought=NATIVE), batch(assets=coin_in(1))):
         (reading,) = check(built(data, **legs), bought, calls=CALLS)
         assert [each.token for each in reading.meaning.payments] == [NATIVE]

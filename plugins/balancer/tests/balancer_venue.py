@@ -29,6 +29,17 @@ SENDER, RECIPIENT = ACCOUNTS[5].address, "0x333333333333333333333333333333333333
 PROVIDER = "balancer-routes"
 WEIGHTED, STABLE = "balancer-v2-weighted", "balancer-v2-composable-stable"
 ODD_RATE = 1_073_737_373_737_373_737
+RATES_THAT_FAIL = [
+    "0x5b600056",  # uses all its gas
+    "0xfe",
+    "0x",
+    "0x60006000f3",
+    "0x5f5f5260205ff3",  # a rate of 0
+    "0x5f195f5260205ff3",  # the greatest number
+    "0x6202000060005ff3",  # 128 KiB
+    "0x5f195f5260405ff3",
+]
+"""The code of rate providers whose pool cannot be traded with."""
 
 
 class OnDevnet:
@@ -263,3 +274,21 @@ def balance(rpc, token, account):
         return int(rpc("eth_getBalance", account, "latest"), 16)
     data = "0x" + encode_call("balanceOf(address)", [account]).hex()
     return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
+
+
+def pool_ids(quote):
+    """Returns the pools of a quote's route, in order."""
+    return [hop["pool"] for path in quote["route"]["paths"] for hop in path["hops"]]
+
+
+async def pools_are_excluded(api, venue, body):
+    """Asserts that routes of MKR for WETH use the pools that the request allows."""
+    best, other = venue.pools["80/20"].id, venue.pools["direct"].id
+    done = await executed(api, venue, body | {"maxHops": 1})
+    assert pool_ids(done.quote) == [best]
+    done = await executed(api, venue, body | {"excludePools": [f"31337:{best}"]})
+    assert pool_ids(done.quote)[0] == other
+    assert best not in pool_ids(done.quote)
+    assert done.received == done.quoted
+    done = await executed(api, venue, body | {"pools": [f"31337:{best}"], "maxLegs": 1})
+    assert pool_ids(done.quote) == [best]

@@ -1,14 +1,23 @@
 """The sources pass the framework's suite."""
 
+from typing import ClassVar
+
 import pytest
-from balancer_v3_venue import v3_venue_on
-from balancer_venue import networks, plugins, sections, venue_on
+from balancer_v3_venue import VenueV3
+from balancer_venue import Venue, networks, plugins, sections, venue_on
 from quoteway.testing.conformance import LiquidityConformance
 
 PAIRS = (("MKR", "WETH"), ("UNI", "LINK"), ("USDC", "WETH"), ("WETH", "wstETH"))
 
 
 class OfVenue(LiquidityConformance):
+    make: ClassVar[type]
+
+    @pytest.fixture(scope="class")
+    def venue(self, request, devnet):
+        with venue_on(devnet, make=request.cls.make) as made:
+            yield made
+
     @pytest.fixture
     async def gateway(self, venue, make_gateway):
         return await make_gateway(plugins(), networks=networks(venue), plugin_sections=sections(venue))
@@ -33,18 +42,10 @@ class OfVenue(LiquidityConformance):
 @pytest.mark.slow
 class TestV2(OfVenue):
     provider_id = "balancer"
-
-    @pytest.fixture(scope="class")
-    def venue(self, devnet):
-        with venue_on(devnet) as made:
-            yield made
+    make = Venue
 
 
 @pytest.mark.slow
 class TestV3(OfVenue):
     provider_id = "balancer-v3"
-
-    @pytest.fixture(scope="class")
-    def venue(self, devnet):
-        with v3_venue_on(devnet) as made:
-            yield made
+    make = VenueV3

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from balancer_chain import GIVEN_IN
-from balancer_venue import ODD_RATE, ONE, networks, plugins, sections
+from balancer_venue import ODD_RATE, ONE, RATES_THAT_FAIL, networks, plugins, sections
 from chain_state import calldata
 from quoteway import LiquiditySource
 from quoteway.evm.abi import function
@@ -201,19 +201,7 @@ async def test_a_rate_is_that_of_the_cache_until_it_expires(restored, gateway):
         assert asked(venue, pair, True, amount) == expected
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "0x5b600056",  # uses all its gas
-        "0xfe",
-        "0x",
-        "0x60006000f3",
-        "0x5f5f5260205ff3",  # a rate of 0
-        "0x5f195f5260205ff3",  # the greatest number
-        "0x6202000060005ff3",  # 128 KiB
-        "0x5f195f5260405ff3",
-    ],
-)
+@pytest.mark.parametrize("code", RATES_THAT_FAIL)
 async def test_a_rate_provider_that_misbehaves_costs_its_pool_alone(restored, gateway, code):
     venue = restored
     whole = {pair.id for pair in await read(gateway, venue)}

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from balancer_v3_chain import GIVEN_IN, ZERO
 from balancer_v3_venue import reverted, v3_venue_on
-from balancer_venue import ODD_RATE, ONE, networks, plugins, sections
+from balancer_venue import ODD_RATE, ONE, RATES_THAT_FAIL, networks, plugins, sections
 from chain_state import calldata
 from quoteway import LiquiditySource
 
@@ -119,18 +119,7 @@ async def test_a_changed_fee_and_a_rate_that_has_grown_count_from_their_block(ve
         venue.rate_provider(ODD_RATE, f"0x{ODD_RATE:040x}")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "0x5b600056",  # uses all its gas
-        "0xfe",
-        "0x",
-        "0x60006000f3",
-        "0x5f5f5260205ff3",  # a rate of 0
-        "0x5f195f5260205ff3",  # the greatest number
-        "0x6202000060005ff3",  # 128 KiB
-    ],
-)
+@pytest.mark.parametrize("code", RATES_THAT_FAIL)
 async def test_a_rate_provider_that_misbehaves_costs_its_pool_alone(venue, gateway, code):
     with reverted(venue):
         whole = ids(await read(gateway, venue))
