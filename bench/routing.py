@@ -29,6 +29,9 @@ LEAST_WORTH = 0.9
 
 WEI_PER_GAS = 10**10
 LEGS = 64
+MORE_LEGS = 400
+"""What trades with a gap over ``WIDE_BPS`` are solved with again: large ones need more pools."""
+WIDE_BPS = 1.0
 
 
 @dataclass
@@ -65,6 +68,7 @@ def _measure_state(report: Report, state: Any, states: Any, goal_ms: int, rng: r
     name = f"{len(state.pools):,} pools"
     market = _market(report, state, states, name)
     gaps, short_gaps, net_gaps, wrong, huge = [], [], [], [], []
+    wide: list[float] = []
     times = Times()
     for number in range(TRADES):
         # Half of the trades are between hubs, half between any tokens, at every size of trade.
@@ -78,6 +82,8 @@ def _measure_state(report: Report, state: Any, states: Any, goal_ms: int, rng: r
         (gaps if fair else huge).append(found.optimality.gap_bps)
         if fair:
             short_gaps.append(best_flow_exact_in(*arguments, FREE, 4, LEGS).optimality.gap_bps)
+            if found.optimality.gap_bps > WIDE_BPS:
+                wide.append(best_flow_exact_in(*arguments, FREE, None, MORE_LEGS).optimality.gap_bps)
         if number % 10 == 0:
             bound = check_bound(
                 state.pools, found.optimality.prices, token_in, token_out, amount, states.WRAPPED
@@ -95,6 +101,9 @@ def _measure_state(report: Report, state: Any, states: Any, goal_ms: int, rng: r
     report.at_most(f"{name}: gap to the bound without gas, p99", percentile(gaps, 0.99), 1, "bps", digits=4)
     short = f"p50 {statistics.median(short_gaps):.4f}, p99 {percentile(short_gaps, 0.99):.4f} bps"
     report.baseline(f"{name}: the same with at most four hops", short)
+    if wide:
+        more = f"{len(wide)} trades, p50 {statistics.median(wide):.4f}, most {max(wide):.4f} bps"
+        report.baseline(f"{name}: those over {WIDE_BPS:.0f} bps with up to {MORE_LEGS} legs", more)
     net = f"p50 {statistics.median(net_gaps):.3f}, p90 {percentile(net_gaps, 0.9):.3f} bps"
     report.baseline(f"{name}: gap to the bound net of gas at 10 gwei", net)
     report.none(f"{name}: bounds that check_bound does not confirm", wrong, "bounds")
