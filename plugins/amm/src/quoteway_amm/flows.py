@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from quoteway_amm.approach import solve_from_spot
-from quoteway_amm.bound import LeastCost, PoolProfit, dual_value, exceeded_pools, node_of
+from quoteway_amm.bound import PoolProfit, exceeded_pools, node_of
 from quoteway_amm.errors import BandExceeded, BandsExceeded
 from quoteway_amm.flow import (
     SHARE_ONE,
@@ -30,9 +30,10 @@ from quoteway_amm.flow import (
 )
 from quoteway_amm.gas import FREE, GasModel, GasPrice
 from quoteway_amm.market import Market, integer_prices
+from quoteway_amm.output_bound import Trade, least_hop, net_bound_of, shortest_way, value_of
 from quoteway_amm.pieces import Floats
 from quoteway_amm.polish import polished
-from quoteway_amm.pool import NATIVE, Pool
+from quoteway_amm.pool import Pool
 from quoteway_amm.routing import NoPath, Path, best_path_exact_in
 from quoteway_amm.single import Known, better_path, first_path, prices_after
 from quoteway_amm.spot import start_prices
@@ -52,29 +53,6 @@ _GOOD_ENOUGH_BPS = 0.1
 
 _NEAR_SPOT = 0.998
 """A path that loses more of the spot price is not tried for a proof: its trade moves the price too far."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Trade:
-    """A request."""
-
-    token_in: str
-    token_out: str
-    amount_in: int
-    gas_model: GasModel
-    gas_price: GasPrice
-
-    def net(self, amount_out: int, gas_units: int) -> Fraction:
-        """Returns an output less its gas."""
-        return amount_out - self.gas(gas_units)
-
-    def score(self, flow: Flow) -> int:
-        """Returns the output of a flow less its gas, times the gas price's denominator."""
-        return flow.amount_out * self.gas_price.denominator - flow.gas_units * self.gas_price.numerator
-
-    def gas(self, gas_units: int) -> Fraction:
-        """Returns the exact cost of gas units in the output token."""
-        return Fraction(gas_units * self.gas_price.numerator, self.gas_price.denominator)
 
 
 def best_flow_exact_in(
@@ -108,7 +86,7 @@ def best_flow_exact_in(
     node_in, node_out = (node_of(token, wrapped_native) for token in (token_in, token_out))
     if node_in == node_out:
         raise ValueError(f"{token_in} and {token_out} are the same token: a swap needs two")
-    trade = _Trade(token_in, token_out, amount_in, gas_model, gas_price)
+    trade = Trade(token_in, token_out, amount_in, gas_model, gas_price)
     path_hops = MAX_HOPS if max_hops is None else max_hops
     if not market.graph.joined(node_in, node_out, path_hops):
         return _no_path(market, trade, path_hops)
@@ -129,7 +107,7 @@ def best_flow_exact_in(
             flow = polished(flow, gas_model, gas_price, wrapped_native, problem.expired)
         if gas_price.numerator:
             near = integer_prices(market.nodes, np.where(support.prices > 0, support.prices, solution.prices))
-            net_bounds.append(_net_bound(market, trade, near, market.profits(near)))
+            net_bounds.append(net_bound_of(market, trade, near, market.profits(near)))
     exceeded: tuple[BandExceeded, ...] = exceeded_pools(market.pools, proof.profits)
     if single is None:
         try:
@@ -162,19 +140,19 @@ class _Proof:
     net: Fraction
 
     @classmethod
-    def at(cls, market: Market, trade: _Trade, floats: Floats) -> _Proof:
+    def at(cls, market: Market, trade: Trade, floats: Floats) -> _Proof:
         prices = integer_prices(market.nodes, floats)
         profits = market.profits(prices)
-        bound = math.floor(_value(market, trade, prices, profits))
+        bound = math.floor(value_of(market, trade, prices, profits))
         scale = prices[node_of(trade.token_out, market.wrapped_native)] << 96
-        return cls(floats, scale, prices, profits, bound, _net_bound(market, trade, prices, profits))
+        return cls(floats, scale, prices, profits, bound, net_bound_of(market, trade, prices, profits))
 
     def known(self, score: int | None) -> Known:
         """Returns what the path search needs to know."""
         return Known(self.floats, [profit.profit_x96 / self.scale for profit in self.profits], score)
 
 
-def _better_path(market: Market, trade: _Trade, max_hops: int, known: Known) -> Path | None:
+def _better_path(market: Market, trade: Trade, max_hops: int, known: Known) -> Path | None:
     return better_path(
         market,
         trade.token_in,
@@ -187,7 +165,7 @@ def _better_path(market: Market, trade: _Trade, max_hops: int, known: Known) -> 
     )
 
 
-def _single(market: Market, trade: _Trade, max_hops: int) -> FlowResult | Flow | None:
+def _single(market: Market, trade: Trade, max_hops: int) -> FlowResult | Flow | None:
     """Returns the best single path: a result if prices prove that no flow gives 0.1 bps more; None if it is
     not found at once.
     """
@@ -222,7 +200,7 @@ def _single(market: Market, trade: _Trade, max_hops: int) -> FlowResult | Flow |
     return FlowResult(flow, optimality)
 
 
-def _optimality(market: Market, trade: _Trade, flow: Flow, proof: _Proof, net_bound: Fraction) -> Optimality:
+def _optimality(market: Market, trade: Trade, flow: Flow, proof: _Proof, net_bound: Fraction) -> Optimality:
     net = trade.net(flow.amount_out, flow.gas_units)
     return Optimality(
         proof.bound,
@@ -237,7 +215,7 @@ def _optimality(market: Market, trade: _Trade, flow: Flow, proof: _Proof, net_bo
     )
 
 
-def _no_path(market: Market, trade: _Trade, max_hops: int) -> NoPath:
+def _no_path(market: Market, trade: Trade, max_hops: int) -> NoPath:
     """Returns why there is no path. Raises BandsExceeded when there may be one."""
     found = best_path_exact_in(
         market.graph,
@@ -253,7 +231,7 @@ def _no_path(market: Market, trade: _Trade, max_hops: int) -> NoPath:
 
 
 def _problem(
-    market: Market, trade: _Trade, max_hops: int | None, max_legs: int, expired: Callable[[], bool]
+    market: Market, trade: Trade, max_hops: int | None, max_legs: int, expired: Callable[[], bool]
 ) -> Problem:
     hops = [trade.gas_model.of(kind) for kind in market.families]
     rate = trade.gas_price.numerator / trade.gas_price.denominator
@@ -271,46 +249,16 @@ def _problem(
     )
 
 
-def _value(
-    market: Market,
-    trade: _Trade,
-    prices: dict[str, int],
-    profits: list[PoolProfit],
-    least_cost: LeastCost = None,
-) -> Fraction:
-    node_in, node_out = (node_of(token, market.wrapped_native) for token in (trade.token_in, trade.token_out))
-    return dual_value(profits, prices, node_in, node_out, trade.amount_in, least_cost)
-
-
-def _net_bound(market: Market, trade: _Trade, prices: dict[str, int], profits: list[PoolProfit]) -> Fraction:
-    """Returns a bound on output less gas: every transaction and every pool used costs its least gas."""
-    model, price = trade.gas_model, trade.gas_price
-    scale = prices[node_of(trade.token_out, market.wrapped_native)] << 96
-    costs = {kind: scale * gas.hop * price.numerator // price.denominator for kind, gas in model.hops.items()}
-    value = _value(market, trade, prices, profits, lambda index: costs[market.pools[index].kind])
-    return value - trade.gas(_once(trade))
-
-
-def _pools_bound(market: Market, trade: _Trade, bound: int) -> Fraction:
+def _pools_bound(market: Market, trade: Trade, bound: int) -> Fraction:
     """Returns a bound on output less gas of any flow but the single paths that the path search covers.
 
     Such a flow has at least one pool more than the shortest path.
     """
-    node_in, node_out = (node_of(token, market.wrapped_native) for token in (trade.token_in, trade.token_out))
-    hops = 1
-    while not market.graph.joined(node_in, node_out, hops):
-        hops += 1
-    least = min(trade.gas_model.of(kind).hop for kind in market.families)
-    return bound - trade.gas(_once(trade) + (hops + 1) * least)
+    gas_units = trade.once() + (shortest_way(market, trade) + 1) * least_hop(market, trade)
+    return bound - trade.gas(gas_units)
 
 
-def _once(trade: _Trade) -> int:
-    """Returns the gas units of a transaction without any pool."""
-    model = trade.gas_model
-    return model.transaction + (0 if trade.token_in == NATIVE else model.pull)
-
-
-def _exact(market: Market, support: Support, trade: _Trade) -> Flow | None:
+def _exact(market: Market, support: Support, trade: Trade) -> Flow | None:
     """Returns the flow over the chosen pools with exact amounts; None when integers do not allow it."""
     wrapped = market.wrapped_native
     node_in, node_out = node_of(trade.token_in, wrapped), node_of(trade.token_out, wrapped)

@@ -18,6 +18,7 @@ from quoteway_amm.pool import Pool
 from quoteway_amm.spot import Spot, best_rates, spot
 
 _MARGIN = 1e-9
+_NO_CURVE = Curve(False, (), 1, 1, 0)
 
 
 class Market:
@@ -34,7 +35,7 @@ class Market:
         self.graph = Graph(self.pools, wrapped_native)
         known = {} if previous is None else dict(zip(map(id, previous.pools), previous._curves, strict=True))
         self._curves: list[tuple[Curve, Curve]] = [
-            known.get(id(pool)) or (pool.curve(False), pool.curve(True)) for pool in self.pools
+            known.get(id(pool)) or _curves_of(pool) for pool in self.pools
         ]
         ends = [tuple(node_of(t, wrapped_native) for t in (pool.token0, pool.token1)) for pool in self.pools]
         self.nodes = tuple(sorted({node for pair in ends for node in pair}))
@@ -131,6 +132,11 @@ class Market:
         """Returns a bound on what the pools give of a token without any input."""
         _, prices, profits = self.idle
         return math.floor(dual_value(profits, prices, node_out, node_out, 0))
+
+
+def _curves_of(pool: Pool) -> tuple[Curve, Curve]:
+    """Returns the curves of both directions, upwards first. A formula may have none where nothing trades."""
+    return (pool.curve(False), pool.curve(True)) if pool.has_liquidity else (_NO_CURVE, _NO_CURVE)
 
 
 def _rivals(ids: Sequence[str], shared: frozenset[str]) -> Integers | None:
