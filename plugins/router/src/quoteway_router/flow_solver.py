@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from quoteway_amm import GasModel, GasPrice, Pool
@@ -11,10 +12,18 @@ from quoteway_amm.exact_output_flows import ExactOutput, cheapest_exact_output
 from quoteway_amm.flow import FlowResult
 from quoteway_amm.flows import best_flow_exact_in
 from quoteway_amm.market import Market
+from quoteway_amm.output_bound import output_bound
 from quoteway_amm.routing import NoPath
 
 MOST_POOLS = 4_096
 """The most pools of the markets that are kept: their arrays take some 100 MB. One market may have more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The members of an ``OutputBound``."""
+
+    told: dict[str, Any]
 
 
 class FlowSolver:
@@ -34,14 +43,19 @@ class FlowSolver:
         gas_price: GasPrice,
         *,
         amount_out: int | None = None,
+        bound_only: bool = False,
         **most: Any,
-    ) -> FlowResult | ExactOutput | NoPath:
-        """Returns and raises as ``best_flow_exact_in``, with ``amount_out`` as ``cheapest_exact_output``.
+    ) -> FlowResult | ExactOutput | Bounded | NoPath:
+        """Returns and raises as ``best_flow_exact_in``, with ``amount_out`` as ``cheapest_exact_output``, and
+        with ``bound_only`` as ``output_bound``.
 
         Snapshots are told apart as objects.
         """
         market = self._market(pools, wrapped_native)
         ends = token_in, token_out
+        if bound_only:
+            found = output_bound(market, wrapped_native, *ends, amount_in, gas_model, gas_price)
+            return found if isinstance(found, NoPath) else Bounded(asdict(found))
         if amount_out is not None:
             return cheapest_exact_output(
                 market, wrapped_native, *ends, amount_out, gas_model, gas_price, **most

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from quoteway import Address, Block, DataPrice, IntegratorFee
 from quoteway_amm import FREE, UNISWAP_GAS, BandsExceeded, GasModel, GasPrice, Graph, NoPath
-from quoteway_amm.flow import make_flow
+from quoteway_amm.flow import Flow, make_flow
 
 from quoteway_router.data_gas import with_data_gas
+from quoteway_router.output_bounds import bound_over, with_bound
 from quoteway_router.paths import gas_price_in, settled_path
 from quoteway_router.separate_paths import separate_paths
 from quoteway_router.splitting import Split, Splitting
@@ -35,6 +37,8 @@ class Search:
     max_legs: int | None
     gas_model: GasModel = UNISWAP_GAS
     fee: IntegratorFee | None = None
+    splits: bool = True
+    """Whether a flow may have several paths."""
     joins: bool = True
     """Whether paths of a flow may share tokens between its ends."""
     data_price: DataPrice | None = None
@@ -70,26 +74,46 @@ async def best_flow(
         return path
     if splitting is None:
         return Found(_without_data(Split(path), search, weight, graph.wrapped_native), price, unknown)
-    usable = graph if search.joins else separate_paths(graph, path, hops, gas_model, weight)
+    split, exceeded = await _improved(splitting, path, graph, search, weight, gas_model, last=last)
+    return Found(_without_data(split, search, weight, graph.wrapped_native), price, unknown or exceeded)
+
+
+async def _improved(
+    splitting: Splitting,
+    path: Flow,
+    graph: Graph,
+    search: Search,
+    weight: GasPrice,
+    gas_model: GasModel,
+    *,
+    last: bool,
+) -> tuple[Split, bool]:
+    """Returns (the flow that pays most and its optimality, whether pools that may win were left out).
+
+    The optimality is always over all pools of ``graph``, also where the flow may not use all of them.
+    """
+    place = search.chain_id, search.block, weight
+
+    async def improve(usable: Graph) -> tuple[Split, bool]:
+        limits = search.flow_hops, search.max_legs
+        try:
+            return await splitting.improve(path, usable, *place, *limits, gas_model), False
+        except BandsExceeded as error:
+            if not last:
+                raise
+            return error.settled, True
+
+    usable = graph
+    if search.splits and not search.joins:
+        usable = separate_paths(graph, path, search.path_hops, gas_model, weight)
+    if search.splits and usable is graph:
+        return await improve(graph)
+    bounding = asyncio.ensure_future(bound_over(splitting, path, graph, *place, gas_model))
     try:
-        split = await splitting.improve(
-            path,
-            usable,
-            search.chain_id,
-            search.block,
-            weight,
-            search.flow_hops,
-            search.max_legs,
-            gas_model,
-        )
-    except BandsExceeded as error:
-        if not last:
-            raise
-        split, unknown = error.settled, True
-    if usable is not graph:
-        # The bound is that of fewer pools than there are.
-        split = Split(split.flow)
-    return Found(_without_data(split, search, weight, graph.wrapped_native), price, unknown)
+        split, exceeded = await improve(usable) if search.splits else (Split(path), False)
+        return with_bound(split, await bounding, search.block, graph.wrapped_native), exceeded
+    finally:
+        bounding.cancel()
 
 
 def _without_data(split: Split, search: Search, weight: GasPrice, wrapped_native: Address | None) -> Split:

@@ -29,7 +29,7 @@ OUT_OF_MEMORY = 71
 @dataclass(frozen=True, slots=True)
 class Order:
     """An exact input to route, or with ``amount_out`` an exact output. Amounts are base units; a leg is one
-    pool of the flow.
+    pool of the flow. With ``bound_only``, no flow is looked for: only how much any flow could pay at most.
     """
 
     wrapped_native: str | None
@@ -41,6 +41,7 @@ class Order:
     max_hops: int | None
     max_legs: int
     amount_out: int | None = None
+    bound_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ class Ready(msgspec.Struct, frozen=True, tag="ready"):
 
 
 class Solved(msgspec.Struct, frozen=True, tag="solved"):
-    """A flow in execution order, without legs when there is none, and what the solver says of its quality."""
+    """A flow in execution order, without legs when there is none, and what the solver says of its quality;
+    for an order with ``bound_only`` the bound alone.
+    """
 
     legs: Annotated[list[Leg], msgspec.Meta(max_length=MAX_LEGS)]
     optimality: dict[str, Any]

@@ -36,6 +36,7 @@ class Solution:
     """A flow in execution order. Its amounts were computed again here, and are exact at the snapshot's block.
 
     ``optimality`` is the solver's word, as plain data: read it with ``msgspec.convert``, and check its bound.
+    Of an order with ``bound_only`` there is nothing else.
     """
 
     hops: tuple[Hop, ...]
@@ -203,6 +204,8 @@ class SolverProcesses:
 
 
 def _checked(job: _Job, solved: Solved) -> Solution | None:
+    if job.order.bound_only:
+        return Solution((), 0, solved.optimality) if solved.optimality else None
     if not solved.legs:
         return None
     compute = resimulate if job.order.amount_out is None else recomputed_exact_output

@@ -42,7 +42,8 @@ OVERTIME_S = 1.0
 """How long after its deadline a task ends the process, if the server did not: it may be gone."""
 
 Solve = Callable[..., Any]
-"""Has the parameters of ``quoteway_amm.flows.best_flow_exact_in``, with ``amount_out`` for an exact output.
+"""Has the parameters of ``quoteway_amm.flows.best_flow_exact_in``, with ``amount_out`` for an exact output,
+and with ``bound_only`` for a bound alone: its result has that in ``told``.
 The tasks for one snapshot have the same tuple of pools, also when tasks for others come between them."""
 SNAPSHOTS_KEPT = 256
 """How many tuples of pools are kept, the least recently used first to go."""
@@ -93,7 +94,9 @@ class Worker:
 
 
 def _answer_of(solve: Solve, pools: Sequence[Pool], order: Order, deadline_s: float) -> Answer:
-    exact_output = {} if order.amount_out is None else {"amount_out": order.amount_out}
+    wanted: dict[str, Any] = {} if order.amount_out is None else {"amount_out": order.amount_out}
+    if order.bound_only:
+        wanted["bound_only"] = True
     try:
         result = solve(
             pools,
@@ -106,8 +109,10 @@ def _answer_of(solve: Solve, pools: Sequence[Pool], order: Order, deadline_s: fl
             max_hops=order.max_hops,
             max_legs=order.max_legs,
             deadline_s=deadline_s,
-            **exact_output,
+            **wanted,
         )
+        if order.bound_only:
+            return Solved([], getattr(result, "told", {}))
         return _solved(result, pools)
     except BandsExceeded as error:
         at = {id(pool): index for index, pool in enumerate(pools)}

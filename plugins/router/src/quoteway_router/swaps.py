@@ -186,10 +186,11 @@ class ExecutorSwaps(SwapProvider):
             flow_hops(request, self._max_hops),
             min(limits.max_legs or most_legs, most_legs),
             self._gas,
+            splits=executor.splits,
             joins=executor.joins,
             data_price=data_price,
         )
-        best = await best_flow(self._splitting if executor.splits else None, graph, priced, search)
+        best = await best_flow(self._splitting, graph, priced, search)
         if isinstance(best, NoPath):
             if best.reason == "no_pool":
                 return None
@@ -246,9 +247,9 @@ class ExecutorSwaps(SwapProvider):
 
 
 def splitting_of(context: Context) -> Splitting:
-    """Returns the one that the hooks of a gateway share; without processes when no executor splits."""
+    """Returns the one that the hooks of a gateway share; without processes when there is no executor."""
     if "splitting" not in context.state:
-        splits = any(executor.splits for executor in context.liquidity.executors())
-        context.state["splitting"] = Splitting(context.settings.get("solver_processes", 1) if splits else 0)
+        needed = bool(context.liquidity.executors())
+        context.state["splitting"] = Splitting(context.settings.get("solver_processes", 1) if needed else 0)
     splitting: Splitting = context.state["splitting"]
     return splitting
