@@ -89,7 +89,9 @@ def _certificate_findings(
     if len(prices) > 2 * MAX_ITEMS or not all(map(is_address, prices)) or min(prices.values(), default=0) < 0:
         yield "optimality.certificate.prices are not a table of amounts by token"
     ids = {pool.pool for pool in pools}
-    if not len(ids) == len(pools) == found.pools or not used <= ids:
+    # Pairs of a pool with more than two tokens have its id, and are pools of their own in a bound.
+    pairs = {(pool.pool, frozenset(pool.tokens)) for pool in pools}
+    if not len(pairs) == len(pools) == found.pools or not used <= ids:
         yield "optimality.certificate.pools are not the pools that count"
     if not all(_DIGEST.fullmatch(pool.digest) for pool in pools):
         yield "optimality.certificate.pools has a digest that is not 32 bytes as 0x hex"

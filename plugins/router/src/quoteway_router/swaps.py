@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from cachetools import LRUCache
@@ -17,6 +17,8 @@ from quoteway import (
     Address,
     Block,
     Build,
+    CertificateCheck,
+    CertifiedSwap,
     Context,
     DataPrice,
     Executor,
@@ -24,6 +26,7 @@ from quoteway import (
     InvalidRequest,
     Leg,
     Notice,
+    Optimality,
     PoolsFound,
     Quote,
     Reason,
@@ -39,12 +42,14 @@ from quoteway.models import LIMITS
 from quoteway_amm import GasModel, Graph, HopGas, NoPath, Pool
 
 from quoteway_router.amounts import gas_of, impact_issues, lp_fee, minimum_out
+from quoteway_router.certificates import certificate_of_pools
 from quoteway_router.flow_routes import price_impact_bps, route_legs, route_paths
 from quoteway_router.paths import REFUSALS, flow_hops, path_hops
 from quoteway_router.plans import PLAN_VERSION, legs_of_plan, plan_of
 from quoteway_router.searching import Search, best_flow
-from quoteway_router.splitting import Splitting
+from quoteway_router.splitting import Split, Splitting
 from quoteway_router.venue import PRIORITY_FEE_WEI, deadline_of, is_wrapping, network_gas_price
+from quoteway_router.verifying import verify_executor_certificate
 
 MOST_LEGS = 12
 """The most pools of a flow: a plan names each by an id of up to 66 characters."""
@@ -156,6 +161,10 @@ class ExecutorSwaps(SwapProvider):
             deadline=deadline if self._executor.enforces_deadline else None,
         )
 
+    async def verify(self, swap: CertifiedSwap) -> Sequence[CertificateCheck]:
+        """See ``SwapProvider``. The pools are those that the executor's sources give at the block."""
+        return await verify_executor_certificate(self._context, self._executor, swap)
+
     async def _quote(
         self,
         venue: _Venue,
@@ -222,8 +231,21 @@ class ExecutorSwaps(SwapProvider):
             net_output=net,
             lifetime_s=self._lifetime_s,
             route_legs=route_legs(venue, flow.legs),
-            optimality=best.split.optimality,
+            optimality=await self._optimality(venue, request, graph, best.split),
         )
+
+    async def _optimality(
+        self, venue: _Venue, request: SwapRequest, graph: Graph, split: Split
+    ) -> Optimality | None:
+        """Returns how near to the best a flow is, with the certificate where the request asks for it."""
+        told = split.optimality
+        if told is None or not request.certificate:
+            return told
+        ends = request.token_in.address, request.token_out.address
+        certificate = await certificate_of_pools(
+            graph.pools, *ends, request.amount_in, told.bound, split.prices, venue.wrapped_native
+        )
+        return replace(told, certificate=certificate)
 
     def _graph(self, venue: _Venue, block: Block, pools: tuple[Pool, ...]) -> Graph:
         """Returns the graph of pools, the same one for the same pools of a block."""

@@ -10,13 +10,12 @@ from quoteway import (
     CertifiedPool,
     CertifiedSwap,
     Chain,
-    Reason,
     RpcError,
-    UpstreamError,
 )
 from quoteway.evm.abi import function
 from quoteway.evm.chain import Call
 from quoteway_amm import ConcentratedPool, Pool
+from quoteway_router.verifying import block_of, pruned
 
 from quoteway_uniswap import lens
 from quoteway_uniswap.candidates import PoolRef, v2_pool, v3_pool, v4_pool
@@ -38,41 +37,26 @@ async def verify_certificate(
     The certificate is believed nothing: ids of pools follow from ``rows``, the deployments of the network.
     Raises UpstreamError when the node does not have the block or its state.
     """
-    certificate, block = swap.optimality.certificate, swap.block
+    certificate = swap.optimality.certificate
     if certificate is None:
         return [CertificateCheck("certificate", holds=False, text="the answer has none")]
-    header = await chain.header(block.hash)
-    if header is None:
-        raise UpstreamError(
-            f"The node does not have block {block.number} ({block.hash}): it is not synced so far, the block "
-            "was reorganised away, or the node has deleted it. Give --rpc an archive node of this network.",
-            reason=Reason.RPC_ERROR,
-        )
-    if header.block.number != block.number:
-        text = f"the block {block.hash} has the number {header.block.number}, {block.number} is stated"
-        return [CertificateCheck("block", holds=False, text=text)]
+    block = await block_of(chain, swap)
+    if isinstance(block, CertificateCheck):
+        return [block]
     try:
         row, refs = _refs_of(rows, certificate.pools)
         await _check_spacings(chain, swap, refs)
     except ValueError as error:
         return [CertificateCheck("pools", holds=False, text=str(error))]
     except RpcError as error:
-        raise _pruned(swap) from error
+        raise pruned(swap) from error
     try:
         pools = await _read(PoolReader(chain), swap, refs, certificate.pools)
     except RpcError as error:
-        raise _pruned(swap) from error
+        raise pruned(swap) from error
     except ValueError as error:
         return [CertificateCheck("states", holds=False, text=str(error))]
     return check_certificate(swap, pools, row.wrapped_native)
-
-
-def _pruned(swap: CertifiedSwap) -> UpstreamError:
-    return UpstreamError(
-        f"The node does not give the state of block {swap.block.number}: it has probably deleted it. Give "
-        "--rpc an archive node of this network.",
-        reason=Reason.RPC_ERROR,
-    )
 
 
 def _refs_of(rows: Sequence[Deployment], pools: Sequence[CertifiedPool]) -> tuple[Deployment, list[PoolRef]]:
