@@ -120,6 +120,13 @@ class Gateway:
         if {Capability.SWAP, Capability.BRIDGE} <= collected:
             self.registry.add_builtin(self._joiner)
 
+    def enable(self) -> None:
+        """Enables the loaded plugins that are not refused, also of a gateway that is never started."""
+        for entry in self.registry.plugins:
+            if entry.reason is None and entry.state in (State.CONFIGURED, State.STARTED):
+                entry.state = State.ENABLED
+        self.registry.changed()
+
     async def start(self) -> None:
         """Opens the HTTP session and starts the plugins in the background; ``ready`` tells when they run."""
         import aiohttp
@@ -146,10 +153,7 @@ class Gateway:
             return
         await self._enter_lifespans()
         await self._drop_orphaned_networks()
-        for entry in self.registry.plugins:
-            if entry.reason is None and entry.state in (State.CONFIGURED, State.STARTED):
-                entry.state = State.ENABLED
-        self.registry.changed()
+        self.enable()
         self.ready = True
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")

@@ -211,7 +211,13 @@ async def verify(config: Config, path: Path, rpc_url: str | None = None) -> Veri
     """
     provider_id, swap = read_answer(path)
     # Nothing is served here: a plugin that is isolated in a server checks in this process.
-    gateway = loaded(replace(config, plugins=replace(config.plugins, isolate=())))
+    alone = replace(
+        config,
+        plugins=replace(config.plugins, isolate=()),
+        quotes=replace(config.quotes, competition_timeout_s=2 * ANSWER_S),  # a source has half of it
+    )
+    gateway = loaded(alone)
+    gateway.enable()  # the pools of an executor are asked of the sources of all plugins
     provider = next(
         (
             entry.provider
