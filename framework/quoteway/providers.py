@@ -128,7 +128,7 @@ class SwapProvider(TransactionProvider):
         """Checks a certificate of this provider against the chain, without what made it.
 
         Reads the pools at ``swap.block`` through ``Context.chain``. The command ``quoteway verify-quote``
-        calls it in a process of its own, without the plugin's lifespan. Raises ``UpstreamError`` when the
+        calls it in a process of its own, without the plugins' lifespans. Raises ``UpstreamError`` when the
         chain cannot be read.
         """
         raise disabled(f"Provider {self.id} cannot verify certificates.")

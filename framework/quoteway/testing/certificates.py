@@ -1,4 +1,4 @@
-"""Checks that a served provider proves how good its quotes are: for tests of plugins that give certificates."""
+"""Checks that a served provider proves how good its quotes are, for tests of plugins with certificates."""
 
 from __future__ import annotations
 

@@ -26,7 +26,10 @@ async def test_a_split_over_separate_paths_pays_what_it_says(api, venue):
         assert done.received == done.quoted > 0
         assert done.spent == amount
         assert len(done.quote["route"]["paths"]) > 1, (sold, bought)
-        assert done.quote["optimality"] is None
+        told = done.quote["optimality"]
+        # The bound is over all pools, also those that the paths had to leave out.
+        assert told["method"] == "split"
+        assert int(told["bound"]) >= done.quoted
         assert abs(done.gas_told / done.gas_used - 1) < 0.15, (done.hops, done.gas_told, done.gas_used)
 
 

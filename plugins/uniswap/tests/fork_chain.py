@@ -247,15 +247,13 @@ def created_address(sender: str, nonce: int) -> str:
     return checksum("0x" + keccak256(b"\xd6\x94" + address_bytes(sender) + bytes([nonce or 0x80]))[12:].hex())
 
 
-@contextlib.asynccontextmanager
-async def serving(
+def config_of(
     devnet: Devnet, rows: list[dict[str, Any]], kinds: Mapping[str, str], **sections: Any
-) -> AsyncIterator[Place]:
-    """Serves a gateway with these rows. ``kinds`` says what kind each router is."""
-    rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+) -> Config:
+    """Returns the configuration of a gateway with these rows. ``kinds`` says what kind each router is."""
     ports = {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}
     much = "100000/minute"
-    config = Config(
+    return Config(
         networks={"devnet": NetworkConfig(deployments={"uniswap": tuple(rows)}, contracts=kinds)},
         limits=LimitsConfig(quotes=much, catalog=much, rpc=much),
         quotes=QuotesConfig(competition_timeout_s=30.0),
@@ -266,6 +264,15 @@ async def serving(
             **sections,
         },
     )
+
+
+@contextlib.asynccontextmanager
+async def serving(
+    devnet: Devnet, rows: list[dict[str, Any]], kinds: Mapping[str, str], **sections: Any
+) -> AsyncIterator[Place]:
+    """Serves a gateway with these rows, see ``config_of``."""
+    rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
+    config = config_of(devnet, rows, kinds, **sections)
     plugins = {
         "devnet": quoteway_devnet.plugin,
         "rpc": rpc,
