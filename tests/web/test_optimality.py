@@ -17,6 +17,7 @@ WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 POOL = "0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640"
 OTHER_POOL = "0x8ad599c3A0ff1De082011EFDDc58f1908eb6e6D8"
 COIN = Token(7, "0x6B175474E89094C44Da98b954EedeAC495271d0F", 18, "DAI")
+OTHER_COIN = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 WRAPPED = "0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2"
 SWAP = {"network": "seven", "fromToken": "native", "toToken": COIN.address, "amount": "1000000"}
 SWAP |= {"address": WALLET}
@@ -164,6 +165,17 @@ async def test_a_certificate_is_in_the_answer_where_it_is_asked_for(serve, contr
     first, second = contract.check("createSwapQuotes", many)["results"]
     assert first["quote"]["optimality"]["certificate"] == certificate
     assert "certificate" not in second["quote"]["optimality"]
+
+
+async def test_pairs_of_one_pool_are_pools_of_their_own(serve, contract):
+    def pairs(told):
+        other = replace(told.certificate.pools[0], tokens=(WRAPPED, OTHER_COIN))
+        return certificate_with(pools=(told.certificate.pools[0], other))(told)
+
+    shown = contract.check("createSwapQuote", await quote(await serve(pairs), certificate="full"))
+    pools = shown["optimality"]["certificate"]["pools"]
+    assert [pool["pool"] for pool in pools] == [POOL, POOL]
+    assert pools[0]["tokens"] != pools[1]["tokens"]
 
 
 @pytest.mark.parametrize("value", ["", "FULL", "none", 1, True, ["full"], {}, "full "], ids=str)
