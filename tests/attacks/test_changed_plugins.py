@@ -6,7 +6,6 @@ file without running any code of the plugins.
 
 import importlib.util
 import json
-import logging
 import marshal
 import struct
 import sys
@@ -71,14 +70,12 @@ def deployed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.setattr(sys, "pycache_prefix", None)  # which a lock changes
     monkeypatch.setenv("TEST_KEY", "4f1c9a07e2d85b36c0a7914ed3f8625b")
-    level = logging.getLogger("quoteway").level
     deployment = Deployment(tmp_path, "exchange", "other")
     answer = deployment.run("plugins", "lock")
     assert answer.exit_code == 0, answer.output
     assert "exchange, other" in answer.output
     assert not [name for name in sys.modules if name.startswith("fake_fake_")], "no plugin was imported"
     yield deployment
-    logging.getLogger("quoteway").setLevel(level)  # which the doctor changes
     for module in [name for name in sys.modules if name.startswith("fake_")]:
         del sys.modules[module]
 

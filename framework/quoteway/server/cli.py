@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -119,6 +120,20 @@ def serve(
     run(config, announce=_announce if config.worker == 0 else None)
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps the log out of what a command prints: it tells its own findings."""
+    import logging
+
+    log = logging.getLogger("quoteway")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def _config(path: Path | None, *, no_devnet: bool = False, **server: str | int | None) -> Config:
     from importlib_metadata import entry_points
 
@@ -154,6 +169,7 @@ def _announce(gateway: Gateway, url: str) -> None:
 
 @main.command()
 @CONFIG_OPTION
+@_quiet()
 def providers(config_path: Path | None) -> None:
     """Plugins and providers of this installation, with the reason where one is not enabled."""
     from quoteway.host.states import networks_of
@@ -176,6 +192,7 @@ def providers(config_path: Path | None) -> None:
 @main.command()
 @click.argument("plugin")
 @CONFIG_OPTION
+@_quiet()
 def calls(plugin: str, config_path: Path | None) -> None:
     """What a plugin says that the calls of its contracts mean, and the digest to pin."""
     from quoteway.evm.calls.registry import digest_of
@@ -250,6 +267,7 @@ def openapi() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--rpc", "rpc_url", help="A node that has the state of the quote's block (the configured one).")
 @CONFIG_OPTION
+@_quiet()
 def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> None:
     """Check the certificate of a saved swap quote against the chain.
 
@@ -276,6 +294,7 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
 @main.command()
 @CONFIG_OPTION
 @click.option("--url", help="A running server to ask too, with the first of [auth] keys.")
+@_quiet()
 def doctor(config_path: Path | None, url: str | None) -> None:
     """Check what a deployment needs; exit 1 when something is wrong."""
     import asyncio

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -108,7 +107,6 @@ def _mark(reason: NotEnabled | None) -> Literal["warn", "fail"]:
 
 def loaded(config: Config) -> Gateway:
     """A gateway whose plugins are loaded and configured; nothing is started, no network is touched."""
-    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
     gateway = Gateway(config)
     gateway.load()
     return gateway
