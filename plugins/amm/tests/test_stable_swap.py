@@ -1,9 +1,15 @@
 """StableSwap pools of Curve: figures of the makers' code and properties."""
 
+import math
+import warnings
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from quoteway_amm.bound import curve_profit
+from quoteway_amm.pieces import make_pieces
 from quoteway_amm.stable_swap import FIRST, NG, TEMPLATE, THREE_POOL, StableSwapPool
+from quoteway_amm.token_pair import TokenPair
 
 ONE = 10**18
 E30 = 10**30
@@ -78,6 +84,24 @@ def test_what_the_pool_refuses():
     assert not empty.has_liquidity
     assert empty.exact_in(0, 1, 10**18) is None
     assert empty.exact_out(0, 1, 10**6) is None
+
+
+def test_a_fee_of_all_the_output_leaves_a_curve_without_a_trade():
+    # Off the peg the fee of 50 % becomes 166 %.
+    pool = pool_of(
+        tokens=TOKENS[:2], balances=(6549 * ONE, 454 * ONE), rates=(ONE, ONE), fee=5 * 10**9,
+        formula=NG, offpeg_fee_multiplier=13 * 10**10,
+    )  # fmt: skip
+    assert [pool.exact_in(0, 1, amount) for amount in (1, 10, ONE)] == [0, None, None]
+    away, towards = pool.curve(0, 1, True), pool.curve(1, 0, False)
+    assert curve_profit(away, 1, 10**9) == (0, False)
+    assert pool.exact_in(1, 0, ONE) is None
+    assert pool.exact_in(1, 0, 6000 * ONE) > 3000 * ONE  # to the other side, past the peg
+    assert curve_profit(towards, 10**9, 1)[0] > 10**9 * ONE << 96
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pieces = make_pieces([TokenPair(pool, 0, 1)], [(towards, away)], [(0, 1)])
+    assert pieces.low[0] == -math.inf < pieces.high[0] < math.inf
 
 
 @pytest.mark.parametrize(

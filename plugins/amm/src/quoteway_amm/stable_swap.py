@@ -149,9 +149,12 @@ class StableSwapPool:
         """Returns the curve of `i` for `j`, with the least fee that an NG pool can take in this direction.
 
         For pools of NG that trade far from the peg it is above the output by more than `MAX_ERROR`: by what
-        the fee is above its least.
+        the fee is above its least. Far from it that fee can be all of the output: then nothing is traded.
         """
         fee = self._least_fee(i, j)
+        if fee >= FEE_DENOMINATOR:
+            # `Curve.excess` is in both directions or in none.
+            return Curve(zero_for_one, (), 0, 1, 0, excess=1)
         formula = self._formula(i, j, fee)
         return sampled_curve(
             zero_for_one,
