@@ -12,6 +12,10 @@ ERC7528_NATIVE = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
 
 _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 
+_CASE_BIT = 0x20  # of ASCII letters
+_IS_LETTER = bytes(_CASE_BIT if chr(byte) in "abcdef" else 0 for byte in range(256))
+_IS_HIGH = bytes(_CASE_BIT if chr(byte) in "89abcdef" else 0 for byte in range(256))
+
 
 def keccak256(data: bytes) -> bytes:
     """Keccak-256 as Ethereum uses it (not NIST SHA3-256)."""
@@ -21,14 +25,14 @@ def keccak256(data: bytes) -> bytes:
     return bytes(keccak(data))
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def checksum(address: str) -> Address:
     """The EIP-55 form of a 0x address in any case. Raises ``ValueError`` when it is not 20 bytes of hex."""
-    digits = address_bytes(address).hex()
-    digest = keccak256(digits.encode()).hex()
-    return "0x" + "".join(
-        char.upper() if nibble >= "8" else char for char, nibble in zip(digits, digest, strict=False)
-    )
+    digits = address_bytes(address).hex().encode()
+    digest = keccak256(digits)[:20].hex().encode()
+    # Per byte, the bit that tells a small letter from a capital, where the digest asks for a capital.
+    raised = int.from_bytes(digits.translate(_IS_LETTER)) & int.from_bytes(digest.translate(_IS_HIGH))
+    return "0x" + (int.from_bytes(digits) - raised).to_bytes(40).decode()
 
 
 def parse_address(text: str) -> Address:

@@ -25,7 +25,7 @@ from yarl import URL
 from quoteway_tokenlist.document import ListError, TokenList, counted, parse_list
 from quoteway_tokenlist.facts import ChainFacts
 from quoteway_tokenlist.fetch import Limits
-from quoteway_tokenlist.index import Key, Snapshot, build
+from quoteway_tokenlist.index import Index, Key, Snapshot
 from quoteway_tokenlist.settings import TokenListSettings
 from quoteway_tokenlist.sources import FileSource, ListSource, UrlSource
 
@@ -48,7 +48,9 @@ class TokenListCatalog(TokenCatalog):
         self._facts = ChainFacts(context)
         self._corrections: dict[Key, int] = {}
         self._absent: set[Key] = set()
+        self._index = Index(list(context.networks), self._builtin.tokens[0].updated_at)
         self._building = asyncio.Lock()
+        self._changes = self._built = 0
         self._snapshot = self._build()
 
     # --- TokenCatalog ---------------------------------------------------------------------------------------
@@ -58,7 +60,7 @@ class TokenListCatalog(TokenCatalog):
         contract."""
         if chain_id is None:
             return self._snapshot.profiles
-        return self._snapshot.by_chain.get(chain_id, ())
+        return tuple(self._snapshot.of_chain(chain_id))
 
     def revision(self) -> str:
         return self._snapshot.revision
@@ -86,7 +88,7 @@ class TokenListCatalog(TokenCatalog):
         key = None if network is None else self._key(network.chain_id, address)
         if key is None:
             return None
-        listed = self._snapshot.by_key.get(key)
+        listed = self._snapshot.profile(key)
         if listed is not None:
             return await self._with_supply(listed)
         token = await self._token(key)
@@ -106,7 +108,7 @@ class TokenListCatalog(TokenCatalog):
             return None
 
     async def _token(self, key: Key) -> Token | None:
-        profile = self._snapshot.by_key.get(key)
+        profile = self._snapshot.profile(key)
         if profile is None:
             return await self._facts.token(key)
         listed = profile.contracts[0]
@@ -229,18 +231,20 @@ class TokenListCatalog(TokenCatalog):
         self._log.info("token list (%s) read: %d tokens, skipped: %s", label, tokens, skipped)
 
     async def _rebuild(self) -> None:
-        """Replaces the snapshot, built in a thread; one at a time, so that the newest one stays."""
+        """Replaces the snapshot, built in a thread; one at a time, so that the newest one stays.
+
+        Changes during a build are all in the next one.
+        """
+        self._changes += 1
+        changes = self._changes
         async with self._building:
-            self._snapshot = await asyncio.to_thread(self._build)
+            if self._built < changes:
+                self._built = self._changes
+                self._snapshot = await asyncio.to_thread(self._build)
 
     def _build(self) -> Snapshot:
-        read = [source.current for source in self._sources if source.current is not None]
-        return build(
-            list(self._context.networks),
-            [self._builtin.tokens, *(found.tokens for found in read)],
-            native_updated_at=self._builtin.tokens[0].updated_at,
-            decimals=dict(self._corrections),
-        )
+        lists = [self._builtin, *(source.current for source in self._sources)]
+        return self._index.update(lists, dict(self._corrections))
 
     def _make_sources(self) -> Iterator[ListSource]:
         """Yields the networks' lists first, then the configured ones, each once."""

@@ -8,6 +8,7 @@ are accepted.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -56,10 +57,14 @@ class ListedToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenList:
-    """A list's usable tokens in its order, and the number of skipped ones by reason."""
+    """A list's usable tokens in its order, and the number of skipped ones by reason.
+
+    ``digest`` is of the document: lists with the same one are equal.
+    """
 
     tokens: tuple[ListedToken, ...]
     skipped: Mapping[str, int]
+    digest: str
 
 
 def plain_text(text: str | None, limit: int) -> str | None:
@@ -92,7 +97,7 @@ def parse_list(body: bytes) -> TokenList:
             skipped[str(refused)] += 1
     if not tokens:
         raise ListError(f"none of its tokens is usable ({counted(skipped)})")
-    return TokenList(tuple(tokens), dict(skipped))
+    return TokenList(tuple(tokens), dict(skipped), hashlib.sha256(body).hexdigest())
 
 
 def counted(skipped: Mapping[str, int]) -> str:

@@ -14,91 +14,201 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from quoteway import NATIVE, Network, Token, TokenProfile
+from quoteway import NATIVE, Address, Network, Token, TokenProfile
 
-from quoteway_tokenlist.document import ListedToken
+from quoteway_tokenlist.document import ListedToken, TokenList
 
-Key = tuple[int, str]
+Key = tuple[int, Address]
 """Chain id and EIP-55 address."""
 
 _PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_NO_LIST = TokenList((), {}, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The catalog's data at one time. ``revision`` is its digest: replicas with equal data agree."""
+    """The catalog's data at one time. ``revision`` is the same in replicas that have the same lists."""
 
     profiles: tuple[TokenProfile, ...]
     by_id: Mapping[str, TokenProfile]
-    by_chain: Mapping[int, tuple[TokenProfile, ...]]
-    by_key: Mapping[Key, TokenProfile]
-    """Profiles with that contract only."""
+    by_chain: Mapping[int, Mapping[Address, TokenProfile]]
+    """By chain id and address of a contract; a profile has all its contracts."""
     revision: str
 
+    def profile(self, key: Key) -> TokenProfile | None:
+        """Returns the profile of a token with that contract only."""
+        chain_id, address = key
+        found = self.by_chain.get(chain_id, {}).get(address)
+        return None if found is None else _alone(found, key)
 
-def build(
-    networks: Sequence[Network],
-    lists: Iterable[Sequence[ListedToken]],
-    *,
-    native_updated_at: int,
-    decimals: Mapping[Key, int],
-) -> Snapshot:
-    """Indexes lists by precedence. ``decimals`` has the contracts' decimals where a list was wrong."""
-    served = {network.chain_id for network in networks}
-    entries: dict[Key, ListedToken] = {}
-    for network in networks:
-        entries[network.chain_id, NATIVE] = _native(network, native_updated_at)
-    for tokens in lists:
-        for token in tokens:
-            if token.chain_id in served:
+    def of_chain(self, chain_id: int) -> Iterator[TokenProfile]:
+        """Yields the profiles of one chain's tokens, each with that contract only."""
+        for address, profile in self.by_chain.get(chain_id, {}).items():
+            yield _alone(profile, (chain_id, address))
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A list with the places of its tokens: by key, and by family (see ``_family``)."""
+
+    source: TokenList
+    places: Mapping[Key, int]
+    families: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A token as all lists describe it. ``precedence`` orders tokens: by list, then by place in it."""
+
+    precedence: int
+    token: ListedToken
+
+
+@dataclass(slots=True)
+class Index:
+    """Merges lists by precedence. When one changes, only what shares a symbol with its tokens is made anew.
+
+    Not for concurrent use.
+    """
+
+    networks: Sequence[Network]
+    native_updated_at: int
+    _lists: list[_Placed] = field(default_factory=list, init=False)
+    _shared: set[Key] = field(default_factory=set, init=False)
+    _decimals: dict[Key, int] = field(default_factory=dict, init=False)
+    _made: dict[str, list[tuple[int, TokenProfile]]] = field(default_factory=dict, init=False)
+    """Profiles with their precedence, by family."""
+
+    def update(self, lists: Sequence[TokenList | None], decimals: Mapping[Key, int]) -> Snapshot:
+        """Returns the catalog of these lists; None stands for one not read yet.
+
+        Lists are named by their position, which must not change. ``decimals`` has the contracts' decimals
+        where a list was wrong.
+        """
+        given = [self._natives(), *(found or _NO_LIST for found in lists)]
+        old = self._lists + [_placed(_NO_LIST, ())] * (len(given) - len(self._lists))
+        served = {network.chain_id for network in self.networks}
+        self._lists = [
+            before if source.digest == before.source.digest else _placed(source, served)
+            for source, before in zip(given, old, strict=True)
+        ]
+        changed = [
+            (before, after) for before, after in zip(old, self._lists, strict=True) if before is not after
+        ]
+        families = {name for pair in changed for placed in pair for name in placed.families}
+        # Another list may describe a token by another symbol.
+        shared, self._shared = self._shared, self._in_several()
+        shared = shared | self._shared
+        keys = {key for pair in changed for placed in pair for key in placed.places.keys() & shared}
+        keys |= {key for key, _ in decimals.items() ^ self._decimals.items()}
+        families |= {_family(token.symbol) for key in keys for token in self._described(key)}
+        self._decimals = dict(decimals)
+        for name in families:
+            made = list(self._profiles(name))
+            if made:
+                self._made[name] = made
+            else:
+                self._made.pop(name, None)
+        return self._snapshot()
+
+    def _natives(self) -> TokenList:
+        tokens = tuple(_native(network, self.native_updated_at) for network in self.networks)
+        return TokenList(tokens, {}, repr(tokens))
+
+    def _in_several(self) -> set[Key]:
+        """Returns the tokens that more than one list has."""
+        seen: set[Key] = set()
+        shared: set[Key] = set()
+        for placed in self._lists:
+            shared |= seen & placed.places.keys()
+            seen |= placed.places.keys()
+        return shared
+
+    def _described(self, key: Key) -> Iterator[ListedToken]:
+        """Yields a token as each list that has it describes it."""
+        for placed in self._lists:
+            if key in placed.places:
+                yield placed.source.tokens[placed.places[key]]
+
+    def _entries(self, family: str) -> Iterator[_Entry]:
+        """Yields the tokens of a family by precedence."""
+        for at, placed in enumerate(self._lists):
+            for place in placed.families.get(family, ()):
+                token = placed.source.tokens[place]
                 key = token.chain_id, token.address
-                entries[key] = _merged(entries[key], token) if key in entries else token
-    groups: dict[str, list[ListedToken]] = {}
-    for key, token_id in _ids(entries.values()).items():
-        token = entries[key]
-        groups.setdefault(token_id, []).append(replace(token, decimals=decimals.get(key, token.decimals)))
-    return _snapshot(groups)
+                if key in self._shared:
+                    first, *others = self._described(key)
+                    if first is not token:
+                        continue  # an earlier list describes it, perhaps by another symbol
+                    for other in others:
+                        token = _merged(token, other)
+                decimals = self._decimals.get(key, token.decimals)
+                if decimals != token.decimals:
+                    token = replace(token, decimals=decimals)
+                yield _Entry(at << 32 | place, token)
+
+    def _profiles(self, family: str) -> Iterator[tuple[int, TokenProfile]]:
+        groups: dict[str, list[_Entry]] = {}
+        for token_id, entry in _with_ids(list(self._entries(family))):
+            groups.setdefault(token_id, []).append(entry)
+        for token_id, entries in groups.items():
+            yield entries[0].precedence, _profile(token_id, [entry.token for entry in entries])
+
+    def _snapshot(self) -> Snapshot:
+        made = [each for profiles in self._made.values() for each in profiles]
+        made.sort(key=lambda each: each[0])
+        profiles = tuple(profile for _, profile in made)
+        by_chain: dict[int, dict[Address, TokenProfile]] = {n.chain_id: {} for n in self.networks}
+        for profile in profiles:
+            for contract in profile.contracts:
+                by_chain[contract.chain_id][contract.address] = profile
+        parts = [placed.source.digest for placed in self._lists], sorted(self._decimals.items())
+        return Snapshot(
+            profiles=profiles,
+            by_id={profile.id: profile for profile in profiles},
+            by_chain=by_chain,
+            revision=hashlib.sha256(repr(parts).encode()).hexdigest()[:16],
+        )
 
 
-def _snapshot(groups: Mapping[str, Sequence[ListedToken]]) -> Snapshot:
-    profiles = []
-    by_chain: dict[int, list[TokenProfile]] = {}
-    by_key: dict[Key, TokenProfile] = {}
-    for token_id, tokens in groups.items():
-        profiles.append(_profile(token_id, tokens))
-        for token in tokens:
-            alone = _profile(token_id, [token])
-            by_chain.setdefault(token.chain_id, []).append(alone)
-            by_key[token.chain_id, token.address] = alone
-    return Snapshot(
-        profiles=tuple(profiles),
-        by_id={profile.id: profile for profile in profiles},
-        by_chain={chain_id: tuple(found) for chain_id, found in by_chain.items()},
-        by_key=by_key,
-        revision=hashlib.sha256(repr(profiles).encode()).hexdigest()[:16],
-    )
+def _placed(source: TokenList, served: Collection[int]) -> _Placed:
+    places: dict[Key, int] = {}
+    families: dict[str, list[int]] = {}
+    for place, token in enumerate(source.tokens):
+        if token.chain_id in served and (key := (token.chain_id, token.address)) not in places:
+            places[key] = place
+            families.setdefault(_family(token.symbol), []).append(place)
+    return _Placed(source, places, families)
 
 
-def _ids(tokens: Iterable[ListedToken]) -> dict[Key, str]:
-    """Returns the id of every token by the module's rules."""
-    ids: dict[Key, str] = {}
+def _slug(symbol: str) -> str:
+    return _NOT_SLUG.sub("-", symbol.lower()).strip("-") or "token"
+
+
+def _family(symbol: str) -> str:
+    """Returns the slug up to its first dash. Tokens of different families never compete for an id."""
+    return _slug(symbol).partition("-")[0]
+
+
+def _with_ids(entries: Sequence[_Entry]) -> Iterator[tuple[str, _Entry]]:
+    """Yields a family's tokens with their ids by the module's rules."""
     taken: set[tuple[int, str]] = set()
     owners: dict[str, str] = {}  # id -> the address it is made from, "" for a plain slug that a group shares
-    for token in tokens:
+    for entry in entries:
+        token = entry.token
         for token_id, owner in _candidates(token):
             if (token.chain_id, token_id) not in taken and owners.setdefault(token_id, owner) == owner:
                 taken.add((token.chain_id, token_id))
-                ids[token.chain_id, token.address] = token_id
+                yield token_id, entry
                 break
-    return ids
 
 
 def _candidates(token: ListedToken) -> Iterator[tuple[str, str]]:
-    slug = _NOT_SLUG.sub("-", token.symbol.lower()).strip("-") or "token"
+    slug = _slug(token.symbol)
     if _PLAIN_SYMBOL.fullmatch(token.symbol):
         yield slug, ""
     digits = token.address[2:].lower()
@@ -121,6 +231,12 @@ def _native(network: Network, updated_at: int) -> ListedToken:
 
 def _merged(first: ListedToken, second: ListedToken) -> ListedToken:
     """Merges two descriptions of a token: the second only adds members that the first lacks."""
+    if (
+        second.logo_uri == first.logo_uri
+        and second.tags == first.tags
+        and second.updated_at <= first.updated_at
+    ):
+        return first
     return replace(
         first,
         logo_uri=first.logo_uri or second.logo_uri,
@@ -138,6 +254,20 @@ def _profile(token_id: str, tokens: Sequence[ListedToken]) -> TokenProfile:
         contracts=tuple(_contract(token) for token in sorted(tokens, key=lambda token: token.chain_id)),
         logo_uri=next((token.logo_uri for token in tokens if token.logo_uri), None),
         tags=tuple(dict.fromkeys(tag for token in tokens for tag in token.tags)),
+    )
+
+
+def _alone(profile: TokenProfile, key: Key) -> TokenProfile:
+    """Returns a profile with one of its contracts, as that contract's lists describe it."""
+    if len(profile.contracts) == 1:
+        return profile
+    contract = next(each for each in profile.contracts if (each.chain_id, each.address) == key)
+    return replace(
+        profile,
+        name=contract.name or profile.name,
+        symbol=contract.symbol or profile.symbol,
+        logo_uri=contract.logo_uri or profile.logo_uri,
+        contracts=(contract,),
     )
 
 

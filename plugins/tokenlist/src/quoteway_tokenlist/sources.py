@@ -22,7 +22,6 @@ class ListSource(ABC):
         self.label = label
         self.current: TokenList | None = None
         self._etag: str | None = None
-        self._digest: bytes | None = None  # of the last good document: files and many servers have no ETag
 
     async def refresh(self) -> bool:
         """Reads the list and returns whether it changed. Raises ``ListError`` and keeps ``current`` then."""
@@ -30,12 +29,12 @@ class ListSource(ABC):
         if found is None:
             return False
         body, etag = found
-        digest = hashlib.sha256(body).digest()
-        changed = digest != self._digest
+        # Files and many servers have no ETag.
+        changed = self.current is None or hashlib.sha256(body).hexdigest() != self.current.digest
         if changed:
-            # 10,000 entries with checksums take a third of a second, so they are parsed in a thread.
+            # 10,000 entries with checksums take a tenth of a second, so they are parsed in a thread.
             self.current = await asyncio.to_thread(parse_list, body)
-        self._etag, self._digest = etag, digest
+        self._etag = etag
         return changed
 
     @abstractmethod
