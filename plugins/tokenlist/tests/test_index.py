@@ -50,6 +50,12 @@ def test_a_second_token_of_the_same_symbol_gets_its_address_in_its_id():
     assert found.profile((1, address(0xABCDEF << 136))).id == "usdc-abcdef"
 
 
+def test_a_token_of_another_list_is_no_contract_of_an_asset():
+    found = snapshot([listed("USDC", 1)], [listed("USDC", 0xABCDEF << 136, chain_id=8453)])
+    assert [c.chain_id for c in found.by_id["usdc"].contracts] == [1]
+    assert found.by_id["usdc-abcdef"].contracts[0].address == address(0xABCDEF << 136)
+
+
 def test_a_list_cannot_take_the_native_coins_id():
     found = snapshot([listed("ETH", 0x1234567 << 132)])
     assert found.by_id["eth"].contracts[0].address == NATIVE

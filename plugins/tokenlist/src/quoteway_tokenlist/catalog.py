@@ -186,7 +186,9 @@ class TokenListCatalog(TokenCatalog):
         failures: dict[ListSource, int] = {}
         for source in self._sources:
             if isinstance(source, FileSource):
-                failures[source] = 0 if await self._refresh(source, quiet=False) else 1
+                failures[source] = 0 if await self._refresh(source, quiet=False, rebuild=False) else 1
+        if failures:
+            await self._rebuild()
         tasks = [
             asyncio.create_task(self._follow(source, failures.get(source)), name=f"tokenlist:{source.label}")
             for source in self._sources
@@ -207,7 +209,7 @@ class TokenListCatalog(TokenCatalog):
             good = await self._refresh(source, quiet=bool(failures))
             failures = 0 if good else (failures or 0) + 1
 
-    async def _refresh(self, source: ListSource, *, quiet: bool) -> bool:
+    async def _refresh(self, source: ListSource, *, quiet: bool, rebuild: bool = True) -> bool:
         """Reads a source and returns whether it is good. A bad one keeps its last list. ``quiet`` logs
         nothing."""
         try:
@@ -223,7 +225,8 @@ class TokenListCatalog(TokenCatalog):
             return False
         if changed and source.current is not None:
             self._log_read(source.label, source.current)
-            await self._rebuild()
+            if rebuild:
+                await self._rebuild()
         return True
 
     def _log_read(self, label: str, read: TokenList) -> None:

@@ -3,11 +3,12 @@
 An id is the token's symbol as a slug, so ``usdc`` is USDC on every network. Rules, in this order:
 
 1. Native coins come first, then the built-in list, then the networks' lists, then the configured ones.
-2. A symbol made of ASCII letters and digits, optionally joined by single ``.``, ``-`` or ``_``, gives the
+2. Tokens of several networks share an id only where one list has them: anybody can give a token any symbol.
+3. A symbol made of ASCII letters and digits, optionally joined by single ``.``, ``-`` or ``_``, gives the
    slug: lowercase, joiners as ``-`` (``USDC.e`` -> ``usdc-e``).
-3. Where another token of the same network already has that slug, and for every symbol of another form
-   (``$USDC``), the id is the slug and the first 6 hex digits of the address (12, then 40, if another address
-   has that id).
+4. Where another token of the same network, or of an earlier list, already has that slug, and for every
+   symbol of another form (``$USDC``), the id is the slug and the first 6 hex digits of the address (12, then
+   40, if another address has that id).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Key = tuple[int, Address]
 
 _PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
+_PLACE_BITS = 32
 _NO_LIST = TokenList((), {}, "")
 
 
@@ -149,7 +151,7 @@ class Index:
                 decimals = self._decimals.get(key, token.decimals)
                 if decimals != token.decimals:
                     token = replace(token, decimals=decimals)
-                yield _Entry(at << 32 | place, token)
+                yield _Entry(at << _PLACE_BITS | place, token)
 
     def _profiles(self, family: str) -> Iterator[tuple[int, TokenProfile]]:
         groups: dict[str, list[_Entry]] = {}
@@ -197,20 +199,21 @@ def _family(symbol: str) -> str:
 def _with_ids(entries: Sequence[_Entry]) -> Iterator[tuple[str, _Entry]]:
     """Yields a family's tokens with their ids by the module's rules."""
     taken: set[tuple[int, str]] = set()
-    owners: dict[str, str] = {}  # id -> the address it is made from, "" for a plain slug that a group shares
+    owners: dict[str, object] = {}
     for entry in entries:
         token = entry.token
-        for token_id, owner in _candidates(token):
+        for token_id, owner in _candidates(token, entry.precedence >> _PLACE_BITS):
             if (token.chain_id, token_id) not in taken and owners.setdefault(token_id, owner) == owner:
                 taken.add((token.chain_id, token_id))
                 yield token_id, entry
                 break
 
 
-def _candidates(token: ListedToken) -> Iterator[tuple[str, str]]:
+def _candidates(token: ListedToken, at: int) -> Iterator[tuple[str, object]]:
+    """Yields ids and what owns them: a plain slug is its list's, others are of one address."""
     slug = _slug(token.symbol)
     if _PLAIN_SYMBOL.fullmatch(token.symbol):
-        yield slug, ""
+        yield slug, at
     digits = token.address[2:].lower()
     for length in (6, 12, 40):
         yield f"{slug}-{digits[:length]}", token.address
@@ -246,14 +249,28 @@ def _merged(first: ListedToken, second: ListedToken) -> ListedToken:
 
 
 def _profile(token_id: str, tokens: Sequence[ListedToken]) -> TokenProfile:
+    first = tokens[0]
+    contracts: tuple[Token, ...]
+    if len(tokens) == 1:
+        contracts, logo_uri, tags, updated_at = (
+            (_contract(first),),
+            first.logo_uri,
+            first.tags,
+            first.updated_at,
+        )
+    else:
+        contracts = tuple(_contract(token) for token in sorted(tokens, key=lambda token: token.chain_id))
+        logo_uri = next((token.logo_uri for token in tokens if token.logo_uri), None)
+        tags = tuple(dict.fromkeys(tag for token in tokens for tag in token.tags))
+        updated_at = max(token.updated_at for token in tokens)
     return TokenProfile(
         id=token_id,
-        name=tokens[0].name,
-        symbol=tokens[0].symbol,
-        updated_at=max(token.updated_at for token in tokens),
-        contracts=tuple(_contract(token) for token in sorted(tokens, key=lambda token: token.chain_id)),
-        logo_uri=next((token.logo_uri for token in tokens if token.logo_uri), None),
-        tags=tuple(dict.fromkeys(tag for token in tokens for tag in token.tags)),
+        name=first.name,
+        symbol=first.symbol,
+        updated_at=updated_at,
+        contracts=contracts,
+        logo_uri=logo_uri,
+        tags=tags,
     )
 
 
@@ -279,4 +296,5 @@ def _contract(token: ListedToken) -> Token:
         symbol=token.symbol,
         name=token.name or None,
         logo_uri=token.logo_uri,
+        listed=True,
     )
