@@ -158,6 +158,8 @@ class PriceBook:
         self, token: _Token, prices: Mapping[str, Price], is_awaited: bool, plugins: Mapping[str, str]
     ) -> Price | None:
         """Returns the price of a token. That of one plugin is None while another source ``is_awaited``."""
+        if not prices and token not in self._outliers:
+            return None
         if is_awaited and len({plugins[source] for source in prices}) < 2:
             return None
         agreement = agree(prices, self._settings.band_bps, self._settings.preferred, plugins)

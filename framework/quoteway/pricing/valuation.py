@@ -92,7 +92,8 @@ class Valuation:
         if profile.price_usd is not None:
             return profile
         known = (self.token(token).price_usd for token in profile.contracts)
-        return replace(profile, price_usd=next((usd for usd in known if usd is not None), None))
+        usd = next((usd for usd in known if usd is not None), None)
+        return profile if usd is None else replace(profile, price_usd=usd)
 
 
 def value_of(amount: int, decimals: int, usd: float) -> float | None:
