@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 
 from bench import (
     activity,
+    catalog,
     checks,
     corruptions,
     exactness,
@@ -43,6 +44,7 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "routing": routing.measure,
     "gaps": gaps.measure,
     "portfolio": portfolio.measure,
+    "catalog": catalog.measure,
     "exactness": exactness.measure,
     "fresh": fresh.measure,
     "liquidity": liquidity.measure,

@@ -35,12 +35,12 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
             listening.append(time.perf_counter() - started)
             writer.close()
             await wait_for(f"http://127.0.0.1:{port}/readyz", child)
-            resident.append(_resident_bytes(child.pid) / 1e6)
+            resident.append(resident_bytes(child.pid) / 1e6)
     report.at_most(
         "serve --no-devnet: start to listening (median)", statistics.median(listening), 1.0, "s", digits=2
     )
     report.at_most("serve --no-devnet: resident memory when ready", statistics.median(resident), 90, "MB")
 
 
-def _resident_bytes(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
