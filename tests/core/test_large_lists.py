@@ -6,13 +6,13 @@ import time
 
 import pytest
 from quoteway.guard.findings import check_form
-from quoteway.host.list_rows import MOST_ROWS, SLICE_ROWS, checked_rows
+from quoteway.host.list_rows import SLICE_ROWS, checked_rows
 from quoteway.models import Token, TokenProfile
 from quoteway.networks import Network
 from quoteway.providers import TokenCatalog
 from quoteway.testing.fakes import FakePlugin, ListedTokens, MemoryRpc
-from quoteway.web.resources.tokens import TOKENS
 
+ROWS = 20_000
 USDC = Token(7, "0x" + "2" * 40, 6, "USDC", "USD Coin")
 
 
@@ -84,19 +84,18 @@ def gateway_of(make_gateway):
 
 
 async def listed(gateway):
-    """All rows of the list, when both catalogs have answered or failed."""
-    catalogs = gateway.registry.enabled(TOKENS.capability)
+    """What is searched, when both catalogs have answered or failed."""
     async with asyncio.timeout(60):
         while True:
-            merged = await gateway.lists.get(TOKENS, None, catalogs)
-            if not any(reason == "provider_timeout" for _, reason in merged.partial):
-                return merged
+            found = await gateway.tokens.searchable()
+            if not any(reason == "provider_timeout" for _, reason in found.missing):
+                return found
             await asyncio.sleep(0.01)
 
 
 @pytest.mark.slow
 async def test_a_large_catalog_is_read_while_others_have_their_turn(gateway_of):
-    rows = profiles(MOST_ROWS)
+    rows = profiles(ROWS)
     catalog = Large([])
     gateway = await gateway_of(catalog)
     await listed(gateway)
@@ -108,16 +107,16 @@ async def test_a_large_catalog_is_read_while_others_have_their_turn(gateway_of):
         heart.longest_s = 0.0
         catalog.rows = rows
         async with asyncio.timeout(60):
-            while len((merged := await listed(gateway)).rows) < MOST_ROWS + 1:
+            while len((read := await listed(gateway)).search.profiles) < ROWS + 1:
                 await asyncio.sleep(0.01)
-            while len(found := await gateway.tokens.listed(7)) < MOST_ROWS + 1:
+            while len(found := await gateway.tokens.listed(7)) < ROWS + 1:
                 await asyncio.sleep(0.01)
-    assert (len(merged.rows), merged.partial) == (MOST_ROWS + 1, [])
+    assert read.missing == []
     assert found[rows[-1].contracts[0].address].listed
     assert heart.longest_s < in_one_piece_s / 2, "a slice is a small part of the whole"
 
 
-@pytest.mark.parametrize("rows", [profiles(1) * 200_000, "endless"])
+@pytest.mark.parametrize("rows", [profiles(1) * 300_000, "endless"])
 async def test_a_catalog_of_too_many_rows_costs_itself_and_is_named(gateway_of, rows):
     read = []
 
@@ -126,10 +125,10 @@ async def test_a_catalog_of_too_many_rows_costs_itself_and_is_named(gateway_of, 
             return iter(lambda: read.append(USDC), USDC)
 
     gateway = await gateway_of(Endless(rows) if rows == "endless" else Large(rows))
-    merged = await listed(gateway)
+    found = await listed(gateway)
     assert not read, "a generator is code of the provider: nothing is read from it"
-    assert [row.contracts for row in merged.rows] == [(USDC,)]
-    assert merged.partial == [("a-large-catalog", "unsafe_answer")]
+    assert [row.contracts for row in found.search.profiles] == [(USDC,)]
+    assert found.missing == [("a-large-catalog", "unsafe_answer")]
     assert set(await gateway.tokens.listed(7)) == {USDC.address}
 
 

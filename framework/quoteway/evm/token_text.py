@@ -88,5 +88,17 @@ def skeleton(symbol: str) -> str:
     """Returns what symbols that look alike have in common, to compare with others: ``$U\u0405DC`` gives
     ``usdc``. Accents, punctuation and invisible characters do not count. Empty for a symbol without letters.
     """
+    if symbol.isascii():
+        return symbol.translate(_ASCII_SKELETON)
     latin = unicodedata.normalize("NFKD", folded(symbol)).translate(_TO_LATIN)
-    return "".join(sign for sign in latin if unicodedata.category(sign)[0] in "LN")
+    return "".join(filter(_counts, latin))
+
+
+def _counts(sign: str) -> bool:
+    return unicodedata.category(sign)[0] in "LN"
+
+
+_ASCII_SKELETON = {
+    ord(sign): sign.casefold().translate(_TO_LATIN) if _counts(sign) else None
+    for sign in map(chr, range(128))
+}

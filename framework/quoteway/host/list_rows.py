@@ -13,8 +13,8 @@ from quoteway.providers import Provider
 T = TypeVar("T")
 
 MOST_ROWS = 20_000
-"""The most rows of one answer. The largest lists of tokens in use have about 10,000. An answer of 200,000
-took 8.9 s of the event loop and the memory of as many models."""
+"""The most rows of one answer, if no more are allowed. One of 200,000 took 8.9 s of the event loop and the
+memory of as many models."""
 SLICE_ROWS = 200
 """How many rows are worked on before other requests have their turn: a few milliseconds of work."""
 
@@ -27,15 +27,17 @@ async def slices(rows: Sequence[T]) -> AsyncIterator[Sequence[T]]:
         yield rows[start : start + SLICE_ROWS]
 
 
-async def checked_rows(provider: Provider, answer: Sequence[T], model: type[T]) -> tuple[T, ...]:
+async def checked_rows(
+    provider: Provider, answer: Sequence[T], model: type[T], most_rows: int = MOST_ROWS
+) -> tuple[T, ...]:
     """Returns the rows of an answer, each of class ``model`` with members of the declared types.
 
-    Raises ``UnsafeAnswer`` for another row; for more than ``MOST_ROWS``, before any is checked; and for what
+    Raises ``UnsafeAnswer`` for another row; for more than ``most_rows``, before any is checked; and for what
     is no list or tuple. Reading that would run the provider's code: an endless generator blocked for 9 s.
     """
     expect = Expect(provider)
     expect(type(answer) in (list, tuple), "what it lists is no list or tuple")
-    expect(len(answer) <= MOST_ROWS, f"its list has more than {MOST_ROWS} rows")
+    expect(len(answer) <= most_rows, f"its list has more than {most_rows} rows")
     rows = tuple(answer)
     index = 0
     async for part in slices(rows):

@@ -19,7 +19,7 @@ from quoteway.evm.erc20 import TokenFacts, read_tokens
 from quoteway.evm.token_text import MAX_LISTED_SYMBOL_CHARS, folded, shown_symbol, skeleton
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
-from quoteway.host.token_lists import CatalogList, TokenLists
+from quoteway.host.token_lists import CatalogList, Searchable, TokenLists
 from quoteway.models import NATIVE, Address, Token, TokenProfile
 
 log = logging.getLogger("quoteway.host.token_directory")
@@ -35,13 +35,13 @@ class TokenDirectory:
         self._facts: defaultdict[int, LRUCache[Address, TokenFacts]] = defaultdict(
             lambda: LRUCache(MOST_TOKENS)
         )
-        self._lists = TokenLists(registry)
+        self._lists = TokenLists(registry, runtime.clock)
         self._refused: LRUCache[tuple[str, int, Address], int] = LRUCache(MOST_TOKENS)
         """The decimals in the refused rows, by catalog, chain id and address."""
 
     def warm(self) -> None:
         """Starts to read the lists of the catalogs."""
-        self._lists.warm(self._runtime.chains)
+        self._lists.warm()
 
     async def close(self) -> None:
         """Stops reads in progress."""
@@ -93,6 +93,10 @@ class TokenDirectory:
             if not found[address].listed and address not in asked:
                 del found[address]
         return found
+
+    async def searchable(self) -> Searchable:
+        """Returns the tokens of all catalogs, as ``TokenLists.searchable``."""
+        return await self._lists.searchable()
 
     async def look_alike(self, token: Token) -> Token | None:
         """Returns a listed token, or the coin, of the same chain whose symbol another token has; else None.

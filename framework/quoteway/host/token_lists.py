@@ -1,24 +1,32 @@
-"""Keeps the tokens that catalogs list in memory, so that no quote waits for a catalog that hangs."""
+"""Keeps what catalogs list in memory, so that neither a quote nor a search waits for a catalog that hangs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+import gc
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
+from quoteway.errors import Reason, UpstreamError
 from quoteway.evm.token_text import skeleton
 from quoteway.host.list_rows import checked_rows, slices
-from quoteway.host.refresh import Refresher, RefreshPolicy
+from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
+from quoteway.host.token_search import TokenSearch
 from quoteway.models import Address, Capability, Token, TokenProfile
 from quoteway.providers import Provider, TokenCatalog
 
-POLICY = RefreshPolicy(retry_s=10.0, newer_wait_s=0.05, first_wait_s=0.5)
-READ_TIMEOUT_S = 10.0
-MOST_LISTS = 4_096
+log = logging.getLogger("quoteway.host.token_lists")
 
-_Key = tuple[str, int]
-"""Catalog id and chain id."""
+POLICY = RefreshPolicy(retry_s=10.0, newer_wait_s=0.05, first_wait_s=0.5)
+READ_TIMEOUT_S = 30.0
+MOST_CATALOGS = 256
+MOST_TOKENS = 250_000
+"""The most tokens of one catalog."""
+SEARCH_WAIT_S = 2.0
+"""How long the first requests for the list wait for its index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +37,52 @@ class CatalogList:
     """
 
     catalog: str
+    tokens: dict[Address, Token] = field(default_factory=dict)
+    symbols: dict[str, Token] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogRead:
+    """What one catalog lists: its profiles, and their tokens by chain."""
+
     revision: str
-    tokens: Mapping[Address, Token]
-    symbols: Mapping[str, Token]
+    profiles: Sequence[TokenProfile]
+    chains: Mapping[int, CatalogList]
+    read_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """The tokens of all catalogs.
+
+    ``missing`` has the id and reason of each catalog that has not answered yet or whose last read failed.
+    ``read_at`` is the time of the oldest answer in Unix seconds.
+    """
+
+    search: TokenSearch
+    missing: Sequence[tuple[str, Reason]]
+    read_at: float | None
+
+
+_Parts = tuple[tuple[str, CatalogRead], ...]
+"""What is searched, by catalog in configured order."""
 
 
 class TokenLists:
     """The lists of all catalogs. One is read again when its catalog's ``revision`` changes."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, clock: Clock) -> None:
         self._registry = registry
-        self._lists: Refresher[_Key, CatalogList] = Refresher(self._read, POLICY, most_keys=MOST_LISTS)
+        self._clock = clock
+        self._reads: Refresher[str, CatalogRead] = Refresher(self._read, POLICY, most_keys=MOST_CATALOGS)
+        self._parts: _Parts | None = None
+        self._search = TokenSearch(())
+        self._building: asyncio.Task[None] | None = None
 
-    def warm(self, chain_ids: Iterable[int]) -> None:
+    def warm(self) -> None:
         """Starts a read of every list."""
-        for chain_id in chain_ids:
-            for catalog in self._registry.enabled(Capability.TOKENS, chain_id):
-                self._lists.begin((catalog.id, chain_id))
+        for catalog in self._registry.enabled(Capability.TOKENS):
+            self._reads.begin(catalog.id)
 
     async def get(self, chain_id: int) -> Sequence[CatalogList]:
         """Returns the lists of a chain, of catalogs in configured order. Leaves out those not read in time.
@@ -53,47 +90,97 @@ class TokenLists:
         Answers from memory unless a list is new or changed; then it waits for a short time.
         """
         catalogs = self._registry.enabled(Capability.TOKENS, chain_id)
-        due = [(catalog.id, chain_id) for catalog in catalogs if self._has_changed(catalog, chain_id)]
-        if due:
-            await self._lists.get(due)
-        kept = (self._lists.known((catalog.id, chain_id)).value for catalog in catalogs)
-        return [each for each in kept if each is not None]
+        await self._renew(catalogs)
+        kept = (self._reads.known(catalog.id).value for catalog in catalogs)
+        return [read.chains[chain_id] for read in kept if read is not None and chain_id in read.chains]
 
-    def known(self, catalog: str, chain_id: int) -> CatalogList | None:
-        """Returns a list in memory."""
-        return self._lists.known((catalog, chain_id)).value
+    async def searchable(self) -> Searchable:
+        """Returns the tokens of all catalogs, from memory, or after a bounded wait.
+
+        Raises ``UpstreamError`` when no catalog has an answer and one failed for another reason than a
+        timeout: an empty list would be wrong.
+        """
+        catalogs = self._registry.enabled(Capability.TOKENS)
+        await self._renew(catalogs)
+        states = {catalog.id: self._reads.known(catalog.id) for catalog in catalogs}
+        parts = tuple((name, kept.value) for name, kept in states.items() if kept.value is not None)
+        missing = [
+            (name, kept.failure or Reason.PROVIDER_TIMEOUT)
+            for name, kept in states.items()
+            if kept.failure is not None or kept.value is None
+        ]
+        if states and not parts:
+            failed = next((reason for _, reason in missing if reason is not Reason.PROVIDER_TIMEOUT), None)
+            if failed is not None:
+                raise UpstreamError("The list could not be read.", reason=failed, retryable=True)
+        await self._index(parts)
+        return Searchable(self._search, missing, min((read.read_at for _, read in parts), default=None))
 
     async def close(self) -> None:
         """Stops reads in progress."""
-        await self._lists.close()
+        await self._reads.close()
+        if self._building is not None:
+            self._building.cancel()
 
-    def _has_changed(self, catalog: Provider, chain_id: int) -> bool:
-        kept = self.known(catalog.id, chain_id)
+    async def _renew(self, catalogs: Sequence[Provider]) -> None:
+        due = [catalog.id for catalog in catalogs if self._has_changed(catalog)]
+        if due:
+            await self._reads.get(due)
+
+    def _has_changed(self, catalog: Provider) -> bool:
+        kept = self._reads.known(catalog.id).value
         return kept is None or kept.revision != cast(TokenCatalog, catalog).revision()
 
-    async def _read(self, keys: Sequence[_Key]) -> dict[_Key, CatalogList]:
-        ((catalog_id, chain_id),) = keys
-        catalogs = [c for c in self._registry.enabled(Capability.TOKENS, chain_id) if c.id == catalog_id]
+    async def _index(self, parts: _Parts) -> None:
+        """Indexes what is new in the background, and waits for it: shortly where there is an older index."""
+        if not _same(parts, self._parts) and self._building is None:
+            self._building = asyncio.create_task(self._build(parts), name="index of tokens")
+        if self._building is not None:
+            wait_s = SEARCH_WAIT_S if self._parts is None else POLICY.newer_wait_s
+            await asyncio.wait([self._building], timeout=wait_s)
 
-        async def ask(catalog: Provider) -> CatalogList:
+    async def _build(self, parts: _Parts) -> None:
+        try:
+            profiles = [profile for _, read in parts for profile in read.profiles]
+            self._search = await asyncio.to_thread(TokenSearch, profiles)
+            self._parts = parts
+            # Long lists stay: to walk a million objects at each collection stops the loop for half a second.
+            gc.freeze()
+        except Exception:
+            log.exception("indexing the tokens failed")
+        finally:
+            self._building = None
+
+    async def _read(self, names: Sequence[str]) -> dict[str, CatalogRead]:
+        async def ask(catalog: Provider) -> CatalogRead:
             asked = cast(TokenCatalog, catalog)
-            revision, answer = asked.revision(), await asked.tokens(chain_id)
-            profiles = await checked_rows(catalog, answer, TokenProfile)
-            return await _list_of(catalog_id, revision, chain_id, profiles)
+            revision, answer = asked.revision(), await asked.tokens(None)
+            profiles = await checked_rows(catalog, answer, TokenProfile, MOST_TOKENS)
+            return CatalogRead(revision, profiles, await _by_chain(catalog.id, profiles), self._clock())
 
+        catalogs = [c for c in self._registry.enabled(Capability.TOKENS) if c.id in names]
         outcomes = await self._registry.calls.ask_all(catalogs, ask, verb="list", timeout_s=READ_TIMEOUT_S)
-        read = next((outcome.value for outcome in outcomes), None)
-        return {} if read is None else {keys[0]: read}
+        read = {outcome.provider.id: outcome.value for outcome in outcomes if outcome.value is not None}
+        if not read:
+            raise next((outcome.failure() for outcome in outcomes if outcome.failed), _disabled())
+        return read
 
 
-async def _list_of(
-    catalog: str, revision: str, chain_id: int, profiles: Sequence[TokenProfile]
-) -> CatalogList:
-    tokens: dict[Address, Token] = {}
-    symbols: dict[str, Token] = {}
+def _disabled() -> UpstreamError:
+    return UpstreamError("The provider is no longer enabled.", reason=Reason.CAPABILITY_DISABLED)
+
+
+def _same(parts: _Parts, others: _Parts | None) -> bool:
+    if others is None or len(parts) != len(others):
+        return False
+    return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(parts, others, strict=True))
+
+
+async def _by_chain(catalog: str, profiles: Sequence[TokenProfile]) -> dict[int, CatalogList]:
+    chains: dict[int, CatalogList] = {}
     async for part in slices(profiles):
         for token in (token for profile in part for token in profile.contracts):
-            if token.chain_id == chain_id:
-                tokens.setdefault(token.address, replace(token, listed=True))
-                symbols.setdefault(skeleton(token.symbol or ""), token)
-    return CatalogList(catalog, revision, tokens, symbols)
+            here = chains.setdefault(token.chain_id, CatalogList(catalog))
+            here.tokens.setdefault(token.address, token if token.listed else replace(token, listed=True))
+            here.symbols.setdefault(skeleton(token.symbol or ""), token)
+    return chains

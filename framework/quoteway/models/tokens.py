@@ -112,8 +112,8 @@ class TradeTax:
 class TokenProfile:
     """The profile of a token in the token catalog. ``id`` is a short slug; unknown members are None.
 
-    ``verified``: the decimals of every contract are those that the chain has. The core sets it and
-    ``trade_tax``.
+    ``verified``: the decimals of every contract are those that the chain has. ``look_alike_of``: the id of a
+    token listed before this one, whose symbol looks the same. The core sets both and ``trade_tax``.
     """
 
     id: str
@@ -142,4 +142,5 @@ class TokenProfile:
     socials: tuple[tuple[str, str], ...] = ()
     listed: bool = True
     verified: bool = False
+    look_alike_of: str | None = None
     trade_tax: TradeTax | None = None

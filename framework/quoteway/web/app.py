@@ -64,7 +64,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[MIDDLEWARE] = middleware
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.watchdog.listeners.append(metrics.stalled)
-    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, tokens.TOKENS, ROUTES)
+    gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, ROUTES)
     app[RPC] = calls = RpcCalls(gateway)
     app.on_cleanup.append(lambda _: calls.close())
     for operation in (*operations(), get_open_api):

@@ -15,7 +15,7 @@ from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.missing_contracts import missing_error
 from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
-from quoteway.models import Pool, Token, TokenProfile, Vault
+from quoteway.models import Pool, Token, Vault
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, changed_at, keep, revalidated
@@ -26,7 +26,7 @@ from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.rows import Page
 
 T = TypeVar("T")
-D = TypeVar("D", Pool, Vault, TokenProfile)
+D = TypeVar("D", Pool, Vault)
 Row = Mapping[str, Any]
 
 
@@ -54,12 +54,23 @@ class Listing:
     missing: Sequence[tuple[str, Reason]] = ()
 
 
-async def answer(call: Call, collect: Callable[[], Awaitable[Listing]]) -> web.Response:
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The rows of one page, where only these were rendered. ``total`` counts all that the request selects."""
+
+    rows: Sequence[Row]
+    next_cursor: str | None
+    total: int
+    updated_at: float | None
+    missing: Sequence[tuple[str, Reason]] = ()
+
+
+async def answer(call: Call, collect: Callable[[], Awaitable[Listing | Window]]) -> web.Response:
     """The page that a request asks for. It is cached unless rows are missing."""
 
     async def render() -> tuple[bytes, bool]:
-        listing = await collect()
-        return _rendered(call, listing), not listing.missing
+        found = await collect()
+        return _rendered(call, found), not found.missing
 
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
@@ -82,19 +93,24 @@ def fresh(call: Call, listing: Listing) -> web.Response:
     return json_response(_rendered(call, listing), 200, NO_STORE)
 
 
-def _rendered(call: Call, listing: Listing) -> bytes:
-    rows = _sorted(listing, call.query.get("sort"))
-    page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
+def _rendered(call: Call, found: Listing | Window) -> bytes:
+    window = found if isinstance(found, Window) else _window(call, found)
     now = int(call.gateway.runtime.clock())
     members = Page.of(
         call.networks,
-        next_cursor=next_cursor,
-        total=len(rows),
-        preview=any(row.get("preview", False) for row in page),
-        updated_at=int(listing.updated_at or now),
-        missing=listing.missing,
+        next_cursor=window.next_cursor,
+        total=window.total,
+        preview=any(row.get("preview", False) for row in window.rows),
+        updated_at=int(window.updated_at or now),
+        missing=window.missing,
     )
-    return orjson.dumps({"data": page, **members})
+    return orjson.dumps({"data": window.rows, **members})
+
+
+def _window(call: Call, listing: Listing) -> Window:
+    rows = _sorted(listing, call.query.get("sort"))
+    page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
+    return Window(page, next_cursor, len(rows), listing.updated_at, listing.missing)
 
 
 async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:
@@ -122,19 +138,18 @@ async def list_of_network(
     kind: ListKind[D],
     selected: Callable[[D, Mapping[str, Any]], bool],
     render: Callable[[Sequence[D]], Awaitable[Sequence[Row]]],
-    admit: Callable[[Merged[D]], Merged[D]] = lambda merged: merged,
 ) -> web.Response:
     """Lists what every provider of a capability has, on the query's ``network`` or on all.
 
-    ``admit`` refuses items, ``selected`` tells whether the query asks for one, and ``render`` makes the rows.
-    Of items with one id the first provider's is taken.
+    ``selected`` tells whether the query asks for an item, and ``render`` makes the rows. Of items with one id
+    the first provider's is taken.
     """
     network: Network | None = call.query.get("network")
     chain_ids = (network.chain_id,) if network else ()
     call.require(kind.capability, *chain_ids)
 
     async def collect() -> Listing:
-        merged = admit(await merge(call, kind, chain_ids or None, *chain_ids))
+        merged = await merge(call, kind, chain_ids or None, *chain_ids)
         first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
         updated_at = max((item.updated_at for item in chosen), default=merged.read_at)
@@ -173,12 +188,22 @@ def _page(
     page = rows[start : start + limit]
     if start + limit >= len(rows):
         return page, None
-    mark = orjson.dumps([key(page[-1]), start + limit])
-    return page, base64.urlsafe_b64encode(mark).decode().rstrip("=")
+    return page, cursor_of(key(page[-1]), start + limit)
 
 
 def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
     """Where the next page starts: after the last row seen, or at its old position when that row has gone."""
+    last, position = read_cursor(cursor)
+    return next((index + 1 for index, row in enumerate(rows) if key(row) == last), position)
+
+
+def cursor_of(last: str, position: int) -> str:
+    """The cursor of the page after the row ``last``, which is now at ``position``."""
+    return base64.urlsafe_b64encode(orjson.dumps([last, position])).decode().rstrip("=")
+
+
+def read_cursor(cursor: str) -> tuple[str, int]:
+    """The last row of the page before, and the position after it then. Raises ``InvalidRequest``."""
     try:
         last, position = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if not isinstance(last, str) or type(position) is not int or position < 0:
@@ -186,7 +211,7 @@ def _after(rows: Sequence[Row], key: Callable[[Row], str], cursor: str) -> int:
     except (ValueError, TypeError):
         refusal = FieldError("cursor", Reason.INVALID_FORMAT, "must be a nextCursor of this list")
         raise invalid(refusal) from None
-    return next((index + 1 for index, row in enumerate(rows) if key(row) == last), position)
+    return last, position
 
 
 def sort_field(*members: str) -> Choice:

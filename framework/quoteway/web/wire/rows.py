@@ -65,6 +65,9 @@ class TokenEntry(View):
     verified = required(
         fields.Boolean, description="Whether the decimals of every contract were compared with the chain"
     )
+    look_alike_of = nullable(
+        fields.String, description="The id of a token listed before this one, whose symbol looks the same"
+    )
 
 
 class TokenPage(Page):
