@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from sha3 import keccak_256
+
 from quoteway.models import NATIVE, Address
 
 ERC7528_NATIVE = "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE"
@@ -19,10 +21,8 @@ _IS_HIGH = bytes(_CASE_BIT if chr(byte) in "89abcdef" else 0 for byte in range(2
 
 def keccak256(data: bytes) -> bytes:
     """Keccak-256 as Ethereum uses it (not NIST SHA3-256)."""
-    # Loading the backend at first use keeps the import of this module cheap.
-    from eth_hash.auto import keccak
-
-    return bytes(keccak(data))
+    digest: bytes = keccak_256(data).digest()
+    return digest
 
 
 @lru_cache(maxsize=16_384)
