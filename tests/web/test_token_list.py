@@ -121,17 +121,40 @@ async def test_a_page_begins_after_the_row_of_its_cursor_wherever_that_is_now(se
 async def test_a_catalog_is_read_once_for_each_revision_and_one_that_fails_is_named(serve):
     good, bad = Listing("good", EARTH), Listing("bad", MARS)
     api = await serve(good, bad)
-    for at in range(5):
-        assert sorted((await ids(api, f"limit={at + 10}"))[0]) == ["earth", "mars"]
+    limits = iter(range(2, 200))
+    for _ in range(5):
+        assert sorted((await ids(api, f"limit={next(limits)}"))[0]) == ["earth", "mars"]
     assert (good.reads, bad.reads) == (1, 1)
     bad.fails = True
     bad.profiles.append(EARTH)
-    rows, page = await ids(api, "limit=20")
+    async with asyncio.timeout(20):
+        while bad.reads == 1:
+            await ids(api, f"limit={next(limits)}")
+    rows, page = await ids(api, f"limit={next(limits)}")
     assert (sorted(rows), page["partial"]) == (
         ["earth", "mars"],
         [{"provider": "bad", "reason": "provider_error"}],
     )
     assert good.reads == 1
+
+
+async def test_a_catalog_that_changes_at_each_request_is_not_read_at_each(serve):
+    class Restless(Listing):
+        def revision(self):
+            self.asked = getattr(self, "asked", 0) + 1
+            return str(self.asked)
+
+        async def tokens(self, chain_id):
+            await asyncio.sleep(0.1)
+            return await super().tokens(chain_id)
+
+    catalog = Restless("a", *MANY)
+    api = await serve(catalog)
+    began = asyncio.get_running_loop().time()
+    for at in range(120):
+        assert (await ids(api, f"limit={at + 1}"))[1]["total"] == 120
+    taken_s = asyncio.get_running_loop().time() - began
+    assert catalog.reads <= 2 + taken_s, "a read of 0.1 s, and then 1 s without"
 
 
 async def test_without_any_answer_the_list_fails_instead_of_being_empty(serve, refused):

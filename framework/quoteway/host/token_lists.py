@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -25,6 +26,9 @@ READ_TIMEOUT_S = 30.0
 MOST_CATALOGS = 256
 MOST_TOKENS = 250_000
 """The most tokens of one catalog."""
+REST = 10
+"""After a list was read, or the index made, the next time begins so many times its duration later: a catalog
+that says at each request that it has changed costs a tenth of a processor."""
 SEARCH_WAIT_S = 2.0
 """How long the first requests for the list wait for its index."""
 
@@ -43,12 +47,16 @@ class CatalogList:
 
 @dataclass(frozen=True, slots=True)
 class CatalogRead:
-    """What one catalog lists: its profiles, and their tokens by chain."""
+    """What one catalog lists: its profiles, and their tokens by chain.
+
+    ``read_at`` is in Unix seconds; ``again_s``, of the monotonic clock, is when it may be read again.
+    """
 
     revision: str
     profiles: Sequence[TokenProfile]
     chains: Mapping[int, CatalogList]
     read_at: float
+    again_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ class TokenLists:
         self._parts: _Parts | None = None
         self._search = TokenSearch(())
         self._building: asyncio.Task[None] | None = None
+        self._again_s = 0.0
 
     def warm(self) -> None:
         """Starts a read of every list."""
@@ -129,17 +138,21 @@ class TokenLists:
 
     def _has_changed(self, catalog: Provider) -> bool:
         kept = self._reads.known(catalog.id).value
-        return kept is None or kept.revision != cast(TokenCatalog, catalog).revision()
+        if kept is None:
+            return True
+        return time.monotonic() >= kept.again_s and kept.revision != cast(TokenCatalog, catalog).revision()
 
     async def _index(self, parts: _Parts) -> None:
         """Indexes what is new in the background, and waits for it: shortly where there is an older index."""
-        if not _same(parts, self._parts) and self._building is None:
+        due = time.monotonic() >= self._again_s and not _same(parts, self._parts)
+        if due and self._building is None:
             self._building = asyncio.create_task(self._build(parts), name="index of tokens")
         if self._building is not None:
             wait_s = SEARCH_WAIT_S if self._parts is None else POLICY.newer_wait_s
             await asyncio.wait([self._building], timeout=wait_s)
 
     async def _build(self, parts: _Parts) -> None:
+        began_s = time.monotonic()
         try:
             profiles = [profile for _, read in parts for profile in read.profiles]
             self._search = await asyncio.to_thread(TokenSearch, profiles)
@@ -150,13 +163,15 @@ class TokenLists:
             log.exception("indexing the tokens failed")
         finally:
             self._building = None
+            self._again_s = time.monotonic() + REST * (time.monotonic() - began_s)
 
     async def _read(self, names: Sequence[str]) -> dict[str, CatalogRead]:
         async def ask(catalog: Provider) -> CatalogRead:
-            asked = cast(TokenCatalog, catalog)
+            asked, began_s = cast(TokenCatalog, catalog), time.monotonic()
             revision, answer = asked.revision(), await asked.tokens(None)
             profiles = await checked_rows(catalog, answer, TokenProfile, MOST_TOKENS)
-            return CatalogRead(revision, profiles, await _by_chain(catalog.id, profiles), self._clock())
+            chains, now_s = await _by_chain(catalog.id, profiles), time.monotonic()
+            return CatalogRead(revision, profiles, chains, self._clock(), now_s + REST * (now_s - began_s))
 
         catalogs = [c for c in self._registry.enabled(Capability.TOKENS) if c.id in names]
         outcomes = await self._registry.calls.ask_all(catalogs, ask, verb="list", timeout_s=READ_TIMEOUT_S)
