@@ -27,8 +27,8 @@ MOST_CATALOGS = 256
 MOST_TOKENS = 250_000
 """The most tokens of one catalog."""
 REST = 10
-"""After a list was read, or the index made, the next time begins so many times its duration later: a catalog
-that says at each request that it has changed costs a tenth of a processor."""
+"""What took longer than a request waits for it begins again so many times its duration later: a long list
+that has changed at each request costs a tenth of a processor."""
 SEARCH_WAIT_S = 2.0
 """How long the first requests for the list wait for its index."""
 
@@ -163,15 +163,15 @@ class TokenLists:
             log.exception("indexing the tokens failed")
         finally:
             self._building = None
-            self._again_s = time.monotonic() + REST * (time.monotonic() - began_s)
+            self._again_s = _again_s(began_s)
 
     async def _read(self, names: Sequence[str]) -> dict[str, CatalogRead]:
         async def ask(catalog: Provider) -> CatalogRead:
             asked, began_s = cast(TokenCatalog, catalog), time.monotonic()
             revision, answer = asked.revision(), await asked.tokens(None)
             profiles = await checked_rows(catalog, answer, TokenProfile, MOST_TOKENS)
-            chains, now_s = await _by_chain(catalog.id, profiles), time.monotonic()
-            return CatalogRead(revision, profiles, chains, self._clock(), now_s + REST * (now_s - began_s))
+            chains = await _by_chain(catalog.id, profiles)
+            return CatalogRead(revision, profiles, chains, self._clock(), _again_s(began_s))
 
         catalogs = [c for c in self._registry.enabled(Capability.TOKENS) if c.id in names]
         outcomes = await self._registry.calls.ask_all(catalogs, ask, verb="list", timeout_s=READ_TIMEOUT_S)
@@ -179,6 +179,13 @@ class TokenLists:
         if not read:
             raise next((outcome.failure() for outcome in outcomes if outcome.failed), _disabled())
         return read
+
+
+def _again_s(began_s: float) -> float:
+    """Returns when what began then and ends now may begin again, on the monotonic clock."""
+    now_s = time.monotonic()
+    taken_s = now_s - began_s
+    return now_s + (REST * taken_s if taken_s > POLICY.newer_wait_s else 0.0)
 
 
 def _disabled() -> UpstreamError:

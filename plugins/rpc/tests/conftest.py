@@ -77,14 +77,15 @@ def over(http):
 
 @pytest.fixture
 async def gateway_of():
-    """``gateway_of(*nodes, ws=(), **network)``: a dispatcher over nodes; those in ``ws`` by WebSocket too.
+    """``gateway_of(*nodes, ws=(), settings={}, **network)``: a dispatcher over nodes; those in ``ws`` by
+    WebSocket too.
 
     ``await it.ask(method, *params)`` is a call of a client, ``it.read`` one of the core.
     """
     made = []
     async with aiohttp.ClientSession() as http:
 
-        def make(*nodes, ws=(), chain_id=1, clock=None, **facts):
+        def make(*nodes, ws=(), chain_id=1, clock=None, settings=None, **facts):
             endpoints = tuple(
                 Endpoint(
                     f"http://127.0.0.1:{node.port}/",
@@ -96,7 +97,7 @@ async def gateway_of():
             runtime = Runtime(Config())
             runtime.networks, runtime.session = Networks([network]), http
             context = Context(
-                "rpc", RpcSettings().load({}), logging.getLogger("quoteway.plugin.rpc"), runtime
+                "rpc", RpcSettings().load(settings or {}), logging.getLogger("quoteway.plugin.rpc"), runtime
             )
             rpc = Dispatcher(context, **({"clock": clock} if clock else {}))
 
