@@ -64,7 +64,7 @@ BEFORE: Mapping[str, str] = {
     "slow-in-quote": "2.9 s a quote, for a provider of 2.9 s",
     "prices-of-1e12": "its price won alone",
     "prices-hang": "passed",
-    "catalog-of-200000": "8.9 s of every route",
+    "catalog-of-300000": "8.9 s of every route",
     "promises-1e30": "it won, and its action failed",
     "leaves-gas-out": "it won with 90 %",
     "other-plan": "KeyError, told to be worth a retry",

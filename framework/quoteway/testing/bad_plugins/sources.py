@@ -72,7 +72,7 @@ def endless() -> Iterator[TokenProfile]:
 
 
 def many() -> list[TokenProfile]:
-    return [profile_of(31337, 1)] * 200_000
+    return [profile_of(31337, 1)] * 300_000
 
 
 async def endless_stream() -> AsyncIterator[TokenProfile]:
@@ -197,7 +197,7 @@ SOURCES: tuple[BadPlugin, ...] = (
     _listed(
         "catalog-without-end", "tokens returns an endless generator", BadCatalog, rows=answering(endless)
     ),
-    _listed("catalog-of-200000", "tokens lists 200,000 rows", BadCatalog, rows=answering(many)),
+    _listed("catalog-of-300000", "tokens lists 300,000 rows", BadCatalog, rows=answering(many)),
     BadPlugin(
         "token-hangs",
         "token never ends",
