@@ -1,4 +1,4 @@
-"""Compares ``pool_activity`` with the swap loop and the contracts after random swaps and operations.
+"""Compares ``trade_history`` with the swap loop and the contracts after random swaps and operations.
 
 ``python trading.py --swaps 20000`` computes each swap again by the swap loop on the pool's state one block
 earlier, and compares protocol fees with what the contracts owe. It exits with 1 when any difference is not
@@ -23,9 +23,9 @@ from quoteway_amm import swap_exact_in
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.chains import Devnet
 from quoteway_router.logs import Logs
-from quoteway_uniswap.pool_activity import activity
 from quoteway_uniswap.pool_value import whole_pool
 from quoteway_uniswap.state import PoolStates
+from quoteway_uniswap.trade_history import TradeHistory
 from random_operations import Report, operate_at_random
 
 PER_STATE = 100
@@ -107,35 +107,56 @@ def owed_to_protocol(harness):
     return owed
 
 
-async def compare(harness, first, before, comparison, label):
-    """Compares every trade since block ``first`` with the swap loop and what the contracts owe."""
+def new_history(harness):
+    return TradeHistory(harness.chain, Logs(harness.chain), PoolStates(harness.chain))
+
+
+async def compare(harness, first, before, comparison, label, kept):
+    """Compares every trade since block ``first`` with the swap loop and what the contracts owe.
+
+    ``kept``, the history that is extended from block to block, must have what one read at once has.
+    """
     await harness.fresh()
     head = await harness.chain.head()
-    logs = Logs(harness.chain)
     paid = Counter()
     for pool in harness.manifest.pools:
         known = await harness.pools._find(harness.pool_id(pool))
-        found = await activity(harness.chain, logs, PoolStates(harness.chain), known, first, head)
-        assert found.first == first
-        for trade in found.trades:
-            token = (pool.token0, pool.token1)[trade.side]
-            kind = known.ref.kind
+        found = await new_history(harness).since(known, first, head)
+        extended = await kept.since(known, first, head)
+        assert found.first == extended.first == first
+        comparison.inexact += found.inexact
+        kind = known.ref.kind
+        trades = [
+            (block, side, found.total("volume", block, block + 1)[side])
+            for block in range(first, head.number + 1)
+            for side in (0, 1)
+        ]
+        for block, side, amount_in in trades:
+            lp_fee, protocol_fee = (found.total(part, block, block + 1)[side] for part in ("lp", "protocol"))
+            for part, amount in (("volume", amount_in), ("lp", lp_fee), ("protocol", protocol_fee)):
+                if extended.total(part, block, block + 1)[side] != amount:
+                    comparison.wrong.append(
+                        f"{kind} {pool.pair}: {part} of block {block} differs if extended"
+                    )
+            if not amount_in:
+                continue
+            token = (pool.token0, pool.token1)[side]
             place = (harness.manifest.contracts["PoolManager"] if kind == "v4" else pool.id, token)
-            paid[place] += trade.protocol_fee
+            paid[place] += protocol_fee
             comparison.compared[f"{kind} {label}"] += 1
-            comparison.inexact += not trade.exact
-            states = PoolStates(harness.chain)
-            earlier = await harness.chain.block(trade.block - 1)
-            state = await whole_pool(states, earlier, known.ref)
+            earlier = await harness.chain.block(block - 1)
+            state = await whole_pool(PoolStates(harness.chain), earlier, known.ref)
             if kind == "v2":
-                fee = trade.amount_in * 3 // 1000
+                fee = amount_in * 3 // 1000
                 expected = fee if label == "off" else fee - fee // 6
-                same = (trade.lp_fee, trade.lp_fee + trade.protocol_fee) == (expected, fee)
+                same = (lp_fee, lp_fee + protocol_fee) == (expected, fee)
             else:
-                done = swap_exact_in(state, trade.side == 0, trade.amount_in)
-                same = done.complete and done.fee_amount == trade.lp_fee + trade.protocol_fee
-            if not same or not trade.exact:
-                comparison.wrong.append(f"{kind} {label} {pool.pair}: {trade}")
+                done = swap_exact_in(state, side == 0, amount_in)
+                same = done.complete and done.fee_amount == lp_fee + protocol_fee
+            if not same:
+                comparison.wrong.append(f"{kind} {label} {pool.pair}: {amount_in} {lp_fee} {protocol_fee}")
+        if found.inexact:
+            comparison.wrong.append(f"{kind} {label} {pool.pair}: {found.inexact} trades are inexact")
     after = owed_to_protocol(harness)
     for place, owed in after.items():
         if owed - before[place] != paid[place]:
@@ -153,7 +174,7 @@ async def compare_random_swaps(
     async with started(devnet) as running, LiquidityHarness(running) as harness:
         snapshot = harness.rpc("evm_snapshot")
         pools = [p for p in harness.manifest.pools if p.hooks == NATIVE and "TAX" not in p.pair]
-        turn, done = 0, 0
+        turn, done, kept = 0, 0, new_history(harness)
         while done < n:
             on = turn % 2 == 1
             set_protocol_fees(harness, chance, on)
@@ -168,7 +189,11 @@ async def compare_random_swaps(
                 except (Reverted, UpstreamError) as error:
                     comparison.wrong.append(str(error))
                 done += 1
-            await compare(harness, first, before, comparison, "on" if on else "off")
+                if chance.random() < 0.1:
+                    await harness.fresh()
+                    looked_at = await harness.pools._find(harness.pool_id(chance.choice(pools)))
+                    await kept.since(looked_at, first, await harness.chain.head())
+            await compare(harness, first, before, comparison, "on" if on else "off", kept)
             comparison.wrong += report.wrong + report.reverted
             turn += 1
             if turn % 4 == 0:

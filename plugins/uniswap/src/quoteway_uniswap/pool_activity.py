@@ -1,4 +1,4 @@
-"""Computes the trades of a pool and their exact fees in a range of blocks from logs.
+"""Computes the trades of a pool and their exact fees from its logs.
 
 v3 and v4 swaps are computed again on the pool's state at that time, which follows from the present ticks and
 the events that changed them. Amounts in include the fee.
@@ -7,13 +7,14 @@ the events that changed them. Amounts in include the fee.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from quoteway import Block, Chain, GatewayError, Reason, UpstreamError
 from quoteway.evm.abi import event_topic, function
 from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, combined_fee, fees_of_swap, tick_at_sqrt_ratio
-from quoteway_router.logs import LoggedEvent, Logs
+from quoteway_router.logs import LoggedEvent
 
 from quoteway_uniswap.abi_words import signed, words_of
 from quoteway_uniswap.candidates import EXTSLOAD
@@ -32,6 +33,9 @@ _V3_PROTOCOL = event_topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
 _V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 _V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
+
+_V3_TOPICS = [_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL]
+_V4_TOPICS = [V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL]
 
 _TICKS = function("ticks(int24 tick) returns (uint128)")
 
@@ -53,57 +57,16 @@ class Trade:
     exact: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """The trades of blocks ``first`` to ``last``. ``first`` is later than requested when the logs of all
-    blocks would take too many requests.
-    """
-
-    first: int
-    last: int
-    trades: tuple[Trade, ...]
-
-
-async def activity(
-    chain: Chain, logs: Logs, states: PoolStates, pool: KnownPool, first: int, last: Block
-) -> Activity:
-    """Returns the pool's trades in blocks ``first`` to ``last``.
-
-    Raises UpstreamError when the chain cannot be read.
-    """
-    kind, target = pool.ref.kind, pool.ref.target
-    if kind == "v2":
-        found = await logs.search(target, [_V2_SWAP], first, last.number)
-        state = await read_pair(chain, last, pool)
-        trades = [trade for log in found.logs for trade in _pair_trades(log, pool, state.fee_on)]
-        return Activity(found.first, last.number, tuple(trades))
-    if kind == "v3":
-        topics: list[str | list[str] | None] = [[_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL]]
-    else:
-        topics = [[V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL], pool.ref.id]
-    found = await logs.search(target, topics, first, last.number)
-    events = [_Event.read(log) for log in found.logs]
-    if not any(event.name == "swap" for event in events):
-        return Activity(found.first, last.number, ())
-    replay = await _Replay.begin(chain, states, pool, found.first, last, events)
-    trades = [trade for event in events if (trade := replay.step(event)) is not None]
-    return Activity(found.first, last.number, tuple(trades))
-
-
-def _pair_trades(log: LoggedEvent, pool: KnownPool, fee_on: bool) -> Iterable[Trade]:
-    """Yields one trade per input: UniswapV2Pair.swap allows inputs of both tokens, each with a fee."""
-    numerator, denominator = pool.ref.v2_fee
-    for side, amount in enumerate(words_of(log.data)[:2]):
-        if amount:
-            fee = amount * (denominator - numerator) // denominator
-            # Collected at the next mint or burn: a sixth of the growth of the reserves.
-            protocol = fee // _V2_PROTOCOL_SHARE if fee_on else 0
-            yield Trade(log.block, side, amount, fee - protocol, protocol)
+def topics_of(pool: KnownPool) -> list[str | list[str] | None]:
+    """Returns the filter of the logs that trades are computed from."""
+    if pool.ref.kind == "v2":
+        return [_V2_SWAP]
+    return [_V3_TOPICS] if pool.ref.kind == "v3" else [_V4_TOPICS, pool.ref.id]
 
 
 @dataclass(frozen=True, slots=True)
-class _Event:
-    """An event of a v3 pool or of the PoolManager. Amounts are the pool's balance changes."""
+class PoolEvent:
+    """An event of a pool or of the PoolManager. Amounts are the pool's balance changes; the inputs in v2."""
 
     name: str
     block: int
@@ -117,8 +80,10 @@ class _Event:
     protocol_before: tuple[int, int] | None = None
 
     @classmethod
-    def read(cls, log: LoggedEvent) -> _Event:
+    def read(cls, log: LoggedEvent) -> PoolEvent:
         topic, words, block = log.topics[0], words_of(log.data), log.block
+        if topic == _V2_SWAP:
+            return cls("swap", block, (words[0], words[1]))
         if topic == _V3_SWAP:
             amounts = signed(words[0]), signed(words[1])
             return cls("swap", block, amounts, words[2], signed(words[4]), words[3])
@@ -141,8 +106,29 @@ class _Event:
         return cls("initialize", block, sqrt_price_x96=price, tick=signed(tick))
 
 
-class _Replay:
-    """Applies events to a pool in order."""
+@dataclass(frozen=True, slots=True)
+class PairReplay:
+    """Computes the trades of a v2 pair, whose fee does not depend on its state."""
+
+    pool: KnownPool
+    fee_on: bool
+
+    def copy(self) -> PairReplay:
+        return self
+
+    def step(self, event: PoolEvent) -> Iterator[Trade]:
+        """Yields one trade per input: UniswapV2Pair.swap allows inputs of both tokens, each with a fee."""
+        numerator, denominator = self.pool.ref.v2_fee
+        for side, amount in enumerate(event.amounts):
+            if amount:
+                fee = amount * (denominator - numerator) // denominator
+                # Collected at the next mint or burn: a sixth of the growth of the reserves.
+                protocol = fee // _V2_PROTOCOL_SHARE if self.fee_on else 0
+                yield Trade(event.block, side, amount, fee - protocol, protocol)
+
+
+class RangeReplay:
+    """Applies the events of a v3 or v4 pool in order."""
 
     def __init__(self, pool: ConcentratedPool, gross: dict[int, int], start_known: bool) -> None:
         self.pool = pool
@@ -158,8 +144,8 @@ class _Replay:
         known: KnownPool,
         first: int,
         last: Block,
-        events: Sequence[_Event],
-    ) -> _Replay:
+        events: Sequence[PoolEvent],
+    ) -> RangeReplay:
         """Returns the pool before the first event: the present one with all changes reverted."""
         pool = await whole_pool(states, last, known.ref)
         if not isinstance(pool, ConcentratedPool):
@@ -184,23 +170,30 @@ class _Replay:
             pool = replace(pool, sqrt_price_x96=price, tick=tick, liquidity=liquidity)
         return cls(pool, gross, before is not None)
 
-    def step(self, event: _Event) -> Trade | None:
-        """Applies an event and returns its trade, None for other events."""
+    def copy(self) -> RangeReplay:
+        """Returns a replay that goes on from here by itself."""
+        copied = RangeReplay(self.pool, dict(self.gross), self.known)
+        copied.net = dict(self.net)
+        return copied
+
+    def step(self, event: PoolEvent) -> Iterator[Trade]:
+        """Applies an event and yields its trade; nothing for other events."""
         if event.name == "change":
             self._change(event)
-            return None
+            return
         if event.name == "protocol":
             zero, one = event.protocol
             self.pool = replace(self.pool, protocol_fee_zero_for_one=zero, protocol_fee_one_for_zero=one)
-            return None
+            return
         trade = self._trade(event) if event.name == "swap" else None
         self.pool = replace(
             self.pool, sqrt_price_x96=event.sqrt_price_x96, tick=event.tick, liquidity=event.liquidity
         )
         self.known = True
-        return trade
+        if trade is not None:
+            yield trade
 
-    def _trade(self, event: _Event) -> Trade | None:
+    def _trade(self, event: PoolEvent) -> Trade | None:
         side = 0 if event.amounts[0] > 0 else 1
         amount_in = event.amounts[side]
         if amount_in <= 0:
@@ -221,7 +214,7 @@ class _Replay:
             protocol_fee = amount_in * setting // PIPS
         return Trade(event.block, side, amount_in, fee - protocol_fee, protocol_fee, exact=False)
 
-    def _change(self, event: _Event) -> None:
+    def _change(self, event: PoolEvent) -> None:
         if not event.liquidity:
             return
         for tick, sign in zip(event.ticks, (1, -1), strict=True):
@@ -239,6 +232,21 @@ class _Replay:
         self.pool = replace(self.pool, ticks=tuple(ticks), liquidity=liquidity)
 
 
+Replay: TypeAlias = PairReplay | RangeReplay
+
+
+async def begin_replay(
+    chain: Chain, states: PoolStates, pool: KnownPool, first: int, last: Block, events: Sequence[PoolEvent]
+) -> Replay:
+    """Returns the pool before block ``first``, given its events from there to ``last``.
+
+    Raises UpstreamError when the chain cannot be read.
+    """
+    if pool.ref.kind == "v2":
+        return PairReplay(pool, (await read_pair(chain, last, pool)).fee_on)
+    return await RangeReplay.begin(chain, states, pool, first, last, events)
+
+
 async def _gross(chain: Chain, block: Block, pool: KnownPool, ticks: Sequence[int]) -> dict[int, int]:
     """Returns liquidityGross by tick: a tick is initialised while it is not zero."""
     reading = Reading()
@@ -252,7 +260,7 @@ async def _gross(chain: Chain, block: Block, pool: KnownPool, ticks: Sequence[in
     return {tick: reading.word(read) & ((1 << 128) - 1) for tick, read in zip(ticks, reads, strict=True)}
 
 
-def _protocol_at_start(pool: ConcentratedPool, events: Sequence[_Event]) -> tuple[int, int]:
+def _protocol_at_start(pool: ConcentratedPool, events: Sequence[PoolEvent]) -> tuple[int, int]:
     """Returns the protocol fees before the first event."""
     changed = next((event for event in events if event.name == "protocol"), None)
     if changed is None:
@@ -270,7 +278,7 @@ def _protocol_at_start(pool: ConcentratedPool, events: Sequence[_Event]) -> tupl
 
 
 async def _state_before(
-    chain: Chain, pool: KnownPool, first: int, events: Sequence[_Event]
+    chain: Chain, pool: KnownPool, first: int, events: Sequence[PoolEvent]
 ) -> tuple[int, int, int] | None:
     """Returns (sqrt price, tick, liquidity) before the first event; None when it cannot be read."""
     made = next((event for event in events if event.name == "initialize"), None)

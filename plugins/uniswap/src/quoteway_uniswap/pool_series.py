@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cachetools import LRUCache
 from quoteway import Block, Chain, Context, GatewayError, Price, Series
 from quoteway_router.logs import Logs
 
 from quoteway_uniswap.block_times import BlockTimes
 from quoteway_uniswap.known_pools import KnownPool
-from quoteway_uniswap.pool_activity import Activity, activity
 from quoteway_uniswap.pool_value import principals
 from quoteway_uniswap.prices import UniswapPrices
 from quoteway_uniswap.state import PoolStates
+from quoteway_uniswap.trade_history import SETTLED_BLOCKS, Activity, TradeHistory
 
 METRICS = ("tvl", "volume", "fees", "apr")
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 DAY_S = 86_400
 _DAYS_A_YEAR = 365
 _MAX_TVL_POINTS = 24
+_VALUES_AT_ONCE = 4
+_VALUES_KEPT = 16_384
 
 Interval = Literal["1h", "1d", "1w"]
 _Sides = tuple[int, int]
@@ -111,11 +115,13 @@ class PoolSeries:
     ) -> None:
         self._context = context
         self._chain = chain
-        self._logs = logs
+        self._trades = TradeHistory(chain, logs, states)
         self._states = states
         self._prices = prices
         self._times = BlockTimes(chain)
         self._window_s = window_s
+        self._values: LRUCache[tuple[str, str], float | None] = LRUCache(_VALUES_KEPT)
+        """Principal of a pool in US dollars at a settled block, by the pool's id and the block's hash."""
 
     async def of(
         self, pool: KnownPool, metric: str, start: int, end: int, interval: Interval
@@ -146,7 +152,7 @@ class PoolSeries:
             return Day(None, None, None)
         prices = await self._prices_at(pool, head)
         volume, fees, lp = (
-            _usd(pool, _total(window.activity, part), prices) for part in ("volume", "fees", "lp")
+            _usd(pool, window.activity.total(part), prices) for part in ("volume", "fees", "lp")
         )
         return Day(volume, fees, self._rate(lp, await self._value(pool, head)))
 
@@ -163,19 +169,12 @@ class PoolSeries:
         pool, head = query.pool, query.head
         current = await self._value(pool, head)
         values: dict[int, float | None] = {}
-        earlier = [moment for moment in query.moments if moment <= head.timestamp]
-        for moment in reversed(earlier[-_MAX_TVL_POINTS:]):
-            closes = moment + query.step_s
-            if closes > head.timestamp:
-                now = query.end > head.timestamp - 60 or closes <= query.end
-                values[moment] = current if now else None
-                continue
-            try:
-                after = await self._times.first_since(closes, head)
-                if after is None or after.number == 0:
-                    break
-                values[moment] = await self._value(pool, await self._chain.block(after.number - 1))
-            except GatewayError:
+        earlier = [moment for moment in query.moments if moment <= head.timestamp][-_MAX_TVL_POINTS:]
+        for end in range(len(earlier), 0, -_VALUES_AT_ONCE):
+            part = earlier[max(0, end - _VALUES_AT_ONCE) : end]
+            found = await asyncio.gather(*(self._closing_value(query, moment, current) for moment in part))
+            values |= {moment: value for moment, (_, value) in zip(part, found, strict=True)}
+            if not all(known for known, _ in found):
                 break
         return query.series(
             "tvl",
@@ -189,6 +188,29 @@ class PoolSeries:
                 "null: the state or a price is unknown."
             ),
         )
+
+    async def _closing_value(
+        self, query: _Query, moment: int, current: float | None
+    ) -> tuple[bool, float | None]:
+        """Returns whether the state at the end of an interval is known, and the principal then."""
+        head, closes = query.head, moment + query.step_s
+        if closes > head.timestamp:
+            now = query.end > head.timestamp - 60 or closes <= query.end
+            return True, current if now else None
+        try:
+            after = await self._times.first_since(closes, head)
+            if after is None or after.number == 0:
+                return False, None
+            block = await self._chain.block(after.number - 1)
+            key = query.pool.id, block.hash
+            value: float | None = self._values.get(key)
+            if value is None:
+                value = await self._value(query.pool, block)
+                if block.number <= head.number - SETTLED_BLOCKS:
+                    self._values[key] = value
+        except GatewayError:
+            return False, None
+        return True, value
 
     async def _value(self, pool: KnownPool, block: Block) -> float | None:
         held = (await principals(self._states, block, [pool.ref]))[pool.ref.id]
@@ -208,16 +230,17 @@ class PoolSeries:
         since = head.timestamp - self._window_s
         first = await self._times.first_since(since, head)
         number = head.number if first is None else first.number
-        found = await activity(self._chain, self._logs, self._states, pool, number, head)
+        found = await self._trades.since(pool, number, head)
         complete = found.first <= number
         if not complete:
             since = (await self._chain.block(found.first)).timestamp
+        moments = [moment for moment in query.moments if since <= moment <= head.timestamp]
+        edges = sorted({*moments, *(moment + query.step_s for moment in moments)})
+        blocks = await asyncio.gather(*(self._times.first_since(edge, head) for edge in edges))
+        begins = dict(zip(edges, blocks, strict=True))
         buckets = {}
-        for moment in query.moments:
-            if moment < since or moment > head.timestamp:
-                continue
-            opens = await self._times.first_since(moment, head)
-            closes = await self._times.first_since(moment + query.step_s, head)
+        for moment in moments:
+            opens, closes = begins[moment], begins[moment + query.step_s]
             if opens is not None:
                 buckets[moment] = (opens.number, closes.number if closes else head.number + 1)
         return _Window(found, since, complete, buckets)
@@ -225,21 +248,21 @@ class PoolSeries:
     def _flow(self, query: _Query, metric: str, window: _Window, prices: _Prices) -> Series:
         pool, found = query.pool, window.activity
         values = {
-            moment: _usd(pool, _total(found, metric, *blocks), prices)
+            moment: _usd(pool, found.total(metric, *blocks), prices)
             for moment, blocks in window.buckets.items()
         }
         return query.series(
             metric,
             "usd",
             values,
-            current=_usd(pool, _total(found, metric), prices) if window.whole_day else None,
+            current=_usd(pool, found.total(metric), prices) if window.whole_day else None,
             method=_flow_method(metric, window, self._window_s),
             components=_components(pool, metric, found),
         )
 
     async def _apr(self, query: _Query, window: _Window, prices: _Prices) -> Series:
         found = window.activity
-        lp_usd = _usd(query.pool, _total(found, "lp"), prices) if window.whole_day else None
+        lp_usd = _usd(query.pool, found.total("lp"), prices) if window.whole_day else None
         principal_usd = await self._value(query.pool, query.head)
         apr = self._rate(lp_usd, principal_usd)
         return query.series(
@@ -248,7 +271,7 @@ class PoolSeries:
             {},
             current=apr,
             method=(
-                f"Liquidity providers' fees of blocks {found.first} to {found.last} (the "
+                f"Liquidity providers' fees of blocks {found.first} to {found.last.number} (the "
                 f"last {self._window_s / 3600:g} hours) times {_DAYS_A_YEAR} days over that window, over the "
                 "principal at the last block; not compounded, no rewards. Only the present value is known: "
                 "nodes do not keep past state. null: logs, state or a price are unknown."
@@ -267,13 +290,13 @@ def _flow_method(metric: str, window: _Window, window_s: int) -> str:
         ),
     }[metric]
     found = window.activity
-    inexact = sum(not trade.exact for trade in found.trades)
+    inexact = found.inexact
     rest = f" {inexact} swap(s) at the rate of their input: the state before is unknown." if inexact else ""
     early = "" if window.whole_day else " The nodes returned logs for less than the window."
     return (
-        f"{what}, blocks {found.first} to {found.last}, at prices from the chain's pools at the last block. "
-        f"Logs are read over {window_s / 3600:g} hours: intervals that begin earlier are null; current is "
-        f"the whole window.{rest}{early}"
+        f"{what}, blocks {found.first} to {found.last.number}, at prices from the chain's pools at the last "
+        f"block. Logs are read over {window_s / 3600:g} hours: intervals that begin earlier are null; "
+        f"current is the whole window.{rest}{early}"
     )
 
 
@@ -281,25 +304,10 @@ def _components(pool: KnownPool, metric: str, found: Activity) -> dict[str, floa
     """Returns whole coins of each token, split into LP and protocol fees."""
     parts = ("volume",) if metric == "volume" else ("lp", "protocol")
     return {
-        f"{part}{side}": _total(found, part)[side] / 10 ** pool.tokens[side].decimals
+        f"{part}{side}": found.total(part)[side] / 10 ** pool.tokens[side].decimals
         for part in parts
         for side in (0, 1)
     }
-
-
-def _total(found: Activity, part: str, first: int = 0, before: int | None = None) -> _Sides:
-    """Returns base units by side of a part (volume, lp, protocol, fees) in blocks [first, before)."""
-    sums = [0, 0]
-    for trade in found.trades:
-        if trade.block < first or (before is not None and trade.block >= before):
-            continue
-        sums[trade.side] += {
-            "volume": trade.amount_in,
-            "lp": trade.lp_fee,
-            "protocol": trade.protocol_fee,
-            "fees": trade.lp_fee + trade.protocol_fee,
-        }[part]
-    return sums[0], sums[1]
 
 
 def _usd(pool: KnownPool, amounts: _Sides, prices: _Prices) -> float | None:
