@@ -1,4 +1,4 @@
-"""Lists of our own plugins over far-away nodes: the first answer, later ones, and new blocks meanwhile."""
+"""Lists and series of our own plugins over far-away nodes: the first answer, later ones, and new blocks."""
 
 import asyncio
 import contextlib
@@ -133,3 +133,41 @@ async def test_500_of_500_with_a_block_every_two_seconds(far_away, fresh_devnet)
     api = await far_away(0.08)
     statuses = await ask_while_blocks_come(api, fresh_devnet, 500, every_s=0.03, block_s=2.0)
     assert statuses == [200] * 500
+
+
+def series_paths(devnet):
+    """Each series of a pool of each version and of a vault."""
+    manifest = devnet.chains["devnet"]
+    pools = {pool.protocol: pool.id for pool in manifest.pools}
+    paths = [f"/v2/pools/31337:{place}/{metric}" for place in pools.values()
+             for metric in ("tvl", "volume", "fees", "apr")]  # fmt: skip
+    (vault, *_) = manifest.vaults
+    return [*paths, *(f"/v2/vaults/31337:{vault.address}/{metric}" for metric in ("tvl", "apy"))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay_s", [0.1])
+async def test_no_series_of_a_far_away_node_is_an_error(far_away, fresh_devnet, delay_s):
+    api = await far_away(delay_s)
+    paths = [
+        f"{path}?interval={interval}" for path in series_paths(fresh_devnet) for interval in ("1d", "1h")
+    ]
+    paths = [path for path in paths if "vaults" not in path or "1d" in path]
+    unread, began, read_s = set(paths), time.perf_counter(), {}
+    async with asyncio.timeout(120):
+        while unread:
+            answers = dict(zip(unread, await asyncio.gather(*map(api.get, unread)), strict=True))
+            for path, answer in answers.items():
+                assert answer.status == 200, (path, answer.body)
+                if answer.body["reason"] is None:
+                    assert answer.body["current"] is not None, path
+                    read_s[path] = time.perf_counter() - began
+            unread -= read_s.keys()
+            await asyncio.sleep(0.05)
+    slowest = max(read_s, key=read_s.__getitem__)
+    took_s = [read_s[path] for path in paths]
+    print(f"delay {delay_s * 1000:.0f} ms: {len(paths)} series asked for at once were read in "
+          f"{statistics.median(took_s):.1f} s (median), {slowest} in {max(took_s):.1f} s")  # fmt: skip
+    for path in paths:
+        answer = await api.get(path)
+        assert (answer.status, answer.body["reason"]) == (200, None), path

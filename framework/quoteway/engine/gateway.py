@@ -30,6 +30,7 @@ from quoteway.host.provider_calls import FORWARD
 from quoteway.host.reachability import Reachability
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
+from quoteway.host.series_book import SeriesBook
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.host.watchdog import Watchdog
@@ -81,6 +82,7 @@ class Gateway:
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
+        self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
         self.ready = False
         self.described: Descriptions = {}
@@ -220,7 +222,15 @@ class Gateway:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
         self.registry.plugins.close()
-        readers = (self.lists, self.tokens, self.taxes, self.reachability, self.prices, self._joiner)
+        readers = (
+            self.lists,
+            self.series,
+            self.tokens,
+            self.taxes,
+            self.reachability,
+            self.prices,
+            self._joiner,
+        )
         for reader in (*readers, self.missing):
             await reader.close()
         chains = self.runtime.chains.values()

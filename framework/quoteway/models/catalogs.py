@@ -118,7 +118,11 @@ class BridgeRoute:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A metric over time. A point without a known value is None."""
+    """A metric over time. A point without a known value is None.
+
+    ``coverage`` is the span in which values are known, in Unix seconds; the core takes it from the points
+    where a provider leaves it None. ``reason`` is set by the core: why the newest read gave no values.
+    """
 
     id: str
     metric: str
@@ -136,3 +140,5 @@ class Series:
     gaps: tuple[tuple[int, int], ...] = ()
     components: Mapping[str, float | None] | None = None
     windows: Mapping[str, float | None] | None = None
+    coverage: tuple[int, int] | None = None
+    reason: str | None = None

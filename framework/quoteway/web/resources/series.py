@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, cast
 
 from marshmallow import validates_schema
 
-from quoteway.errors import FieldError, Reason, disabled
-from quoteway.host.outcomes import Outcome
+from quoteway.errors import FieldError, Reason, UpstreamError, disabled
+from quoteway.host.series_book import MAX_POINTS, SeriesKey
 from quoteway.models import Capability, Series
-from quoteway.providers import MetricsProvider, PoolProvider, Provider, VaultProvider
 from quoteway.web.http.fields import Choice, QueryInteger
 from quoteway.web.http.operation import Call, Operation, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
@@ -19,11 +19,7 @@ from quoteway.web.resources.ids import ResourceId, owner_of
 from quoteway.web.wire.rows import Series as SeriesView
 from quoteway.web.wire.view import Wire
 
-MAX_POINTS = 1_000
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
-DEFAULT_SPAN_S = 30 * 86_400
-
-HasSeries: TypeAlias = MetricsProvider | PoolProvider | VaultProvider
 
 
 class SeriesQuery(RequestSchema):
@@ -55,41 +51,69 @@ def series_operations(
 
 
 async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
-    """The rendered series. Raises ``ProviderUnavailable`` when no provider has it."""
-    start, end, interval = _span(call)
-    resource: ResourceId = call.path["resource"]
+    """The rendered series. Raises ``ProviderUnavailable`` when no provider has it.
+
+    A series that takes longer to read than a request waits for it is sent as it was read last, or without
+    values, and read on in the background.
+    """
+    asked = _key(call, metric)
     registry, noun = call.gateway.registry, capability.value
     if not registry.enabled(capability) and not registry.enabled(Capability.METRICS):
         raise disabled(f"No enabled provider serves {noun} metrics.")
-
-    async def ask(sources: Sequence[Provider]) -> list[Outcome[Provider, Series | None]]:
-        return await call.ask(
-            sources,
-            Series | None,
-            lambda source: cast(HasSeries, source).series(resource.id, metric, start, end, interval),
-            verb="series",
-        )
-
-    outcomes = await ask(registry.enabled(Capability.METRICS, resource.chain_id))
-    if not any(outcome.value for outcome in outcomes):
+    resource: ResourceId = call.path["resource"]
+    states = await call.gateway.series.get(asked, registry.enabled(Capability.METRICS, resource.chain_id))
+    if not any(state.series for state in states):
         _, owner = await owner_of(call, capability)
-        outcomes += await ask([owner])
-    for outcome in outcomes:
-        if outcome.value is not None:
-            return SeriesView.render(outcome.value, call.networks)
-    last = outcomes[-1]
-    if last.error is None and last.kind == "no_route":
+        states += await call.gateway.series.get(asked, [owner])
+    shown = next((state for state in states if state.series is not None), states[-1])
+    if shown.series is not None:
+        return SeriesView.render(_covered(shown.series, shown.failure), call.networks)
+    if shown.error is not None:
+        raise shown.error
+    if shown.failure is None:
         raise disabled(f"No enabled provider has {metric} of this {noun}.")
-    raise last.failure()
+    if shown.failure is not Reason.PROVIDER_TIMEOUT:
+        raise UpstreamError("The series could not be read.", reason=shown.failure, retryable=True)
+    return SeriesView.render(_unread(asked, int(call.gateway.runtime.clock())), call.networks)
 
 
-def _span(call: Call) -> tuple[int, int, str]:
+def _key(call: Call, metric: str) -> SeriesKey:
     query, now = call.query, int(call.gateway.runtime.clock())
-    interval, end = query["interval"], query.get("to", now)
-    start = query.get("from_", max(0, end - DEFAULT_SPAN_S))
+    resource: ResourceId = call.path["resource"]
+    asked = SeriesKey(resource.id, metric, query["interval"], query.get("from_"), query.get("to"))
+    start, end = asked.span(now)
     if start >= end:
         raise invalid(FieldError("from", Reason.CONFLICT, "must be before to, which is now by default"))
-    if (end - start) // INTERVALS_S[interval] > MAX_POINTS:
+    if (end - start) // INTERVALS_S[asked.interval] > MAX_POINTS:
         text = f"gives more than {MAX_POINTS} points: ask for a longer interval"
         raise invalid(FieldError("interval", Reason.OUT_OF_RANGE, text))
-    return start, end, interval
+    return asked
+
+
+def _covered(series: Series, failure: Reason | None) -> Series:
+    """With the span in which values are known, and why the newest read gave none."""
+    known = [moment for moment, value in series.points if value is not None]
+    coverage = series.coverage
+    if coverage is None and known:
+        coverage = known[0], min(known[-1] + INTERVALS_S[series.interval], max(series.end, known[-1]))
+    return replace(series, coverage=coverage, reason=failure)
+
+
+def _unread(asked: SeriesKey, now: int) -> Series:
+    """What is sent while a series is read for the first time."""
+    start, end = asked.span(now)
+    step_s = INTERVALS_S[asked.interval]
+    return Series(
+        id=asked.resource_id,
+        metric=asked.metric,
+        unit="unknown",
+        interval=cast(Literal["1h", "1d", "1w"], asked.interval),
+        start=start,
+        end=end,
+        points=tuple((moment, None) for moment in range(-(-start // step_s) * step_s, end, step_s)),
+        source="none",
+        method="No value is known yet: the series is being read, ask again in some seconds.",
+        updated_at=now,
+        gaps=((start, end),),
+        reason=Reason.PROVIDER_TIMEOUT,
+    )

@@ -235,6 +235,13 @@ class Point(View):
     value = nullable(fields.Float, 1)
 
 
+class Coverage(View):
+    """The span in which values are known, in Unix seconds."""
+
+    from_ = required(fields.Integer, 0)
+    to = required(fields.Integer, 1)
+
+
 class Series(View):
     id = required(fields.String)
     metric = required(fields.String)
@@ -252,6 +259,8 @@ class Series(View):
     gaps = required([[fields.Integer]])
     components = optional(text.Table, _components, allow_none=True)
     windows = optional(text.Table, _windows, allow_none=True)
+    coverage = nullable(Coverage)
+    reason = nullable(fields.String)
 
 
 @dataclass(frozen=True, slots=True)

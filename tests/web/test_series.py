@@ -1,0 +1,203 @@
+"""Series over HTTP: a provider that is slow, fails, refuses, or is asked for many at a time."""
+
+import asyncio
+import time
+
+import pytest
+from quoteway.errors import FieldError, InvalidRequest, Reason, UpstreamError
+from quoteway.host import series_book
+from quoteway.models import Pool, Series, Token
+from quoteway.networks import Network
+from quoteway.providers import MetricsProvider, PoolProvider
+from quoteway.testing.fakes import FakePlugin, MemoryRpc
+
+PLACE = "0x" + "1" * 40
+PATH = f"/v2/pools/7:{PLACE}"
+HOUR = 3_600
+START = 1_700_000_000 // HOUR * HOUR
+
+
+class Answering:
+    """Answers as its ``answer`` says, after ``wait_s``, and counts the calls at a time."""
+
+    wait_s = 0.0
+    answer = None
+
+    def __init__(self, context):
+        self.running = self.most = self.calls = 0
+
+    async def series(self, resource_id, metric, start, end, interval):
+        self.calls += 1
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await asyncio.sleep(self.wait_s)
+        finally:
+            self.running -= 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer is None:
+            return None
+        points = tuple((start + HOUR * index, value) for index, value in enumerate(self.answer))
+        return Series(
+            resource_id,
+            metric,
+            "usd",
+            interval,
+            start,
+            end,
+            points,
+            self.id,
+            "read",
+            1_700_000_000,
+            current=2.0,
+        )
+
+
+class Pools(Answering, PoolProvider):
+    id, title, networks = "pools", "Pools", frozenset({7})
+
+    async def pools(self, chain_id):
+        return []
+
+    async def pool(self, pool_id):
+        token = Token(7, PLACE, 6, "USD", "A dollar")
+        return Pool(pool_id, "seven", 7, "test", "v2", PLACE, (token, token), (), "chain", 1_700_000_000)
+
+
+class Indexer(Answering, MetricsProvider):
+    id, title, networks = "indexer", "Indexer", frozenset({7})
+
+
+@pytest.fixture
+async def served(serve_app, monkeypatch):
+    """``await served(Pools, ...)`` gives an app with these, and them. Waits are a tenth of the real ones."""
+    policy = series_book.RefreshPolicy(newer_wait_s=0.05, first_wait_s=0.2, old_s=60.0)
+    monkeypatch.setattr(series_book.SeriesBook.__init__, "__defaults__", (policy,))
+
+    async def serve(*kinds):
+        made = []
+
+        def make(kind):
+            def one(context):
+                made.append(kind(context))
+                return made[-1]
+
+            return one
+
+        plugin = FakePlugin(
+            [MemoryRpc({7}), *(make(kind) for kind in kinds)], networks=[Network("seven", 7, "Seven")]
+        )
+        api = await serve_app({"plugin": plugin})
+        return api, *sorted(made, key=lambda one: [kind.id for kind in kinds].index(one.id))
+
+    return serve
+
+
+def query(hours=3, metric="tvl"):
+    return f"{PATH}/{metric}?interval=1h&from={START}&to={START + hours * HOUR}"
+
+
+def values(answer):
+    assert answer.status == 200, answer.body
+    return [point["value"] for point in answer.body["points"]]
+
+
+async def test_a_slow_series_is_sent_without_values_and_then_with_them(served):
+    api, pools = await served(Pools)
+    pools.wait_s, pools.answer = 0.5, (None, 1.5, None)
+    began = time.monotonic()
+    first = await api.get(query())
+    assert time.monotonic() - began < 0.45
+    assert values(first) == [None, None, None]
+    assert (first.body["reason"], first.body["coverage"], first.body["current"]) == (
+        "provider_timeout",
+        None,
+        None,
+    )
+    assert first.body["gaps"] == [[START, START + 3 * HOUR]]
+    assert "ask again" in first.body["method"]
+    await asyncio.sleep(0.5)
+    later = await api.get(query())
+    assert values(later) == [None, 1.5, None]
+    assert (later.body["reason"], later.body["current"]) == (None, 2.0)
+    assert later.body["coverage"] == {"from": START + HOUR, "to": START + 2 * HOUR}
+
+
+async def test_a_client_that_leaves_does_not_end_the_read(served):
+    api, pools = await served(Pools)
+    pools.wait_s, pools.answer = 0.4, (1.0,)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await api.get(query())
+    await asyncio.sleep(0.5)
+    assert values(await api.get(query())) == [1.0]
+    assert pools.calls == 2
+
+
+async def test_requests_of_one_series_share_a_read(served):
+    api, pools = await served(Pools)
+    pools.wait_s, pools.answer = 0.1, (1.0,)
+    answers = await asyncio.gather(*(api.get(query()) for _ in range(20)))
+    assert {tuple(values(answer)) for answer in answers} == {(1.0,)}
+    assert pools.calls == 1
+
+
+async def test_after_a_failure_the_last_values_are_sent_with_the_reason(served, refused):
+    api, pools = await served(Pools)
+    pools.answer = UpstreamError("down", reason=Reason.RPC_ERROR)
+    refused(await api.get(query()), 502, "upstream_error", "rpc_error")
+    pools.answer = (1.0, 2.0)
+    assert values(await api.get(query())) == [1.0, 2.0]
+    pools.answer = UpstreamError("down", reason=Reason.RPC_ERROR)
+    kept = await api.get(query())
+    assert values(kept) == [1.0, 2.0]
+    assert kept.body["reason"] == "rpc_error"
+
+
+async def test_what_a_provider_refuses_is_told_to_the_caller(served, refused):
+    api, pools = await served(Pools)
+    field = FieldError("interval", Reason.OUT_OF_RANGE, "gives more than 100 points")
+    pools.answer = InvalidRequest("interval: too many.", reason=Reason.OUT_OF_RANGE, fields=[field])
+    refused(await api.get(query()), 422, "validation_error", "out_of_range")
+    pools.answer = None
+    refused(await api.get(query()), 503, "provider_unavailable")
+
+
+async def test_the_pools_provider_answers_while_the_indexer_is_slow(served):
+    api, indexer, pools = await served(Indexer, Pools)
+    indexer.wait_s, indexer.answer, pools.answer = 0.5, (3.0,), (1.0,)
+    first = await api.get(query())
+    assert (values(first), first.body["source"]) == ([1.0], "pools")
+    await asyncio.sleep(0.5)
+    later = await api.get(query())
+    assert (values(later), later.body["source"]) == ([3.0], "indexer")
+    indexer.answer = None
+    assert (await api.get(query(4))).body["source"] == "pools"
+
+
+async def test_a_caller_of_many_series_starts_a_bounded_number_of_reads(served):
+    api, pools = await served(Pools)
+    pools.wait_s, pools.answer = 0.1, (1.0,)
+    answers = await asyncio.gather(*(api.get(query(hours)) for hours in range(1, 61)))
+    assert {answer.status for answer in answers} == {200}
+    assert pools.most == series_book.AT_ONCE
+
+
+async def test_a_series_of_too_many_points_is_its_provider_s_failure(served, refused):
+    api, pools = await served(Pools)
+    pools.answer = (1.0,) * (series_book.MAX_POINTS + 2)
+    refused(await api.get(query()), 502, "upstream_error", "unsafe_answer")
+
+
+async def test_values_are_told_to_be_old_while_a_newer_read_runs(served):
+    api, pools = await served(Pools)
+    pools.answer = (1.0,)
+    await api.get(query())
+    pools.wait_s, pools.answer = 0.3, (2.0,)
+    began = time.monotonic()
+    assert values(await api.get(query())) == [1.0]
+    assert time.monotonic() - began < 0.25
+    await asyncio.sleep(0.3)
+    pools.wait_s = 0.0
+    assert values(await api.get(query())) == [2.0]
