@@ -1,9 +1,8 @@
 """Abstract base classes of providers, one per capability.
 
 Methods return a value, return None when the provider has no answer, or raise ``UpstreamError`` or
-``InvalidRequest``. Any other exception is a bug of the provider. It is logged with its traceback and counted,
-and its text is never sent to a client. Within a major version of the hook API, classes only gain methods that
-have a default body.
+``InvalidRequest``. Any other exception is a bug: it is logged with its traceback and counted, and its text is
+never sent to a client. Within a major version of the hook API, classes only gain methods with a default body.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ class Provider(ABC):
     ``id`` is unique in a deployment: lowercase letters, digits and dashes. When two plugins claim one id, the
     configuration says whose it is, or both are refused. ``networks`` are the chain ids served.
 
-    The data members are read once, when the provider is registered. ``networks``, ``contracts`` and
-    ``spenders`` are read whenever they are needed, so they may become known later: answer from memory. The
-    same holds for ``expected_contracts``.
+    The data members are read once, when the provider is registered, but ``networks``, ``contracts``,
+    ``expected_contracts`` and ``spenders`` whenever they are needed: answer from memory.
     """
 
     capability: ClassVar[models.Capability]
@@ -44,9 +42,8 @@ class Provider(ABC):
     def expected_contracts(self, chain_id: int) -> Mapping[models.Address, str]:
         """Returns the contracts that a chain must have for the provider to work, each with a label.
 
-        By default those of ``contracts``. Add what the provider only reads, such as factories. The core looks
-        for their code in the background. Those without code are ``missingContracts`` of ``/v2/providers``,
-        and the reason of requests that fail (``contract_missing``).
+        By default those of ``contracts``. Add what the provider only reads, such as factories. Those without
+        code are ``missingContracts`` of ``/v2/providers``, and why requests fail (``contract_missing``).
         """
         return self.contracts(chain_id)
 
@@ -268,9 +265,14 @@ class PriceSource(Provider):
     ) -> Mapping[models.Address, models.Price]:
         """Returns prices at ``block``. Leaves out tokens that it cannot price; never guesses.
 
-        The core caches the answer for the block. It asks for the wrapped native coin when it needs the price
-        of the native coin. A quote without prices is sent when the source is slow.
+        The core caches the answer for the block, and asks for the wrapped coin in place of the native one.
         """
+
+    async def payouts(
+        self, chain_id: int, amounts: Mapping[models.Address, int], block: models.Block
+    ) -> Mapping[models.Address, float]:
+        """Returns the US dollars that a sale of each amount alone pays at least. Leaves out unknown ones."""
+        return {}
 
 
 class LiquiditySource(Provider):
@@ -287,9 +289,8 @@ class LiquiditySource(Provider):
 
         These are the pools of the pair, and those of each token with the tokens that routes may pass through.
         The native coin counts as its wrapped form. Every state must be that of ``block``, read in as few
-        requests as possible; the core asks once for a block and two tokens, in any order. Give the same
-        object while a pool has not changed. Raises ``UpstreamError`` when the chain cannot be read: never
-        leaves a pool out for that.
+        requests as possible; the core asks once for a block and two tokens, in any order. A pool that has not
+        changed is the same object. Raises ``UpstreamError`` where it cannot read one: it leaves none out.
         """
 
     async def taxed(
@@ -340,8 +341,7 @@ class Executor(Provider):
     async def refusal(self, chain_id: int, block: models.Block) -> str | None:
         """Returns why the executor must not be used on a chain, for the operator; None when it may.
 
-        For example that its contract computes another fee than configured. Asked before quotes; answer from
-        memory once it is known.
+        For example that its contract computes another fee. Answer from memory: it is asked before quotes.
         """
         return None
 

@@ -15,6 +15,7 @@ ADD_LIQUIDITY = function(
     "addLiquidity(address one, address other, uint256 amountOne, uint256 amountOther, uint256 minimumOne,"
     " uint256 minimumOther, address to, uint256 deadline)"
 )
+AMOUNTS_OUT = function("getAmountsOut(uint256 amount, address[] path) returns (uint256[] amounts)")
 POOLED_USD, PRICE_USD, HELD = 600_000, 1_000_000, 5 * 10**11
 UNIT = 10**6
 
@@ -52,17 +53,45 @@ async def until(look):
     return found
 
 
+async def balances(client, token, more=""):
+    path = f"/v2/portfolio/balances?wallet={USER}&network=devnet&tokens={token}{more}"
+    body = (await client.api.get(path)).body
+    (row,) = (row for row in body["data"] if row["token"]["address"] == token)
+    return body, row
+
+
+async def paid_by(client, token, symbol, amount):
+    """What the contracts say that a sale for one of the dollar tokens pays, in dollars."""
+    router = client.devnet.chains["devnet"].contracts["UniswapV2Router02"]
+    data = AMOUNTS_OUT.encode([amount, [token, client.token(symbol)]])
+    with client.devnet.rpc() as rpc:
+        answer = await asyncio.to_thread(rpc, "eth_call", {"to": router, "data": "0x" + data.hex()}, "latest")
+    return int(answer[-64:], 16) / UNIT
+
+
 @pytest.mark.slow
-async def test_a_holding_is_worth_no_more_than_its_pools_can_pay(client):
+async def test_a_holding_is_worth_no_more_than_its_pools_pay_and_stays_outside_totals(client):
     token = await made_up(client)
 
     async def priced():
-        path = f"/v2/portfolio/balances?wallet={USER}&network=devnet&tokens={token}"
-        body = (await client.api.get(path)).body
-        (row,) = (row for row in body["data"] if row["token"]["address"] == token)
-        return row if row["valueUsd"] is not None else None
+        _, row = await balances(client, token)
+        return row if row["valueUsd"] is not None and row["realisableUsd"] is not None else None
 
     row = await until(priced)
-    assert int(row["amount"]) >= (HELD - 1) * UNIT
+    held = int(row["amount"])
+    assert held >= (HELD - 1) * UNIT
     assert float(row["token"]["priceUsd"]) == pytest.approx(PRICE_USD, rel=0.05), "it is what the pools say"
-    assert 0 < float(row["valueUsd"]) < 2 * POOLED_USD
+    paid = sum([await paid_by(client, token, symbol, held // 2) for symbol in ("USDC", "USDT")])
+    assert row["realisableUsd"] == pytest.approx(paid, rel=0.002)
+    assert 0 < row["valueUsd"] == row["realisableUsd"] < 2 * POOLED_USD
+    assert row["counted"] is False
+    assert row["sources"] == ["uniswap"]
+    body, _ = await balances(client, token)
+    assert body["totalUsd"] == pytest.approx(sum(r["valueUsd"] for r in body["data"] if r["counted"]))
+    assert body["totalComplete"] is True
+    whole, counted = await balances(client, token, "&includeUnlisted=true")
+    assert counted["counted"] is True
+    assert whole["totalUsd"] == pytest.approx(body["totalUsd"] + row["valueUsd"])
+    (price,) = (await client.api.get(f"/v2/prices?network=devnet&tokens={token}")).body["data"]
+    assert price["priceUsd"] == row["token"]["priceUsd"]
+    assert price["liquidityUsd"] < 0.05 * POOLED_USD, "what tells a reader how little the price means"

@@ -180,6 +180,7 @@ REQUESTS = {
     "createRevocation": revocation,
     "getPortfolioBalances": lambda place: (f"/v2/portfolio/balances?{WALLET}&network=devnet", None),
     "getPortfolioPositions": lambda place: (f"/v2/portfolio/positions?{WALLET}&network=devnet", None),
+    "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }
 

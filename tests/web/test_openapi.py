@@ -46,6 +46,7 @@ GET /v2/portfolio/approvals
 POST /v2/portfolio/approvals/revoke
 GET /v2/portfolio/balances
 GET /v2/portfolio/positions
+GET /v2/prices
 GET /v2/transactions/{txId}
 GET /v2/networks
 """

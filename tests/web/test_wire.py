@@ -25,7 +25,18 @@ from quoteway.host.watchdog import Blame, Stall
 from quoteway.networks import Network, Networks
 from quoteway.web import wire
 from quoteway.web.resources import transactions
-from quoteway.web.wire import actions, allowances, errors, indications, parts, providers, quotes, rows, view
+from quoteway.web.wire import (
+    actions,
+    allowances,
+    errors,
+    indications,
+    parts,
+    prices,
+    providers,
+    quotes,
+    rows,
+    view,
+)
 from quoteway.web.wire.view import ABSENT, View
 
 NETWORKS = Networks([Network("ethereum", 1, "Ethereum", explorer_url="https://explorer.example/")])
@@ -148,6 +159,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.VaultEntry: instances(models.Vault),
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
+    prices.PriceEntry: instances(prices.PricedToken),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: SWAP_QUOTES,
     indications.SwapPrice: INDICATIONS,
@@ -190,6 +202,7 @@ GIVEN_BY_MEMBER = {
     quotes.QuoteResult,
     actions.Submitted,
     rows.Balances,
+    prices.Prices,
     allowances.Allowances,
     rows.AsOf,
     rows.Partial,

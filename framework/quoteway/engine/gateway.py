@@ -36,6 +36,7 @@ from quoteway.host.token_directory import TokenDirectory
 from quoteway.host.watchdog import Watchdog
 from quoteway.models import Capability, Header
 from quoteway.networks import Network, Networks
+from quoteway.pricing.payouts import Payouts
 from quoteway.pricing.price_book import WAIT_S, PriceBook
 from quoteway.pricing.valuation import Keys, Valuation
 from quoteway.providers import RpcUpstream
@@ -81,6 +82,7 @@ class Gateway:
         self.building = Building(self.quoting)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
+        self.payouts = Payouts(self.runtime, self.registry)
         self.lists = Lists(self.registry, clock)
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)

@@ -81,17 +81,23 @@ class Price:
     confidence: float | None = None
     depth_usd: float | None = None
 
-    def worth(self, token: Token, amount: int) -> float | None:
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Returns the ids of the sources that agree on it."""
+        return tuple(self.source.split(", "))
+
+    def worth(self, token: Token, amount: int, payout_usd: float | None = None) -> float | None:
         """Returns the US dollars of ``amount`` base units of ``token``; None if not finite or not known.
 
         Anybody can make pools of an own token with any price, so what no catalog lists is worth no more than
-        can be sold near its price.
+        can be sold near its price, or than ``payout_usd``, what a sale of this amount pays, where known.
         """
         if self.usd is None:
             return None
         value = amount / 10**token.decimals * self.usd
-        if not token.listed and self.depth_usd is not None:
-            value = min(value, self.depth_usd)
+        most = self.depth_usd if payout_usd is None else payout_usd
+        if not token.listed and most is not None:
+            value = min(value, most)
         return value if math.isfinite(value) else None
 
 

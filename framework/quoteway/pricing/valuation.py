@@ -25,11 +25,14 @@ class Valuation:
 
     prices: Mapping[tuple[int, models.Address], models.Price]
 
-    def usd(self, token: models.Token, amount: int) -> float | None:
-        """Returns the value of ``amount`` base units in US dollars; None without a known price."""
+    def usd(self, token: models.Token, amount: int, payout_usd: float | None = None) -> float | None:
+        """Returns the value of ``amount`` base units in US dollars; None without a known price.
+
+        ``payout_usd`` is what a sale of them pays, where known.
+        """
         price = self.prices.get((token.chain_id, token.address))
         if price is not None and token.price_usd in (None, price.usd):
-            return price.worth(token, amount)
+            return price.worth(token, amount, payout_usd)
         return None if token.price_usd is None else value_of(amount, token.decimals, token.price_usd)
 
     def token(self, token: models.Token) -> models.Token:

@@ -27,6 +27,7 @@ from quoteway.web.resources import (
     listings,
     pools,
     portfolio,
+    prices,
     quote_batches,
     rpc,
     swaps,
@@ -50,7 +51,7 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, *quotes, transactions, portfolio, approvals, rpc)
+    resources = (listings, tokens, prices, *quotes, transactions, portfolio, approvals, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

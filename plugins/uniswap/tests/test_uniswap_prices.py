@@ -71,3 +71,39 @@ def test_a_price_needs_several_blocks():
 async def test_a_token_without_pools_has_no_price(harness):
     prices = ChainPrices(harness.context, harness.chain, harness.pools._deployments[31337])
     assert await prices.at([ACCOUNTS[5].address], await harness.chain.head()) == {}
+
+
+@pytest.mark.slow
+async def test_a_sale_pays_about_what_a_swap_of_the_amount_into_dollars_pays(harness, fresh_devnet):
+    chain = fresh_devnet.chains["devnet"]
+    harness.rpc("anvil_mine", hex(90))
+    await harness.fresh()
+    block = await harness.chain.head()
+    prices = ChainPrices(harness.context, harness.chain, harness.pools._deployments[31337])
+    usdc = chain.token("USDC")
+    compared = 0
+    for usd, most in ((100, 1.004), (10_000, 1.004), (1_000_000, 1.1)):
+        amounts = {
+            token.address: int(usd / float(token.price_usd) * 10**token.decimals)
+            for token in chain.tokens
+            if token.symbol not in ("USDC", "USDT", "DAI", "TAX")
+        }
+        paid = await prices.payouts(amounts, block)
+        assert paid.keys() == amounts.keys()
+        for token in chain.tokens:
+            if token.address in amounts:
+                quote = await harness.provider.quote(
+                    harness.request(token.symbol, "USDC", amounts[token.address])
+                )
+                (leg,) = quote.outputs
+                swapped = leg.amount / 10**usdc.decimals
+                # The swap chooses its parts, where a sale divides by depth; and it goes on to the dollars,
+                # where a sale ends with base tokens at their price.
+                assert 0.8 * swapped <= paid[token.address] <= most * swapped, (token.symbol, usd)
+                compared += 1
+    assert compared > 10
+    assert await prices.payouts({usdc.address: 5 * 10**6}, block) == {
+        usdc.address: pytest.approx(5, rel=0.001)
+    }
+    (nobody,) = {ACCOUNTS[3].address}
+    assert await prices.payouts({nobody: 10**18}, block) == {}

@@ -327,3 +327,21 @@ class HexField(Member[bytes]):
             expected = f"{self.low} bytes" if self.low == self.high else f"{self.low} to {self.high} bytes"
             raise refuse(Reason.OUT_OF_RANGE, f"must be {expected}")
         return raw
+
+
+class AddressesField(Member[tuple[str, ...]]):
+    """Comma-separated token addresses; the zero address is the native coin."""
+
+    def __init__(self, description: str, most: int, **kwargs: Any) -> None:
+        super().__init__(description, schema={"type": "string", "maxLength": 43 * most}, **kwargs)
+        self._most = most
+
+    def parse(self, value: Any) -> tuple[str, ...]:
+        parts = str(value).split(",")
+        if len(parts) > self._most:
+            raise refuse(Reason.OUT_OF_RANGE, f"must name at most {self._most} tokens")
+        try:
+            found = (NATIVE if is_native_alias(part) else parse_address(part) for part in parts)
+            return tuple(dict.fromkeys(found))
+        except ValueError as error:
+            raise refuse(Reason.INVALID_FORMAT, f"must be addresses separated by commas: {error}") from None

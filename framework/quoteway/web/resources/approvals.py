@@ -21,13 +21,13 @@ from quoteway.web.resources.portfolio import (
     MAX_TOKENS,
     NO_TOKEN,
     TOKEN_LIMIT,
-    Missing,
-    TokensField,
     networks_asked,
     read_each,
+    tokens_field,
 )
 from quoteway.web.wire import allowances as wire
 from quoteway.web.wire.actions import Action
+from quoteway.web.wire.rows import Missing
 from quoteway.web.wire.view import Wire
 
 MAX_READS = 6_000
@@ -39,7 +39,7 @@ CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
 class ApprovalsQuery(FreshQuery):
     wallet = AddressField("Whose approvals", required=True)
     network = NetworkField("On this network; on all when left out")
-    tokens = TokensField()
+    tokens = tokens_field()
 
 
 class GrantsField(Member[tuple[GrantKey, ...]]):

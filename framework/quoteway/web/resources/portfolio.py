@@ -5,26 +5,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from aiohttp import web
 
 from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError, disabled
-from quoteway.evm.address import is_native_alias, parse_address
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.guard.findings import check_form
 from quoteway.host.states import networks_of
 from quoteway.models import NATIVE, Address, Capability, PoolPosition, VaultPosition
 from quoteway.networks import Network
-from quoteway.pricing.valuation import Valuation, tokens_of_positions
+from quoteway.pricing.valuation import Valuation, tokens_of_positions, total
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web.http.fields import AddressField, Member, NetworkField, QueryBoolean
+from quoteway.web.http.fields import AddressesField, AddressField, NetworkField, QueryBoolean
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import invalid, refuse
+from quoteway.web.http.schema import invalid
 from quoteway.web.resources import catalog
 from quoteway.web.resources.freshness import FreshQuery, at_least_there
-from quoteway.web.wire.rows import Balances, HeldPosition, PortfolioPosition, Positions, ValuedHolding
+from quoteway.web.wire.rows import (
+    Balances,
+    HeldPosition,
+    Missing,
+    PortfolioPosition,
+    Positions,
+    ValuedHolding,
+)
 from quoteway.web.wire.view import Wire
 
 log = logging.getLogger("quoteway.portfolio")
@@ -41,42 +46,24 @@ NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
 TOKEN_LIMIT = "token_limit"  # noqa: S105
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A token that could not be read, or without ``token`` a network, and why."""
-
-    chain_id: int
-    token: Address | None
-    reason: str
-
-
-class TokensField(Member[tuple[str, ...]]):
-    """Comma-separated token addresses; the zero address is the native coin."""
-
-    def __init__(self) -> None:
-        description = (
-            f"Token addresses separated by commas, at most {MAX_TOKENS} over all networks. The request "
-            "line is limited too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens "
-            "listed by this deployment, of which only those held are shown."
-        )
-        super().__init__(description, schema={"type": "string", "maxLength": 43 * MAX_TOKENS})
-
-    def parse(self, value: Any) -> tuple[str, ...]:
-        parts = str(value).split(",")
-        if len(parts) > MAX_TOKENS:
-            raise refuse(Reason.OUT_OF_RANGE, f"must name at most {MAX_TOKENS} tokens")
-        try:
-            found = (NATIVE if is_native_alias(part) else parse_address(part) for part in parts)
-            return tuple(dict.fromkeys(found))
-        except ValueError as error:
-            raise refuse(Reason.INVALID_FORMAT, f"must be addresses separated by commas: {error}") from None
+def tokens_field() -> AddressesField:
+    """The tokens that a wallet is asked about."""
+    description = (
+        f"Token addresses separated by commas, at most {MAX_TOKENS} over all networks. The request "
+        "line is limited too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens "
+        "listed by this deployment, of which only those held are shown."
+    )
+    return AddressesField(description, MAX_TOKENS)
 
 
 class BalancesQuery(FreshQuery):
     wallet = AddressField("Whose balances", required=True)
     network = NetworkField("On this network; on all when left out")
-    tokens = TokensField()
+    tokens = tokens_field()
     include_native = QueryBoolean("Whether the native coin is read too", load_default=True)
+    include_unlisted = QueryBoolean(
+        "Whether totalUsd counts tokens that no catalog lists", load_default=False
+    )
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
@@ -97,7 +84,10 @@ class PositionsQuery(FreshQuery, catalog.PageQuery):
         "shown, zero or not; without, those listed by this deployment that the wallet holds. A token "
         "that cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, `out_of_gas`), "
         "and so is a network that cannot, with `token` null; `token_limit` there tells that the "
-        "network's list is longer than what one request reads. `totalUsd` adds up the values known."
+        "network's list is longer than what one request reads. `totalUsd` adds up what is `counted`: the "
+        "values of listed tokens, and with `includeUnlisted` those of others; `totalComplete` is false while "
+        "one of these, or anything else, is missing. `realisableUsd` is what the pools pay at least for all "
+        "of it, each token sold alone; what no catalog lists is worth no more."
     ),
     failures=(502,),
 )
@@ -198,23 +188,34 @@ async def _rendered(call: Call, held: Mapping[int, Holdings], missing: Sequence[
         if with_native:
             shown.append(Holding(call.gateway.tokens.coin(chain_id), holdings.native))
         shown += [row for row in holdings.tokens if explicit is not None or row.amount]
-    valuable = {(row.token.chain_id, row.token.address) for row in shown if row.amount}
-    valuation = await call.gateway.valuation(valuable, wait_s=VALUES_WAIT_S)
-    rows = [_valued(row, valuation) for row in shown]
-    values = [row.value_usd for row in rows if row.value_usd is not None]
+    amounts = {(row.token.chain_id, row.token.address): row.amount for row in shown if row.amount}
+    valuation, payouts = await asyncio.gather(
+        call.gateway.valuation(set(amounts), wait_s=VALUES_WAIT_S), call.gateway.payouts.get(amounts)
+    )
+    unlisted: bool = call.query["include_unlisted"]
+    rows = [_valued(row, valuation, payouts, unlisted=unlisted) for row in shown]
+    values = [row.value_usd for row in rows if row.counted and row.value_usd is not None]
+    unvalued = (row for row in rows if row.amount and row.value_usd is None)
+    complete = not missing and not any(row.token.listed or unlisted for row in unvalued)
     return Balances.of(
         call.networks,
         wallet=call.query["wallet"],
         data=rows,
-        total_usd=sum(values) if values else None,
+        total_usd=total(values),
+        total_complete=complete,
         as_of=[(chain_id, holdings.block.number) for chain_id, holdings in held.items()],
         missing=missing,
     )
 
 
-def _valued(held: Holding, valuation: Valuation) -> ValuedHolding:
-    token = valuation.token(held.token)
-    return ValuedHolding(token, held.amount, valuation.usd(token, held.amount))
+def _valued(
+    held: Holding, valuation: Valuation, payouts: Mapping[tuple[int, Address], float], *, unlisted: bool
+) -> ValuedHolding:
+    token, key = valuation.token(held.token), (held.token.chain_id, held.token.address)
+    payout_usd = payouts.get(key)
+    value_usd = valuation.usd(token, held.amount, payout_usd)
+    counted = value_usd is not None and (token.listed or unlisted)
+    return ValuedHolding(token, held.amount, value_usd, payout_usd, valuation.prices.get(key), counted)
 
 
 def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[Missing]:

@@ -265,11 +265,14 @@ class Series(View):
 
 @dataclass(frozen=True, slots=True)
 class ValuedHolding:
-    """``amount`` base units of ``token`` and what they are worth."""
+    """``amount`` base units of ``token``, what they are worth, and what a sale of all pays at least."""
 
     token: models.Token
     amount: int
     value_usd: float | None
+    realisable_usd: float | None = None
+    price: models.Price | None = None
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,11 +302,25 @@ class Balance(View):
     amount = required(text.AmountText)
     amount_formatted = required(fields.String, lambda held: format_units(held.amount, held.token.decimals))
     value_usd = nullable(fields.Float)
+    realisable_usd = nullable(fields.Float)
+    confidence = nullable(fields.Float, lambda held: held.price and held.price.confidence)
+    liquidity_usd = nullable(fields.Float, lambda held: held.price and held.price.depth_usd)
+    sources = required([fields.String], lambda held: held.price.sources if held.price else ())
+    counted = required(fields.Boolean)
 
 
 class AsOf(View):
     chain_id = required(fields.Integer, 0)
     block = required(fields.Integer, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A token that could not be read, or without ``token`` a network, and why."""
+
+    chain_id: int
+    token: models.Address | None
+    reason: str
 
 
 class Partial(View):
@@ -317,7 +334,8 @@ class Partial(View):
 class Balances(View):
     wallet = required(text.AddressText)
     data = required([Balance])
-    total_usd = nullable(fields.Float, description="The sum of the values that are known")
+    total_usd = nullable(fields.Float, description="The sum of the values that are ``counted``")
+    total_complete = required(fields.Boolean)
     as_of = required([AsOf])
     partial_ = required([Partial], "missing")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cachetools import LRUCache
@@ -79,14 +79,21 @@ class UniswapPrices(PriceSource):
         self, chain_id: int, addresses: Sequence[Address], block: Block
     ) -> Mapping[Address, Price]:
         """See ``PriceSource``."""
-        if chain_id not in self._deployments:
-            return {}
-        prices = self._chains.get(chain_id)
-        if prices is None:
+        prices = self._on_chain(chain_id)
+        return {} if prices is None else await prices.at(addresses, block)
+
+    async def payouts(
+        self, chain_id: int, amounts: Mapping[Address, int], block: Block
+    ) -> Mapping[Address, float]:
+        """See ``PriceSource``."""
+        prices = self._on_chain(chain_id)
+        return {} if prices is None else await prices.payouts(amounts, block)
+
+    def _on_chain(self, chain_id: int) -> ChainPrices | None:
+        if chain_id in self._deployments and chain_id not in self._chains:
             chain = self._context.chain(chain_id)
-            prices = ChainPrices(self._context, chain, self._deployments[chain_id])
-            self._chains[chain_id] = prices
-        return await prices.at(addresses, block)
+            self._chains[chain_id] = ChainPrices(self._context, chain, self._deployments[chain_id])
+        return self._chains.get(chain_id)
 
 
 class ChainPrices:
@@ -123,6 +130,33 @@ class ChainPrices:
             if price is not None:
                 # The deployment's own base tokens need no limit: nobody else can name one.
                 found[address] = replace(price, depth_usd=None) if token in self._bases else price
+        return found
+
+    async def payouts(self, amounts: Mapping[Address, int], block: Block) -> dict[Address, float]:
+        """Returns the US dollars that the pools with base tokens pay at least for each amount at ``block``.
+
+        An amount is divided by the depth of the pools, and what they pay is worth its price. So are dollar
+        tokens.
+        """
+        tokens = {address: self._erc20(address) for address in amounts}
+        spots = await self._sample(block, [*tokens.values(), *self._bases])
+        pairs = {
+            sorted_pair(token, base) for token in tokens.values() for base in self._bases if token != base
+        }
+        pools = await self._load(block, pairs)
+        decimals = await self._decimals((*tokens.values(), *self._bases))
+        known = {base: spot for base in self._bases if (spot := spots.get(base)) is not None}
+        found = {}
+        for address, token in tokens.items():
+            await asyncio.sleep(0)
+            spot = spots.get(token)
+            if token in self._usd:
+                if spot is not None:
+                    found[address] = amounts[address] / 10 ** decimals[token] * spot.usd
+                continue
+            sales = _sales(pools, token, amounts[address], known, self._wrapped)
+            if sales:
+                found[address] = sum(paid / 10 ** decimals[other] * known[other].usd for other, paid in sales)
         return found
 
     async def spot(self, address: Address, block: Block) -> Spot | None:
@@ -223,6 +257,39 @@ def _edges(pools: Iterable[Pool], decimals: Mapping[Address, int], native_as: Ad
             edges.append(_Edge(token0, token1, ratio, depth1))
             edges.append(_Edge(token1, token0, 1 / ratio, depth0))
     return edges
+
+
+def _sales(
+    pools: Iterable[Pool], token: Address, amount: int, bases: Container[Address], native_as: Address
+) -> list[tuple[Address, int]]:
+    """Returns what pools with base tokens pay for an amount that is divided by their depth."""
+    offers = []
+    for pool in pools:
+        pair = [native_as if each == NATIVE else each for each in (pool.token0, pool.token1)]
+        if token not in pair:
+            continue
+        side = pair.index(token)
+        if pair[1 - side] in bases:
+            offers.append((pool, side == 0, pair[1 - side], depth_of(pool)[side]))
+    whole = sum(depth for *_, depth in offers)
+    return [
+        (other, _paid(pool, zero_for_one, amount * depth // whole))
+        for pool, zero_for_one, other, depth in offers
+        if depth
+    ]
+
+
+def _paid(pool: Pool, zero_for_one: bool, amount: int) -> int:
+    """Returns what a pool pays for an amount, or for the part of it that it is known to take."""
+    try:
+        if isinstance(pool, ConcentratedPool):
+            return swap_exact_in(pool, zero_for_one, amount).amount_out
+        paid = pool.exact_in(zero_for_one, amount)
+    except BandExceeded as edge:
+        return edge.amount_out
+    except ValueError:
+        return 0
+    return 0 if paid is None else paid[0]
 
 
 def depth_of(pool: Pool) -> tuple[int, int]:

@@ -1,0 +1,173 @@
+"""What a wallet's tokens are worth: what the total counts, what a sale pays, and sources that lie."""
+
+import asyncio
+import math
+import time
+from dataclasses import replace
+
+import pytest
+from portfolio_gateway import WALLET
+from quoteway.models import NATIVE, Token
+from quoteway.testing.fakes import ListedPrices
+
+pytest.importorskip("quoteway_devnet", reason="needs the quoteway-devnet distribution")
+
+
+class Paying(ListedPrices):
+    """A price source that tells the depth of its prices, and what a sale pays."""
+
+    depth, confidence, pays, wait_s = None, 0.9, {}, 0.0
+
+    def __init__(self, usd, provider_id="paying", **told):
+        super().__init__({31337}, usd, provider_id=provider_id)
+        vars(self).update(told)
+
+    async def prices(self, chain_id, addresses, block):
+        found = await super().prices(chain_id, addresses, block)
+        return {
+            a: replace(p, depth_usd=self.depth, confidence=self.confidence) for a, p in found.items()
+        }  # fmt: skip
+
+    async def payouts(self, chain_id, amounts, block):
+        await asyncio.sleep(self.wait_s)
+        return {
+            address: usd(amounts.get(address)) if callable(usd) else usd for address, usd in self.pays.items()
+        }
+
+
+@pytest.fixture
+def tokens(portfolio):
+    return {symbol: portfolio.token(symbol).address for symbol in ("WETH", "USDC", "USDT", "DAI")}
+
+
+async def asked(api, *tokens, more=""):
+    names = ",".join(tokens)
+    path = f"/v2/portfolio/balances?wallet={WALLET}&network=devnet&includeNative=false&tokens={names}{more}"
+    async with asyncio.timeout(20):
+        while True:
+            answer = await api.get(path)
+            assert answer.status == 200, answer.body
+            if all(row["token"]["priceUsd"] for row in answer.body["data"]):
+                return answer.body, {row["token"]["address"]: row for row in answer.body["data"]}
+            await asyncio.sleep(0.05)
+
+
+async def test_what_no_catalog_lists_is_worth_what_its_sale_pays_and_stays_outside_the_total(
+    serve_app, portfolio, tokens, contract
+):
+    usdc, dai = tokens["USDC"], tokens["DAI"]
+    source = Paying({usdc: 1.0, dai: 10**6}, depth=5_000.0, pays={usdc: 7.0, dai: 1_234.5})
+    api = await portfolio.serve(serve_app, source, listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    body, rows = await asked(api, usdc, dai)
+    held = int(rows[usdc]["amount"]) / 10**6
+    assert (rows[usdc]["valueUsd"], rows[usdc]["realisableUsd"], rows[usdc]["counted"]) == (held, 7.0, True)
+    assert (rows[dai]["valueUsd"], rows[dai]["realisableUsd"], rows[dai]["counted"]) == (
+        1_234.5,
+        1_234.5,
+        False,
+    )
+    assert (rows[dai]["confidence"], rows[dai]["liquidityUsd"], rows[dai]["sources"]) == (
+        0.9,
+        5_000.0,
+        ["paying"],
+    )
+    assert (body["totalUsd"], body["totalComplete"]) == (held, True)
+    whole, rows = await asked(api, usdc, dai, more="&includeUnlisted=true")
+    assert rows[dai]["counted"] is True
+    assert (whole["totalUsd"], whole["totalComplete"]) == (held + 1_234.5, True)
+
+
+async def test_a_total_is_complete_only_with_every_value_it_counts(serve_app, portfolio, tokens):
+    usdc, weth = tokens["USDC"], tokens["WETH"]
+    api = await portfolio.serve(serve_app, usd={usdc: 1.0})
+    path = f"/v2/portfolio/balances?wallet={WALLET}&network=devnet&includeNative=false&tokens="
+    await asked(api, usdc)
+    for query, complete in (
+        (usdc, True),
+        (f"{usdc},{tokens['DAI']}", True),  # not listed, so not counted
+        (f"{usdc},{tokens['DAI']}&includeUnlisted=true", False),
+        (f"{usdc},{weth}", False),  # listed and held, but not priced
+        (f"{usdc},{portfolio.token('WETH').address[:-1]}0", False),
+    ):
+        answer = await api.get(path + query)
+        if answer.status == 200:
+            assert answer.body["totalComplete"] is complete, query
+            assert answer.body["totalUsd"] == next(r["valueUsd"] for r in answer.body["data"] if r["counted"])
+
+
+@pytest.mark.parametrize(
+    "odd", [-1.0, math.nan, math.inf, True, "12", None, 10**400, lambda amount: 1 / 0], ids=range(8)
+)
+async def test_a_source_that_lies_about_a_sale_tells_nothing(serve_app, portfolio, tokens, odd):
+    dai = tokens["DAI"]
+    source = Paying({dai: 1.0}, depth=5_000.0, pays={dai: odd})
+    api = await portfolio.serve(serve_app, source, listed=())
+    portfolio.prices.networks = frozenset()
+    _, rows = await asked(api, dai)
+    assert rows[dai]["realisableUsd"] is None
+    assert rows[dai]["valueUsd"] == 5_000.0, "capped by the depth of its price"
+
+
+async def test_of_several_sources_the_median_counts_and_the_lower_of_two(serve_app, portfolio, tokens):
+    dai = tokens["DAI"]
+    sources = [Paying({dai: 1.0}, f"source{pays}", pays={dai: float(pays)}) for pays in (900, 30, 10**9)]
+    api = await portfolio.serve(serve_app, *sources, listed=())
+    portfolio.prices.networks = frozenset()
+    _, rows = await asked(api, dai)
+    assert rows[dai]["realisableUsd"] == 900
+    sources[0].networks = frozenset()
+    _, rows = await asked(api, dai)
+    assert rows[dai]["realisableUsd"] == 30
+
+
+async def test_nobody_waits_long_for_what_a_sale_pays(serve_app, portfolio, tokens):
+    dai = tokens["DAI"]
+    source = Paying({dai: 1.0}, pays={dai: 8.0}, wait_s=1.5)
+    api = await portfolio.serve(serve_app, source, listed=())
+    portfolio.prices.networks = frozenset()
+    began = time.monotonic()
+    first, _ = await asked(api, dai)
+    assert time.monotonic() - began < 1.4
+    assert first["data"][0]["realisableUsd"] is None
+    await asyncio.sleep(1.6)
+    _, rows = await asked(api, dai)
+    assert rows[dai]["realisableUsd"] == 8.0
+
+
+async def test_prices_name_their_sources(serve_app, portfolio, tokens, contract):
+    usdc, dai, usdt = tokens["USDC"], tokens["DAI"], tokens["USDT"]
+    sources = [
+        Paying({usdc: 1.0, dai: 1.0}, "one", depth=100.0, confidence=0.5),
+        Paying({usdc: 1.001, dai: 3.0}, "other", depth=300.0, confidence=0.7),
+    ]
+    api = await portfolio.serve(serve_app, *sources)
+    portfolio.prices.networks = frozenset()
+    nobody = "0x" + "00" * 19 + "77"
+    path = f"/v2/prices?network=devnet&tokens={usdc},{dai},{usdt},{nobody}"
+    body = contract.check("getPrices", await api.get(path))
+    rows = {row["token"]["address"]: row for row in body["data"]}
+    assert list(rows) == [usdc, dai, usdt]
+    assert rows[usdc]["priceUsd"] == pytest.approx(1.0005)
+    assert rows[usdc]["sources"] == ["one", "other"]
+    assert (rows[usdc]["confidence"], rows[usdc]["liquidityUsd"]) == (0.5, 100.0)
+    assert rows[usdc]["asOfBlock"]["number"] > 0
+    for unknown in (dai, usdt):
+        assert (rows[unknown]["priceUsd"], rows[unknown]["sources"], rows[unknown]["asOfBlock"]) == (
+            None,
+            [],
+            None,
+        )
+    assert [(row["reason"], row["chainId"]) for row in body["partial"]] == [("no_token", 31337)]
+
+
+async def test_prices_refuse_what_they_cannot_answer(serve_app, portfolio, tokens, refused):
+    api = await portfolio.serve(serve_app)
+    refused(await api.get("/v2/prices?network=devnet"), 422, "validation_error")
+    refused(await api.get(f"/v2/prices?tokens={NATIVE}"), 422, "validation_error")
+    many = ",".join(Token(31337, f"0x{number:040x}", 18).address for number in range(1, 102))
+    refused(
+        await api.get(f"/v2/prices?network=devnet&tokens={many}"), 422, "validation_error", "out_of_range"
+    )
+    portfolio.prices.networks = frozenset()
+    refused(await api.get(f"/v2/prices?network=devnet&tokens={NATIVE}"), 503, "provider_unavailable")
