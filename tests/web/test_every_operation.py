@@ -179,6 +179,10 @@ REQUESTS = {
     "getPortfolioApprovals": lambda place: (f"/v2/portfolio/approvals?{WALLET}&network=devnet", None),
     "createRevocation": revocation,
     "getPortfolioBalances": lambda place: (f"/v2/portfolio/balances?{WALLET}&network=devnet", None),
+    "listBalancesOfWallets": lambda place: (
+        "/v2/portfolio/balances",
+        {"wallets": [WALLET.partition("=")[2]], "network": "devnet"},
+    ),
     "getPortfolioPositions": lambda place: (f"/v2/portfolio/positions?{WALLET}&network=devnet", None),
     "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),

@@ -45,6 +45,7 @@ POST /v2/bridges/quote
 GET /v2/portfolio/approvals
 POST /v2/portfolio/approvals/revoke
 GET /v2/portfolio/balances
+POST /v2/portfolio/balances
 GET /v2/portfolio/positions
 GET /v2/prices
 GET /v2/transactions/{txId}

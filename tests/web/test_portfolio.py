@@ -7,7 +7,7 @@ import pytest
 from portfolio_gateway import WALLET, address
 from quoteway.evm.holdings import TokenBalance, scan_balances
 from quoteway.models import NATIVE, Token
-from quoteway.web.resources.portfolio import fair_shares
+from quoteway.web.resources.wallet_reads import fair_shares
 
 # Four bytes of calldata (decimals) give 6; more (balanceOf) gives the last two bytes of its own address.
 STUB = "0x36600414601457" + "61ffff301660005260206000f3" + "5b600660005260206000f3"

@@ -202,6 +202,7 @@ GIVEN_BY_MEMBER = {
     quotes.QuoteResult,
     actions.Submitted,
     rows.Balances,
+    rows.BalancesOfWallets,
     prices.Prices,
     allowances.Allowances,
     rows.AsOf,

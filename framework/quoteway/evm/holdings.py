@@ -74,15 +74,14 @@ class Holdings:
 
 
 async def read_holdings(
-    chain: Chain, wallet: Address, tokens: Sequence[Address], known: Mapping[Address, Token]
+    chain: Chain, wallet: Address, tokens: Sequence[Address], known: Mapping[Address, Token], block: Block
 ) -> Holdings:
-    """Reads the wallet's native coin and ``tokens``, at most 1,000 in two calls.
+    """Reads the wallet's native coin and ``tokens`` at a block, at most 1,000 in two calls.
 
     Decimals are read with the balances. ``known`` gives the labels of tokens; those whose decimals are not
     the contract's are not used. Symbols and names of other tokens are read in the second call when it is
     free. Raises ``UpstreamError`` when no node answers.
     """
-    block = await chain.head()
     unknown = [token for token in tokens if token not in known]
     asked = unknown[:_NAMED_PER_CALL] if len(tokens) <= TOKENS_PER_CALL else []
     scan, named = await asyncio.gather(

@@ -23,10 +23,11 @@ from quoteway.web.http.plugin_routes import PluginRoutes
 from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import (
     approvals,
+    balances,
     indications,
     listings,
     pools,
-    portfolio,
+    positions,
     prices,
     quote_batches,
     rpc,
@@ -51,7 +52,7 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, prices, *quotes, transactions, portfolio, approvals, rpc)
+    resources = (listings, tokens, prices, *quotes, transactions, balances, positions, approvals, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

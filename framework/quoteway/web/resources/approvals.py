@@ -17,7 +17,7 @@ from quoteway.web.http.fields import AddressField, Member, NetworkField
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
-from quoteway.web.resources.portfolio import (
+from quoteway.web.resources.wallet_reads import (
     MAX_TOKENS,
     NO_TOKEN,
     TOKEN_LIMIT,
@@ -105,7 +105,7 @@ class RevokeBody(FreshBody):
     failures=(502,),
 )
 async def get_portfolio_approvals(call: Call) -> Wire:
-    gateway, networks = call.gateway, networks_asked(call)
+    gateway, networks = call.gateway, networks_asked(call, call.query)
     named: tuple[Address, ...] | None = call.query.get("tokens")
     chain_ids = [network.chain_id for network in networks]
     lists = await asyncio.gather(*map(gateway.tokens.listed, chain_ids))
@@ -126,7 +126,7 @@ async def get_portfolio_approvals(call: Call) -> Wire:
             everywhere=named is None,
         )
 
-    found, missing = await read_each(call, networks, read)
+    found, missing = await read_each(call, call.query, networks, read)
     shown: list[wire.ShownAllowance] = []
     for chain_id, allowances in found.items():
         tokens = await gateway.tokens.find_each(chain_id, {held.token for held in allowances.held})

@@ -53,11 +53,13 @@ async def at_least(call: Call, chain_id: int, seen: Mapping[str, Any]) -> AsyncI
 
 
 @contextlib.asynccontextmanager
-async def at_least_there(call: Call, network: Network | None) -> AsyncIterator[None]:
-    """``at_least`` for a query that may name a network. Raises ``InvalidRequest`` when it names none."""
-    given = [name for name in ("minBlock", "afterTransaction") if call.request.query.get(name)]
+async def at_least_there(call: Call, seen: Mapping[str, Any]) -> AsyncIterator[None]:
+    """``at_least`` for a body or query that may name a network. Raises ``InvalidRequest`` without one."""
+    network: Network | None = seen.get("network")
+    names = {"min_block": "minBlock", "after_transaction": "afterTransaction"}
+    given = [name for member, name in names.items() if member in seen]
     if given and network is None:
         message = "is of one network: name it in network"
         raise invalid(*(FieldError(name, Reason.CONFLICT, message) for name in given))
-    async with at_least(call, network.chain_id if network else 0, call.query):
+    async with at_least(call, network.chain_id if network else 0, seen):
         yield

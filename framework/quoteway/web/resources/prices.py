@@ -7,7 +7,7 @@ from quoteway.networks import Network
 from quoteway.web.http.fields import AddressesField, NetworkField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema
-from quoteway.web.resources.portfolio import NO_TOKEN
+from quoteway.web.resources.wallet_reads import NO_TOKEN
 from quoteway.web.wire.prices import PricedToken, Prices
 from quoteway.web.wire.rows import Missing
 from quoteway.web.wire.view import Wire

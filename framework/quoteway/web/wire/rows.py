@@ -340,6 +340,12 @@ class Balances(View):
     partial_ = required([Partial], "missing")
 
 
+class BalancesOfWallets(View):
+    data = required([Balances])
+    total_usd = nullable(fields.Float, description="The sum of the wallets' totals that are known")
+    total_complete = required(fields.Boolean)
+
+
 class Whereabouts(View):
     pool_id = nullable(fields.String)
     vault_id = nullable(fields.String)

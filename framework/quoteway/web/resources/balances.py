@@ -1,0 +1,239 @@
+"""The balances of one wallet or several across networks, and what they are worth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quoteway.errors import UpstreamError
+from quoteway.evm.holdings import Holding, Holdings, read_holdings
+from quoteway.models import NATIVE, Address, Block, Token
+from quoteway.networks import Network
+from quoteway.pricing.valuation import Valuation, total
+from quoteway.web.http.fields import AddressField, ListOf, NetworkField, QueryBoolean, StrictBoolean
+from quoteway.web.http.operation import Call, get, post
+from quoteway.web.resources.freshness import FreshBody, FreshQuery
+from quoteway.web.resources.wallet_reads import (
+    MAX_TOKENS,
+    NO_TOKEN,
+    TOKEN_LIMIT,
+    fair_shares,
+    networks_asked,
+    read_each,
+    tokens_field,
+)
+from quoteway.web.wire.rows import Balances, BalancesOfWallets, Missing, ValuedHolding
+from quoteway.web.wire.view import Wire
+
+MAX_WALLETS = 20
+VALUES_WAIT_S = 0.25
+"""How long an answer waits for prices once the balances are read."""
+
+_INCLUDE_NATIVE = "Whether the native coin is read too"
+_INCLUDE_UNLISTED = "Whether totalUsd counts tokens that no catalog lists"
+_MEMBERS = (
+    "With `tokens`, each of them is shown, zero or not; without, those listed by this deployment that the "
+    "wallet holds. A token that cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, "
+    "`out_of_gas`), and so is a network that cannot, with `token` null; `token_limit` there tells that the "
+    "network's list is longer than what one request reads. `totalUsd` adds up what is `counted`: the "
+    "values of listed tokens, and with `includeUnlisted` those of others; `totalComplete` is false while "
+    "one of these, or anything else, is missing. `realisableUsd` is what the pools pay at least for all "
+    "of it, each token sold alone; what no catalog lists is worth no more."
+)
+
+
+class BalancesQuery(FreshQuery):
+    wallet = AddressField("Whose balances", required=True)
+    network = NetworkField("On this network; on all when left out")
+    tokens = tokens_field()
+    include_native = QueryBoolean(_INCLUDE_NATIVE, load_default=True)
+    include_unlisted = QueryBoolean(_INCLUDE_UNLISTED, load_default=False)
+
+
+class BalancesBody(FreshBody):
+    wallets = ListOf("Whose balances", AddressField("A wallet"), MAX_WALLETS, least=1, required=True)
+    network = NetworkField("On this network; on all when left out")
+    tokens = ListOf(
+        f"Token addresses, at most {MAX_TOKENS} over all networks; the zero address is the native coin. Left "
+        "out: the tokens listed by this deployment, of which only those held are shown.",
+        AddressField("A token", native=True, zero=True),
+        MAX_TOKENS,
+        least=1,
+    )
+    include_native = StrictBoolean(_INCLUDE_NATIVE, load_default=True)
+    include_unlisted = StrictBoolean(_INCLUDE_UNLISTED, load_default=False)
+
+
+@get(
+    "/v2/portfolio/balances",
+    "A wallet's balances",
+    Balances,
+    query=BalancesQuery,
+    description=f"All balances of a network are of one block, named in `asOf`. {_MEMBERS}",
+    failures=(502,),
+)
+async def get_portfolio_balances(call: Call) -> Wire:
+    reading = await _Reading.begin(call, call.query)
+    return Balances.render(await reading.of(call.query["wallet"]), call.networks)
+
+
+@post(
+    "/v2/portfolio/balances",
+    f"The balances of up to {MAX_WALLETS} wallets",
+    BalancesOfWallets,
+    body=BalancesBody,
+    group="catalog",
+    description=(
+        "`data` has each wallet as `GET` of the same path shows it, in the order of `wallets`, all at one "
+        "block of each network. A wallet that could be read on no network has its networks in `partial`. "
+        f"Each wallet counts as one request of the rate limit. {_MEMBERS}"
+    ),
+    failures=(502,),
+)
+async def list_balances_of_wallets(call: Call) -> Wire:
+    wallets: Sequence[Address] = call.body["wallets"]
+    await call.count_further(len(wallets) - 1)
+    reading = await _Reading.begin(call, call.body)
+    answers = await asyncio.gather(*map(reading.attempt, wallets))
+    errors = [answer for answer in answers if isinstance(answer, UpstreamError)]
+    if len(errors) == len(answers):
+        raise errors[0]
+    found = [
+        reading.unread(wallet, answer) if isinstance(answer, UpstreamError) else answer
+        for wallet, answer in zip(wallets, answers, strict=True)
+    ]
+    totals = [wallet.total_usd for wallet in found if wallet.total_usd is not None]
+    return BalancesOfWallets.of(
+        call.networks,
+        data=found,
+        total_usd=total(totals),
+        total_complete=all(wallet.total_complete for wallet in found),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was read of a wallet."""
+
+    wallet: Address
+    data: Sequence[ValuedHolding]
+    total_usd: float | None
+    total_complete: bool
+    as_of: Sequence[tuple[int, int]]
+    missing: Sequence[Missing]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A request for balances: its networks, the tokens that are read on each, and what is known of them."""
+
+    call: Call
+    asked: Mapping[str, Any]
+    networks: Sequence[Network]
+    tokens: Mapping[int, Sequence[Address]]
+    shares: Mapping[int, int]
+    facts: Mapping[int, Mapping[Address, Token]]
+    heads: dict[int, asyncio.Task[Block]]
+    """The block of each network that all wallets are read at."""
+
+    @classmethod
+    async def begin(cls, call: Call, asked: Mapping[str, Any]) -> _Reading:
+        networks = networks_asked(call, asked)
+        named: Sequence[Address] | None = asked.get("tokens")
+        chain_ids = [network.chain_id for network in networks]
+        known = (call.gateway.tokens.listed(chain_id, named or ()) for chain_id in chain_ids)
+        facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
+        wanted = {chain_id: facts[chain_id] if named is None else named for chain_id in chain_ids}
+        shares = fair_shares({chain_id: len(wanted[chain_id]) for chain_id in chain_ids})
+        tokens = {each: [token for token in wanted[each] if token != NATIVE] for each in chain_ids}
+        return cls(call, asked, networks, tokens, shares, facts, {})
+
+    @property
+    def explicit(self) -> bool:
+        return "tokens" in self.asked
+
+    async def of(self, wallet: Address) -> _Found:
+        """Returns a wallet's balances. Raises ``UpstreamError`` when no network could be read."""
+
+        def read(chain_id: int) -> Coroutine[Any, Any, Holdings]:
+            return self._on(chain_id, wallet)
+
+        held, missing = await read_each(self.call, self.asked, self.networks, read)
+        for holdings in held.values():
+            for token in holdings.found:
+                self.call.gateway.tokens.remember(token)
+        too_long = {chain_id for chain_id in held if len(self.tokens[chain_id]) > self.shares[chain_id]}
+        missing += _unreadable(held, too_long, explicit=self.explicit)
+        return await self._valued(wallet, held, missing)
+
+    async def attempt(self, wallet: Address) -> _Found | UpstreamError:
+        """Returns a wallet's balances, or why no network could be read."""
+        try:
+            return await self.of(wallet)
+        except UpstreamError as error:
+            return error
+
+    def unread(self, wallet: Address, error: UpstreamError) -> _Found:
+        """Returns what is told of a wallet that could be read on no network."""
+        reason = "" if error.reason is None else error.reason.value
+        missing = [Missing(network.chain_id, None, reason) for network in self.networks]
+        return _Found(wallet, (), None, False, (), missing)
+
+    async def _on(self, chain_id: int, wallet: Address) -> Holdings:
+        chain = self.call.gateway.runtime.chains[chain_id]
+        if chain_id not in self.heads:
+            self.heads[chain_id] = task = asyncio.create_task(chain.head())
+            # All who wait for it may have left when it fails: then nobody takes its exception.
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        block = await asyncio.shield(self.heads[chain_id])
+        tokens = self.tokens[chain_id][: self.shares[chain_id]]
+        return await read_holdings(chain, wallet, tokens, self.facts[chain_id], block)
+
+    async def _valued(
+        self, wallet: Address, held: Mapping[int, Holdings], missing: Sequence[Missing]
+    ) -> _Found:
+        gateway = self.call.gateway
+        named = NATIVE in self.asked.get("tokens", ())
+        shown: list[Holding] = []
+        for chain_id, holdings in held.items():
+            if self.asked["include_native"] or named:
+                shown.append(Holding(gateway.tokens.coin(chain_id), holdings.native))
+            shown += [row for row in holdings.tokens if self.explicit or row.amount]
+        amounts = {(row.token.chain_id, row.token.address): row.amount for row in shown if row.amount}
+        valuation, payouts = await asyncio.gather(
+            gateway.valuation(set(amounts), wait_s=VALUES_WAIT_S), gateway.payouts.get(amounts)
+        )
+        unlisted: bool = self.asked["include_unlisted"]
+        rows = [_valued(row, valuation, payouts, unlisted=unlisted) for row in shown]
+        values = [row.value_usd for row in rows if row.counted and row.value_usd is not None]
+        unvalued = (row for row in rows if row.amount and row.value_usd is None)
+        complete = not missing and not any(row.token.listed or unlisted for row in unvalued)
+        as_of = [(chain_id, holdings.block.number) for chain_id, holdings in held.items()]
+        return _Found(wallet, rows, total(values), complete, as_of, missing)
+
+
+def _valued(
+    held: Holding, valuation: Valuation, payouts: Mapping[tuple[int, Address], float], *, unlisted: bool
+) -> ValuedHolding:
+    token, key = valuation.token(held.token), (held.token.chain_id, held.token.address)
+    payout_usd = payouts.get(key)
+    value_usd = valuation.usd(token, held.amount, payout_usd)
+    counted = value_usd is not None and (token.listed or unlisted)
+    return ValuedHolding(token, held.amount, value_usd, payout_usd, valuation.prices.get(key), counted)
+
+
+def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[Missing]:
+    """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
+    elsewhere: it is named only when it is a token nowhere."""
+    tokens = {row.token.address for holdings in held.values() for row in holdings.tokens}
+    for chain_id, holdings in held.items():
+        for address, reason in holdings.unreadable:
+            if not (explicit and reason == NO_TOKEN and address in tokens):
+                yield Missing(chain_id, address, reason)
+        if chain_id in too_long:
+            yield Missing(chain_id, None, TOKEN_LIMIT)
+
+
+OPERATIONS = (get_portfolio_balances, list_balances_of_wallets)
