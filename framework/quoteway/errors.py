@@ -48,6 +48,8 @@ class Reason(StrEnum):
     PROVIDER_ERROR = "provider_error"
     PROVIDER_PAUSED = "provider_paused"
     RPC_ERROR = "rpc_error"
+    LOGS_UNAVAILABLE = "logs_unavailable"
+    TOKEN_LIMIT = "token_limit"
     CONTRACT_MISSING = "contract_missing"
     NODES_DISAGREE = "nodes_disagree"
     BEHIND = "behind"

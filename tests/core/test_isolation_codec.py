@@ -14,7 +14,7 @@ from quoteway.errors import FieldError, InvalidRequest, NotFound, Reason, RpcErr
 from quoteway.host.isolation import link as link_module
 from quoteway.host.isolation.codec import MAX_DEPTH, Uncodable, decode, encode, is_deep
 from quoteway.host.isolation.link import Link, frame, read_frame
-from quoteway.models import Block, Capability, Leg, Quote, Token
+from quoteway.models import Block, Capability, Incomplete, Leg, Quote, Token
 from quoteway.networks import Endpoint, Network
 from quoteway.secrets import Secret
 
@@ -48,6 +48,12 @@ def test_a_value_arrives_as_it_was(value):
     arrived = decode(encode(value))
     assert arrived == value
     assert repr(arrived) == repr(value)  # True is not 1, a tuple no list
+
+
+def test_rows_that_are_not_all_arrive_with_the_reason():
+    arrived = decode(encode(Incomplete([LEG], "logs_unavailable")))
+    assert type(arrived) is Incomplete
+    assert (list(arrived), arrived.reason) == ([LEG], "logs_unavailable")
 
 
 def test_every_model_may_cross():

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from portfolio_gateway import WALLET, address
-from quoteway.models import Block, Leg, Pool, PoolPosition, Vault, VaultPosition
+from quoteway.models import Block, Incomplete, Leg, Pool, PoolPosition, Vault, VaultPosition
 from quoteway.testing.fakes import ListedPools, ListedVaults
 
 
@@ -147,3 +147,27 @@ async def test_positions_without_any_source_are_503(serve_app, portfolio, refuse
     path = f"/v2/portfolio/positions?wallet={WALLET}"
     refused(await api.get(path), 503, "provider_unavailable", "capability_disabled")
     refused(await api.get("/v2/portfolio/positions"), 422, "validation_error", "missing")
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("logs_unavailable", "logs_unavailable"), ("my own", "provider_error"), (None, "provider_error")],
+)
+async def test_what_a_source_could_not_look_for_is_named_beside_what_it_found(
+    serve_app, portfolio, sources, contract, reason, told
+):
+    usdc, pool_id = portfolio.token("USDC"), f"31337:{address(1)}"
+
+    class Pools(type(sources[0])):
+        async def positions(self, wallet, pool_id=None):
+            return Incomplete([position(usdc, f"31337:{address(1)}")], reason)
+
+    pool = Pool(pool_id, "devnet", 31337, "fake", "v2", address(1), (usdc, usdc), (), "fake", 0)
+    api = await portfolio.serve(serve_app, Pools([pool]))
+    for path, name in (
+        ("/v2/portfolio/positions", "getPortfolioPositions"),
+        (f"/v2/pools/{pool_id}/positions", "listPoolPositions"),
+    ):
+        body = contract.check(name, await api.get(f"{path}?wallet={WALLET}"))
+        assert [row["positionId"] for row in body["data"]] == [f"{pool_id}/1"]
+        assert body["partial"] == [{"provider": "listed-pools", "reason": told}]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self, TypeVar
 
 from quoteway.models.amounts import Leg
 from quoteway.models.notices import Notice
 from quoteway.models.tokens import Address, Block, Token
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,20 @@ class VaultPosition:
     block: Block
     share: float | None = None
     value_usd: float | None = None
+
+
+class Incomplete(tuple[T, ...]):
+    """Rows that a provider found, where it could not look for all. ``reason`` is one of ``quoteway.Reason``.
+
+    ``positions`` of a provider may return it. The rows are shown, and the provider is named in ``partial``.
+    """
+
+    reason: str
+
+    def __new__(cls, rows: Iterable[T], reason: str) -> Self:
+        made = super().__new__(cls, rows)
+        made.reason = reason
+        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,8 @@ async def test_a_chain_that_cannot_be_read_does_not_affect_the_others(gateway, f
     for name in ("head", "call_many", "request"):
         setattr(gateway.runtime.chains[31338], name, fail)
     assert {row.chain_id for row in await provider.pools(None)} == {31337}
-    assert await provider.positions(USER, None) == []
+    found = await provider.positions(USER, None)
+    assert (list(found), found.reason) == ([], "rpc_error")
     with pytest.raises(UpstreamError):
         await provider.pools(31338)
     await provider.pools(31337)

@@ -23,7 +23,7 @@ from quoteway.models import SimulationUnsupported
 from quoteway.networks import Endpoint, Network
 from quoteway.secrets import Secret
 
-_TUPLE, _LIST, _TABLE, _SET, _INT, _SECRET, _ENUM, _ERROR, _FIRST_CLASS = range(9)
+_TUPLE, _LIST, _TABLE, _SET, _INT, _SECRET, _ENUM, _ERROR, _INCOMPLETE, _FIRST_CLASS = range(10)
 MAX_CONTAINERS = 300_000
 """Most arrays in a message; 20,000 pools have 120,000. 16 MB of empty arrays kept the interpreter's lock for
 11 s and took 1.2 GB."""
@@ -164,6 +164,8 @@ def _packed(value: Any) -> Any:
         return [_SECRET, value.reveal()]
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
+    if kind is models.Incomplete:
+        return [_INCOMPLETE, _packed(value.reason), *map(_packed, value)]
     if isinstance(value, tuple):
         return [_TUPLE, *map(_packed, value)]
     if isinstance(value, list):
@@ -242,6 +244,11 @@ def _error(items: list[Any]) -> Exception:
     return made
 
 
+def _incomplete(items: list[Any]) -> models.Incomplete[Any]:
+    reason, *rows = map(_unpacked, items)
+    return models.Incomplete(rows, reason)
+
+
 _READ: Mapping[int, Callable[[list[Any]], Any]] = {
     _TUPLE: lambda items: tuple(map(_unpacked, items)),
     _LIST: lambda items: list(map(_unpacked, items)),
@@ -251,4 +258,5 @@ _READ: Mapping[int, Callable[[list[Any]], Any]] = {
     _SECRET: _secret,
     _ENUM: _enum,
     _ERROR: _error,
+    _INCOMPLETE: _incomplete,
 }

@@ -15,7 +15,7 @@ from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.missing_contracts import missing_error
 from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
-from quoteway.models import Pool, Token, Vault
+from quoteway.models import Incomplete, Pool, Token, Vault
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.cache import CACHE, changed_at, keep, revalidated
@@ -161,6 +161,14 @@ async def list_of_network(
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str, Reason]]:
     """The ids of the providers that failed or were late, with the reasons."""
     return [(o.provider.id, o.reason or Reason.PROVIDER_ERROR) for o in outcomes if o.failed]
+
+
+def unsearched_reason(answer: object) -> Reason | None:
+    """Why a provider could not look for everything; None when it could."""
+    if type(answer) is not Incomplete:
+        return None
+    known = {reason.value: reason for reason in Reason}
+    return known.get(str(answer.reason), Reason.PROVIDER_ERROR)
 
 
 def require_all(outcomes: Sequence[Outcome[Provider, Any]], unknown: str) -> None:

@@ -137,15 +137,21 @@ async def list_pool_positions(call: Call) -> web.Response:
     async with at_least(call, call.path["resource"].chain_id, call.query):
         pool, provider = await owner_of(call, Capability.POOL)
 
+        unsearched: list[Reason] = []
+
         async def ask(source: Provider) -> Sequence[PoolPosition]:
-            return tuple(await cast(PoolProvider, source).positions(call.query["wallet"], pool.id) or ())
+            answer = await cast(PoolProvider, source).positions(call.query["wallet"], pool.id) or ()
+            if (reason := catalog.unsearched_reason(answer)) is not None:
+                unsearched.append(reason)
+            return tuple(answer)
 
         (outcome,) = await call.ask([provider], tuple[PoolPosition, ...], ask, verb="list")
     if outcome.value is None:
         raise outcome.failure()
     valuation = await call.gateway.valuation(tokens_of_positions(outcome.value))
     rows = PositionEntry.render_all(map(valuation.position, outcome.value), call.networks)
-    return catalog.fresh(call, catalog.Listing(rows, key=lambda row: str(row["positionId"])))
+    missing = [(provider.id, reason) for reason in unsearched]
+    return catalog.fresh(call, catalog.Listing(rows, key=lambda row: str(row["positionId"]), missing=missing))
 
 
 _POOL = Quotable(Capability.POOL, "Pool", "/v2/pools/{poolId}", _read_request, PoolPath)

@@ -7,7 +7,7 @@ from typing import cast
 
 from aiohttp import web
 
-from quoteway.errors import disabled
+from quoteway.errors import Reason, disabled
 from quoteway.guard.findings import check_form
 from quoteway.host.states import networks_of
 from quoteway.models import Address, Capability, PoolPosition, VaultPosition
@@ -48,16 +48,21 @@ async def get_portfolio_positions(call: Call) -> web.Response:
         raise disabled("No enabled provider has positions.")
     sources = [p for p in every if network is None or network.chain_id in networks_of(p)]
 
+    unsearched: dict[str, Reason] = {}
+
     async def ask(source: Provider) -> Sequence[PoolPosition | VaultPosition]:
-        found: tuple[PoolPosition | VaultPosition, ...]
+        answer: Sequence[PoolPosition | VaultPosition]
         if isinstance(source, PoolProvider):
-            found = tuple(await source.positions(wallet, None))
-            check_form(source, found, tuple[PoolPosition, ...])
+            answer = await source.positions(wallet, None)
+            check_form(source, tuple(answer), tuple[PoolPosition, ...])
         else:
-            found = tuple(await cast(VaultProvider, source).positions(wallet))
-            check_form(source, found, tuple[VaultPosition, ...])
+            answer = await cast(VaultProvider, source).positions(wallet)
+            check_form(source, tuple(answer), tuple[VaultPosition, ...])
+        found: tuple[PoolPosition | VaultPosition, ...] = tuple(answer)
         for position in found:  # a position that cannot be rendered fails its source, not the request
             PortfolioPosition.render(HeldPosition(source.id, position), call.networks)
+        if (reason := catalog.unsearched_reason(answer)) is not None:
+            unsearched[source.id] = reason
         return found
 
     async with at_least_there(call, call.query):
@@ -71,7 +76,7 @@ async def get_portfolio_positions(call: Call) -> web.Response:
         # Two sources may know one vault or pool: what a wallet has there is not counted twice.
         once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
     rows = [row for row in once.values() if network is None or row["chainId"] == network.chain_id]
-    missing = catalog.failed_sources(outcomes)
+    missing = [*catalog.failed_sources(outcomes), *unsearched.items()]
     listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
     return catalog.fresh(call, listing)
 

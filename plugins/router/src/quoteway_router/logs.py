@@ -74,7 +74,8 @@ class Logs:
         """Returns the logs of one contract or several, of blocks ``first`` to ``last``, both inclusive, or of
         the last of them.
 
-        The search ends early after ``max_requests``. Raises UpstreamError when a node refuses a single block.
+        The search ends early after ``max_requests``, or where a node refuses a single block. Raises
+        UpstreamError when it refuses the newest one.
         """
         self._span = min(2 * self._span, self._most)
         parts: list[list[LoggedEvent]] = []
@@ -93,7 +94,10 @@ class Logs:
             for (start, stop), answer in zip(ranges, answers, strict=True):
                 if isinstance(answer, UpstreamError):
                     if start == stop:
-                        raise answer
+                        if not parts:
+                            raise answer
+                        left = 0
+                        break
                     self._span = max(1, min(self._span, stop - start + 1) // 2)
                     break
                 if isinstance(answer, BaseException):

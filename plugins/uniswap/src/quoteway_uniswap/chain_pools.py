@@ -36,14 +36,14 @@ class ChainPools:
         """Returns the objects of ``chain``."""
         logs, shared = Logs(chain), shared_by(context).chain(chain.network.chain_id, deployments)
         states = shared.states
-        # A pool's Initialize event and a wallet's Transfer events are few: all blocks are asked for at once.
+        # A pool's Initialize event is found by one request for all blocks.
         rare = Logs(chain, ALL_BLOCKS)
         finder = PoolFinder(context, chain, deployments, rare)
         series = PoolSeries(context, chain, logs, states, prices)
         return cls(
             chain,
             finder,
-            WalletPositions(context, chain, deployments, rare),
+            WalletPositions(chain, deployments, shared.received),
             PoolCatalog(context, chain, deployments, finder, states, series),
             series,
             shared.taxes,

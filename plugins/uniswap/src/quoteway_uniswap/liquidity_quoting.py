@@ -128,7 +128,11 @@ async def _holding(pools: ChainPools, block: Block, sides: Sides) -> Holding:
     """Returns the requested position; without a positionId, the wallet's only one in the pool."""
     request, pool = sides.request, sides.pool
     if request.position_id is None:
-        nfts = await pools.wallets.nfts(block, request.sender, (pool.ref.kind,), pool)
+        owned = await pools.wallets.nfts(block, request.sender, (pool.ref.kind,), pool)
+        nfts = owned.found
+        if owned.unsearched is not None:
+            text = "positionId is required: not all positions of this wallet could be looked for."
+            raise InvalidRequest(text, reason=Reason.MISSING)
         if len(nfts) != 1:
             named = ", ".join(str(nft.token_id) for nft in nfts[:20])
             have = f"has several positions in this pool: {named}" if nfts else "has no position in this pool"

@@ -12,6 +12,7 @@ from quoteway import (
     Build,
     Context,
     GatewayError,
+    Incomplete,
     InvalidRequest,
     Pool,
     PoolPosition,
@@ -189,16 +190,31 @@ class UniswapPools(PoolProvider):
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
-        return await self._of_chains([self._positions(chain_id, wallet, None) for chain_id in self.networks])
+        parts = await asyncio.gather(
+            *(self._positions(chain_id, wallet, None) for chain_id in self.networks), return_exceptions=True
+        )
+        found = [part for part in parts if not isinstance(part, BaseException)]
+        unread: list[Reason] = []
+        for part in parts:
+            if isinstance(part, BaseException):
+                if not found or not isinstance(part, GatewayError):
+                    raise part
+                unread.append(part.reason or Reason.RPC_ERROR)
+        reasons = [*unread, *(part.reason for part in found if isinstance(part, Incomplete))]
+        rows = [position for part in found for position in part]
+        return Incomplete(rows, reasons[0]) if reasons else rows
 
-    async def _positions(self, chain_id: int, wallet: Address, pool: KnownPool | None) -> list[PoolPosition]:
+    async def _positions(
+        self, chain_id: int, wallet: Address, pool: KnownPool | None
+    ) -> Sequence[PoolPosition]:
         pools = self._on_chain(chain_id)
         block = await pools.chain.head()
         pairs = [pool] if pool is not None else await pools.catalog.known()
         found = await pair_positions(pools.chain, block, wallet, [p for p in pairs if p.ref.kind == "v2"])
         if pool is not None and pool.ref.kind == "v2":
             return found
-        holdings = await pools.wallets.holdings(block, await pools.wallets.nfts(block, wallet, pool=pool))
+        owned = await pools.wallets.nfts(block, wallet, pool=pool)
+        holdings = await pools.wallets.holdings(block, owned.found)
         for holding in holdings:
             if holding.nft.kind == "v4":
                 pools.finder.learn(holding.nft.deployment, holding.nft.key)
@@ -206,7 +222,7 @@ class UniswapPools(PoolProvider):
         for holding, known in zip(holdings, owners, strict=True):
             if known is not None and (holding.nft.liquidity or any(holding.fees)):
                 found.append(nft_position(known, holding, block))
-        return found
+        return found if owned.unsearched is None else Incomplete(found, owned.unsearched)
 
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """See ``PoolProvider``."""

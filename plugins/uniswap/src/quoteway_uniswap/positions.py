@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from cachetools import LRUCache
-from quoteway import Address, Block, Chain, Context, Leg, PoolPosition
-from quoteway.evm.abi import event_topic, function
+from quoteway import Address, Block, Chain, Leg, PoolPosition, Reason
+from quoteway.evm.abi import function
 from quoteway.evm.erc20 import BALANCE_OF
 from quoteway_amm import v2_amounts_burned
-from quoteway_router.logs import Logs
 
 from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import KnownPool, manager_of
@@ -23,32 +21,28 @@ from quoteway_uniswap.liquidity_state import (
     read_nfts,
     read_pair,
 )
+from quoteway_uniswap.received_tokens import ReceivedTokens
 
-_TRANSFER = event_topic("Transfer(address,address,uint256)")
 _TOKEN_OF_OWNER = function("tokenOfOwnerByIndex(address owner, uint256 index) returns (uint256)")
 
 _MAX_TOKENS = 1_000
-_WALLETS_KEPT = 1_024
-_REORG_BLOCKS = 64
 
 
-@dataclass(slots=True)
-class _Received:
-    """The v4 position tokens that a wallet received up to block ``seen``."""
+@dataclass(frozen=True, slots=True)
+class OwnedNfts:
+    """Position tokens of a wallet; ``unsearched`` is why some may be missing, None when all are here."""
 
-    seen: int = -1
-    token_ids: set[int] = field(default_factory=set)
+    found: list[Nft]
+    unsearched: Reason | None
 
 
 class WalletPositions:
-    """The positions of wallets on one chain. v4 tokens are found by Transfer logs: they cannot be listed."""
+    """The positions of wallets on one chain."""
 
-    def __init__(self, context: Context, chain: Chain, deployments: Sequence[Deployment], logs: Logs) -> None:
-        self._context = context
+    def __init__(self, chain: Chain, deployments: Sequence[Deployment], received: ReceivedTokens) -> None:
         self._chain = chain
         self._deployments = deployments
-        self._logs = logs
-        self._received: LRUCache[tuple[Address, Address], _Received] = LRUCache(_WALLETS_KEPT)
+        self._received = received
 
     async def nfts(
         self,
@@ -56,7 +50,7 @@ class WalletPositions:
         wallet: Address,
         kinds: Iterable[str] = ("v3", "v4"),
         pool: KnownPool | None = None,
-    ) -> list[Nft]:
+    ) -> OwnedNfts:
         """Returns the wallet's position tokens, of one pool or of all, oldest first."""
         parts = await asyncio.gather(
             *(
@@ -66,54 +60,38 @@ class WalletPositions:
                 if pool is None or (deployment, kind) == (pool.deployment, pool.ref.kind)
             )
         )
-        found = [nft for part in parts for nft in part if nft.owner == wallet]
-        return [nft for nft in found if pool is None or nft.pool == pool.ref.id]
+        found = [nft for part in parts for nft in part.found if pool is None or nft.pool == pool.ref.id]
+        return OwnedNfts(found, next((part.unsearched for part in parts if part.unsearched), None))
 
     async def holdings(self, block: Block, nfts: Sequence[Nft]) -> list[Holding]:
         """Returns the position tokens with their amounts and fees."""
         return await read_holdings(self._chain, block, nfts)
 
-    async def _nfts_of(self, block: Block, wallet: Address, deployment: Deployment, kind: str) -> list[Nft]:
+    async def _nfts_of(self, block: Block, wallet: Address, deployment: Deployment, kind: str) -> OwnedNfts:
+        if kind == "v4":
+            found, complete = await self._received.owned(block, wallet, deployment)
+            return OwnedNfts(found, None if complete else Reason.LOGS_UNAVAILABLE)
         manager = manager_of(deployment, kind)
         if manager is None:
-            return []
-        if kind == "v4":
-            token_ids = await self._v4_ids(block, wallet, deployment, manager)
-        else:
-            token_ids = await self._v3_ids(block, wallet, manager)
-        return await read_nfts(self._chain, block, deployment, kind, token_ids)
+            return OwnedNfts([], None)
+        token_ids, count = await self._v3_ids(block, wallet, manager)
+        nfts = await read_nfts(self._chain, block, deployment, kind, token_ids)
+        held = [nft for nft in nfts if nft.owner == wallet]
+        return OwnedNfts(held, Reason.TOKEN_LIMIT if count > len(token_ids) else None)
 
-    async def _v3_ids(self, block: Block, wallet: Address, manager: Address) -> list[int]:
+    async def _v3_ids(self, block: Block, wallet: Address, manager: Address) -> tuple[list[int], int]:
+        """Returns the wallet's first token ids, and how many it has."""
         reading = Reading()
         count = reading.add(manager, BALANCE_OF, wallet)
         await reading.run(self._chain, block)
-        held = min(reading.word(count), _MAX_TOKENS)
+        held = reading.word(count)
         if not held:
-            return []
+            return [], 0
         reading = Reading()
-        reads = [reading.add(manager, _TOKEN_OF_OWNER, wallet, index) for index in range(held)]
+        indices = range(min(held, _MAX_TOKENS))
+        reads = [reading.add(manager, _TOKEN_OF_OWNER, wallet, index) for index in indices]
         await reading.run(self._chain, block)
-        return [reading.word(read) for read in reads]
-
-    async def _v4_ids(
-        self, block: Block, wallet: Address, deployment: Deployment, manager: Address
-    ) -> list[int]:
-        assert deployment.v4 is not None
-        received = self._received.setdefault((manager, wallet), _Received())
-        if received.seen < block.number:
-            # The last blocks are read again: a reorganisation may have replaced them.
-            first = max(deployment.v4.since_block, received.seen - _REORG_BLOCKS)
-            topics = [_TRANSFER, None, "0x" + wallet[2:].lower().rjust(64, "0")]
-            found = await self._logs.search(manager, topics, first, block.number)
-            if found.first > first:
-                self._context.log.warning(
-                    "v4 positions on %s are known only from block %d on: the nodes limit eth_getLogs",
-                    self._chain.network.slug,
-                    found.first,
-                )
-            received.token_ids |= {int(log.topics[3], 16) for log in found.logs if len(log.topics) == 4}
-            received.seen = max(received.seen, block.number)
-        return sorted(received.token_ids)
+        return [reading.word(read) for read in reads], held
 
 
 async def pair_positions(

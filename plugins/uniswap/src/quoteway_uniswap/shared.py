@@ -10,23 +10,27 @@ from types import TracebackType
 from typing import Self
 
 from quoteway import Block, Context, DataPrice
+from quoteway_router.logs import ALL_BLOCKS, Logs
 from quoteway_router.splitting import Splitting
 
 from quoteway_uniswap.created_pools import CreatedPools
 from quoteway_uniswap.deployments import Deployment
+from quoteway_uniswap.received_tokens import ReceivedTokens
 from quoteway_uniswap.state import PoolStates
 from quoteway_uniswap.taxes import TransferTaxes
 
 
 @dataclass(frozen=True, slots=True)
 class ChainState:
-    """The pools of one chain at each block, those found by their creation logs, and the tokens' taxes.
+    """The pools of one chain at each block, those found by their creation logs, what position tokens wallets
+    received, and the tokens' taxes.
 
     ``data_price`` gives what the chain charges for data at a block, see ``Context.data_price``.
     """
 
     states: PoolStates
     created: CreatedPools
+    received: ReceivedTokens
     taxes: TransferTaxes
     data_price: Callable[[Block], Awaitable[DataPrice | None]]
 
@@ -54,9 +58,11 @@ class Shared:
                 self._context.count(event, chain.network, amount)
 
             states = PoolStates(chain, every, created.add, count)
+            # A wallet's transfers are few: all blocks are asked for at once.
+            received = ReceivedTokens(chain, Logs(chain, ALL_BLOCKS))
             taxes = TransferTaxes(chain, deployments, now)
             found = self._chains[chain_id] = ChainState(
-                states, created, taxes, partial(self._context.data_price, chain_id)
+                states, created, received, taxes, partial(self._context.data_price, chain_id)
             )
         return found
 
@@ -70,7 +76,11 @@ class Shared:
         """Ends the solver processes, the audits and the searches under way."""
         await asyncio.gather(
             self.splitting.solvers.close(),
-            *(part.close() for chain in self._chains.values() for part in (chain.states, chain.created)),
+            *(
+                part.close()
+                for chain in self._chains.values()
+                for part in (chain.states, chain.created, chain.received)
+            ),
         )
 
 
