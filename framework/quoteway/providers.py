@@ -68,17 +68,14 @@ class TransactionProvider(Provider):
 
     ``has_quota`` means that the upstream limits or charges the requests that ``build`` makes. Such a provider
     is asked to build a quote only when it promises most. ``plan_version`` is that of the plans in its quotes:
-    increase it when ``build`` cannot use older plans any more. Their quotes are then refused as expired.
+    increase it when ``build`` cannot use older plans: their quotes are then refused as expired.
     """
 
     has_quota: bool = False
     plan_version: ClassVar[int] = 1
 
     async def build(self, sealed: models.SealedQuote) -> models.Build:
-        """Returns the transactions of a quote of this provider.
-
-        The same quote at the same block gives the same bytes. Only quotes of this ``plan_version`` come here.
-        """
+        """Returns the transactions of a quote of this ``plan_version``: at the same block, the same bytes."""
         raise disabled(f"Provider {self.id} builds no transactions: request a new quote.")
 
 
@@ -116,10 +113,7 @@ class SwapProvider(TransactionProvider):
 
     @abstractmethod
     async def build(self, sealed: models.SealedQuote) -> models.Build:
-        """Returns the transactions of a quote of this provider.
-
-        The same quote at the same block gives the same bytes.
-        """
+        """Returns the transactions of a quote: of the same quote at the same block, the same bytes."""
 
     async def verify(self, swap: models.CertifiedSwap) -> Sequence[models.CertificateCheck]:
         """Checks a certificate of this provider against the chain, without what made it.
@@ -221,9 +215,13 @@ class VaultProvider(TransactionProvider):
 
 
 class TokenCatalog(Provider):
-    """Lists tokens. The core takes labels from ``tokens`` and reads decimals from the chain itself."""
+    """Lists tokens. The core takes labels from ``tokens`` and reads decimals from the chain itself.
+
+    With ``lists`` false it only adds members to the profiles of others, by contract; decimals do not count.
+    """
 
     capability = models.Capability.TOKENS
+    lists: bool = True
 
     @abstractmethod
     async def tokens(self, chain_id: int | None) -> Sequence[models.TokenProfile]:
@@ -235,7 +233,7 @@ class TokenCatalog(Provider):
 
     @abstractmethod
     async def token(self, chain_id: int, address: models.Address) -> models.Token | None:
-        """Returns a token's facts, or None when it is not an ERC-20 token. The core does not ask it."""
+        """Returns a token's facts, or None when it is no ERC-20 token. The core does not ask it."""
 
     def revision(self) -> str:
         """Returns a text that changes when the result of ``tokens`` changes. Part of the catalog's ETag."""

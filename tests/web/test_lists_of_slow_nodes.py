@@ -160,7 +160,8 @@ async def test_no_series_of_a_far_away_node_is_an_error(far_away, fresh_devnet, 
             for path, answer in answers.items():
                 assert answer.status == 200, (path, answer.body)
                 if answer.body["reason"] is None:
-                    assert answer.body["current"] is not None, path
+                    # Flows and yields need a past state, which the node may not have any more.
+                    assert answer.body["current"] is not None or "/tvl" not in path, path
                     read_s[path] = time.perf_counter() - began
             unread -= read_s.keys()
             await asyncio.sleep(0.05)

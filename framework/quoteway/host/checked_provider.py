@@ -104,6 +104,7 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "takes_coin": _flag,
     "enforces_deadline": _flag,
     "pays_others": _flag,
+    "lists": _flag,
 }
 """What is read once, when a provider is registered. The functions raise ``ValueError`` as those below."""
 

@@ -15,6 +15,7 @@ from quoteway.evm.token_text import skeleton
 from quoteway.host.list_rows import checked_rows, slices
 from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
+from quoteway.host.token_facts import CatalogProfiles, TokenFactsOfCatalogs
 from quoteway.host.token_search import TokenSearch
 from quoteway.models import Address, Capability, Token, TokenProfile
 from quoteway.providers import Provider, TokenCatalog
@@ -61,13 +62,14 @@ class CatalogRead:
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """The tokens of all catalogs.
+    """The tokens of all catalogs, and what these say of them.
 
     ``missing`` has the id and reason of each catalog that has not answered yet or whose last read failed.
     ``read_at`` is the time of the oldest answer in Unix seconds.
     """
 
     search: TokenSearch
+    facts: TokenFactsOfCatalogs
     missing: Sequence[tuple[str, Reason]]
     read_at: float | None
 
@@ -84,13 +86,13 @@ class TokenLists:
         self._clock = clock
         self._reads: Refresher[str, CatalogRead] = Refresher(self._read, POLICY, most_keys=MOST_CATALOGS)
         self._parts: _Parts | None = None
-        self._search = TokenSearch(())
+        self._search, self._facts = TokenSearch(()), TokenFactsOfCatalogs(())
         self._building: asyncio.Task[None] | None = None
         self._again_s = 0.0
 
     def warm(self) -> None:
         """Starts a read of every list."""
-        for catalog in self._registry.enabled(Capability.TOKENS):
+        for catalog in self._catalogs():
             self._reads.begin(catalog.id)
 
     async def get(self, chain_id: int) -> Sequence[CatalogList]:
@@ -109,7 +111,7 @@ class TokenLists:
         Raises ``UpstreamError`` when no catalog has an answer and one failed for another reason than a
         timeout: an empty list would be wrong.
         """
-        catalogs = self._registry.enabled(Capability.TOKENS)
+        catalogs = self._catalogs()
         await self._renew(catalogs)
         states = {catalog.id: self._reads.known(catalog.id) for catalog in catalogs}
         parts = tuple((name, kept.value) for name, kept in states.items() if kept.value is not None)
@@ -123,13 +125,18 @@ class TokenLists:
             if failed is not None:
                 raise UpstreamError("The list could not be read.", reason=failed, retryable=True)
         await self._index(parts)
-        return Searchable(self._search, missing, min((read.read_at for _, read in parts), default=None))
+        return Searchable(
+            self._search, self._facts, missing, min((read.read_at for _, read in parts), default=None)
+        )
 
     async def close(self) -> None:
         """Stops reads in progress."""
         await self._reads.close()
         if self._building is not None:
             self._building.cancel()
+
+    def _catalogs(self) -> Sequence[Provider]:
+        return self._registry.enabled(Capability.TOKENS)
 
     async def _renew(self, catalogs: Sequence[Provider]) -> None:
         due = [catalog.id for catalog in catalogs if self._has_changed(catalog)]
@@ -154,8 +161,9 @@ class TokenLists:
     async def _build(self, parts: _Parts) -> None:
         began_s = time.monotonic()
         try:
-            profiles = [profile for _, read in parts for profile in read.profiles]
-            self._search = await asyncio.to_thread(TokenSearch, profiles)
+            listing = {each.id: cast(TokenCatalog, each).lists for each in self._catalogs()}
+            catalogs = [CatalogProfiles(name, read.profiles, listing.get(name, True)) for name, read in parts]
+            self._search, self._facts = await asyncio.to_thread(_indexed, catalogs)
             self._parts = parts
             # Long lists stay: to walk a million objects at each collection stops the loop for half a second.
             gc.freeze()
@@ -170,15 +178,20 @@ class TokenLists:
             asked, began_s = cast(TokenCatalog, catalog), time.monotonic()
             revision, answer = asked.revision(), await asked.tokens(None)
             profiles = await checked_rows(catalog, answer, TokenProfile, MOST_TOKENS)
-            chains = await _by_chain(catalog.id, profiles)
+            chains = await _by_chain(catalog.id, profiles) if asked.lists else {}
             return CatalogRead(revision, profiles, chains, self._clock(), _again_s(began_s))
 
-        catalogs = [c for c in self._registry.enabled(Capability.TOKENS) if c.id in names]
+        catalogs = [each for each in self._catalogs() if each.id in names]
         outcomes = await self._registry.calls.ask_all(catalogs, ask, verb="list", timeout_s=READ_TIMEOUT_S)
         read = {outcome.provider.id: outcome.value for outcome in outcomes if outcome.value is not None}
         if not read:
             raise next((outcome.failure() for outcome in outcomes if outcome.failed), _disabled())
         return read
+
+
+def _indexed(catalogs: Sequence[CatalogProfiles]) -> tuple[TokenSearch, TokenFactsOfCatalogs]:
+    facts = TokenFactsOfCatalogs(catalogs)
+    return TokenSearch(facts.listed()), facts
 
 
 def _again_s(began_s: float) -> float:

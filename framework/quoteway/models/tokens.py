@@ -118,8 +118,9 @@ class TradeTax:
 class TokenProfile:
     """The profile of a token in the token catalog. ``id`` is a short slug; unknown members are None.
 
-    ``verified``: the decimals of every contract are those that the chain has. ``look_alike_of``: the id of a
-    token listed before this one, whose symbol looks the same. The core sets both and ``trade_tax``.
+    Supplies are decimal texts in whole coins. ``verified``: the decimals of every contract are those that the
+    chain has. ``look_alike_of``: the id of a token listed before this one, whose symbol looks the same.
+    ``sources``: the members that another catalog added, with its id. The core sets these and ``trade_tax``.
     """
 
     id: str
@@ -150,3 +151,4 @@ class TokenProfile:
     verified: bool = False
     look_alike_of: str | None = None
     trade_tax: TradeTax | None = None
+    sources: tuple[tuple[str, str], ...] = ()

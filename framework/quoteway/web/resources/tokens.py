@@ -150,35 +150,39 @@ def _on_chain(profile: TokenProfile, chain_id: int) -> TokenProfile | None:
 async def get_token(call: Call) -> Wire:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])
-    catalogs = call.gateway.registry.enabled(Capability.TOKENS)
+    enabled = call.gateway.registry.enabled(Capability.TOKENS)
+    catalogs = [each for each in enabled if cast(TokenCatalog, each).lists]
     outcomes = await call.ask(
         catalogs, TokenProfile | None, lambda p: cast(TokenCatalog, p).profile(token_id), verb="profile"
     )
-    found = [outcome.value for outcome in outcomes if outcome.value is not None]
+    found = [(each.provider.id, each.value) for each in outcomes if each.value is not None]
     if not found:
         catalog.require_all(outcomes, "Whether this token exists could not be read.")
         raise NotFound("This token is unknown.")
-    profile = await _checked(call, found)
+    source, profile = await _checked(call, found)
+    everything = await call.gateway.tokens.searchable()
+    profile = everything.facts.filled(profile, source)
     valuation = await call.gateway.valuation({(t.chain_id, t.address) for t in profile.contracts})
     (first, *others) = profile.contracts
     tax = None if others else call.gateway.taxes.known(first.chain_id, first.address)
-    listed = (await call.gateway.tokens.searchable()).search.by_id.get(profile.id)
+    listed = everything.search.by_id.get(profile.id)
     alike = None if listed is None else listed.look_alike_of
     shown = replace(profile, trade_tax=tax, look_alike_of=alike)
     return Profile.render(valuation.profile(shown), call.networks)
 
 
-async def _checked(call: Call, found: Sequence[TokenProfile]) -> TokenProfile:
-    """The first profile whose decimals are those of the chain. Raises ``UpstreamError`` without one."""
+async def _checked(call: Call, found: Sequence[tuple[str, TokenProfile]]) -> tuple[str, TokenProfile]:
+    """The first profile whose decimals are those of the chain, with its catalog's id. Raises
+    ``UpstreamError`` without one."""
     tokens = call.gateway.tokens
     contracts: dict[int, set[Address]] = {}
-    for token in (token for profile in found for token in profile.contracts):
+    for token in (token for _, profile in found for token in profile.contracts):
         contracts.setdefault(token.chain_id, set()).add(token.address)
     await asyncio.gather(*(tokens.find_each(*each) for each in contracts.items()))
-    for profile in found:
+    for source, profile in found:
         usable = tokens.checked(profile)
         if usable is not None:
-            return usable
+            return source, usable
     text = "The catalog gives this token other decimals than its contract has."
     raise UpstreamError(text, reason=Reason.UNSAFE_ANSWER)
 

@@ -13,7 +13,18 @@ from quoteway.evm.units import format_units
 from quoteway.networks import Networks
 from quoteway.web.wire import text
 from quoteway.web.wire.parts import BlockRef, Leg, Notice, Range, TokenRef, TradeTax
-from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, itself, nullable, optional, required
+from quoteway.web.wire.view import (
+    ABSENT,
+    View,
+    Wire,
+    camel_case,
+    constant,
+    hidden,
+    itself,
+    nullable,
+    optional,
+    required,
+)
 
 
 class FailedSource(View):
@@ -92,6 +103,7 @@ class Profile(TokenEntry):
     socials = required([Social], _safe_socials)
     trade_tax = nullable(TradeTax, description="As a quote of the unlisted token measured it lately")
     listed = required(fields.Boolean, description="Whether a token list of this deployment has it")
+    sources = required(text.Table, lambda profile: {camel_case(name): of for name, of in profile.sources})
 
 
 def _pair(pool: models.Pool) -> str:
