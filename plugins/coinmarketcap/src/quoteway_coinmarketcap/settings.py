@@ -1,0 +1,81 @@
+"""The ``[plugin.coinmarketcap]`` section."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from marshmallow import Schema, ValidationError, fields, validate
+from quoteway import SecretField
+
+
+def _api_url(value: str) -> None:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValidationError('expected an http(s) URL, such as "https://pro-api.coinmarketcap.com"')
+    if parts.username or parts.password:
+        raise ValidationError("the URL must not hold a user or password: set the key in api_key")
+
+
+def _key(secret: object) -> None:
+    text = secret.reveal()  # type: ignore[attr-defined]  # marshmallow's validators are not generic
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValidationError("the key must be printable ASCII without spaces, since it is sent in a header")
+
+
+class CoinMarketCapSettings(Schema):
+    """Nothing is requested without ``api_key``."""
+
+    api_key = SecretField(
+        load_default=None,
+        validate=_key,
+        metadata={"description": "Sent as `X-CMC_PRO_API_KEY`, by the server only."},
+    )
+    base_url = fields.String(
+        load_default="https://pro-api.coinmarketcap.com",
+        validate=_api_url,
+        metadata={"description": "Base URL of the API."},
+    )
+    tokens = fields.Integer(
+        strict=True,
+        load_default=5_000,
+        validate=validate.Range(1, 20_000),
+        metadata={"description": "How many coins of the ranking are read."},
+    )
+    refresh_s = fields.Integer(
+        strict=True,
+        load_default=600,
+        validate=validate.Range(1, 86_400),
+        metadata={"description": "How often the ranking is read, in seconds."},
+    )
+    details_refresh_s = fields.Integer(
+        strict=True,
+        load_default=86_400,
+        validate=validate.Range(1, 30 * 86_400),
+        metadata={
+            "description": "How often contracts, links and descriptions of a coin are read, in seconds."
+        },
+    )
+    requests_per_minute = fields.Integer(
+        strict=True,
+        load_default=30,
+        validate=validate.Range(1, 600),
+        metadata={"description": "The most requests in a minute, as the plan of the key allows."},
+    )
+    timeout_s = fields.Float(
+        load_default=20.0,
+        allow_nan=False,
+        validate=validate.Range(0.05, 120),
+        metadata={"description": "Timeout of a request, in seconds."},
+    )
+    max_response_bytes = fields.Integer(
+        strict=True,
+        load_default=32 << 20,
+        validate=validate.Range(1024, 256 << 20),
+        metadata={"description": "Largest answer, in bytes; a larger one is refused."},
+    )
+    platforms = fields.Dict(
+        keys=fields.String(validate=validate.Length(1, 100)),
+        values=fields.Integer(strict=True, validate=validate.Range(1, 2**53 - 1)),
+        load_default=dict,
+        metadata={"description": "More platforms, by CoinMarketCap's name of each, with the chain id."},
+    )
