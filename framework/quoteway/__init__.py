@@ -97,3 +97,5 @@ from quoteway.providers import TokenCatalog as TokenCatalog
 from quoteway.providers import VaultProvider as VaultProvider
 from quoteway.secrets import Secret as Secret
 from quoteway.secrets import SecretField as SecretField
+from quoteway.secrets import check_api_url as check_api_url
+from quoteway.secrets import check_header_secret as check_header_secret

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from marshmallow import ValidationError, fields
 
@@ -134,3 +135,22 @@ class SecretField(fields.Field[Secret]):
         raise ValidationError(
             'secrets come by reference only: write {env = "NAME"} or {file = "path"} instead of the value'
         )
+
+
+def check_api_url(value: str) -> None:
+    """Validates the base URL of an HTTP API in a plugin's settings. Raises ``ValidationError``.
+
+    It is http(s), without a query, user or password: a key in a URL would appear in logs.
+    """
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValidationError('expected an http(s) URL without a query, such as "https://api.example.org/v1"')
+    if parts.username or parts.password:
+        raise ValidationError("the URL must not hold a user or password: set the key in api_key")
+
+
+def check_header_secret(secret: Secret) -> None:
+    """Validates a ``SecretField`` that is sent in a header. Raises ``ValidationError``."""
+    text = secret.reveal()
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValidationError("the key must be printable ASCII without spaces, since it is sent in a header")

@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from marshmallow import Schema, ValidationError, fields, validate
-from quoteway import SecretField
-
-
-def _api_url(value: str) -> None:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValidationError('expected an http(s) URL without a query, such as "https://li.quest/v1"')
-    if parts.username or parts.password:
-        raise ValidationError("the URL must not hold a user or password: set the key in api_key")
-
-
-def _key(secret: object) -> None:
-    text = secret.reveal()  # type: ignore[attr-defined]  # marshmallow's validators are not generic
-    if not text.isascii() or not text.isprintable() or " " in text:
-        raise ValidationError("the key must be printable ASCII without spaces, since it is sent in a header")
+from marshmallow import Schema, fields, validate
+from quoteway import SecretField, check_api_url, check_header_secret
 
 
 class LifiSettings(Schema):
@@ -33,12 +17,12 @@ class LifiSettings(Schema):
     )
     base_url = fields.String(
         load_default="https://li.quest/v1",
-        validate=_api_url,
+        validate=check_api_url,
         metadata={"description": "Base URL of the API."},
     )
     api_key = SecretField(
         load_default=None,
-        validate=_key,
+        validate=check_header_secret,
         metadata={"description": "Sent as `x-lifi-api-key`, by the server only. Optional."},
     )
     integrator = fields.String(
