@@ -18,7 +18,8 @@ READ_TIMEOUT_S = 60.0
 """Timeout of a provider's series. Requests do not wait that long, because reads run in the background."""
 POLICY = RefreshPolicy(retry_s=1.0, newer_wait_s=0.5, first_wait_s=2.0, old_s=60.0)
 """Each request starts a new read. A series older than ``old_s`` is waited for as long as one not read yet."""
-MOST_SERIES = 4_096
+MOST_SERIES = 512
+"""In memory. One of 1,000 points takes a tenth of a megabyte, and callers choose spans."""
 AT_ONCE = 16
 """How many series are read at a time: a caller may ask for many, and each may read thousands of logs."""
 DEFAULT_SPAN_S = 30 * 86_400

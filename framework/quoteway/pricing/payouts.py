@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median_low
@@ -16,7 +17,9 @@ from quoteway.providers import PriceSource, Provider
 ASK_TIMEOUT_S = 10.0
 """The timeout of one call to a source, in the background."""
 MOST_TOKENS = 256
-"""Of one network, in one request; those of the greatest value."""
+"""Of one network, in one request: the first ones."""
+AT_ONCE = 4
+"""How many calls run at a time: each may compute with the pools of many tokens."""
 MOST_KEPT = 2_048
 _MOST_USD = 1e18
 POLICY = RefreshPolicy(retry_s=5.0, newer_wait_s=0.25, first_wait_s=0.5)
@@ -35,6 +38,7 @@ class Payouts:
         self._answers: Refresher[_Key, Mapping[Address, float]] = Refresher(
             self._read, policy, most_keys=MOST_KEPT
         )
+        self._lane = asyncio.Semaphore(AT_ONCE)
 
     async def get(self, amounts: Mapping[_Token, int]) -> dict[_Token, float]:
         """Returns the US dollars that a sale of each amount alone pays at least, by chain id and address.
@@ -71,9 +75,10 @@ class Payouts:
             answer = await cast(PriceSource, asked).payouts(chain_id, amounts, block)
             return {name: float(answer[name]) for name in amounts if _usable(answer.get(name))}
 
-        (outcome,) = await self._registry.calls.ask_all(
-            [source], ask, verb="payouts", timeout_s=ASK_TIMEOUT_S
-        )
+        async with self._lane:
+            (outcome,) = await self._registry.calls.ask_all(
+                [source], ask, verb="payouts", timeout_s=ASK_TIMEOUT_S
+            )
         return {} if outcome.value is None else {keys[0]: outcome.value}
 
 

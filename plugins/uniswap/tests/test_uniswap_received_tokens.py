@@ -139,3 +139,13 @@ async def test_tokens_that_come_and_go_are_those_of_their_owner(harness):
             rows, reason = await of_v4(provider, wallet)
             expected = [row.position_id] if wallet == receiver else []
             assert ([each.position_id for each in rows], reason) == (expected, None)
+
+
+async def test_no_more_searches_wait_than_are_allowed(harness, monkeypatch):
+    await add(harness)
+    monkeypatch.setattr(received_tokens, "_MOST_SEARCHES", 0)
+    provider = looking(harness)
+    assert await of_v4(provider, harness.sender) == ([], "logs_unavailable")
+    monkeypatch.setattr(received_tokens, "_MOST_SEARCHES", 1)
+    rows, reason = await of_v4(provider, harness.sender)
+    assert (len(rows), reason) == (1, None)

@@ -111,6 +111,17 @@ async def test_trades_that_left_the_chain_are_not_counted(harness):
         assert found.total("volume", head.number - depth)[0] == (depth + 1) * 10**8
 
 
+async def test_a_pool_with_too_many_trades_to_keep_is_read_anew(harness, monkeypatch):
+    monkeypatch.setattr(trade_history, "_BLOCKS_KEPT", 4)
+    ((pool, known), *_), kept = await pools_of(harness), history_of(harness)
+    first = (await harness.chain.head()).number + 1
+    for turn in range(12):
+        await sell_dollars(harness, pool, 10**8)
+        await harness.fresh()
+        found = await kept.since(known, first, await harness.chain.head())
+        assert sum(found.total("volume")) == (turn + 1) * 10**8
+
+
 def test_sums_of_blocks_are_those_of_their_trades():
     chance = random.Random(3)
     for _ in range(200):

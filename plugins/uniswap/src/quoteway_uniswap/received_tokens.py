@@ -29,6 +29,8 @@ STEP_REQUESTS = 32
 """After so many requests what was found is compared with the wallet's balance."""
 AT_ONCE = 4
 """Searches of one chain at a time: each may take thousands of requests."""
+_MOST_SEARCHES = 64
+"""Under way and waiting. A look beyond them is told to be incomplete."""
 _WALLETS_KEPT = 1_024
 _REORG_BLOCKS = 64
 _TRANSFER = event_topic("Transfer(address,address,uint256)")
@@ -71,7 +73,8 @@ class ReceivedTokens:
             received = self._received[manager, wallet] = _Received(deployment, manager, wallet)
         found = await self._owned(block, received)
         if len(found) < held:
-            if received.task is None or received.task.done():
+            idle = received.task is None or received.task.done()
+            if idle and len(self._tasks) < _MOST_SEARCHES:
                 # A context of its own: it outlives the request that happens to start it.
                 received.task = asyncio.create_task(
                     self._search(block, received, held),
@@ -80,8 +83,9 @@ class ReceivedTokens:
                 )
                 self._tasks.add(received.task)
                 received.task.add_done_callback(self._tasks.discard)
-            await asyncio.wait([received.task], timeout=WAIT_S)
-            found = await self._owned(block, received)
+            if received.task is not None and not received.task.done():
+                await asyncio.wait([received.task], timeout=WAIT_S)
+                found = await self._owned(block, received)
         return found, len(found) >= held
 
     async def close(self) -> None:

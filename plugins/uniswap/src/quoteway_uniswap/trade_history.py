@@ -7,6 +7,7 @@ block, in one request. In a known block nothing is read.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from bisect import bisect_left
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ SETTLED_BLOCKS = 64
 """Trades of blocks so far below the head are kept. Deeper reorganisations are seen by the block's hash."""
 EXTEND_BLOCKS = 64
 """How many more blocks must have settled before the kept trades are extended."""
-_POOLS_KEPT = 512
+_BLOCKS_KEPT = 200_000
+"""Blocks with trades, of all pools of a chain: some 70 MB. A pool with more of its own is read anew."""
 _AT_A_TIME = 64
 """Events that are worked on before other requests have their turn: a few milliseconds of work."""
 
@@ -53,6 +55,10 @@ class TradeSums:
         else:
             self._blocks.append(trade.block)
             self._sums.append(tuple(sums))
+
+    def __len__(self) -> int:
+        """Returns the number of blocks."""
+        return len(self._blocks)
 
     def between(self, first: int, before: int | None) -> tuple[int, ...]:
         """Returns the sums of blocks [first, before)."""
@@ -117,8 +123,10 @@ class TradeHistory:
         self._chain = chain
         self._logs = logs
         self._states = states
-        self._settled: LRUCache[str, _Settled] = LRUCache(_POOLS_KEPT)
-        self._newest: LRUCache[str, Activity] = LRUCache(_POOLS_KEPT)
+        self._settled: LRUCache[str, _Settled] = LRUCache(_BLOCKS_KEPT, lambda kept: 1 + len(kept.sums))
+        self._newest: LRUCache[str, Activity] = LRUCache(
+            _BLOCKS_KEPT, lambda known: 1 + sum(map(len, known.sums))
+        )
         self._flights = SingleFlight()
 
     async def since(self, pool: KnownPool, first: int, head: Block) -> Activity:
@@ -130,7 +138,8 @@ class TradeHistory:
         if known is None or known.last.hash != head.hash or known.first > first:
             key = (pool.id, head.hash, first)
             known = await self._flights.run(key, lambda: self._read(pool, first, head))
-            self._newest[pool.id] = known
+            with contextlib.suppress(ValueError):  # it is too large to be kept
+                self._newest[pool.id] = known
         return Activity(max(known.first, first), known.last, known.sums)
 
     async def _read(self, pool: KnownPool, first: int, head: Block) -> Activity:
@@ -167,7 +176,8 @@ class TradeHistory:
             sums = await _stepped(sums.since(first), replay, settled)
             state, pending = (None, tuple(settled)) if replay is None else (replay.copy(), ())
             begins = max(begins, first)
-            self._settled[pool.id] = _Settled(begins, block, sums, state, pending)
+            with contextlib.suppress(ValueError):  # it is too large to be kept
+                self._settled[pool.id] = _Settled(begins, block, sums, state, pending)
         recent = await _stepped(TradeSums(), replay, events)
         return Activity(begins, head, (sums, recent))
 
