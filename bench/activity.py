@@ -20,7 +20,7 @@ restores the first state after a run."""
 async def measure(report: Report, options: argparse.Namespace) -> None:
     from quoteway_devnet.chains import Devnet
 
-    account_for_random_swaps = harness("trading", "uniswap").account_for_random_swaps
+    compare_random_swaps = harness("trading", "uniswap").compare_random_swaps
     compared: Counter[str] = Counter()
     wrong: list[str] = []
     inexact, executed = 0, 0
@@ -28,11 +28,11 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     while executed < options.trades and time.monotonic() - started < 60 * options.minutes:
         size = min(CHUNK, options.trades - executed)
         async with Devnet.start() as devnet:
-            account = await account_for_random_swaps(size, options.seed + executed, devnet)
+            comparison = await compare_random_swaps(size, options.seed + executed, devnet)
         executed += size
-        compared += account.compared
-        inexact += account.inexact
-        wrong += account.wrong
+        compared += comparison.compared
+        inexact += comparison.inexact
+        wrong += comparison.wrong
         report.say(f"{executed} of {options.trades} random swaps replayed")
     seconds = time.monotonic() - started
     report.baseline("random swaps replayed for volume and fees", f"{executed} in {seconds:.0f} s")

@@ -47,8 +47,9 @@ async def test_each_wallet_is_as_it_is_alone_and_all_are_at_one_block(serve_app,
         assert together["totalComplete"] is True
 
 
-async def test_wallets_are_read_at_one_block_while_blocks_come(serve_app, portfolio):
-    api = await portfolio.serve(serve_app)
+async def test_wallets_are_read_at_one_block_while_blocks_come(serve_app, portfolio, make_config):
+    config = replace(make_config(), limits=LimitsConfig(catalog="100000/minute"))
+    api = await portfolio.serve(serve_app, config=config)
 
     async def mine():
         with portfolio.devnet.rpc() as rpc:
