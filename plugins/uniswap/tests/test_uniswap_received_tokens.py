@@ -63,6 +63,16 @@ async def of_v4(provider, wallet):
     return rows, found.reason if isinstance(found, Incomplete) else None
 
 
+async def all_of(provider, wallet):
+    """What is told once nothing is missing."""
+    for _ in range(20):
+        rows, reason = await of_v4(provider, wallet)
+        if reason is None:
+            return rows
+        await ended(provider)
+    raise AssertionError(f"still {reason}")
+
+
 async def ended(provider):
     shared = provider._on_chain(31337).wallets._received
     await asyncio.gather(*shared._tasks)
@@ -81,12 +91,7 @@ async def test_all_are_found_wherever_some_range_is_allowed(harness, most, monke
     provider = looking(harness)
     rows, reason = await of_v4(provider, harness.sender)
     assert (rows, reason) == ([], "logs_unavailable"), "named while the search runs"
-    for _ in range(20):
-        await ended(provider)
-        rows, reason = await of_v4(provider, harness.sender)
-        if reason is None:
-            break
-    assert (len(rows), reason) == (2, None)
+    assert len(await all_of(provider, harness.sender)) == 2
     asked = harness.limits.asked
     await mine(harness, 5)
     rows, reason = await of_v4(provider, harness.sender)
@@ -102,8 +107,7 @@ async def test_they_are_named_where_every_range_is_refused(harness):
     with pytest.raises(InvalidRequest, match="could be looked for"):
         await provider.quote(harness.of(pool, "remove", pool.token0, 10**15))
     harness.limits.most = 10**9
-    rows, reason = await of_v4(provider, harness.sender)
-    assert (len(rows), reason) == (1, None)
+    assert len(await all_of(provider, harness.sender)) == 1
 
 
 async def test_the_search_ends_where_all_are_found(harness):
@@ -112,8 +116,7 @@ async def test_the_search_ends_where_all_are_found(harness):
     await mine(harness, 20)
     harness.limits.most = 50
     harness.limits.oldest = (await harness.chain.head()).number - 120
-    rows, reason = await of_v4(looking(harness), harness.sender)
-    assert (len(rows), reason) == (1, None)
+    assert len(await all_of(looking(harness), harness.sender)) == 1
 
 
 async def test_a_wallet_without_any_costs_no_search(harness):
@@ -127,7 +130,7 @@ async def test_a_wallet_without_any_costs_no_search(harness):
 async def test_tokens_that_come_and_go_are_those_of_their_owner(harness):
     pool = await add(harness)
     provider = looking(harness)
-    (row,), _ = await of_v4(provider, harness.sender)
+    (row,) = await all_of(provider, harness.sender)
     manager = harness.manager(pool)
     for sender, receiver in ((harness.sender, OTHER), (OTHER, harness.sender)):
         data = TRANSFER_FROM.encode([sender, receiver, int(row.position_id)])
@@ -136,9 +139,8 @@ async def test_tokens_that_come_and_go_are_those_of_their_owner(harness):
         harness.rpc("evm_mine")
         await harness.fresh()
         for wallet in (sender, receiver):
-            rows, reason = await of_v4(provider, wallet)
-            expected = [row.position_id] if wallet == receiver else []
-            assert ([each.position_id for each in rows], reason) == (expected, None)
+            rows = await all_of(provider, wallet)
+            assert [each.position_id for each in rows] == ([row.position_id] if wallet == receiver else [])
 
 
 async def test_no_more_searches_wait_than_are_allowed(harness, monkeypatch):
@@ -147,5 +149,4 @@ async def test_no_more_searches_wait_than_are_allowed(harness, monkeypatch):
     provider = looking(harness)
     assert await of_v4(provider, harness.sender) == ([], "logs_unavailable")
     monkeypatch.setattr(received_tokens, "_MOST_SEARCHES", 1)
-    rows, reason = await of_v4(provider, harness.sender)
-    assert (len(rows), reason) == (1, None)
+    assert len(await all_of(provider, harness.sender)) == 1
