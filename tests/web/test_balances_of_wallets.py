@@ -59,8 +59,9 @@ async def test_wallets_are_read_at_one_block_while_blocks_come(serve_app, portfo
 
     mining, seen = asyncio.create_task(mine()), set()
     while not mining.done():
-        body = (await api.post(PATH, {"wallets": [WALLET, OTHER, NOBODY], "network": "devnet"})).body
-        blocks = {each["asOf"][0]["block"] for each in body["data"]}
+        answer = await api.post(PATH, {"wallets": [WALLET, OTHER, NOBODY], "network": "devnet"})
+        assert answer.status == 200, answer.body
+        blocks = {each["asOf"][0]["block"] for each in answer.body["data"]}
         assert len(blocks) == 1
         seen |= blocks
     await mining
