@@ -53,9 +53,10 @@ async def test_wallets_are_read_at_one_block_while_blocks_come(serve_app, portfo
 
     async def mine():
         with portfolio.devnet.rpc() as rpc:
-            for _ in range(60):
+            for _ in range(10):
+                # Heads are looked for every 0.2 s, and anvil keeps the state of few blocks.
                 await asyncio.to_thread(rpc, "evm_mine")
-                await asyncio.sleep(0.02)  # heads are looked for every 0.2 s
+                await asyncio.sleep(0.15)
 
     mining, seen = asyncio.create_task(mine()), set()
     while not mining.done():
