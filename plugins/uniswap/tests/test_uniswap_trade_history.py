@@ -42,7 +42,7 @@ def by_block(found, first):
     """What was traded in each block, by part and side."""
     return [
         found.total(part, block, block + 1)
-        for part in ("volume", "lp", "protocol", "fees")
+        for part in ("volume", "lp", "protocol", "donated", "fees")
         for block in range(first, found.last.number + 1)
     ]
 
@@ -129,7 +129,8 @@ def test_sums_of_blocks_are_those_of_their_trades():
         for _ in range(chance.randrange(30)):
             block += chance.choice((0, 0, 1, 5))
             amounts = (chance.getrandbits(120), chance.getrandbits(90), chance.getrandbits(80))
-            trades.append(Trade(block, chance.randrange(2), *amounts, exact=chance.random() < 0.5))
+            exact, donated = chance.random() < 0.5, chance.getrandbits(70)
+            trades.append(Trade(block, chance.randrange(2), *amounts, exact, donated))
             sums.add(trades[-1])
         cut = chance.randrange(40)
         for kept, least in ((sums, 0), (sums.since(cut), cut)):
@@ -138,7 +139,7 @@ def test_sums_of_blocks_are_those_of_their_trades():
             among = [t for t in trades if t.block >= first and (before is None or t.block < before)]
             expected = [
                 sum(getattr(trade, part) for trade in among if trade.side == side)
-                for part in ("amount_in", "lp_fee", "protocol_fee")
+                for part in ("amount_in", "lp_fee", "protocol_fee", "donated")
                 for side in (0, 1)
             ]
             assert list(kept.between(first, before)) == [*expected, sum(not t.exact for t in among)]

@@ -1,4 +1,4 @@
-"""Computes the trades of a pool and their exact fees from its logs.
+"""Computes the trades of a pool and their exact fees from its logs, with what flash loans and donations pay.
 
 v3 and v4 swaps are computed again on the pool's state at that time, which follows from the present ticks and
 the events that changed them. Amounts in include the fee.
@@ -30,12 +30,16 @@ _V3_SWAP = event_topic("Swap(address,address,int256,int256,uint160,uint128,int24
 _V3_MINT = event_topic("Mint(address,address,int24,int24,uint128,uint256,uint256)")
 _V3_BURN = event_topic("Burn(address,int24,int24,uint128,uint256,uint256)")
 _V3_PROTOCOL = event_topic("SetFeeProtocol(uint8,uint8,uint8,uint8)")
+_V3_FLASH = event_topic("Flash(address,address,uint256,uint256,uint256,uint256)")
 _V4_SWAP = event_topic("Swap(bytes32,address,int128,int128,uint160,uint128,int24,uint24)")
 _V4_MODIFY = event_topic("ModifyLiquidity(bytes32,address,int24,int24,int256,bytes32)")
 _V4_PROTOCOL = event_topic("ProtocolFeeUpdated(bytes32,uint24)")
+_V4_DONATE = event_topic("Donate(bytes32,address,uint256,uint256)")
 
-_V3_TOPICS = [_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL]
-_V4_TOPICS = [V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL]
+_V3_TOPICS = [_V3_INITIALIZE, _V3_SWAP, _V3_MINT, _V3_BURN, _V3_PROTOCOL, _V3_FLASH]
+_V4_TOPICS = [V4_INITIALIZE, _V4_SWAP, _V4_MODIFY, _V4_PROTOCOL, _V4_DONATE]
+PAYING = frozenset(("swap", "flash", "donation"))
+"""The events that pay liquidity providers."""
 
 _TICKS = function("ticks(int24 tick) returns (uint128)")
 
@@ -46,7 +50,9 @@ _V2_PROTOCOL_SHARE = 6
 class Trade:
     """A swap: the side of its input (0 or 1), the amount and the fees, in base units of that side.
 
-    ``exact`` is False when the pool's state before it is unknown: the fee is then the rate of the input.
+    What a flash loan of v3 or a donation of v4 pays of a side is a trade without an amount: fees, or
+    ``donated`` to the liquidity providers in range. ``exact`` is False when the pool's state before it is
+    unknown: the fee is then the rate of the input.
     """
 
     block: int
@@ -55,6 +61,7 @@ class Trade:
     lp_fee: int
     protocol_fee: int
     exact: bool = True
+    donated: int = 0
 
 
 def topics_of(pool: KnownPool) -> list[str | list[str] | None]:
@@ -66,7 +73,10 @@ def topics_of(pool: KnownPool) -> list[str | list[str] | None]:
 
 @dataclass(frozen=True, slots=True)
 class PoolEvent:
-    """An event of a pool or of the PoolManager. Amounts are the pool's balance changes; the inputs in v2."""
+    """An event of a pool or of the PoolManager.
+
+    Amounts are the pool's balance changes; the inputs in v2, and what is paid by a flash loan or a donation.
+    """
 
     name: str
     block: int
@@ -97,6 +107,10 @@ class PoolEvent:
         if topic == _V4_MODIFY:
             ticks = signed(words[0]), signed(words[1])
             return cls("change", block, liquidity=signed(words[2]), ticks=ticks)
+        if topic == _V3_FLASH:
+            return cls("flash", block, (words[2], words[3]))
+        if topic == _V4_DONATE:
+            return cls("donation", block, (words[0], words[1]))
         if topic == _V3_PROTOCOL:
             before, after = (words[0], words[1]), (words[2], words[3])
             return cls("protocol", block, protocol=after, protocol_before=before)
@@ -177,13 +191,16 @@ class RangeReplay:
         return copied
 
     def step(self, event: PoolEvent) -> Iterator[Trade]:
-        """Applies an event and yields its trade; nothing for other events."""
+        """Applies an event and yields its trades; nothing for events that pay nothing."""
         if event.name == "change":
             self._change(event)
             return
         if event.name == "protocol":
             zero, one = event.protocol
             self.pool = replace(self.pool, protocol_fee_zero_for_one=zero, protocol_fee_one_for_zero=one)
+            return
+        if event.name in ("flash", "donation"):
+            yield from self._payments(event)
             return
         trade = self._trade(event) if event.name == "swap" else None
         self.pool = replace(
@@ -192,6 +209,18 @@ class RangeReplay:
         self.known = True
         if trade is not None:
             yield trade
+
+    def _payments(self, event: PoolEvent) -> Iterator[Trade]:
+        """Yields what each side pays. Sources: UniswapV3Pool.flash, whose protocol fee is a share of all that
+        is paid, and v4-core Pool.donate, which has none.
+        """
+        shares = self.pool.protocol_fee_zero_for_one, self.pool.protocol_fee_one_for_zero
+        for side, (paid, share) in enumerate(zip(event.amounts, shares, strict=True)):
+            if paid and event.name == "donation":
+                yield Trade(event.block, side, 0, 0, 0, donated=paid)
+            elif paid:
+                protocol_fee = paid // share if share else 0
+                yield Trade(event.block, side, 0, paid - protocol_fee, protocol_fee)
 
     def _trade(self, event: PoolEvent) -> Trade | None:
         side = 0 if event.amounts[0] > 0 else 1

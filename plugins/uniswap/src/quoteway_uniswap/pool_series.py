@@ -273,8 +273,8 @@ class PoolSeries:
             method=(
                 f"Liquidity providers' fees of blocks {found.first} to {found.last.number} (the "
                 f"last {self._window_s / 3600:g} hours) times {_DAYS_A_YEAR} days over that window, over the "
-                "principal at the last block; not compounded, no rewards. Only the present value is known: "
-                "nodes do not keep past state. null: logs, state or a price are unknown."
+                "principal at the last block; not compounded, no rewards, no donations. Only the present "
+                "value is known: nodes do not keep past state. null: logs, state or a price are unknown."
             ),
             components={"base": apr, "reward": None, "lpFeesUsd": lp_usd, "principalUsd": principal_usd},
             windows={"1d": apr if self._window_s == DAY_S else None, "7d": None, "30d": None},
@@ -286,7 +286,8 @@ def _flow_method(metric: str, window: _Window, window_s: int) -> str:
         "volume": "Inputs of swaps, fees included, from Swap events",
         "fees": (
             "Fees in the input token, computed again for each swap with the fee and protocol fee of its "
-            "block (v2: the rate of the input, a sixth to the protocol while feeTo is set)"
+            "block (v2: the rate of the input, a sixth to the protocol while feeTo is set), with what flash "
+            "loans of v3 pay and what is donated to the providers of v4, which is shown apart"
         ),
     }[metric]
     found = window.activity
@@ -301,8 +302,8 @@ def _flow_method(metric: str, window: _Window, window_s: int) -> str:
 
 
 def _components(pool: KnownPool, metric: str, found: Activity) -> dict[str, float | None]:
-    """Returns whole coins of each token, split into LP and protocol fees."""
-    parts = ("volume",) if metric == "volume" else ("lp", "protocol")
+    """Returns whole coins of each token, split into LP fees, protocol fees and donations."""
+    parts = ("volume",) if metric == "volume" else ("lp", "protocol", "donated")
     return {
         f"{part}{side}": found.total(part)[side] / 10 ** pool.tokens[side].decimals
         for part in parts

@@ -19,7 +19,7 @@ from quoteway.evm.single_flight import SingleFlight
 from quoteway_router.logs import Logs
 
 from quoteway_uniswap.known_pools import KnownPool
-from quoteway_uniswap.pool_activity import PoolEvent, Replay, Trade, begin_replay, topics_of
+from quoteway_uniswap.pool_activity import PAYING, PoolEvent, Replay, Trade, begin_replay, topics_of
 from quoteway_uniswap.state import PoolStates
 
 SETTLED_BLOCKS = 64
@@ -33,7 +33,7 @@ _AT_A_TIME = 64
 
 _Item = TypeVar("_Item")
 
-_PARTS = ("volume", "lp", "protocol")
+_PARTS = ("volume", "lp", "protocol", "donated")
 
 
 class TradeSums:
@@ -42,12 +42,12 @@ class TradeSums:
     def __init__(self) -> None:
         self._blocks: list[int] = []
         self._sums: list[tuple[int, ...]] = []
-        """Up to and with the block: volume, LP fee and protocol fee of both sides, and inexact trades."""
+        """Up to and with the block: each of ``_PARTS`` of both sides, and inexact trades."""
 
     def add(self, trade: Trade) -> None:
         """Adds a trade of the last block or of a later one."""
         sums = list(self._sums[-1]) if self._sums else [0] * (2 * len(_PARTS) + 1)
-        for at, amount in enumerate((trade.amount_in, trade.lp_fee, trade.protocol_fee)):
+        for at, amount in enumerate((trade.amount_in, trade.lp_fee, trade.protocol_fee, trade.donated)):
             sums[2 * at + trade.side] += amount
         sums[-1] += not trade.exact
         if self._blocks and self._blocks[-1] == trade.block:
@@ -88,10 +88,10 @@ class Activity:
     sums: tuple[TradeSums, ...]
 
     def total(self, part: str, first: int = 0, before: int | None = None) -> tuple[int, int]:
-        """Returns base units by side of ``volume``, ``lp``, ``protocol`` or ``fees`` (both) in blocks
-        [first, before)."""
+        """Returns base units by side in blocks [first, before): ``volume``, ``lp``, ``protocol``,
+        ``donated``, or ``fees``, the sum of the last three."""
         found = [each.between(max(first, self.first), before) for each in self.sums]
-        parts = ("lp", "protocol") if part == "fees" else (part,)
+        parts = _PARTS[1:] if part == "fees" else (part,)
         places = [2 * _PARTS.index(each) for each in parts]
         one, other = (sum(sums[at + side] for sums in found for at in places) for side in (0, 1))
         return one, other
@@ -106,7 +106,7 @@ class Activity:
 class _Settled:
     """What is known of a pool up to and with ``block``; ``replay`` is its state after it.
 
-    ``replay`` is None before the first swap of a v3 or v4 pool; ``events`` are those since ``first`` then.
+    ``replay`` is None before the first event of a pool that pays; ``events`` are those since ``first`` then.
     """
 
     first: int
@@ -167,7 +167,7 @@ class TradeHistory:
         replay = None if kept is None or kept.replay is None else kept.replay.copy()
         if replay is None:
             events = [*(() if kept is None else kept.events), *events]
-            if any(event.name == "swap" for event in events):
+            if any(event.name in PAYING for event in events):
                 replay = await begin_replay(self._chain, self._states, pool, begins, head, events)
         settles, before = head.number - SETTLED_BLOCKS, begins - 1 if kept is None else kept.block.number
         if settles - before >= EXTEND_BLOCKS:
