@@ -1,6 +1,7 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
 from quoteway.context import Chain as Chain
+from quoteway.context import CommandRunner as CommandRunner
 from quoteway.context import Context as Context
 from quoteway.context import DataPrice as DataPrice
 from quoteway.errors import ConfigError as ConfigError
@@ -26,10 +27,13 @@ from quoteway.models import Certificate as Certificate
 from quoteway.models import CertificateCheck as CertificateCheck
 from quoteway.models import CertifiedPool as CertifiedPool
 from quoteway.models import CertifiedSwap as CertifiedSwap
+from quoteway.models import ChildContracts as ChildContracts
 from quoteway.models import ContractDescription as ContractDescription
 from quoteway.models import DeployedAt as DeployedAt
 from quoteway.models import DeploymentTerms as DeploymentTerms
 from quoteway.models import DeployRequest as DeployRequest
+from quoteway.models import EventRule as EventRule
+from quoteway.models import EventSource as EventSource
 from quoteway.models import Fee as Fee
 from quoteway.models import FlowLeg as FlowLeg
 from quoteway.models import FlowOrder as FlowOrder

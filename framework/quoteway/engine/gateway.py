@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, Upstrea
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.host.call_descriptions import Descriptions, add_descriptions
+from quoteway.host.event_sources import event_sources
 from quoteway.host.known_networks import known_networks
 from quoteway.host.liquidity import Liquidity
 from quoteway.host.lists import Lists
@@ -112,6 +113,7 @@ class Gateway:
                 forward_public=partial(self._forward_public, network),
                 pushed=partial(self._pushed_heads, network),
             )
+        self.runtime.event_sources = event_sources(self.registry.plugins, self.runtime.networks)
         # Swap providers are made for each executor.
         first = (Capability.LIQUIDITY, Capability.EXECUTION)
         for capability in dict.fromkeys((*first, *Capability)):
@@ -133,6 +135,10 @@ class Gateway:
 
     async def start(self) -> None:
         """Opens the HTTP session and starts the plugins in the background; ``ready`` tells when they run."""
+        self._open_session()
+        self._starting = asyncio.create_task(self._start(), name="gateway:start")
+
+    def _open_session(self) -> None:
         import aiohttp
 
         from quoteway.telemetry.tracing import outgoing_traces
@@ -143,7 +149,6 @@ class Gateway:
             connector=aiohttp.TCPConnector(limit=0),
             trace_configs=[outgoing_traces()],
         )
-        self._starting = asyncio.create_task(self._start(), name="gateway:start")
 
     async def _start(self) -> None:
         try:
@@ -170,8 +175,8 @@ class Gateway:
             # Bounded: a node that does not answer must not delay the start.
             await asyncio.wait(looks, timeout=LOOK_AHEAD_S)
 
-    async def _enter_lifespans(self) -> None:
-        for entry, manager in self.registry.plugins.ask("quoteway_lifespan"):
+    async def _enter_lifespans(self, only: Collection[PluginEntry] | None = None) -> None:
+        for entry, manager in self.registry.plugins.ask("quoteway_lifespan", only):
             self._lifespans.append(Lifespan(entry, manager))
         waits = [lifespan.begin() for lifespan in self._lifespans]
         if not waits:
@@ -249,6 +254,22 @@ class Gateway:
         await self.start()
         try:
             await self.started()
+            yield self
+        finally:
+            await self.stop()
+
+    @contextlib.asynccontextmanager
+    async def reading(self) -> AsyncIterator[Gateway]:
+        """Loaded inside, with the RPC upstreams running, stopped after: for commands that read chains.
+
+        Of the other plugins no lifespan is entered, and nothing is read in advance.
+        """
+        self._open_session()
+        try:
+            self.load()
+            upstreams = [e for e in self.registry.providers if e.provider.capability is Capability.RPC]
+            await self._enter_lifespans([entry.plugin for entry in upstreams])
+            self.enable()
             yield self
         finally:
             await self.stop()
