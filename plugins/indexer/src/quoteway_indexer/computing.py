@@ -37,4 +37,4 @@ class Computation(ABC):
 
     def rewind(self, block: int) -> None:
         """Forgets what is in memory of blocks after ``block``. Called after facts and hours were deleted."""
-        return None
+        return

@@ -115,7 +115,7 @@ class Reader(ABC):
 
     async def close(self) -> None:
         """Releases connections."""
-        return None
+        return
 
 
 class Store(ABC):

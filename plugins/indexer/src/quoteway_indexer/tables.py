@@ -83,8 +83,8 @@ FACTS: Final[Mapping[str, Table]] = {
         ),
         # The first price of a v3 pool.
         _fact("pool_initialized", pool="bytes", sqrt_price_x96="uint256", tick="int32"),
-        # Amounts are what the pool gains (negative: pays). in0 and in1 are the inputs where both sides may have
-        # one, as in v2; null: the input is the positive amount. Prices and liquidity are those after the swap.
+        # Amounts are what the pool gains (negative: pays). in0 and in1 are the inputs where both sides may
+        # have one, as in v2; null: the input is the positive amount. Price and liquidity are those after.
         _fact(
             "swap",
             pool="bytes",
@@ -139,7 +139,7 @@ FACTS: Final[Mapping[str, Table]] = {
         _fact(
             "nft_transfer", collection="address", sender="address", recipient="address", token_id="uint256"
         ),
-        # A transfer between networks: sent on its origin, filled or refunded. ``transfer_id`` is the bridge's.
+        # A transfer between networks: ``kind`` is sent, filled or refunded, ``transfer_id`` the bridge's.
         _fact(
             "bridge_event",
             bridge="text",
@@ -164,7 +164,7 @@ ROLLUPS: Final[Mapping[str, Table]] = {
         # One row for each hour in which something happened in a pool; ``hour`` is its start. Sums are of that
         # hour. Prices, principal, uncollected and tick are those at its end, or at the last event while it
         # lasts. ``principal_seconds`` is the principal times the seconds that it stood, ``tick_seconds`` the
-        # tick times seconds, over ``seconds`` of the hour. Fees of flash loans are in the LP and protocol fees.
+        # tick times seconds, over ``seconds`` of the hour. Fees of flash loans are in LP and protocol fees.
         _rollup(
             "pool_hour",
             ("pool", "hour"),
