@@ -40,15 +40,19 @@ from quoteway.models import FlowOrder as FlowOrder
 from quoteway.models import Gas as Gas
 from quoteway.models import Header as Header
 from quoteway.models import Hop as Hop
+from quoteway.models import HourPrice as HourPrice
 from quoteway.models import Incomplete as Incomplete
+from quoteway.models import IndexReach as IndexReach
 from quoteway.models import IntegratorFee as IntegratorFee
 from quoteway.models import Issue as Issue
+from quoteway.models import KnownEvent as KnownEvent
 from quoteway.models import Leg as Leg
 from quoteway.models import LiquidityPool as LiquidityPool
 from quoteway.models import ManagementTerms as ManagementTerms
 from quoteway.models import ManageRequest as ManageRequest
 from quoteway.models import Notice as Notice
 from quoteway.models import Optimality as Optimality
+from quoteway.models import OwnedNfts as OwnedNfts
 from quoteway.models import PaymentRoles as PaymentRoles
 from quoteway.models import Pool as Pool
 from quoteway.models import PoolPosition as PoolPosition
@@ -56,10 +60,14 @@ from quoteway.models import PoolRequest as PoolRequest
 from quoteway.models import PoolsFound as PoolsFound
 from quoteway.models import PoolState as PoolState
 from quoteway.models import PoolTerms as PoolTerms
+from quoteway.models import PositionFlow as PositionFlow
+from quoteway.models import PositionFlows as PositionFlows
 from quoteway.models import Preview as Preview
 from quoteway.models import Price as Price
+from quoteway.models import PriceHistory as PriceHistory
 from quoteway.models import Quote as Quote
 from quoteway.models import RawJson as RawJson
+from quoteway.models import ReceivedToken as ReceivedToken
 from quoteway.models import RefundTerms as RefundTerms
 from quoteway.models import RequiredRole as RequiredRole
 from quoteway.models import RouteLeg as RouteLeg
@@ -74,6 +82,7 @@ from quoteway.models import Step as Step
 from quoteway.models import SwapRequest as SwapRequest
 from quoteway.models import Token as Token
 from quoteway.models import TokenProfile as TokenProfile
+from quoteway.models import TokenTransfer as TokenTransfer
 from quoteway.models import TransferRefund as TransferRefund
 from quoteway.models import TransferState as TransferState
 from quoteway.models import TransferStatus as TransferStatus
@@ -84,6 +93,8 @@ from quoteway.models import Vault as Vault
 from quoteway.models import VaultPosition as VaultPosition
 from quoteway.models import VaultRequest as VaultRequest
 from quoteway.models import VaultTerms as VaultTerms
+from quoteway.models import WalletTokens as WalletTokens
+from quoteway.models import WalletTransfers as WalletTransfers
 from quoteway.networks import Endpoint as Endpoint
 from quoteway.networks import Network as Network
 from quoteway.networks import Networks as Networks
@@ -103,3 +114,4 @@ from quoteway.secrets import Secret as Secret
 from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
+from quoteway.wallet_history import WalletHistory as WalletHistory

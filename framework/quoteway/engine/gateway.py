@@ -23,6 +23,7 @@ from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.host.call_descriptions import Descriptions, add_descriptions
 from quoteway.host.event_sources import event_sources
+from quoteway.host.history import History
 from quoteway.host.known_networks import known_networks
 from quoteway.host.liquidity import Liquidity
 from quoteway.host.lists import Lists
@@ -72,6 +73,7 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.runtime.liquidity = Liquidity(self.registry, config.quotes.competition_timeout_s / 2)
+        self.history = self.runtime.history = History(self.registry, config.quotes.competition_timeout_s / 2)
         self.keys = _key_ring(config)
         self.quote_tokens = Sealer(self.keys, issuer=config.quotes.issuer, clock=clock)
         self.taxes = TradeTaxes(self.runtime)

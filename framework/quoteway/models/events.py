@@ -45,7 +45,8 @@ class EventSource:
     the contracts that ``children`` makes; with neither, those of any contract. ``first_block`` is the first
     block that may have one. Increase ``version`` when the meaning of the rows changes: an indexer then reads
     this source again. ``family`` names the rules by which series are computed from the facts, for example
-    ``concentrated``, and ``parameters`` are those of the family.
+    ``concentrated``, and ``parameters`` are those of the family. With ``accounts``, only those logs count of
+    which an indexed address is one of them.
     """
 
     id: str
@@ -57,3 +58,4 @@ class EventSource:
     first_block: int = 0
     family: str = ""
     parameters: Mapping[str, int] = field(default_factory=dict)
+    accounts: tuple[Address, ...] = ()
