@@ -18,6 +18,7 @@ from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Rehearsing
 from quoteway.engine.trade_taxes import TradeTaxes
+from quoteway.engine.unlisted_tokens import UnlistedTokens
 from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
@@ -86,6 +87,7 @@ class Gateway:
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.payouts = Payouts(self.runtime, self.registry)
+        self.unlisted = UnlistedTokens(self.runtime, self.tokens)
         self.lists = Lists(self.registry, clock)
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
@@ -238,6 +240,7 @@ class Gateway:
             self.taxes,
             self.reachability,
             self.prices,
+            self.unlisted,
             self._joiner,
         )
         for reader in (*readers, self.missing):
