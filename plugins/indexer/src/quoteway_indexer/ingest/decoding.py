@@ -100,11 +100,12 @@ class _Decoding:
                         decoded.skipped[decoder.source.id] += len(own)
                     for rule in rules:
                         # One log makes one row of a table, also when two sources declare it.
-                        free = [at for at in own if at not in taken[rule.table.name]]
+                        there = taken[rule.table.name]
+                        free = [at for at in own if at not in there] if there else own
                         if not free:
                             continue
                         table = self._apply(decoder.source, rule, free)
-                        taken[rule.table.name].update(free)
+                        there.update(free)
                         decoded.skipped[decoder.source.id] += len(free) - table.num_rows
                         parts[rule.table.name].append(table)
         decoded.facts = {name: pa.concat_tables(tables) for name, tables in parts.items()}

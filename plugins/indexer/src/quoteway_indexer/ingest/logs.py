@@ -94,7 +94,7 @@ def unhex(texts: Sequence[str], size: int) -> Bytes:
     width = 2 + 2 * size
     try:
         joined = "".join(texts).encode("ascii")
-        if len(joined) != width * len(texts) or any(len(text) != width for text in texts):
+        if set(map(len, texts)) - {width}:
             raise UnreadableLogsError(f"a value has not {size} bytes")
         cells = np.frombuffer(joined, np.uint8).reshape(len(texts), width)
         if texts and not ((cells[:, 0] == ord("0")).all() and (cells[:, 1] == ord("x")).all()):
