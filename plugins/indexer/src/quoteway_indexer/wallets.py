@@ -269,7 +269,10 @@ class IndexedWallets(WalletHistory):
         spans = await self._reader.spans(chain_id)
         first, last, from_start = 0, None, True
         for source in cast(tuple[EventSource, ...], sources):
-            mine = [each for each in spans if (each.source, each.version) == (source.id, source.version)]
+            # The version in the store has the declared one in its upper half.
+            mine = [
+                each for each in spans if each.source == source.id and each.version >> 32 == source.version
+            ]
             if not mine:
                 return None
             newest = max(mine, key=lambda each: each.last)

@@ -117,7 +117,8 @@ def _version(declared: EventSource) -> int:
     parts = (
         [(rule.event, rule.fact, sorted(rule.columns.items())) for rule in declared.rules],
         sorted(address.lower() for address in declared.addresses),
-        children and (sorted(each.lower() for each in children.factories), children.event, children.parameter),
+        children
+        and (sorted(each.lower() for each in children.factories), children.event, children.parameter),
     )
     return (declared.version << 32) | zlib.crc32(repr(parts).encode())
 
