@@ -36,7 +36,7 @@ _TAKER = unused_address("quoteway.engine.unlisted_tokens")
 
 # A name of two labels with one of the usual endings, or any address with a scheme.
 _LINK = re.compile(
-    r"://|\bwww\.|\b[a-z0-9-]{2,}\.(?:com|net|org|io|xyz|app|fi|finance|site|online|top|live|club|vip|pro|info"
+    r"://|\bwww\.|\bt\.me\b|\b[a-z0-9-]{2,}\.(?:com|net|org|io|xyz|app|fi|finance|site|online|top|live|club|vip|pro|info"
     r"|co|me|cc|us|eu|to|gg|gift|lol|link|events?|claims?|cash|money|network|website|space|store|shop|eth)\b",
     re.IGNORECASE,
 )

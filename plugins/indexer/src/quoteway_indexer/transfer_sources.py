@@ -17,7 +17,7 @@ SOURCE: Final = "erc20-transfers"
 MOST_WALLETS = 200
 """Nodes limit how many topics a filter names."""
 
-_TRANSFER = EventRule(
+TRANSFER = EventRule(
     "Transfer(address indexed from, address indexed to, uint256 value)",
     "transfer",
     {"token": "@", "sender": "from", "recipient": "to", "amount": "value"},
@@ -53,5 +53,5 @@ def transfer_sources(context: Context) -> Iterator[EventSource]:
     wallets = tuple(sorted({parse_address(each) for each in context.settings.get("wallets", ())}))
     for network in context.networks:
         yield EventSource(
-            id=SOURCE, chain_id=network.chain_id, version=1, rules=(_TRANSFER,), accounts=wallets
+            id=SOURCE, chain_id=network.chain_id, version=1, rules=(TRANSFER,), accounts=wallets
         )

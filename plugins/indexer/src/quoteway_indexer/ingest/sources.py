@@ -95,7 +95,7 @@ def _source(declared: EventSource) -> Source:
 
 def _finder(declared: EventSource, made: Source) -> Source:
     children = declared.children
-    assert children is not None  # noqa: S101 - the caller has looked
+    assert children is not None
     if not children.factories:
         raise ValueError("children need a factory at least")
     rule = EventRule(children.event, CREATED, {"factory": "@", "contract": children.parameter})
