@@ -11,8 +11,8 @@ import pyarrow as pa
 from quoteway import EventSource
 
 from quoteway_indexer.ingest.logs import LogBatch, UnreadableLogsError, unhex
-from quoteway_indexer.ingest.rules import ARROW_TYPES, Rule, Words, compile_rule, fixed, integers
-from quoteway_indexer.tables import Table
+from quoteway_indexer.ingest.rules import Rule, Words, compile_rule, fixed, integers
+from quoteway_indexer.stores.batches import arrow_schema
 
 Contracts = Callable[[str], Set[str] | None]
 """Returns the contracts whose logs count for a source, in lower case, by its id; None: all contracts."""
@@ -147,10 +147,5 @@ class _Decoding:
             fixed(hashes),
             *own,
         ]
-        table = pa.table(columns, schema=schema_of(rule.table))
+        table = pa.table(columns, schema=arrow_schema(rule.table))
         return table if good.all() else table.filter(pa.array(good))
-
-
-def schema_of(table: Table) -> pa.Schema:
-    """Returns the Arrow schema of a fact."""
-    return pa.schema([(column.name, ARROW_TYPES[column.type]) for column in table.columns])

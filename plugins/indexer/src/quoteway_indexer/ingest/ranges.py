@@ -46,8 +46,9 @@ def _rounded(blocks: int) -> int:
 
     The limits of nodes are such numbers: a range that is a multiple of the limit leaves no short rest.
     """
-    power = 10 ** (len(str(blocks)) - 1)
-    return max(step * power for step in _STEPS if step * power <= blocks)
+    power: int = 10 ** (len(str(blocks)) - 1)
+    steps: list[int] = [step * power for step in _STEPS]
+    return max(each for each in steps if each <= blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from quoteway import EventRule
 
 from quoteway_indexer.ingest import words
 from quoteway_indexer.ingest.events import Event, Parameter, read_event
+from quoteway_indexer.stores.batches import arrow_schema
 from quoteway_indexer.tables import FACTS, PLACE, Column, ColumnType, Table
 
 if TYPE_CHECKING:
@@ -20,17 +21,6 @@ if TYPE_CHECKING:
 
     from quoteway_indexer.ingest.words import Bytes, Limbs, Mask
 
-ARROW_TYPES: Final[Mapping[ColumnType, pa.DataType]] = {
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "float": pa.float64(),
-    "text": pa.string(),
-    "bytes": pa.binary(),
-    "address": pa.binary(20),
-    "bytes32": pa.binary(32),
-    "int256": pa.binary(32),
-    "uint256": pa.binary(32),
-}
 _INTEGER_BITS: Final = {"int32": 32, "int64": 64}
 _LITERAL = re.compile(r"-?(?:\d+|0x[0-9a-fA-F]+)", re.ASCII)
 _NEGATIVE = re.compile(r"-\s*([A-Za-z_$][\w$]*)", re.ASCII)
@@ -72,10 +62,11 @@ class Rule:
         count = len(logs.contracts)
         good: Mask = np.ones(count, bool)
         arrays: list[pa.Array] = []
+        types = arrow_schema(self.table)
         for column in self.table.columns[len(PLACE) :]:
             value = self.values.get(column.name)
             if value is None:
-                arrays.append(pa.nulls(count, ARROW_TYPES[column.type]))
+                arrays.append(pa.nulls(count, types.field(column.name).type))
                 continue
             array, good_here = _array(column, value, logs)
             arrays.append(array)

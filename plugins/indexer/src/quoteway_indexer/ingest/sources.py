@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from quoteway import EventRule, EventSource
+from quoteway import ChildContracts, EventRule, EventSource
 
 from quoteway_indexer.ingest.decoding import Decoder, compile_source
+from quoteway_indexer.store import Span
 
 MAX_ADDRESSES: Final = 300
 """A filter with more addresses is sent with topics alone: nodes refuse long ones."""
@@ -25,21 +26,25 @@ class Source:
     """A source that is read. ``contracts`` are in lower case; None: the logs of all contracts count.
 
     ``version`` is kept with what was read: it changes with the declared version, the rules and the
-    addresses. ``makes`` is the source whose contracts this one finds.
+    addresses. ``makes`` are the sources whose contracts this one finds. ``skipped`` counts logs that did not
+    fit their rule since the start.
     """
 
     declared: EventSource
     decoder: Decoder
     version: int
     contracts: set[str] | None
-    finder: Source | None = None
-    makes: Source | None = None
+    makes: list[Source] = field(default_factory=list)
     skipped: int = 0
 
     @property
     def id(self) -> str:
         """Returns the id in the store."""
         return self.declared.id
+
+    def span(self, first: int, last: int) -> Span:
+        """Returns these blocks as read."""
+        return Span(self.id, self.version, first, last)
 
 
 @dataclass(slots=True, eq=False)
@@ -55,9 +60,17 @@ class SourceSet:
         """Returns all of them, those that find contracts first."""
         return (*self.finders, *self.others)
 
-    def contracts(self, source_id: str) -> set[str] | None:
-        """Returns the contracts of a source."""
-        return next(each.contracts for each in self.all if each.id == source_id)
+    def current(self, spans: Iterable[Span]) -> list[Span]:
+        """Returns the spans of the present versions."""
+        versions = {(each.id, each.version) for each in self.all}
+        return [span for span in spans if (span.source, span.version) in versions]
+
+    def outdated(self, spans: Iterable[Span]) -> list[str]:
+        """Returns the sources of which another version was read."""
+        versions = {each.id: each.version for each in self.all}
+        return sorted(
+            {span.source for span in spans if versions.get(span.source, span.version) != span.version}
+        )
 
 
 def compile_sources(
@@ -71,17 +84,15 @@ def compile_sources(
     others: list[Source] = []
     refused: dict[str, str] = {}
     for given in declared:
-        first = (start_blocks or {}).get(given.id, given.first_block)
-        each = replace(given, first_block=first)
+        each = replace(given, first_block=(start_blocks or {}).get(given.id, given.first_block))
         try:
             source = _source(each)
             if each.children is not None:
-                source.finder = _finder(each, source)
-                finders.append(source.finder)
+                _find_children(source, each.children, finders)
         except ValueError as error:
             refused[each.id] = str(error)
-            continue
-        others.append(source)
+        else:
+            others.append(source)
     return SourceSet(tuple(finders), tuple(others), refused)
 
 
@@ -93,34 +104,48 @@ def _source(declared: EventSource) -> Source:
     return Source(declared, decoder, _version(declared), contracts)
 
 
-def _finder(declared: EventSource, made: Source) -> Source:
-    children = declared.children
-    assert children is not None
+def _find_children(made: Source, children: ChildContracts, finders: list[Source]) -> None:
+    """Adds a source to the one that finds its contracts, which is made when there is none."""
     if not children.factories:
-        raise ValueError("children need a factory at least")
+        raise ValueError("children need at least one factory")
     rule = EventRule(children.event, CREATED, {"factory": "@", "contract": children.parameter})
-    pass_over = replace(
-        declared,
-        id=f"{declared.id} contracts",
+    over = replace(
+        made.declared,
+        id=f"{made.id} contracts",
+        version=1,
         rules=(rule,),
         addresses=children.factories,
         children=None,
     )
-    source = _source(pass_over)
-    source.makes = made
-    return source
+    finder = _source(over)
+    for known in finders:
+        if known.version == finder.version:
+            known.makes.append(made)
+            first = min(known.declared.first_block, over.first_block)
+            known.declared = replace(known.declared, first_block=first)
+            return
+        if known.decoder.topics & finder.decoder.topics and (known.contracts or set()) & (
+            finder.contracts or set()
+        ):
+            raise ValueError(
+                f"its children share a factory with {known.makes[0].id!r} but are declared in another way: "
+                "declare the same factories, event and parameter"
+            )
+    finder.makes.append(made)
+    finders.append(finder)
 
 
 def _version(declared: EventSource) -> int:
-    """Returns a number that is another one when the source has to be read again."""
+    """Returns a number of 31 bits that is another one when the source has to be read again."""
     children = declared.children
     parts = (
+        declared.version,
         [(rule.event, rule.fact, sorted(rule.columns.items())) for rule in declared.rules],
         sorted(address.lower() for address in declared.addresses),
         children
         and (sorted(each.lower() for each in children.factories), children.event, children.parameter),
     )
-    return (declared.version << 32) | zlib.crc32(repr(parts).encode())
+    return zlib.crc32(repr(parts).encode()) & 0x7FFF_FFFF
 
 
 def filter_of(sources: Sequence[Source]) -> dict[str, Any]:
