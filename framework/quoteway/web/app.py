@@ -26,6 +26,7 @@ from quoteway.web.resources import (
     balances,
     indications,
     listings,
+    performance,
     pools,
     positions,
     prices,
@@ -52,7 +53,18 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, prices, *quotes, transactions, balances, positions, approvals, rpc)
+    resources = (
+        listings,
+        performance,
+        tokens,
+        prices,
+        *quotes,
+        transactions,
+        balances,
+        positions,
+        approvals,
+        rpc,
+    )
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 
