@@ -64,7 +64,6 @@ from quoteway.models import PositionFlow as PositionFlow
 from quoteway.models import PositionFlows as PositionFlows
 from quoteway.models import Preview as Preview
 from quoteway.models import Price as Price
-from quoteway.models import PriceHistory as PriceHistory
 from quoteway.models import Quote as Quote
 from quoteway.models import RawJson as RawJson
 from quoteway.models import ReceivedToken as ReceivedToken
@@ -81,6 +80,7 @@ from quoteway.models import SpendRoles as SpendRoles
 from quoteway.models import Step as Step
 from quoteway.models import SwapRequest as SwapRequest
 from quoteway.models import Token as Token
+from quoteway.models import TokenHours as TokenHours
 from quoteway.models import TokenProfile as TokenProfile
 from quoteway.models import TokenTransfer as TokenTransfer
 from quoteway.models import TransferRefund as TransferRefund

@@ -58,7 +58,7 @@ class WalletHistory:
 
     async def hour_prices(
         self, chain_id: int, tokens: Sequence[models.Address], start: int, end: int
-    ) -> Sequence[models.PriceHistory] | None:
+    ) -> Sequence[models.TokenHours] | None:
         """Returns the prices of tokens in the hours that begin in ``start`` to ``end`` (Unix seconds)."""
         return None
 

@@ -17,7 +17,7 @@ from quoteway.models import (
     KnownEvent,
     OwnedNfts,
     PositionFlows,
-    PriceHistory,
+    TokenHours,
     WalletTokens,
     WalletTransfers,
 )
@@ -136,10 +136,10 @@ class History(WalletHistory):
 
     async def hour_prices(
         self, chain_id: int, tokens: Sequence[Address], start: int, end: int
-    ) -> Sequence[PriceHistory] | None:
+    ) -> Sequence[TokenHours] | None:
         """See ``WalletHistory``."""
 
-        def check(found: Sequence[PriceHistory], expect: Expect) -> None:
+        def check(found: Sequence[TokenHours], expect: Expect) -> None:
             expect(sum(len(each.hours) for each in found) <= MOST_HOURS, "it has too many hours")
             for each in found:
                 expect(each.token in tokens, "it has a token that was not asked for")
@@ -150,7 +150,7 @@ class History(WalletHistory):
         return await self._first(
             chain_id,
             "hour_prices",
-            tuple[PriceHistory, ...],
+            tuple[TokenHours, ...],
             lambda source: source.hour_prices(chain_id, tokens, start, end),
             check,
         )

@@ -14,8 +14,8 @@ __all__ = [
     "OwnedNfts",
     "PositionFlow",
     "PositionFlows",
-    "PriceHistory",
     "ReceivedToken",
+    "TokenHours",
     "TokenTransfer",
     "WalletTokens",
     "WalletTransfers",
@@ -131,7 +131,7 @@ class HourPrice:
 
 
 @dataclass(frozen=True, slots=True)
-class PriceHistory:
+class TokenHours:
     """Prices of a token by hour, oldest first. An hour without a price is left out."""
 
     token: Address

@@ -92,10 +92,10 @@ class PositionReader:
         (sent, more_sent), (got, more_got) = await asyncio.gather(
             *(
                 self._oldest(
-                    "transfer",
+                    "share_transfer",
                     (*_PLACE, "amount", *ends),
                     here,
-                    Condition("token", "=", token),
+                    Condition("pool", "=", token),
                     Condition(end, "=", account),
                 )
                 for end in ends

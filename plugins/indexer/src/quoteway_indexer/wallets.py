@@ -14,8 +14,8 @@ from quoteway import (
     KnownEvent,
     OwnedNfts,
     PositionFlows,
-    PriceHistory,
     ReceivedToken,
+    TokenHours,
     TokenTransfer,
     WalletHistory,
     WalletTokens,
@@ -178,8 +178,8 @@ class IndexedWallets(WalletHistory):
             if flows.flows:
                 reach = await self._reach(chain_id, *vaults)
             else:
-                pools = [each for each in self._of(chain_id) if _names(each, "liquidity")]
-                reach = await self._reach(chain_id, self._transfers_of(chain_id, owner), *pools)
+                pools = [each for each in self._of(chain_id) if _names(each, "share_transfer")]
+                reach = await self._reach(chain_id, *pools)
                 flows = await self._positions.pair_flows(chain_id, contract, owner)
         else:
             source = self._source_of(chain_id, contract)
@@ -194,7 +194,7 @@ class IndexedWallets(WalletHistory):
 
     async def hour_prices(
         self, chain_id: int, tokens: Sequence[Address], start: int, end: int
-    ) -> Sequence[PriceHistory] | None:
+    ) -> Sequence[TokenHours] | None:
         """See ``WalletHistory``."""
         if not tokens:
             return ()
@@ -211,7 +211,7 @@ class IndexedWallets(WalletHistory):
         for token, hour, usd in cast(list[tuple[bytes, int, float | None]], rows):
             if usd is not None:
                 hours[_address(token)].append(HourPrice(hour, usd))
-        return tuple(PriceHistory(token, tuple(found)) for token, found in hours.items())
+        return tuple(TokenHours(token, tuple(found)) for token, found in hours.items())
 
     async def known_events(
         self, chain_id: int, transactions: Sequence[tuple[int, str]]

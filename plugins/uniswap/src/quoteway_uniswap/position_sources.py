@@ -6,12 +6,12 @@ does. In v4 the pool's own event names the token by its salt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from quoteway import Address, EventRule, EventSource
+from quoteway import Address, Context, EventRule, EventSource
 
-from quoteway_uniswap.deployments import Deployment
 from quoteway_uniswap.known_pools import manager_of
+from quoteway_uniswap.provider import configured_deployments
 
 _TRANSFERS = EventRule(
     "Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
@@ -41,21 +41,25 @@ _V3_FLOWS = (
 """Of NonfungiblePositionManager. What ``DecreaseLiquidity`` takes out is owed until ``Collect`` pays it."""
 
 
-def position_sources(deployments: Iterable[Deployment]) -> Iterator[EventSource]:
-    """Returns the sources of the v3 and v4 position managers of one chain, each manager once."""
-    seen: set[Address] = set()
-    for deployment in deployments:
-        for kind, rules in (("v3", (_TRANSFERS, *_V3_FLOWS)), ("v4", (_TRANSFERS,))):
-            manager = manager_of(deployment, kind)
-            if manager is None or manager in seen:
-                continue
-            seen.add(manager)
-            since = deployment.v4.since_block if kind == "v4" and deployment.v4 is not None else 0
-            yield EventSource(
-                id=f"{deployment.protocol}-{kind}-positions",
-                chain_id=deployment.chain_id,
-                version=1,
-                rules=rules,
-                addresses=(manager,),
-                first_block=since,
-            )
+def position_sources(context: Context) -> Iterator[EventSource]:
+    """Returns the sources of the v3 and v4 position managers, each manager once.
+
+    Raises ConfigError for a wrong row.
+    """
+    for deployments in configured_deployments(context).values():
+        seen: set[Address] = set()
+        for deployment in deployments:
+            for kind, rules in (("v3", (_TRANSFERS, *_V3_FLOWS)), ("v4", (_TRANSFERS,))):
+                manager = manager_of(deployment, kind)
+                if manager is None or manager in seen:
+                    continue
+                seen.add(manager)
+                since = deployment.v4.since_block if kind == "v4" and deployment.v4 is not None else 0
+                yield EventSource(
+                    id=f"{deployment.label(kind)}-positions",
+                    chain_id=deployment.chain_id,
+                    version=1,
+                    rules=rules,
+                    addresses=(manager,),
+                    first_block=since,
+                )
