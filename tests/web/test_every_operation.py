@@ -138,6 +138,7 @@ WALLET = f"wallet={OWNER.address}"
 
 REQUESTS = {
     "listProviders": lambda place: ("/v2/providers", None),
+    "getProviderPerformance": lambda place: ("/v2/providers/uniswap/performance", None),
     "listNetworks": lambda place: ("/v2/networks", None),
     "listTokens": lambda place: ("/v2/tokens?network=devnet", None),
     "getToken": lambda place: (f"/v2/tokens/31337:{place.usdc}", None),

@@ -1,8 +1,8 @@
 """What the swaps that were handed out came to on the chain, beside what was quoted.
 
-An action's swap is found on the chain in two ways: a caller reports its hash, or the deployment's index shows
-a transfer of its accounts, and the transaction of that transfer is the one that was built. Only that counts: a
-transaction is compared member by member with the commitment of its ``txId``.
+An action's swap is found on the chain in two ways: a caller reports its hash, or the index of the deployment
+shows a transfer of its accounts, and the transaction of that transfer is the one that was built. Nothing else
+counts: a transaction is compared member by member with the commitment of its ``txId``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class PerformanceRow(View):
     size = required(
         fields.String,
         enum=list(get_args(SizeClass)),
-        description="US dollars sold; over1M is a million and more",
+        description="US dollars sold; over1M: a million or more",
     )
     fills = required(fields.Integer, description="Swaps that were mined, reverted ones included")
     reverted = required(fields.Integer)
