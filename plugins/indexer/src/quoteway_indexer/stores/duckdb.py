@@ -13,13 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreBusyError, StoreError
+from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
 from quoteway_indexer.stores.batches import check_commit, rollup_table
 from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.duckdb_reads import DuckDBReads, duckdb_errors
-from quoteway_indexer.stores.duckdb_sql import create_table, is_wide, statement, stored_columns
-from quoteway_indexer.stores.schema import MIGRATIONS, VERSION, check_version
+from quoteway_indexer.stores.duckdb_sql import DuckDBDialect, create_table, is_wide, stored_columns
+from quoteway_indexer.stores.sql import statement
 from quoteway_indexer.stores.wide_arrow import split_column
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
 
@@ -67,19 +68,12 @@ class DuckDBStore(Store):
     def migrate(self) -> None:
         with self._transaction() as connection:
             connection.execute("CREATE TABLE IF NOT EXISTS index_schema (version INTEGER)")
-            found = connection.execute("SELECT max(version) FROM index_schema").fetchone()
-            version = found[0] if found else None
-            if version is None:
-                for text in _OWN:
-                    connection.execute(text)
-            else:
-                check_version(version)
-                for step in range(version, VERSION):
-                    for text in MIGRATIONS.get(step, ()):
-                        connection.execute(text)
+            found = connection.execute("SELECT version FROM index_schema").fetchall()
+            for text in schema.steps_from(found[0][0]) if found else _OWN:
+                connection.execute(text)
             self._add_missing(connection)
             connection.execute("DELETE FROM index_schema")
-            connection.execute("INSERT INTO index_schema VALUES (?)", [VERSION])
+            connection.execute("INSERT INTO index_schema VALUES (?)", [schema.VERSION])
 
     def lease(self, chain_id: int, source: str, holder: str, ttl_s: float) -> bool:
         now = time.time()
@@ -143,7 +137,7 @@ class DuckDBStore(Store):
         return [IndexedBlock(*row) for row in rows]
 
     def fetch(self, query: Query) -> list[Row]:
-        return statement(query).rows(columns_of(self.reads.columns(query)))
+        return statement(query, DuckDBDialect()).rows(columns_of(self.reads.columns(query)))
 
     def drop_source(self, chain_id: int, source: str) -> None:
         with self._transaction() as connection:
