@@ -202,6 +202,10 @@ def place():
         while not place.ask("GET", "/v2/pools?network=devnet&limit=1").body["data"]:
             assert time.monotonic() < deadline
             time.sleep(1)
+        # The index process starts beside the server.
+        while place.ask("GET", "/v2/index/status?network=devnet").status != 200:
+            assert time.monotonic() < deadline
+            time.sleep(1)
         yield place
 
 

@@ -49,6 +49,7 @@ GET /v2/portfolio/balances
 POST /v2/portfolio/balances
 GET /v2/portfolio/positions
 GET /v2/prices
+GET /v2/index/status
 GET /v2/transactions/{txId}
 GET /v2/networks
 """
