@@ -69,7 +69,9 @@ from quoteway.models import SpendRoles as SpendRoles
 from quoteway.models import Step as Step
 from quoteway.models import SwapRequest as SwapRequest
 from quoteway.models import Token as Token
+from quoteway.models import TokenPlaces as TokenPlaces
 from quoteway.models import TokenProfile as TokenProfile
+from quoteway.models import TokenRows as TokenRows
 from quoteway.models import TransferRefund as TransferRefund
 from quoteway.models import TransferState as TransferState
 from quoteway.models import TransferStatus as TransferStatus

@@ -145,7 +145,7 @@ class _Reading:
         chain_ids = [network.chain_id for network in networks]
         known = (call.gateway.tokens.listed(chain_id, named or ()) for chain_id in chain_ids)
         facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
-        wanted = {chain_id: facts[chain_id] if named is None else named for chain_id in chain_ids}
+        wanted = {chain_id: [*facts[chain_id]] if named is None else named for chain_id in chain_ids}
         shares = fair_shares({chain_id: len(wanted[chain_id]) for chain_id in chain_ids})
         tokens = {each: [token for token in wanted[each] if token != NATIVE] for each in chain_ids}
         return cls(call, asked, networks, tokens, shares, facts, {})
