@@ -29,11 +29,13 @@ def keccak256(data: bytes) -> bytes:
 @lru_cache(maxsize=16_384)
 def checksum(address: str) -> Address:
     """The EIP-55 form of a 0x address in any case. Raises ``ValueError`` when it is not 20 bytes of hex."""
+    address_bytes(address)
     return _checksum(address)
 
 
 def _checksum(address: str) -> Address:
-    digits = address_bytes(address).hex().encode()
+    """As ``checksum``, of what is known to be 20 bytes of hex."""
+    digits = address[2:].lower().encode()
     digest = keccak256(digits)[:20].hex().encode()
     # Per byte, the bit that tells a small letter from a capital, where the digest asks for a capital.
     raised = int.from_bytes(digits.translate(_IS_LETTER)) & int.from_bytes(digest.translate(_IS_HIGH))

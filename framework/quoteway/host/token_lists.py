@@ -74,7 +74,7 @@ class TokenLists:
         self._registry = registry
         self._clock = clock
         self._reads: Refresher[str, CatalogRead] = Refresher(self._read, POLICY, most_keys=MOST_CATALOGS)
-        self._parts: _Parts | None = None
+        self._parts: _Parts = ()
         self._search, self._facts = TokenSearch(TokenRows()), TokenFactsOfCatalogs(())
         self._building: asyncio.Task[None] | None = None
         self._again_s = 0.0
@@ -144,7 +144,7 @@ class TokenLists:
         if due and self._building is None:
             self._building = asyncio.create_task(self._build(parts), name="index of tokens")
         if self._building is not None:
-            wait_s = SEARCH_WAIT_S if self._parts is None else POLICY.newer_wait_s
+            wait_s = SEARCH_WAIT_S if not self._parts else POLICY.newer_wait_s
             await asyncio.wait([self._building], timeout=wait_s)
 
     async def _build(self, parts: _Parts) -> None:
@@ -195,8 +195,8 @@ def _disabled() -> UpstreamError:
     return UpstreamError("The provider is no longer enabled.", reason=Reason.CAPABILITY_DISABLED)
 
 
-def _same(parts: _Parts, others: _Parts | None) -> bool:
-    if others is None or len(parts) != len(others):
+def _same(parts: _Parts, others: _Parts) -> bool:
+    if len(parts) != len(others):
         return False
     return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(parts, others, strict=True))
 

@@ -57,11 +57,13 @@ class TokenSearch:
         rows = profiles if isinstance(profiles, TokenRows) else TokenRows.of(profiles)
         rows, self._others = _unique(rows)
         self.profiles = _ordered(rows)
+        index, writer = _written(self.profiles)
+        # Meanwhile a thread of the writer indexes what it was given.
         self._ids = TokenPlaces(array("q", (hash(row.id) for row in self.profiles.rows())))
         self.updated_at = max((row.updated_at for row in self.profiles.rows()), default=None)
         self._addresses = TokenAddresses(self.profiles)
-        schema, self._searcher = _indexed(self.profiles)
-        self._queries = _Queries(schema)
+        self._searcher = _committed(index, writer)
+        self._queries = _Queries(index.schema)
 
     def by_id(self, token_id: str) -> TokenProfile | None:
         """Returns the profile with an id."""
@@ -218,7 +220,7 @@ def _ordered(rows: TokenRows) -> TokenRows:
     for at, row in enumerate(map(TokenRows.unpack, packed)):
         marks.append(hash(skeleton(row.symbol)))
         if row.others is not None and "look_alike_of" in row.others:
-            packed[at] = TokenRows.pack(replace(row.profile(), look_alike_of=None))
+            packed[at] = row.marked(None)
     alike: dict[int, bytes] = {}
     for places in TokenPlaces(marks).repeated():
         owners: dict[str, str] = {}
@@ -227,12 +229,13 @@ def _ordered(rows: TokenRows) -> TokenRows:
             mark = skeleton(row.symbol)
             owner = owners.setdefault(mark, row.id) if mark else row.id
             if owner != row.id:
-                alike[at] = TokenRows.pack(replace(row.profile(), look_alike_of=owner))
+                alike[at] = row.marked(owner)
     first = [row for at, row in enumerate(packed) if at not in alike]
     return TokenRows((*first, *(alike[at] for at in sorted(alike))))
 
 
-def _indexed(profiles: TokenRows) -> tuple[tantivy.Schema, tantivy.Searcher]:
+def _written(profiles: TokenRows) -> tuple[tantivy.Index, tantivy.IndexWriter]:
+    """Gives the tokens to the writer of a new index, which a call of ``_committed`` ends."""
     import tantivy
 
     builder = tantivy.SchemaBuilder()
@@ -240,8 +243,7 @@ def _indexed(profiles: TokenRows) -> tuple[tantivy.Schema, tantivy.Searcher]:
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("word", tokenizer_name="whitespace", index_option="basic")
     builder.add_text_field("part", tokenizer_name="part", index_option="basic")
-    schema = builder.build()
-    index = tantivy.Index(schema)
+    index = tantivy.Index(builder.build())
     parts = tantivy.Tokenizer.ngram(_PART_CHARS, _PART_CHARS, False)
     index.register_tokenizer("part", tantivy.TextAnalyzerBuilder(parts).build())
     writer = index.writer(_HEAP_BYTES + _HEAP_BYTES_PER_TOKEN * len(profiles), num_threads=1)
@@ -258,6 +260,10 @@ def _indexed(profiles: TokenRows) -> tuple[tantivy.Schema, tantivy.Searcher]:
         for contract in row.contracts:
             document.add_text("chain", str(contract.chain_id))
         writer.add_document(document)
+    return index, writer
+
+
+def _committed(index: tantivy.Index, writer: tantivy.IndexWriter) -> tantivy.Searcher:
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
@@ -266,5 +272,5 @@ def _indexed(profiles: TokenRows) -> tuple[tantivy.Schema, tantivy.Searcher]:
         ctypes.CDLL(None).malloc_trim(0)
     searcher = index.searcher()
     if searcher.num_segments > 1:
-        raise RuntimeError(f"the index of {len(profiles)} tokens has {searcher.num_segments} segments")
-    return schema, searcher
+        raise RuntimeError(f"the index of {searcher.num_docs} tokens has {searcher.num_segments} segments")
+    return searcher

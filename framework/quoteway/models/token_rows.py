@@ -65,6 +65,13 @@ class TokenRow(msgspec.Struct, array_like=True, frozen=True, gc=False):
             labels = [self.symbol, self.name, self.logo_uri, None, True]
         return Token(contract.chain_id, contract.address, contract.decimals, *labels)
 
+    def marked(self, look_alike_of: str | None) -> bytes:
+        """Returns the row packed, with the id of the token that it looks like, or without one."""
+        others = {name: value for name, value in (self.others or {}).items() if name != "look_alike_of"}
+        if look_alike_of is not None:
+            others["look_alike_of"] = look_alike_of
+        return _write(msgspec.structs.replace(self, others=others or None))
+
     def profile(self) -> TokenProfile:
         others = dict(self.others or {})
         for member in ("socials", "sources"):

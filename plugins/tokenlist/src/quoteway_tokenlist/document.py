@@ -58,8 +58,7 @@ class EntryError(Exception):
     """One token of a list cannot be used. The argument is a short code."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedToken:
+class ListedToken(msgspec.Struct, frozen=True, gc=False):
     """One token as a list describes it. ``updated_at`` is the list's own timestamp, Unix seconds."""
 
     chain_id: int

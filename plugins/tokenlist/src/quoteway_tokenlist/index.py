@@ -18,6 +18,7 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
 from quoteway import NATIVE, Address, Network, Token, TokenPlaces, TokenProfile, TokenRows
 
 from quoteway_tokenlist.document import ListedToken, TokenList, packed, unpacked
@@ -232,7 +233,7 @@ def _token(entry: _Entry) -> ListedToken:
     token, *others = map(unpacked, entry.rows)
     for other in others:
         token = _merged(token, other)
-    return token if entry.decimals is None else replace(token, decimals=entry.decimals)
+    return token if entry.decimals is None else structs.replace(token, decimals=entry.decimals)
 
 
 def _native(network: Network, updated_at: int) -> ListedToken:
@@ -256,7 +257,7 @@ def _merged(first: ListedToken, second: ListedToken) -> ListedToken:
         and second.updated_at <= first.updated_at
     ):
         return first
-    return replace(
+    return structs.replace(
         first,
         logo_uri=first.logo_uri or second.logo_uri,
         tags=tuple(dict.fromkeys(first.tags + second.tags)),
