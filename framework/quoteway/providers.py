@@ -252,6 +252,10 @@ class MetricsProvider(WalletHistory, Provider):
     ) -> models.Series | None:
         """Returns the series, or None when this provider does not have it."""
 
+    async def index_status(self) -> tuple[models.IndexStatus, ...]:
+        """Returns how far the index of each chain is; none for a provider without an index."""
+        return ()
+
 
 class PriceSource(Provider):
     """Returns token prices in US dollars."""

@@ -67,3 +67,13 @@ class WalletHistory:
     ) -> Sequence[models.KnownEvent] | None:
         """Returns the events of known protocols in transactions, which are given by block and hash."""
         return None
+
+    async def pools_untouched(
+        self, chain_id: int, after_block: int, until_block: int, transaction_hash: str
+    ) -> bool | None:
+        """Returns whether no other transaction changed a pool that a given one swapped in, before it.
+
+        Only blocks after ``after_block`` count, up to ``until_block``, which has the transaction. None where
+        the index has no swap of the transaction, or not all events since then.
+        """
+        return None

@@ -13,6 +13,7 @@ from typing import Any, cast
 from quoteway.config.model import Config
 from quoteway.engine.building import Building
 from quoteway.engine.competition import Competition
+from quoteway.engine.fills import Fills
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
@@ -83,7 +84,8 @@ class Gateway:
         competition = Competition(config.quotes, self.runtime, rehearsing)
         self.missing = MissingContracts(self.runtime, self.registry)
         self.quoting = Quoting(*shared, self.quote_tokens, rehearsing, competition, self.taxes, self.missing)
-        self.building = Building(self.quoting)
+        self.fills = Fills(self.runtime, self.registry, self.quote_tokens)
+        self.building = Building(self.quoting, self.fills)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.payouts = Payouts(self.runtime, self.registry)
@@ -242,6 +244,7 @@ class Gateway:
             self.prices,
             self.unlisted,
             self._joiner,
+            self.fills,
         )
         for reader in (*readers, self.missing):
             await reader.close()

@@ -174,6 +174,18 @@ class History(WalletHistory):
             check,
         )
 
+    async def pools_untouched(
+        self, chain_id: int, after_block: int, until_block: int, transaction_hash: str
+    ) -> bool | None:
+        """See ``WalletHistory``."""
+        return await self._first(
+            chain_id,
+            "pools_untouched",
+            bool,
+            lambda source: source.pools_untouched(chain_id, after_block, until_block, transaction_hash),
+            lambda found, expect: None,
+        )
+
     async def _first(
         self,
         chain_id: int,

@@ -15,9 +15,9 @@ class EventRule:
     """How one event becomes a row of a fact table.
 
     ``event`` is its Solidity declaration with ``indexed``, such as ``Swap(address indexed sender, int256
-    amount0)``; its parameters are of types of one word. ``fact`` is the table. ``columns`` gives for each
-    column the value: a parameter's name, ``-name``, ``name - other``, an integer, or ``@`` for the contract
-    that logged the event. A column that is left out is null.
+    amount0)``; the parameters that columns take are of types of one word. ``fact`` is the table. ``columns``
+    gives for each column the value: a parameter's name (``struct.member`` in a struct), ``-name``, ``name -
+    other``, an integer, or ``@`` for the contract that logged the event. A column that is left out is null.
     """
 
     event: str

@@ -26,8 +26,10 @@ from quoteway.web.resources import (
     approvals,
     balances,
     gains,
+    index_status,
     indications,
     listings,
+    performance,
     pools,
     positions,
     prices,
@@ -55,8 +57,9 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    portfolio = (balances, positions, approvals, activity, wallet_value, gains)
-    resources = (listings, tokens, prices, *quotes, transactions, *portfolio, rpc)
+    deployment = (listings, performance, index_status)
+    wallets = (balances, positions, approvals, activity, wallet_value, gains)
+    resources = (*deployment, tokens, prices, *quotes, transactions, *wallets, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

@@ -62,7 +62,8 @@ def fill(store, rpc, sources):
         new = sorted(set(batch.blocks) - times.keys())
         headers = rpc.batch([("eth_getBlockByNumber", [hex(number), False]) for number in new])
         times |= {number: int(header["timestamp"], 16) for number, header in zip(new, headers, strict=True)}
-        decoded = decode([each.decoder for each in passes], batch, times, compiled.contracts)
+        known = {each.id: each.contracts for each in compiled.all}
+        decoded = decode([each.decoder for each in passes], batch, times, known.__getitem__)
         facts |= decoded.facts
         for finder in compiled.finders if passes is compiled.finders else ():
             created = decoded.facts.get("contract_created")

@@ -5,12 +5,15 @@ import time
 
 import pytest
 from index_rows import facts
+from quoteway import EventSource
 from quoteway.evm.address import checksum
 from quoteway.web.resources.wallet_tokens import MOST_BEHIND
+from quoteway_indexer.source_versions import version_of
 from quoteway_indexer.store import Commit, Span
-from quoteway_indexer.transfer_sources import SOURCE
+from quoteway_indexer.transfer_sources import SOURCE, TRANSFER
 from wallet_service import CHAIN, OTHER, WALLET, WalletService
 
+VERSION = version_of(EventSource(id=SOURCE, chain_id=CHAIN, version=1, rules=(TRANSFER,)))
 BALANCES = f"/v2/portfolio/balances?wallet={WALLET}&network=devnet&includeNative=false"
 # Four bytes of calldata (decimals) give 6; more (balanceOf) gives the last two bytes of its own address.
 STUB = "0x36600414601457" + "61ffff301660005260206000f3" + "5b600660005260206000f3"
@@ -41,7 +44,7 @@ def say_received(service, tokens, **more):
         for n, name in enumerate(tokens)
     ]
     made = {"transfer": facts("transfer", *rows)} if rows else {}
-    read = () if service.store.spans(CHAIN) else [Span(SOURCE, 1 << 32, 0, last)]
+    read = () if service.store.spans(CHAIN) else [Span(SOURCE, VERSION, 0, last)]
     service.store.commit(Commit(CHAIN, facts=made, read=read))
 
 
@@ -164,7 +167,7 @@ async def test_what_an_index_cannot_tell_is_named(service):
         assert await reasons() == ([(None, "index_behind")], True)
         assert await reasons("&includeUnlisted=true") == ([(None, "index_behind")], False)
         service.store.drop_source(CHAIN, SOURCE)
-        service.store.commit(Commit(CHAIN, read=[Span(SOURCE, 1 << 32, 5, 9)]))
+        service.store.commit(Commit(CHAIN, read=[Span(SOURCE, VERSION, 5, 9)]))
         assert await reasons() == ([(None, "index_incomplete")], True)
         service.store.close()
         assert await reasons() == ([(None, "index_unavailable")], True)

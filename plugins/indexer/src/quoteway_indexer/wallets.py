@@ -23,7 +23,9 @@ from quoteway import (
 )
 from quoteway.evm.address import address_bytes, checksum
 
+from quoteway_indexer.pool_changes import untouched
 from quoteway_indexer.position_flows import PositionReader
+from quoteway_indexer.source_versions import version_of
 from quoteway_indexer.store import Condition, Reader, Row, Select, Sum, Value
 from quoteway_indexer.transfer_sources import SOURCE
 
@@ -247,6 +249,16 @@ class IndexedWallets(WalletHistory):
         )
         return tuple(found)[:_MOST_EVENTS]
 
+    async def pools_untouched(
+        self, chain_id: int, after_block: int, until_block: int, transaction_hash: str
+    ) -> bool | None:
+        """See ``WalletHistory``."""
+        reach = await self._reach(chain_id, *(each for each in self._of(chain_id) if _names(each, "swap")))
+        if reach is None or reach.first > after_block + 1 or reach.last < until_block:
+            return None
+        swapped = bytes.fromhex(transaction_hash[2:])
+        return await untouched(self._reader, chain_id, after_block, until_block, swapped)
+
     # --- what is read -----------------------------------------------------------------------------------
 
     def _of(self, chain_id: int) -> list[EventSource]:
@@ -269,10 +281,8 @@ class IndexedWallets(WalletHistory):
         spans = await self._reader.spans(chain_id)
         first, last, from_start = 0, None, True
         for source in cast(tuple[EventSource, ...], sources):
-            # The version in the store has the declared one in its upper half.
-            mine = [
-                each for each in spans if each.source == source.id and each.version >> 32 == source.version
-            ]
+            version = version_of(source)
+            mine = [each for each in spans if each.source == source.id and each.version == version]
             if not mine:
                 return None
             newest = max(mine, key=lambda each: each.last)
