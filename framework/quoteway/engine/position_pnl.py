@@ -183,7 +183,9 @@ def _logs_fees(position: PoolPosition) -> bool:
 
 
 def _whole(now: Valuation, token: Token, amount: float) -> float | None:
-    """Returns the value of a fraction of base units."""
+    """Returns the value of a number of base units with a fraction; of an unlisted token what it may count."""
+    if not token.listed:
+        return now.usd(token, round(amount))
     price = now.prices.get((token.chain_id, token.address))
     usd = token.price_usd if price is None else price.usd
     if not amount:

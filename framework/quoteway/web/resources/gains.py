@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from quoteway.engine.position_pnl import position_gain
 from quoteway.errors import GatewayError, disabled
-from quoteway.models import Address, Capability, PoolPosition, PositionFlow, VaultPosition
+from quoteway.models import Address, PoolPosition, PositionFlow, VaultPosition
+from quoteway.networks import Network
 from quoteway.pricing.past_prices import OLDEST_S, PastPrices
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.web.http.operation import Call, get
@@ -22,12 +23,12 @@ MOST_POSITIONS = 200
 _AT_ONCE = 16
 LIMIT, UNAVAILABLE = "position_limit", "index_unavailable"
 METHOD = (
-    "Cost: the deposits in US dollars of the hours in which they were made. A withdrawal takes its share of the "
-    "cost by liquidity (average cost); realisedUsd is what was withdrawn less that. unrealisedUsd is valueUsd "
-    "less costUsd. valueUsd is the principal now, without fees. feesUsd are collected fees at the prices of the "
-    "hours of their collection, and uncollected ones at those of now. impermanentLossUsd is valueUsd less what "
-    "the deposits that are still in it would be worth now; negative is a loss. Prices of the past are the "
-    "closing prices of hours, at most a day old."
+    "Cost: the deposits in US dollars of the hours in which they were made. A withdrawal takes its share of "
+    "the cost by liquidity (average cost); realisedUsd is what was withdrawn less that. unrealisedUsd is "
+    "valueUsd less costUsd. valueUsd is the principal now, without fees. feesUsd are collected fees at the "
+    "prices of the hours of their collection, and uncollected ones at those of now. impermanentLossUsd is "
+    "valueUsd less what the deposits that are still in it would be worth now; negative is a loss. Prices of "
+    "the past are the closing prices of hours, at most a day old."
 )
 
 
@@ -37,25 +38,24 @@ METHOD = (
     Gains,
     query=PositionsQuery,
     description=(
-        "One row for each position that `GET /v2/portfolio/positions` shows, from all that it took in and paid "
-        "out since it was opened, as an index has it. A member is null where it is not known, and `reasons` "
-        "says why: `not_indexed`, `flows_incomplete` (its events do not add up to its liquidity), "
+        "One row for each position that `GET /v2/portfolio/positions` shows, from all that it took in and "
+        "paid out since it was opened, as an index has it. A member is null where it is not known, and "
+        "`reasons` says why: `not_indexed`, `flows_incomplete` (its events do not add up to its liquidity), "
         "`price_unknown`, `amount_unknown` (shares that came from another account), `fees_not_logged` (v4, "
-        "after the first change), `fees_in_principal` (v2 and vaults), `one_token`. `partial` names a provider "
-        "that failed, `position_limit` and `index_unavailable`. 503 where no index is kept."
+        "after the first change), `fees_in_principal` (v2 and vaults), `one_token`. `partial` names a "
+        "provider that failed, `position_limit` and `index_unavailable`. 503 where no index is kept."
     ),
     failures=(502,),
 )
 async def get_portfolio_pnl(call: Call) -> Wire:
-    if not call.gateway.registry.enabled(Capability.METRICS):
-        raise disabled("This deployment keeps no index.")
+    await _check_index(call)
     found, missing = await positions_of(call, call.query)
     partial: list[tuple[str, str]] = [(name, reason.value) for name, reason in missing]
     partial += [(each.provider, LIMIT) for each in found[MOST_POSITIONS : MOST_POSITIONS + 1]]
     rows = found[:MOST_POSITIONS]
     lane = asyncio.Semaphore(_AT_ONCE)
 
-    async def flows_of(held: HeldPosition) -> Sequence[PositionFlow] | None | GatewayError:
+    async def flows_of(held: HeldPosition) -> Sequence[PositionFlow] | GatewayError | None:
         contract, token_id = _place(held.position)
         if contract is None:
             return None
@@ -66,7 +66,8 @@ async def get_portfolio_pnl(call: Call) -> Wire:
                 )
             except GatewayError as error:
                 return error
-        return None if flows is None or flows.more else flows.flows
+        is_whole = flows is not None and flows.reach.from_start and not flows.more
+        return flows.flows if flows is not None and is_whole else None
 
     keys = tokens_of_positions(held.position for held in rows)
     flows, valuation = await asyncio.gather(
@@ -90,6 +91,17 @@ async def get_portfolio_pnl(call: Call) -> Wire:
         method=METHOD,
         missing=list(dict.fromkeys(partial)),
     )
+
+
+async def _check_index(call: Call) -> None:
+    """Raises ``ProviderUnavailable`` when no network that is asked for has an index."""
+    network: Network | None = call.query.get("network")
+    asked = call.networks if network is None else [network]
+    answers = await asyncio.gather(
+        *(call.gateway.history.known_events(each.chain_id, ()) for each in asked), return_exceptions=True
+    )
+    if all(answer is None for answer in answers):
+        raise disabled("This deployment keeps no index of this network.")
 
 
 def _place(position: PoolPosition | VaultPosition) -> tuple[Address | None, int | None]:

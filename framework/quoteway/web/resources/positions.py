@@ -20,7 +20,6 @@ from quoteway.web.resources import catalog
 from quoteway.web.resources.balances import VALUES_WAIT_S
 from quoteway.web.resources.freshness import FreshQuery, at_least_there
 from quoteway.web.wire.rows import HeldPosition, PortfolioPosition, Positions
-from quoteway.web.wire.view import Wire
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
@@ -40,7 +39,6 @@ class PositionsQuery(FreshQuery, catalog.PageQuery):
     failures=(502,),
 )
 async def get_portfolio_positions(call: Call) -> web.Response:
-    network: Network | None = call.query.get("network")
     found, missing = await positions_of(call, call.query)
     valuation = await call.gateway.valuation(
         tokens_of_positions(held.position for held in found), wait_s=VALUES_WAIT_S
@@ -50,7 +48,6 @@ async def get_portfolio_positions(call: Call) -> web.Response:
             HeldPosition(held.provider, valuation.position(held.position)), call.networks
         )
         for held in found
-        if network is None or held.chain_id == network.chain_id
     ]
     listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
     return catalog.fresh(call, listing)
@@ -59,7 +56,7 @@ async def get_portfolio_positions(call: Call) -> web.Response:
 async def positions_of(
     call: Call, asked: Mapping[str, Any]
 ) -> tuple[list[HeldPosition], list[tuple[str, Reason]]]:
-    """Returns the positions of the query's wallet, each once, and the providers that may have others.
+    """Returns the asked wallet's positions, each once, and the providers that may have others.
 
     Raises ``ProviderUnavailable`` when no enabled provider has positions.
     """
@@ -96,7 +93,8 @@ async def positions_of(
             held = HeldPosition(outcome.provider.id, position)
             own_id = position.position_id if isinstance(position, PoolPosition) else position.vault_id
             # Two sources may know one vault or pool: what a wallet has there is not counted twice.
-            once.setdefault((held.vault_id, held.pool_id, own_id), held)
+            if network is None or held.chain_id == network.chain_id:
+                once.setdefault((held.vault_id, held.pool_id, own_id), held)
     return list(once.values()), [*catalog.failed_sources(outcomes), *unsearched.items()]
 
 

@@ -17,10 +17,11 @@ from quoteway.web.wire.wallet_past import WalletHistory
 
 NOT_INDEXED, POSITIONS = "not_indexed", "positions_not_counted"
 METHOD = (
-    "Balances at each point: those at asOfBlock, read from the chain, less what came since and plus what went, "
-    "by all ERC-20 transfers of the wallet. Times the closing price of the last hour that had ended, at most a "
-    "day old. The native coin and positions in pools and vaults are not counted. A token without a price is in "
-    "unpriced, and one whose transfers do not explain its balance in partial: neither is counted."
+    "Balances at each point: those at asOfBlock, read from the chain, less what came since and plus what "
+    "went, by all ERC-20 transfers of the wallet. Times the closing price of the last hour that had ended, "
+    "at most a day old. The native coin and positions in pools and vaults are not counted. A token without "
+    "a price is in unpriced, and one whose transfers do not explain its balance in partial: neither is "
+    "counted."
 )
 
 
@@ -36,12 +37,12 @@ class WalletHistoryQuery(SeriesQuery):
     WalletHistory,
     query=WalletHistoryQuery,
     description=(
-        "`valueUsd` of a point is what the wallet's listed tokens with a known price were worth; null outside "
-        "of `coverage`, and where none of what it had is priced. `tokens` has the exact balances at the points, "
-        "in base units. `partial` names what is not counted: the native coin (`not_indexed`), positions "
-        "(`positions_not_counted`, `position_not_counted` with the token of its shares), a token whose "
-        "transfers do not explain its balance (`balance_unexplained`), such as a rebasing one, and limits "
-        "(`token_limit`, `transfer_limit`). 503 where no index keeps the wallet's transfers."
+        "`valueUsd` of a point is what the wallet's listed tokens with a known price were worth; null "
+        "outside of `coverage`, and where none of what it had is priced. `tokens` has the exact balances at "
+        "the points, in base units. `partial` names what is not counted: the native coin (`not_indexed`), "
+        "positions (`positions_not_counted`, `position_not_counted` with the token of its shares), a token "
+        "whose transfers do not explain its balance (`balance_unexplained`), such as a rebasing one, and "
+        "limits (`token_limit`, `transfer_limit`). 503 where no index keeps the wallet's transfers."
     ),
     failures=(502,),
 )
