@@ -20,6 +20,8 @@ from bench import (
     faults,
     fresh,
     gaps,
+    index_kills,
+    index_store,
     liars,
     liquidity,
     plugins,
@@ -58,6 +60,8 @@ ON_REQUEST = {
     "plugins": plugins.measure,
     "faults": faults.measure,
     "liars": liars.measure,
+    "index-store": index_store.measure,
+    "index-kills": index_kills.measure,
 }
 """Parts that run only when they are named: they take long."""
 
@@ -72,6 +76,8 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("trades", 20_000, "most swaps to replay"),
     ("lies", 10_000, "rounds of quote, action and execution behind faulty nodes"),
     ("minutes", 6.0, "longest time of the replay"),
+    ("rows", 10_000_000, "swaps to load into an index"),
+    ("kills", 200, "processes to kill while they write an index"),
     ("seed", 1, "seed of the random numbers"),
     ("quotes", 500, "quotes to time"),
     ("faults", 1000, "calls with each fault of nodes"),
