@@ -120,23 +120,21 @@ def _load_hours(store: Any, most: int) -> tuple[int, float]:
     from quoteway_indexer.tables import TABLES
 
     table = TABLES["pool_hour"]
-    count, seconds = 0, 0.0
+    rows = []
     for pool in range(POOLS):
         share = ((pool + 1) / POOLS) ** (1 / 3) - (pool / POOLS) ** (1 / 3)
-        hours = range(HOURS - max(1, min(HOURS, int(most * share))), HOURS)
         given = {"chain_id": CHAIN, "pool": _pool(pool), "source": "dex"}
-        rows = [
+        rows += [
             tuple(
                 START + hour * 3600 if one.name == "hour" else given.get(one.name, 10**18 + hour)
                 for one in table.columns
             )
-            for hour in hours
+            for hour in range(HOURS - max(1, min(HOURS, int(most * share))), HOURS)
         ]
-        started = time.perf_counter()
-        store.commit(Commit(CHAIN, rollups={"pool_hour": rows}))
-        seconds += time.perf_counter() - started
-        count += len(rows)
-    return count, seconds
+    started = time.perf_counter()
+    for first in range(0, len(rows), HOURS):
+        store.commit(Commit(CHAIN, rollups={"pool_hour": rows[first : first + HOURS]}))
+    return len(rows), time.perf_counter() - started
 
 
 def _swaps(first: int, count: int, total: int) -> Any:
