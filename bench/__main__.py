@@ -20,6 +20,8 @@ from bench import (
     faults,
     fresh,
     gaps,
+    index_kills,
+    index_store,
     ingest,
     liars,
     liquidity,
@@ -62,6 +64,8 @@ ON_REQUEST = {
     "faults": faults.measure,
     "liars": liars.measure,
     "reorgs": reorgs.measure,
+    "index-store": index_store.measure,
+    "index-kills": index_kills.measure,
 }
 """Parts that run only when they are named: they take long."""
 
@@ -77,6 +81,8 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("lies", 10_000, "rounds of quote, action and execution behind faulty nodes"),
     ("minutes", 6.0, "longest time of the replay"),
     ("reorgs", 1000, "reorganisations with a crash of the index"),
+    ("rows", 10_000_000, "swaps to load into an index"),
+    ("kills", 200, "processes to kill while they write an index"),
     ("seed", 1, "seed of the random numbers"),
     ("quotes", 500, "quotes to time"),
     ("faults", 1000, "calls with each fault of nodes"),
