@@ -28,6 +28,7 @@ from quoteway.web.resources import (
     listings,
     pools,
     positions,
+    price_history,
     prices,
     quote_batches,
     rpc,
@@ -52,7 +53,7 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, prices, *quotes, transactions, balances, positions, approvals, rpc)
+    resources = (listings, tokens, prices, price_history, *quotes, transactions, balances, positions, approvals, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

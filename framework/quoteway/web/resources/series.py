@@ -78,9 +78,14 @@ async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
 
 
 def _key(call: Call, metric: str) -> SeriesKey:
-    query, now = call.query, int(call.gateway.runtime.clock())
     resource: ResourceId = call.path["resource"]
-    asked = SeriesKey(resource.id, metric, query["interval"], query.get("from_"), query.get("to"))
+    return asked_series(call, resource.id, metric)
+
+
+def asked_series(call: Call, resource_id: str, metric: str) -> SeriesKey:
+    """What a ``SeriesQuery`` asks for. Raises ``InvalidRequest`` for no time or for too many points."""
+    query, now = call.query, int(call.gateway.runtime.clock())
+    asked = SeriesKey(resource_id, metric, query["interval"], query.get("from_"), query.get("to"))
     start, end = asked.span(now)
     if start >= end:
         raise invalid(FieldError("from", Reason.CONFLICT, "must be before to, which is now by default"))
