@@ -53,7 +53,18 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, prices, price_history, *quotes, transactions, balances, positions, approvals, rpc)
+    resources = (
+        listings,
+        tokens,
+        prices,
+        price_history,
+        *quotes,
+        transactions,
+        balances,
+        positions,
+        approvals,
+        rpc,
+    )
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

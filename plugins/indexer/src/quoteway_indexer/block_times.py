@@ -16,7 +16,7 @@ class BlockTimes:
         self._blocks: LRUCache[int, Block] = LRUCache(_BLOCKS_KEPT)
 
     async def last_before(self, moment: int, newest: Block) -> Block | None:
-        """Returns the last block whose time is before ``moment``, up to ``newest``; None before the first one.
+        """Returns the last block, up to ``newest``, whose time is before ``moment``; None before the first.
 
         Raises ``UpstreamError`` when a block cannot be read.
         """

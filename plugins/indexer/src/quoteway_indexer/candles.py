@@ -16,8 +16,8 @@ from quoteway_indexer.store import Condition, Reader, Row, Select
 _COLUMNS = ("hour", "open_usd", "high_usd", "low_usd", "close_usd", "mean_usd", "depth_usd", "confidence")
 METHOD = (
     "Each hour: the median over the pools with dollar tokens and other base tokens, weighted by what moves "
-    "their price by two per cent, of their mean price by time (geometric, as Uniswap's oracle). Pools count a "
-    "day after their creation; below a depth floor there is no price. Dollar tokens are compared with each "
+    "their price by two per cent, of their mean price by time (geometric, as Uniswap's oracle). Pools count "
+    "a day after their creation; below a depth floor there is no price. Dollar tokens are compared with each "
     "other. Longer intervals: the mean, the extremes, the first and the last of their hours."
 )
 

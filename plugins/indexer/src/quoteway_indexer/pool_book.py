@@ -119,7 +119,7 @@ class PoolBook:
         return known[1]
 
     async def hours(self, chain_id: int, pool: bytes, start: int) -> PoolHours | None:
-        """Returns the hours of a pool from ``start``, or since an earlier one; None when they are not indexed.
+        """Returns the hours of a pool from ``start`` or an earlier hour; None when they are not indexed.
 
         Do not change them. Raises ``UpstreamError`` when the index cannot be read.
         """
@@ -190,7 +190,8 @@ class PoolBook:
         if not created or not first:
             return None
         source, token0, token1, at = created[0]
-        assert isinstance(token0, bytes) and isinstance(token1, bytes)
+        assert isinstance(token0, bytes)
+        assert isinstance(token1, bytes)
         tokens = []
         for each in (token0, token1):
             token = await self._context.token(chain_id, checksum("0x" + each.hex()))

@@ -74,9 +74,7 @@ class PoolPrices:
     def carried(self) -> PoolPrices:
         """Returns what the pool says in later hours without events."""
         close = self.prices.close
-        return PoolPrices(
-            Prices(close, close, close, close, close), self.depths_at_end, self.depths_at_end
-        )
+        return PoolPrices(Prices(close, close, close, close, close), self.depths_at_end, self.depths_at_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +116,8 @@ def pool_prices(
     """Returns what a pool says in an hour; None when it has no price or no liquidity.
 
     ``sqrt_prices`` are open, high, low and close as Q64.96. The mean is that of the ticks, as in Uniswap's
-    oracle, within the prices of the hour. The depth is that of the liquidity at the end, at most what the pool
-    held then and on average: liquidity that stood for a moment, or in a narrow range, counts as what it is.
+    oracle, within the prices of the hour. The depth is that of the liquidity at the end, at most what the
+    pool held then and on average, so that liquidity of a moment or in a narrow range counts as what it is.
     """
     if min(sqrt_prices) <= 0 or seconds <= 0:
         return None

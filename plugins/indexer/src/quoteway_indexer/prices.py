@@ -23,7 +23,7 @@ from quoteway_indexer.price_graph import (
     quoted_in,
     vote_of,
 )
-from quoteway_indexer.store import Commit, Condition, Row, Select
+from quoteway_indexer.store import Commit, Condition, Row, Select, Value
 from quoteway_indexer.tables import ROLLUPS
 from quoteway_indexer.writing import Writer
 
@@ -39,7 +39,7 @@ _HOURS_A_COMMIT = 24
 _POOLS_A_QUERY = 500
 _EVERY_S = 60
 """The running hour is computed again when the chain is so much later."""
-_NAME = "prices"
+_PART = "prices"
 _COLUMNS = (
     *("pool", "hour", "open_sqrt_price_x96", "high_sqrt_price_x96", "low_sqrt_price_x96"),
     *("close_sqrt_price_x96", "tick_seconds", "seconds", "liquidity", "principal0", "principal1"),
@@ -120,7 +120,7 @@ class TokenPrices(Computation):
             last = min(state.hour + _HOURS_A_COMMIT * HOUR_S, min(final, end) // HOUR_S * HOUR_S)
             ahead = state.copy()
             rows = await self._compute(ahead, last)
-            progress = (frontier.chain_id, _NAME, frontier.finalized, last, basis)
+            progress = (frontier.chain_id, _PART, frontier.finalized, last, basis)
             await self._write(rows, state.hour, last, [progress])
             self._state = state = ahead
         if end - self._computed_at >= _EVERY_S:
@@ -131,12 +131,12 @@ class TokenPrices(Computation):
     async def _ready(self, frontier: Frontier) -> tuple[str, int]:
         """Returns the sources whose pools' hours are known near the head, and until when all are."""
         rows = await self._writer.fetch(
-            Select("computed", ("name", "timestamp"), (Condition("chain_id", "=", frontier.chain_id),))
+            Select("computed", ("part", "timestamp"), (Condition("chain_id", "=", frontier.chain_id),))
         )
         known = {
-            str(name): int(at or 0)
-            for name, at in rows
-            if str(name).startswith("pools:") and int(at or 0) >= frontier.head.timestamp - LATE_S
+            str(part): int(at or 0)
+            for part, at in rows
+            if str(part).startswith("pools:") and int(at or 0) >= frontier.head.timestamp - LATE_S
         }
         return json.dumps(sorted(known)) if known else "", min(known.values(), default=0)
 
@@ -147,7 +147,9 @@ class TokenPrices(Computation):
         chain = Condition("chain_id", "=", self._chain.network.chain_id)
         rows = await self._writer.fetch(
             Select(
-                "computed", ("timestamp",), (chain, Condition("name", "=", _NAME), Condition("basis", "=", basis))
+                "computed",
+                ("timestamp",),
+                (chain, Condition("part", "=", _PART), Condition("basis", "=", basis)),
             )
         )
         first = await self._writer.fetch(Select("pool_hour", ("hour",), (chain,), ("hour",), 1))
@@ -171,7 +173,7 @@ class TokenPrices(Computation):
             Condition("hour", "<", until),
         )
         rows = await self._writer.fetch(Select("pool_hour", _COLUMNS, where, ("hour",)))
-        await self._learn({bytes(row[0]) for row in rows if isinstance(row[0], bytes)} - self._pools.keys())
+        await self._learn({_bytes(row[0]) for row in rows} - self._pools.keys())
         return rows
 
     async def _learn(self, pools: Iterable[bytes]) -> None:
@@ -188,29 +190,21 @@ class TokenPrices(Computation):
             for pool, token0, token1, created in await self._writer.fetch(
                 Select("pool_created", columns, where)
             ):
-                assert isinstance(pool, bytes) and isinstance(token0, bytes) and isinstance(token1, bytes)
-                tokens = [self._erc20(checksum("0x" + token.hex())) for token in (token0, token1)]
-                if tokens[0] != tokens[1] and not set(tokens).isdisjoint(self._bases):
-                    self._pools[pool] = _Pool(*tokens, int(created or 0))
+                one, other = (self._erc20(_address(token)) for token in (token0, token1))
+                if one != other and not {one, other}.isdisjoint(self._bases):
+                    self._pools[_bytes(pool)] = _Pool(one, other, int(created or 0))
 
     def _take(self, state: _State, row: Row) -> None:
         """Takes what a pool says in its next hour."""
-        pool = row[0]
-        assert isinstance(pool, bytes)
+        pool = _bytes(row[0])
         if self._pools.get(pool) is None:
             return
-        numbers = [None if value is None else int(value) for value in row[1:]]
-        hour, *roots, tick_seconds, seconds, liquidity, held0, held1, seconds0, seconds1 = numbers
-        said = None
-        if None not in (*roots, tick_seconds, seconds, held0, held1, seconds0, seconds1):
-            said = pool_prices(
-                tuple(roots), tick_seconds, seconds, liquidity, (held0, held1), (seconds0, seconds1)
-            )
+        state.active[pool] = int(row[1] or 0)
+        said = _said(row)
         if said is None:
             state.said.pop(pool, None)
         else:
             state.said[pool] = said
-        state.active[pool] = int(hour or 0)
 
     async def _compute(self, state: _State, until: int) -> list[Row]:
         """Returns the rows of the hours before ``until``, which become part of the state."""
@@ -219,10 +213,10 @@ class TokenPrices(Computation):
         at = 0
         while state.hour < until:
             hour = state.hour
-            fresh = set()
+            fresh: set[bytes] = set()
             while at < len(rows) and rows[at][1] == hour:
                 self._take(state, rows[at])
-                fresh.add(rows[at][0])
+                fresh.add(_bytes(rows[at][0]))
                 at += 1
             found += await self._priced(state, hour)
             for pool in fresh:
@@ -313,3 +307,29 @@ class TokenPrices(Computation):
 
     def _erc20(self, token: Address) -> Address:
         return self._wrapped if token == NATIVE else token
+
+
+def _said(row: Row) -> PoolPrices | None:
+    """Returns what a row of ``pool_hour`` says; None when the pool had no price or no liquidity."""
+    opened, high, low, close, tick_seconds, seconds, liquidity, *held = (
+        value if isinstance(value, int) else None for value in row[2:]
+    )
+    if opened is None or high is None or low is None or close is None:
+        return None
+    held0, held1, seconds0, seconds1 = held
+    if held0 is None or held1 is None or seconds0 is None or seconds1 is None:
+        return None
+    if tick_seconds is None or seconds is None:
+        return None
+    return pool_prices(
+        (opened, high, low, close), tick_seconds, seconds, liquidity, (held0, held1), (seconds0, seconds1)
+    )
+
+
+def _bytes(value: Value) -> bytes:
+    assert isinstance(value, bytes)
+    return value
+
+
+def _address(value: Value) -> Address:
+    return checksum("0x" + _bytes(value).hex())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from quoteway_indexer.store import Condition, Reader, Select
 
 LATE_CHANGE_S = 86_400
-"""Hours that ended so long before the last computed one do not change any more: no reorganisation is longer."""
+"""Hours that ended so long before the last computed one do not change: no reorganisation is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Progress:
 
 async def read_progress(reader: Reader, chain_id: int) -> Progress:
     """Returns the progress on a chain. Raises as ``Reader.fetch`` does."""
-    columns = ("name", "timestamp", "basis")
+    columns = ("part", "timestamp", "basis")
     rows = await reader.fetch(Select("computed", columns, (Condition("chain_id", "=", chain_id),)))
     pools: dict[str, int] = {}
     prices, basis = None, ""
-    for name, at, said in rows:
-        kind, _, source = str(name).partition(":")
+    for part, at, said in rows:
+        kind, _, source = str(part).partition(":")
         if kind == "pools":
             pools[source] = int(at or 0)
         elif kind == "prices":

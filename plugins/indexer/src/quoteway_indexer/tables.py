@@ -236,7 +236,7 @@ ROLLUPS: Final[Mapping[str, Table]] = {
         # what ``basis`` says. ``pools:`` and the id of a source are the hours of its pools, ``prices`` those
         # of tokens.
         _rollup(
-            "computed", ("name",), "timestamp", name="text", block="int64", timestamp="int64", basis="text"
+            "computed", ("part",), "timestamp", part="text", block="int64", timestamp="int64", basis="text"
         ),
         # The state of a pool from which its hours are computed on, at a finalised block.
         _rollup("replay_state", ("pool",), "block", pool="bytes", block="int64", state="text"),

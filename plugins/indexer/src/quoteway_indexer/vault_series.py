@@ -147,8 +147,8 @@ def _tvl(hours: VaultHours, asked: Asked, price_usd: float | None) -> Series:
         tuple(points),
         current=current,
         method=(
-            "totalAssets() of the vault in whole units of its asset, stored each hour, at the last stored hour "
-            "of each interval; null where none is stored. usd: current at the closing price of the asset."
+            "totalAssets() of the vault in whole units of its asset, stored each hour, at the last stored "
+            "hour of each interval; null where none is stored. usd: current at the asset's closing price."
         ),
         coverage=_coverage(hours),
         components={"assets": current, "usd": usd},
@@ -172,9 +172,9 @@ def _apy(hours: VaultHours, asked: Asked) -> Series:
         current=windows[TRAILING],
         method=(
             f"(p1/p0)^({YEAR_S}/(t1-t0)) - 1 of share prices stored each hour, p = "
-            f"convertToAssets(10^{hours.unit_exponent}); endpoints has both ends of each window. A price may be "
-            "an end when those of the three hours after it are within 0.5 % of it: so windows end some hours "
-            f"ago. Points and current are of the {TRAILING} before them; null where an end is missing."
+            f"convertToAssets(10^{hours.unit_exponent}); endpoints has both ends of each window. A price may "
+            "be an end when those of the three hours after it are within 0.5 % of it: so windows end some "
+            f"hours ago. Points and current are of the {TRAILING} before them; null where an end is missing."
         ),
         coverage=_coverage(hours),
         components={"base": windows[TRAILING], "reward": None},
