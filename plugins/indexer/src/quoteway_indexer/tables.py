@@ -69,6 +69,9 @@ def _rollup(name: str, key: tuple[str, ...], time: str, **columns: ColumnType) -
 FACTS: Final[Mapping[str, Table]] = {
     table.name: table
     for table in (
+        # A factory made a contract whose logs count for a source; ``source`` is the id of the pass over the
+        # factories' logs (``quoteway_indexer.ingest.sources``).
+        _fact("contract_created", factory="address", contract="address"),
         # A pool came into being. ``pool`` is the address of a v2 or v3 pool, the 32-byte id of a v4 pool.
         _fact(
             "pool_created",
@@ -85,6 +88,7 @@ FACTS: Final[Mapping[str, Table]] = {
         _fact("pool_initialized", pool="bytes", sqrt_price_x96="uint256", tick="int32"),
         # Amounts are what the pool gains (negative: pays). in0 and in1 are the inputs where both sides may
         # have one, as in v2; null: the input is the positive amount. Price and liquidity are those after.
+        # protocol_fee0 and 1 are null where the event does not tell them.
         _fact(
             "swap",
             pool="bytes",
@@ -98,6 +102,8 @@ FACTS: Final[Mapping[str, Table]] = {
             liquidity="uint256",
             tick="int32",
             fee_pips="int32",
+            protocol_fee0="uint256",
+            protocol_fee1="uint256",
         ),
         # Liquidity came (positive delta and amounts) or went. Amounts are null where the event has none (v4).
         _fact(
@@ -125,10 +131,15 @@ FACTS: Final[Mapping[str, Table]] = {
         # What a flash loan paid, and what was donated to the providers in range.
         _fact("flash", pool="bytes", paid0="uint256", paid1="uint256"),
         _fact("donation", pool="bytes", sender="address", amount0="uint256", amount1="uint256"),
-        # A new protocol fee of a pool: both settings of v3, or both packed into one as in v4.
-        _fact("protocol_fee", pool="bytes", setting0="int32", setting1="int32", packed="int32"),
+        # A new protocol fee of a pool: both settings of v3, or both packed into one as in v4. A setting is a
+        # divisor, or a number of parts where ``parts`` tells how many make a whole.
+        _fact(
+            "protocol_fee", pool="bytes", setting0="int32", setting1="int32", packed="int32", parts="int32"
+        ),
         # The reserves of a v2 pair after its last change.
         _fact("reserves", pool="bytes", reserve0="uint256", reserve1="uint256"),
+        # A transfer of the liquidity tokens of a v2 pair, from the zero address where they come into being.
+        _fact("share_transfer", pool="bytes", sender="address", recipient="address", amount="uint256"),
         # Assets and shares of a vault that came in exchange (deposit) or went (negative, withdrawal).
         _fact(
             "vault_flow", vault="address", sender="address", owner="address", assets="int256", shares="int256"
@@ -167,7 +178,7 @@ ROLLUPS: Final[Mapping[str, Table]] = {
         # tick times seconds, over ``seconds`` of the hour. Fees of flash loans are in LP and protocol fees.
         _rollup(
             "pool_hour",
-            ("pool", "hour"),
+            ("pool", "hour", "source"),
             "hour",
             pool="bytes",
             hour="int64",
@@ -239,7 +250,16 @@ ROLLUPS: Final[Mapping[str, Table]] = {
             "computed", ("part",), "timestamp", part="text", block="int64", timestamp="int64", basis="text"
         ),
         # The state of a pool from which its hours are computed on, at a finalised block.
-        _rollup("replay_state", ("pool",), "block", pool="bytes", block="int64", state="text"),
+        # That of the source itself, how far it is computed, has an empty pool.
+        _rollup(
+            "replay_state",
+            ("pool", "source"),
+            "block",
+            pool="bytes",
+            source="text",
+            block="int64",
+            state="text",
+        ),
     )
 }
 
