@@ -255,7 +255,7 @@ def _usd(amounts: Sequence[int | None], decimals: Sequence[int], prices: Sequenc
 
 
 def _basis(progress: Progress, known: KnownPool) -> str:
-    return f"{progress.basis} {known.source} {known.since}"
+    return f"{progress.basis} {known.source} {progress.versions.get(known.source)} {known.since}"
 
 
 def _reaches(kept: PoolHours, start: int) -> bool:

@@ -130,12 +130,11 @@ class TokenPrices(Computation):
 
     async def _ready(self, frontier: Frontier) -> tuple[str, int]:
         """Returns the sources whose pools' hours are known near the head, and until when all are."""
-        rows = await self._writer.fetch(
-            Select("computed", ("part", "timestamp"), (Condition("chain_id", "=", frontier.chain_id),))
-        )
+        chain = Condition("chain_id", "=", frontier.chain_id)
+        rows = await self._writer.fetch(Select("computed", ("part", "basis", "timestamp"), (chain,)))
         known = {
-            str(part): int(at or 0)
-            for part, at in rows
+            f"{part} {version}": int(at or 0)
+            for part, version, at in rows
             if str(part).startswith("pools:") and int(at or 0) >= frontier.head.timestamp - LATE_S
         }
         return json.dumps(sorted(known)) if known else "", min(known.values(), default=0)

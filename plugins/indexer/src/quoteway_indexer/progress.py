@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quoteway_indexer.store import Condition, Reader, Select
@@ -14,10 +15,12 @@ LATE_CHANGE_S = 86_400
 class Progress:
     """Until when the hours of each source's pools are computed, and those of tokens' prices.
 
-    ``basis`` tells what prices were computed from; with another one, all hours may have other prices.
+    ``basis`` tells what prices were computed from, and ``versions`` the hours of each source; with another
+    one, all hours may be others.
     """
 
-    pools: dict[str, int]
+    pools: Mapping[str, int]
+    versions: Mapping[str, str]
     prices: int | None
     basis: str
 
@@ -32,11 +35,12 @@ async def read_progress(reader: Reader, chain_id: int) -> Progress:
     columns = ("part", "timestamp", "basis")
     rows = await reader.fetch(Select("computed", columns, (Condition("chain_id", "=", chain_id),)))
     pools: dict[str, int] = {}
+    versions: dict[str, str] = {}
     prices, basis = None, ""
     for part, at, said in rows:
         kind, _, source = str(part).partition(":")
         if kind == "pools":
-            pools[source] = int(at or 0)
+            pools[source], versions[source] = int(at or 0), str(said)
         elif kind == "prices":
             prices, basis = int(at or 0), str(said)
-    return Progress(pools, prices, basis)
+    return Progress(pools, versions, prices, basis)
