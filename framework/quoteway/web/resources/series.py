@@ -62,7 +62,7 @@ async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
         raise disabled(f"No enabled provider serves {noun} metrics.")
     resource: ResourceId = call.path["resource"]
     states = await call.gateway.series.get(asked, registry.enabled(Capability.METRICS, resource.chain_id))
-    if not any(state.series for state in states):
+    if not any(state.series for state in states) and (registry.enabled(capability) or not states):
         _, owner = await owner_of(call, capability)
         states += await call.gateway.series.get(asked, [owner])
     shown = next((state for state in states if state.series is not None), states[-1])

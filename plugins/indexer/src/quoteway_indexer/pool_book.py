@@ -29,6 +29,8 @@ _AMOUNTS = tuple(f"{name}{side}" for name in (*FLOWS, HELD, *STATES) for side in
 _COLUMNS = ("hour", "inexact", *_AMOUNTS)
 _SUMMED = 2 * len(FLOWS)
 _MOST_HOURS = 150_000
+_STALE_S = 60
+"""How long hours are used while nothing says how far they are computed."""
 _BLOCK_S = 28 * 86_400
 """Reading begins at a multiple of this, so that a span a little longer is not read anew."""
 
@@ -59,6 +61,7 @@ class PoolHours:
     revision: int = -1
     basis: str = ""
     closed: int = 0
+    read_at: int = 0
     usd: HourColumns = field(init=False)
     sums: list[list[int]] = field(init=False)
     states: list[list[int | None]] = field(init=False)
@@ -138,11 +141,14 @@ class PoolBook:
 
     async def _read(self, chain_id: int, pool: bytes, start: int, revision: int) -> PoolHours | None:
         progress = await self.progress(chain_id, revision)
+        kept = self._kept.get((chain_id, pool))
+        if kept is not None and kept.known.source not in progress.pools:
+            # A reorganisation: what comes instead is being computed.
+            return kept if self._context.now() - kept.read_at < _STALE_S else None
         known = await self._pool(chain_id, pool, progress)
         if known is None or progress.pools.get(known.source, 0) <= known.since:
             return None
         first = max(known.since, start // _BLOCK_S * _BLOCK_S)
-        kept = self._kept.get((chain_id, pool))
         if kept is None or kept.basis != _basis(progress, known) or kept.first > first:
             kept = PoolHours(known, first, basis=_basis(progress, known), closed=first)
         await self._read_on(kept, progress, revision)
@@ -176,7 +182,7 @@ class PoolBook:
             return  # another call was quicker
         kept.cut(since)
         _append(kept, rows, before, prices, since, until)
-        kept.until, kept.revision = until, revision
+        kept.until, kept.revision, kept.read_at = until, revision, self._context.now()
         kept.closed = max(kept.first, progress.closed(known.source) // HOUR_S * HOUR_S)
 
     async def _pool(self, chain_id: int, pool: bytes, progress: Progress) -> KnownPool | None:

@@ -18,6 +18,8 @@ DEPEG = 0.02
 """How far two dollar tokens may be apart when no third one decides."""
 SPREAD = 0.05
 """The mean deviation of the pools at which the confidence is zero."""
+LONE_MOVE = 1.25
+"""The move within an hour at which a single pool says nothing."""
 
 _Q96 = 1 << 96
 _BAND = 1 - 1 / math.sqrt(1.02)
@@ -116,14 +118,15 @@ def pool_prices(
     """Returns what a pool says in an hour; None when it has no price or no liquidity.
 
     ``sqrt_prices`` are open, high, low and close as Q64.96. The mean is that of the ticks, as in Uniswap's
-    oracle, within the prices of the hour. The depth is that of the liquidity at the end, at most what the
+    oracle, or the nearer one of open and close where it is not between them: a push that ends within the hour
+    moves nothing. The depth is that of the liquidity at the end, at most what the
     pool held then and on average, so that liquidity of a moment or in a narrow range counts as what it is.
     """
     if min(sqrt_prices) <= 0 or seconds <= 0:
         return None
     opened, high, low, close = ((root / _Q96) ** 2 for root in sqrt_prices)
     try:
-        mean = min(max(_TICK ** (tick_seconds / seconds), low), high)
+        mean = sorted((opened, _TICK ** (tick_seconds / seconds), close))[1]
     except OverflowError:
         return None
     if liquidity is None:  # a pair of reserves
@@ -162,7 +165,10 @@ def dollar_prices(tokens: Sequence[str], rates: Iterable[Rate]) -> dict[str, Tok
 
 
 def agreed_price(votes: Sequence[Vote]) -> TokenPrice | None:
-    """Returns the median over pools, weighted by depth; None below the floor or without agreement."""
+    """Returns the median over pools, weighted by depth; None below the floor or without agreement.
+
+    A large move of a single pool has no witness: it may be a push over the end of the hour.
+    """
     depth = sum(vote.depth_usd for vote in votes)
     floor = DEPTH_FLOOR_USD if len(votes) > 1 else SINGLE_POOL_FLOOR_USD
     if depth < floor:
@@ -171,6 +177,8 @@ def agreed_price(votes: Sequence[Vote]) -> TokenPrice | None:
     spread = sum(abs(vote.prices.mean / prices.mean - 1) * vote.depth_usd for vote in votes) / depth
     backing = sum(vote.confidence * vote.depth_usd for vote in votes) / depth
     confidence = depth / (depth + SINGLE_POOL_FLOOR_USD) * max(0.0, 1 - spread / SPREAD) * backing
+    if len(votes) == 1:
+        confidence *= max(0.0, 1 - abs(math.log(prices.close / prices.open)) / math.log(LONE_MOVE))
     return TokenPrice(prices, depth, confidence) if confidence > 0 else None
 
 

@@ -35,7 +35,7 @@ MAX_IDLE_S = 30 * DAY_S
 """A pool without any event for so long says nothing: nobody compared its price with others."""
 LATE_S = 6 * HOUR_S
 """The hours of a source that are so far behind the head do not count yet."""
-_HOURS_A_COMMIT = 24
+_HOURS_A_COMMIT = 96
 _POOLS_A_QUERY = 500
 _EVERY_S = 60
 """The running hour is computed again when the chain is so much later."""

@@ -243,9 +243,9 @@ ROLLUPS: Final[Mapping[str, Table]] = {
             depth_usd="float",
             confidence="float",
         ),
-        # How far a computation has come: what it computes of events before ``timestamp`` is written, from
-        # what ``basis`` says. ``pools:`` and the id of a source are the hours of its pools, ``prices`` those
-        # of tokens.
+        # How far a computation has come: what it computes of events up to ``block`` and ``timestamp`` is
+        # written. ``basis`` says from what, such as a version: with another one all rows may be others.
+        # ``pools:`` and the id of a source are the hours of its pools, ``prices`` those of tokens.
         _rollup(
             "computed", ("part",), "timestamp", part="text", block="int64", timestamp="int64", basis="text"
         ),

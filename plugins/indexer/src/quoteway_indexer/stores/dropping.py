@@ -14,8 +14,9 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "token_hour": f"chain_id = $1 AND EXISTS ({_POOLS})",
     "computed": f"chain_id = $1 AND (part = 'pools:' || $2 OR (part = 'prices' AND EXISTS ({_POOLS})))",
 }
-"""For each rollup the condition of the rows to delete before the facts are. Share prices of vaults stay: they are
-read from the vaults, and nodes may not have those states any more.
+"""For each rollup the condition of the rows to delete before the facts are.
+
+Share prices of vaults stay: nodes may not have the states that they were read from any more.
 
 $1 is the chain id, $2 the source.
 """
