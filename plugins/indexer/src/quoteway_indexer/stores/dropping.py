@@ -11,7 +11,7 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "pool_hour": "chain_id = $1 AND source = $2",
     "vault_hour": "chain_id = $1 AND vault IN"
     " (SELECT vault FROM vault_flow WHERE chain_id = $1 AND source = $2)",
-    "replay_state": f"chain_id = $1 AND pool IN ({_POOLS})",
+    "replay_state": "chain_id = $1 AND source = $2",
     # The price of any token of the chain may have come from a pool of the source.
     "token_hour": f"chain_id = $1 AND EXISTS ({_POOLS})",
 }
