@@ -37,7 +37,8 @@ def opened(tmp_path):
         return stores[-1]
 
     yield reopen
-    stores.pop().close()
+    for store in stores:
+        store.close()
 
 
 @pytest.fixture
@@ -48,5 +49,10 @@ def store(opened):
 
 
 @pytest.fixture
-def opened_again(opened):
-    return opened
+def duckdb_store(tmp_path):
+    from quoteway_indexer.stores.duckdb import DuckDBStore
+
+    store = DuckDBStore(tmp_path / "index.duckdb", memory_mb=256)
+    store.migrate()
+    yield store
+    store.close()

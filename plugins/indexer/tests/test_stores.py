@@ -6,8 +6,6 @@ import random
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from index_rows import CHAIN, POOL, facts, row
 from quoteway_indexer.store import Commit, Condition, IndexedBlock, Select, Span, StoreError, Sum
 from quoteway_indexer.tables import TABLES
@@ -361,7 +359,7 @@ def test_a_lease_is_held_by_one_until_it_expires_or_is_released(store, clock):
     assert store.lease(CHAIN, "dex", "one", 30)
 
 
-def test_an_index_is_opened_again_with_all_that_it_had(store, opened_again):
+def test_an_index_is_opened_with_all_that_it_had(store, opened):
     store.commit(
         Commit(
             CHAIN,
@@ -371,22 +369,8 @@ def test_an_index_is_opened_again_with_all_that_it_had(store, opened_again):
         )
     )
     store.note(CHAIN, '{"lag": 1}')
-    store = opened_again()
+    store = opened()
     store.migrate()
     assert all_of(store, "swap", "block", "amount0") == [(5, -(2**254))]
     assert store.blocks(CHAIN, 5, 5) == blocks(5, 5)
     assert store.spans(CHAIN) == [Span("dex", 1, 5, 5)]
-
-
-@given(values=st.lists(st.one_of(st.none(), st.integers(-(2**255), 2**255 - 1)), max_size=20))
-def test_wide_columns_are_split_and_joined(values):
-    from quoteway_indexer.stores.wide import joined_value, split_column, split_value
-
-    words = [None if value is None else value.to_bytes(32, "big", signed=True) for value in values]
-    decimals, raw = split_column(pa.array(words, pa.binary(32)), True)
-    stored = [
-        (None if one is None else int(one), two)
-        for one, two in zip(decimals.to_pylist(), raw.to_pylist(), strict=True)
-    ]
-    assert stored == [(None, None) if value is None else split_value(value, True) for value in values]
-    assert [joined_value(*one, True) for one in stored] == values

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreError
+from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
 from quoteway_indexer.stores.batches import check_commit, rollup_table
+from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.dropping import CONDITIONS
+from quoteway_indexer.stores.duckdb_reads import DuckDBReads, duckdb_errors
 from quoteway_indexer.stores.duckdb_sql import create_table, is_wide, statement, stored_columns
-from quoteway_indexer.stores.schema import MIGRATIONS, VERSION, check_version
-from quoteway_indexer.stores.wide import split_column
+from quoteway_indexer.stores.wide_arrow import split_column
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
 
 _OWN: Final = (
@@ -60,23 +62,17 @@ class DuckDBStore(Store):
             self._connection = duckdb.connect(path, config=settings)
         except (OSError, duckdb.Error) as error:
             raise StoreError(_refusal(path, error)) from None
+        self.reads = DuckDBReads(self._connection)
 
     def migrate(self) -> None:
         with self._transaction() as connection:
             connection.execute("CREATE TABLE IF NOT EXISTS index_schema (version INTEGER)")
-            found = connection.execute("SELECT max(version) FROM index_schema").fetchone()
-            version = found[0] if found else None
-            if version is None:
-                for text in _OWN:
-                    connection.execute(text)
-            else:
-                check_version(version)
-                for step in range(version, VERSION):
-                    for text in MIGRATIONS.get(step, ()):
-                        connection.execute(text)
+            found = connection.execute("SELECT version FROM index_schema").fetchall()
+            for text in schema.steps_from(found[0][0]) if found else _OWN:
+                connection.execute(text)
             self._add_missing(connection)
             connection.execute("DELETE FROM index_schema")
-            connection.execute("INSERT INTO index_schema VALUES (?)", [VERSION])
+            connection.execute("INSERT INTO index_schema VALUES (?)", [schema.VERSION])
 
     def lease(self, chain_id: int, source: str, holder: str, ttl_s: float) -> bool:
         now = time.time()
@@ -128,11 +124,10 @@ class DuckDBStore(Store):
             _count(connection)
 
     def spans(self, chain_id: int) -> list[Span]:
-        with _errors():
-            return span_lists.newest_first(self._spans(self._connection, chain_id))
+        return self.reads.spans(chain_id)
 
     def blocks(self, chain_id: int, first: int, last: int) -> list[IndexedBlock]:
-        with _errors():
+        with duckdb_errors():
             rows = self._connection.execute(
                 "SELECT number, hash, parent_hash, timestamp FROM block"
                 " WHERE chain_id = ? AND number BETWEEN ? AND ? ORDER BY number",
@@ -141,10 +136,7 @@ class DuckDBStore(Store):
         return [IndexedBlock(*row) for row in rows]
 
     def fetch(self, query: Query) -> list[Row]:
-        wanted = statement(query)
-        with _errors():
-            rows = self._connection.execute(wanted.text, wanted.parameters).fetchall()
-        return [wanted.row(row) for row in rows]
+        return statement(query).rows(columns_of(self.reads.columns(query)))
 
     def drop_source(self, chain_id: int, source: str) -> None:
         with self._transaction() as connection:
@@ -173,12 +165,12 @@ class DuckDBStore(Store):
             connection.execute("INSERT INTO note VALUES (?, ?)", [chain_id, text])
 
     def close(self) -> None:
-        with _errors():
+        with duckdb_errors():
             self._connection.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        with _errors():
+        with duckdb_errors():
             self._connection.begin()
             try:
                 yield self._connection
@@ -272,14 +264,6 @@ def _stored(table: Table, rows: pa.Table) -> pa.Table:
 
 def _count(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("UPDATE revision SET number = number + 1")
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    try:
-        yield
-    except duckdb.Error as error:
-        raise StoreError(f"DuckDB refused: {str(error).splitlines()[0]}") from error
 
 
 def _refusal(path: Path, error: Exception) -> str:

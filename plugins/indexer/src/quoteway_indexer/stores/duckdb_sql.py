@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quoteway_indexer.store import Condition, Query, Row, Sum, Value
-from quoteway_indexer.stores.wide import joined_sum, joined_value, split_value
+from quoteway_indexer.stores.wide import joined_sum, joined_values, split_value
 from quoteway_indexer.tables import TABLES, Column, Table
 
 _TYPES: Final = {
@@ -29,11 +29,11 @@ _ZERO: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement, its parameters, and what makes a ``Row`` of a row of its result."""
+    """A statement, its parameters, and what makes rows of the columns of its result."""
 
     text: str
     parameters: Sequence[Any]
-    row: Callable[[tuple[Any, ...]], Row]
+    rows: Callable[[Sequence[list[Any]]], list[Row]]
 
 
 def create_table(table: Table) -> str:
@@ -63,12 +63,18 @@ def statement(query: Query) -> Statement:
     if isinstance(query, Sum):
         return _sums(query, table, tail, parameters)
     columns = [table.column(name) for name in query.columns]
+    if not columns:
+        raise ValueError(f"a query of {table.name!r} needs a column")
     outputs = ", ".join(name for column in columns for name, _ in stored_columns(column))
     if query.order:
         tail += " ORDER BY " + ", ".join(_order(table, word) for word in query.order)
     if query.limit is not None:
         tail += f" LIMIT {int(query.limit)}"
-    return Statement(f"SELECT {outputs} FROM {table.name}{tail}", parameters, _joiner(columns))  # noqa: S608
+
+    def rows(parts: Sequence[list[Any]]) -> list[Row]:
+        return list(zip(*_joined(columns, parts), strict=True))
+
+    return Statement(f"SELECT {outputs} FROM {table.name}{tail}", parameters, rows)  # noqa: S608
 
 
 def _sums(query: Sum, table: Table, tail: str, parameters: list[Any]) -> Statement:
@@ -78,22 +84,17 @@ def _sums(query: Sum, table: Table, tail: str, parameters: list[Any]) -> Stateme
     outputs = [*keys, *(part for column in sums for part in _sum_parts(column)), "count(*)"]
     if keys:
         tail += f" GROUP BY {', '.join(keys)}"
-    group_row = _joiner(groups)
 
-    def row(parts: tuple[Any, ...]) -> Row:
+    def rows(parts: Sequence[list[Any]]) -> list[Row]:
         at = len(keys)
-        values: list[Value] = list(group_row(parts[:at]))
+        values = _joined(groups, parts[:at])
         for column in sums:
-            if is_wide(column):
-                count, low, high, *raw = parts[at : at + 8]
-                values.append(joined_sum(count, low, high, tuple(raw), column.type == "int256"))
-                at += 8
-            else:
-                values.append(parts[at])
-                at += 1
-        return (*values, parts[at])
+            width = len(_sum_parts(column))
+            values.append(_summed(column, parts[at : at + width]))
+            at += width
+        return list(zip(*values, parts[at], strict=True))
 
-    return Statement(f"SELECT {', '.join(outputs)} FROM {table.name}{tail}", parameters, row)  # noqa: S608
+    return Statement(f"SELECT {', '.join(outputs)} FROM {table.name}{tail}", parameters, rows)  # noqa: S608
 
 
 def _sum_parts(column: Column) -> list[str]:
@@ -112,23 +113,25 @@ def _sum_parts(column: Column) -> list[str]:
     ]
 
 
-def _joiner(columns: Sequence[Column]) -> Callable[[tuple[Any, ...]], Row]:
-    wide = [(place, column) for place, column in enumerate(columns) if is_wide(column)]
-    if not wide:
-        return tuple
-    plan: list[tuple[int, bool | None]] = []
-    at = 0
+def _joined(columns: Sequence[Column], parts: Sequence[list[Any]]) -> list[list[Any]]:
+    values: list[list[Any]] = []
+    rest = iter(parts)
     for column in columns:
-        plan.append((at, column.type == "int256" if is_wide(column) else None))
-        at += 2 if is_wide(column) else 1
-
-    def row(parts: tuple[Any, ...]) -> Row:
-        return tuple(
-            parts[at] if signed is None else joined_value(parts[at], parts[at + 1], signed)
-            for at, signed in plan
+        fitting = next(rest)
+        values.append(
+            joined_values(fitting, next(rest), column.type == "int256") if is_wide(column) else fitting
         )
+    return values
 
-    return row
+
+def _summed(column: Column, parts: Sequence[list[Any]]) -> list[Any]:
+    if not is_wide(column):
+        return parts[0]
+    signed = column.type == "int256"
+    return [
+        joined_sum(count, low, high, tuple(raw), signed)
+        for count, low, high, *raw in zip(*parts, strict=True)
+    ]
 
 
 def _order(table: Table, word: str) -> str:

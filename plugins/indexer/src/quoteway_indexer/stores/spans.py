@@ -43,6 +43,6 @@ def overlaps(spans: Iterable[Span], read: Iterable[Span]) -> list[Span]:
     ]
 
 
-def newest_first(spans: Iterable[Span]) -> list[Span]:
+def by_block(spans: Iterable[Span]) -> list[Span]:
     """Returns spans in ascending order of blocks, as ``Store.spans`` does."""
     return sorted(spans, key=lambda span: (span.first, span.source, span.version))
