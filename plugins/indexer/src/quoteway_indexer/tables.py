@@ -69,6 +69,9 @@ def _rollup(name: str, key: tuple[str, ...], time: str, **columns: ColumnType) -
 FACTS: Final[Mapping[str, Table]] = {
     table.name: table
     for table in (
+        # A factory made a contract whose logs count for a source; ``source`` is the id of the pass over the
+        # factories' logs (``quoteway_indexer.ingest.sources``).
+        _fact("contract_created", factory="address", contract="address"),
         # A pool came into being. ``pool`` is the address of a v2 or v3 pool, the 32-byte id of a v4 pool.
         _fact(
             "pool_created",

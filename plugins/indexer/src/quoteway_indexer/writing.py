@@ -48,6 +48,22 @@ class Writer:
         """See ``Store.blocks``."""
         return await self.run(self._store.blocks, chain_id, first, last)
 
+    async def drop_source(self, chain_id: int, source: str) -> None:
+        """See ``Store.drop_source``."""
+        await self.run(self._store.drop_source, chain_id, source)
+
+    async def lease(self, chain_id: int, source: str, holder: str, ttl_s: float) -> bool:
+        """See ``Store.lease``."""
+        return await self.run(self._store.lease, chain_id, source, holder, ttl_s)
+
+    async def release(self, holder: str) -> None:
+        """See ``Store.release``."""
+        await self.run(self._store.release, holder)
+
+    async def prune(self, table: str, before: int) -> int:
+        """See ``Store.prune``."""
+        return await self.run(self._store.prune, table, before)
+
     async def note(self, notes: Mapping[int, str]) -> None:
         """See ``Store.note``; by chain id."""
         for chain_id, text in notes.items():

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreError
+from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreBusyError, StoreError
 from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
 from quoteway_indexer.stores.batches import check_commit, rollup_table
@@ -61,7 +61,7 @@ class DuckDBStore(Store):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = duckdb.connect(path, config=settings)
         except (OSError, duckdb.Error) as error:
-            raise StoreError(_refusal(path, error)) from None
+            raise _refusal(path, error) from None
         self.reads = DuckDBReads(self._connection)
 
     def migrate(self) -> None:
@@ -266,8 +266,8 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("UPDATE revision SET number = number + 1")
 
 
-def _refusal(path: Path, error: Exception) -> str:
+def _refusal(path: Path, error: Exception) -> StoreError:
     text = str(error)
     if "lock" in text.lower():
-        return f"the index {path.name!r} is open in another process: one process writes it"
-    return f"the index {path.name!r} cannot be opened: {text.splitlines()[0]}"
+        return StoreBusyError(f"the index {path.name!r} is open in another process: one process writes it")
+    return StoreError(f"the index {path.name!r} cannot be opened: {text.splitlines()[0]}")
