@@ -122,11 +122,11 @@ def pool_prices(
     moves nothing. The depth is that of the liquidity at the end, at most what the
     pool held then and on average, so that liquidity of a moment or in a narrow range counts as what it is.
     """
-    if min(sqrt_prices) <= 0 or seconds <= 0:
+    if min(sqrt_prices) <= 0:
         return None
     opened, high, low, close = ((root / _Q96) ** 2 for root in sqrt_prices)
     try:
-        mean = sorted((opened, _TICK ** (tick_seconds / seconds), close))[1]
+        mean = sorted((opened, _TICK ** (tick_seconds / seconds), close))[1] if seconds else close
     except OverflowError:
         return None
     if liquidity is None:  # a pair of reserves
@@ -134,7 +134,10 @@ def pool_prices(
     root = sqrt_prices[3]
     within = liquidity * _Q96 / root * _BAND, liquidity * root / _Q96 * _BAND
     at_end = min(within[0], float(principal[0])), min(within[1], float(principal[1]))
-    depths = min(at_end[0], principal_seconds[0] / seconds), min(at_end[1], principal_seconds[1] / seconds)
+    depths = at_end
+    if seconds:  # else the hour has just begun
+        held0, held1 = (held / seconds for held in principal_seconds)
+        depths = min(at_end[0], held0), min(at_end[1], held1)
     if low <= 0 or min(at_end) <= 0:
         return None
     return PoolPrices(Prices(mean, opened, high, low, close), depths, at_end)

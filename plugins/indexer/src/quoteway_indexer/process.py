@@ -8,8 +8,7 @@ import os
 import secrets
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from quoteway import ConfigError, Context, Network
 
@@ -17,13 +16,16 @@ from quoteway_indexer.computations import computations_of
 from quoteway_indexer.ingest.chain_index import ChainIndex
 from quoteway_indexer.ingest.progress import ChainNote, encode_note
 from quoteway_indexer.ingest.sources import compile_sources
-from quoteway_indexer.store import Store, StoreError
+from quoteway_indexer.store import Store, StoreBusyError, StoreError
+from quoteway_indexer.store_settings import expired
+from quoteway_indexer.stores import open_store, served
 from quoteway_indexer.writing import Writer
 
 LEASE_S: Final = 30.0
 NOTE_S: Final = 1.0
 RETENTION_S: Final = 3_600.0
 _LONGEST_RETRY_S: Final = 30.0
+_BUSY_S: Final = 1.0
 
 Report = Callable[[Mapping[str, ChainNote]], None]
 """Shows how far each chain is, by the network's slug."""
@@ -53,7 +55,7 @@ class IndexProcess:
         self._writer: Writer
         self._chains: dict[int, ChainIndex] = {}
         # A file of DuckDB is open in one process only: what one that was killed held there is ours.
-        is_own = context.settings.get("store", "duckdb") == "duckdb"
+        is_own = context.settings["store"] == "duckdb"
         self._holder = "duckdb" if is_own else f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
 
     async def run(self, *, once: bool = False) -> None:
@@ -64,22 +66,40 @@ class IndexProcess:
                 "for the server too"
             )
         networks = networks_of(self._context)
-        self._writer = Writer(await self._opened())
+        store = await self._opened()
+        self._writer = Writer(store)
         # Modules stay for good; logs come and go by the ten thousand, without cycles.
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 50, 50)
         try:
             self._chains = {network.chain_id: self._chain(network) for network in networks}
-            await self._run_all(once)
+            with served(store, self._context.settings):
+                await self._run_all(once)
         finally:
             await self._writer.release(self._holder)
             await self._writer.close()
 
     async def _opened(self) -> Store:
         """Returns the store, which another process may have at first."""
-        store = _open(self._context.settings)
-        store.migrate()
+        told = False
+        while True:
+            try:
+                store = open_store(self._context.settings)
+            except StoreBusyError as error:
+                if not told:
+                    self._log.warning("waiting: %s; it goes on when that one has ended", error)
+                told = True
+                await asyncio.sleep(_BUSY_S)
+            except StoreError as error:
+                raise ConfigError(f"[plugin.indexer]: {error}") from None
+            else:
+                break
+        try:
+            store.migrate()
+        except StoreError as error:
+            store.close()
+            raise ConfigError(f"[plugin.indexer]: {error}") from None
         return store
 
     def _chain(self, network: Network) -> ChainIndex:
@@ -104,12 +124,12 @@ class IndexProcess:
 
     async def _run_all(self, once: bool) -> None:
         chains = [asyncio.create_task(self._run_chain(each, once)) for each in self._chains.values()]
-        saying = asyncio.create_task(self._say())
+        beside = [asyncio.create_task(self._say()), asyncio.create_task(self._retain())]
         try:
             await asyncio.gather(*chains)
             await self._note()
         finally:
-            tasks = [*chains, saying]
+            tasks = [*chains, *beside]
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
@@ -182,14 +202,21 @@ class IndexProcess:
                 self._log.warning("the state of the index cannot be written: %s", error)
             await asyncio.sleep(NOTE_S)
 
+    async def _retain(self) -> None:
+        """Deletes rows that are older than the settings keep, now and then."""
+        while True:
+            for table, before in expired(self._context.settings, self._context.now()):
+                try:
+                    count = await self._writer.prune(table, before)
+                except StoreError as error:
+                    self._log.warning("old rows of %s cannot be deleted: %s", table, error)
+                    continue
+                if count:
+                    self._log.info("deleted %d old rows of %s", count, table)
+            await asyncio.sleep(RETENTION_S)
+
     async def _note(self) -> None:
         notes = {chain_id: chain.note() for chain_id, chain in self._chains.items()}
         if self._report is not None:
             self._report({self._chains[chain_id].network.slug: note for chain_id, note in notes.items()})
         await self._writer.note({chain_id: encode_note(note) for chain_id, note in notes.items()})
-
-
-def _open(settings: Mapping[str, Any]) -> Store:
-    from quoteway_indexer.stores.duckdb import DuckDBStore
-
-    return DuckDBStore(Path(settings["path"]))

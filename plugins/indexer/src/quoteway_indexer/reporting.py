@@ -76,6 +76,8 @@ def sentence(note: ChainNote) -> str:
     """Returns how far a chain is, in words."""
     if note.problem is not None:
         return f"waiting: {note.problem}"
+    if note.state == "starting":
+        return "starting"
     head = "" if note.head is None else f", head {note.head:,}"
     final = "" if note.finalized is None else f", final {note.finalized:,}"
     if note.state == "following":

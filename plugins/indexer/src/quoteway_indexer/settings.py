@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from marshmallow import Schema, fields, validate
+from marshmallow import fields, validate
+
+from quoteway_indexer.store_settings import StoreSettings
 
 
-class IndexerSettings(Schema):
+class IndexerSettings(StoreSettings):
     """Whether there is an index, of which networks, and where it is.
 
     ``enabled``: by default only the embedded default has an index, of its own, for as long as it runs. A
@@ -19,7 +21,6 @@ class IndexerSettings(Schema):
         allow_none=True,
         metadata={"description": "Keep and use an index; by default only without a configuration."},
     )
-    path = fields.String(load_default="quoteway-index.duckdb", validate=validate.Length(1, 4096))
     networks = fields.List(
         fields.String(validate=validate.Length(1, 100)),
         load_default=None,

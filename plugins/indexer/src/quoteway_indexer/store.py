@@ -171,3 +171,7 @@ class Store(ABC):
 
 class StoreError(Exception):
     """The database refused or cannot be reached. Its text has no credentials."""
+
+
+class StoreBusyError(StoreError):
+    """Another process writes the database, which only one can."""

@@ -144,7 +144,12 @@ class ChainIndex:
         elif blocks_per_second > 0:
             eta_s = int(left / blocks_per_second) + 1
         problem = self._patience.problem
-        state_name = "waiting" if problem else "indexing" if left or state.tip is None else "following"
+        if problem:
+            state_name = "waiting"
+        elif head is None:
+            state_name = "starting"
+        else:
+            state_name = "indexing" if left or state.tip is None else "following"
         spans = sorted((span.source, span.first, span.last) for span in state.spans)
         notes = [
             SourceNote(

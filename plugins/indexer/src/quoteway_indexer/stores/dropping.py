@@ -9,7 +9,7 @@ _POOLS: Final = "SELECT pool FROM pool_created WHERE chain_id = $1 AND source = 
 
 CONDITIONS: Final[Mapping[str, str]] = {
     "pool_hour": "chain_id = $1 AND source = $2",
-    "replay_state": f"chain_id = $1 AND pool IN ({_POOLS})",
+    "replay_state": "chain_id = $1 AND source = $2",
     # The price of any token of the chain may have come from a pool of the source.
     "token_hour": f"chain_id = $1 AND EXISTS ({_POOLS})",
     "computed": f"chain_id = $1 AND (part = 'pools:' || $2 OR (part = 'prices' AND EXISTS ({_POOLS})))",

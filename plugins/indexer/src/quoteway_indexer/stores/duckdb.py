@@ -12,14 +12,14 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreError
+from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreBusyError, StoreError
+from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
 from quoteway_indexer.stores.batches import check_commit, rollup_table
 from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.duckdb_reads import DuckDBReads, duckdb_errors
 from quoteway_indexer.stores.duckdb_sql import create_table, is_wide, statement, stored_columns
-from quoteway_indexer.stores.schema import MIGRATIONS, VERSION, check_version
 from quoteway_indexer.stores.wide_arrow import split_column
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
 
@@ -61,25 +61,18 @@ class DuckDBStore(Store):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = duckdb.connect(path, config=settings)
         except (OSError, duckdb.Error) as error:
-            raise StoreError(_refusal(path, error)) from None
+            raise _refusal(path, error) from None
         self.reads = DuckDBReads(self._connection)
 
     def migrate(self) -> None:
         with self._transaction() as connection:
             connection.execute("CREATE TABLE IF NOT EXISTS index_schema (version INTEGER)")
-            found = connection.execute("SELECT max(version) FROM index_schema").fetchone()
-            version = found[0] if found else None
-            if version is None:
-                for text in _OWN:
-                    connection.execute(text)
-            else:
-                check_version(version)
-                for step in range(version, VERSION):
-                    for text in MIGRATIONS.get(step, ()):
-                        connection.execute(text)
+            found = connection.execute("SELECT version FROM index_schema").fetchall()
+            for text in schema.steps_from(found[0][0]) if found else _OWN:
+                connection.execute(text)
             self._add_missing(connection)
             connection.execute("DELETE FROM index_schema")
-            connection.execute("INSERT INTO index_schema VALUES (?)", [VERSION])
+            connection.execute("INSERT INTO index_schema VALUES (?)", [schema.VERSION])
 
     def lease(self, chain_id: int, source: str, holder: str, ttl_s: float) -> bool:
         now = time.time()
@@ -273,8 +266,8 @@ def _count(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("UPDATE revision SET number = number + 1")
 
 
-def _refusal(path: Path, error: Exception) -> str:
+def _refusal(path: Path, error: Exception) -> StoreError:
     text = str(error)
     if "lock" in text.lower():
-        return f"the index {path.name!r} is open in another process: one process writes it"
-    return f"the index {path.name!r} cannot be opened: {text.splitlines()[0]}"
+        return StoreBusyError(f"the index {path.name!r} is open in another process: one process writes it")
+    return StoreError(f"the index {path.name!r} cannot be opened: {text.splitlines()[0]}")

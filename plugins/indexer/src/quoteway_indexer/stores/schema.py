@@ -17,10 +17,14 @@ MIGRATIONS: Final[Mapping[int, Sequence[str]]] = {}
 """Statements that bring a database of that version to the next one."""
 
 
-def check_version(found: int) -> None:
-    """Raises ``StoreError`` when a database is of a newer version than this program."""
+def steps_from(found: int) -> list[str]:
+    """Returns the statements that bring a database of a version to this one.
+
+    Raises ``StoreError`` when it is of a newer version than this program.
+    """
     if found > VERSION:
         raise StoreError(
             f"the index has schema version {found}, and this program knows versions up to {VERSION}: "
             "update quoteway-indexer, or let it make a new index"
         )
+    return [text for version in range(found, VERSION) for text in MIGRATIONS.get(version, ())]
