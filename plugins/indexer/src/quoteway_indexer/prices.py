@@ -133,7 +133,7 @@ class TokenPrices(Computation):
         chain = Condition("chain_id", "=", frontier.chain_id)
         rows = await self._writer.fetch(Select("computed", ("part", "basis", "timestamp"), (chain,)))
         known = {
-            f"{part} {version}": int(at or 0)
+            f"{part!s} {version!s}": int(at or 0)
             for part, version, at in rows
             if str(part).startswith("pools:") and int(at or 0) >= frontier.head.timestamp - LATE_S
         }
