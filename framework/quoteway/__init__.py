@@ -43,6 +43,8 @@ from quoteway.models import GrowthWindow as GrowthWindow
 from quoteway.models import Header as Header
 from quoteway.models import Hop as Hop
 from quoteway.models import Incomplete as Incomplete
+from quoteway.models import IndexedSource as IndexedSource
+from quoteway.models import IndexStatus as IndexStatus
 from quoteway.models import IntegratorFee as IntegratorFee
 from quoteway.models import Issue as Issue
 from quoteway.models import Leg as Leg

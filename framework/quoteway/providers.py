@@ -261,6 +261,10 @@ class MetricsProvider(Provider):
         """
         return None
 
+    async def index_status(self) -> tuple[models.IndexStatus, ...]:
+        """Returns how far the index of each chain is; none for a provider without an index."""
+        return ()
+
 
 class PriceSource(Provider):
     """Returns token prices in US dollars."""

@@ -185,6 +185,7 @@ REQUESTS = {
     ),
     "getPortfolioPositions": lambda place: (f"/v2/portfolio/positions?{WALLET}&network=devnet", None),
     "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
+    "getIndexStatus": lambda place: ("/v2/index/status?network=devnet", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }
 

@@ -11,6 +11,7 @@ from quoteway.models.candles import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
 from quoteway.models.events import *
+from quoteway.models.index_status import *
 from quoteway.models.liquidity import *
 from quoteway.models.notices import *
 from quoteway.models.optimality import *

@@ -24,6 +24,7 @@ from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import (
     approvals,
     balances,
+    index_status,
     indications,
     listings,
     pools,
@@ -53,18 +54,9 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (
-        listings,
-        tokens,
-        prices,
-        price_history,
-        *quotes,
-        transactions,
-        balances,
-        positions,
-        approvals,
-        rpc,
-    )
+    wallets = (balances, positions, approvals)
+    catalogs = (listings, tokens, prices, price_history)
+    resources = (*catalogs, *quotes, transactions, *wallets, index_status, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

@@ -57,7 +57,7 @@ class Indexing:
 
     @hookimpl
     def quoteway_metrics_providers(self, context):
-        return [IndexMetrics(context, self.reader)]
+        return [IndexMetrics(context, self.reader, frozenset({CHAIN}))]
 
 
 @pytest.fixture

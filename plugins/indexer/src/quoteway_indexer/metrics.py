@@ -1,29 +1,42 @@
-"""The provider of series and price histories from an index."""
+"""What the API reads from the index: series, price histories, and how far it is."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from cachetools import LRUCache
-from quoteway import Address, Context, MetricsProvider, PriceHistory, Series
+from quoteway import (
+    Address,
+    Context,
+    IndexedSource,
+    IndexStatus,
+    MetricsProvider,
+    PriceHistory,
+    Series,
+)
 
 from quoteway_indexer import candles, pool_series, vault_series
 from quoteway_indexer.hours import Asked
+from quoteway_indexer.ingest.notes import ChainNote, read_note
 from quoteway_indexer.pool_book import PoolBook
 from quoteway_indexer.store import Reader
 from quoteway_indexer.token_book import TokenBook
 from quoteway_indexer.vault_series import VaultBook
 
-_MOST_HISTORIES = 128
+STOPPED_S: Final = 30
+"""An index process that has said nothing for so long is taken for stopped."""
+_MOST_HISTORIES: Final = 128
 
 
 class IndexMetrics(MetricsProvider):
-    """Answers from the rollups of an index, without requests to nodes but for a token that is new."""
+    """Answers from the index alone: of nodes, only the decimals of a token that is new are asked."""
 
-    id = "index"
-    title = "Index"
+    id, title = "indexer", "Index of this deployment"
 
-    def __init__(self, context: Context, reader: Reader) -> None:
-        self.networks = frozenset(source.chain_id for source in context.event_sources)
+    def __init__(self, context: Context, reader: Reader, chain_ids: frozenset[int]) -> None:
+        self._context = context
         self._reader = reader
+        self.networks = chain_ids
         self._tokens = TokenBook(reader)
         self._pools = PoolBook(context, reader, self._tokens)
         self._vaults = VaultBook(context, reader)
@@ -52,3 +65,42 @@ class IndexMetrics(MetricsProvider):
         if key not in self._histories:
             self._histories[key] = await candles.price_history(self._reader, *key[:5])
         return self._histories[key]
+
+    async def index_status(self) -> tuple[IndexStatus, ...]:
+        """See ``MetricsProvider``."""
+        notes = await self._reader.notes()
+        found = []
+        for key, value in notes.items():
+            note = read_note(value)
+            if note is not None and int(key) in self.networks:
+                found.append(_status(int(key), note, self._context.now()))
+        return tuple(found)
+
+
+def _status(chain_id: int, note: ChainNote, now: int) -> IndexStatus:
+    lag_blocks = lag_s = None
+    if note.head is not None and note.indexed_block is not None:
+        lag_blocks = max(0, note.head - note.indexed_block)
+    if note.head_timestamp is not None and note.indexed_timestamp is not None:
+        lag_s = max(0, note.head_timestamp - note.indexed_timestamp)
+    return IndexStatus(
+        chain_id=chain_id,
+        state="stopped" if now - note.updated_at > STOPPED_S else note.state,
+        percent=note.percent,
+        blocks_per_s=note.blocks_per_second,
+        logs_per_s=note.logs_per_second,
+        eta_s=note.eta_seconds,
+        head=note.head,
+        indexed_block=note.indexed_block,
+        finalized_block=note.finalized,
+        lag_blocks=lag_blocks,
+        lag_s=lag_s,
+        sources=tuple(
+            IndexedSource(
+                each.id, each.version, each.first_block, tuple(each.spans), each.skipped, each.refused
+            )
+            for each in note.sources
+        ),
+        problem=note.problem,
+        updated_at=note.updated_at,
+    )
