@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from quoteway import models
 from quoteway.errors import disabled
 from quoteway.networks import Network
+from quoteway.wallet_history import WalletHistory
 
 
 class Provider(ABC):
@@ -240,8 +241,8 @@ class TokenCatalog(Provider):
         return "0"
 
 
-class MetricsProvider(Provider):
-    """Returns time series for pools and vaults of other providers, for example from an indexer."""
+class MetricsProvider(WalletHistory, Provider):
+    """Returns time series for pools and vaults of other providers, and the past of wallets, from an index."""
 
     capability = models.Capability.METRICS
 

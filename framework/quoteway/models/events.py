@@ -15,9 +15,9 @@ class EventRule:
     """How one event becomes a row of a fact table.
 
     ``event`` is its Solidity declaration with ``indexed``, such as ``Swap(address indexed sender, int256
-    amount0)``; its parameters are of types of one word. ``fact`` is the table. ``columns`` gives for each
-    column the value: a parameter's name, ``-name``, ``name - other``, an integer, or ``@`` for the contract
-    that logged the event. A column that is left out is null.
+    amount0)``; the parameters that columns take are of types of one word. ``fact`` is the table. ``columns``
+    gives for each column the value: a parameter's name (``struct.member`` in a struct), ``-name``, ``name -
+    other``, an integer, or ``@`` for the contract that logged the event. A column that is left out is null.
     """
 
     event: str
@@ -47,7 +47,8 @@ class EventSource:
     this source again. ``family`` names the rules by which series are computed from the facts, for example
     ``concentrated``, and ``parameters`` are those of the family. ``usd_tokens`` are tokens that are meant to
     be worth a US dollar: an indexer compares them with each other and prices others in them. Through
-    ``base_tokens`` it may price tokens that have no pool with one.
+    ``base_tokens`` it may price tokens that have no pool with one. With ``accounts``, only those logs count
+    of which an indexed address is one of them.
     """
 
     id: str
@@ -61,3 +62,4 @@ class EventSource:
     parameters: Mapping[str, int] = field(default_factory=dict)
     usd_tokens: tuple[Address, ...] = ()
     base_tokens: tuple[Address, ...] = ()
+    accounts: tuple[Address, ...] = ()

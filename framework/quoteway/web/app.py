@@ -22,11 +22,14 @@ from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.plugin_routes import PluginRoutes
 from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import (
+    activity,
     approvals,
     balances,
+    gains,
     index_status,
     indications,
     listings,
+    performance,
     pools,
     positions,
     price_history,
@@ -37,6 +40,7 @@ from quoteway.web.resources import (
     tokens,
     transactions,
     vaults,
+    wallet_value,
 )
 from quoteway.web.rpc.calls import RPC, RpcCalls
 from quoteway.web.rpc.sockets import PATH as SOCKET_PATH
@@ -54,9 +58,10 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    wallets = (balances, positions, approvals)
-    catalogs = (listings, tokens, prices, price_history)
-    resources = (*catalogs, *quotes, transactions, *wallets, index_status, rpc)
+    deployment = (listings, performance, index_status)
+    catalogs = (tokens, prices, price_history)
+    wallets = (balances, positions, approvals, activity, wallet_value, gains)
+    resources = (*deployment, *catalogs, *quotes, transactions, *wallets, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

@@ -7,6 +7,7 @@ SwapMath, SqrtPriceMath, TickMath, TickBitmap, Position and Tick.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from decimal import Decimal, getcontext
 from functools import cache
@@ -200,7 +201,7 @@ class Ranges(Pool):
         total0 = total1 = liquidity = 0
         ticks = sorted(self.ticks)
         assert self.price is not None
-        for lower, upper in zip(ticks, ticks[1:], strict=False):
+        for lower, upper in itertools.pairwise(ticks):
             liquidity += self.ticks[lower][1]
             low, high = ratio(lower), ratio(upper)
             here = min(max(self.price, low), high)

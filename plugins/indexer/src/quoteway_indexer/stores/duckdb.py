@@ -26,7 +26,7 @@ from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
 
 _OWN: Final = (
     "CREATE TABLE block (chain_id BIGINT, number BIGINT, hash BLOB, parent_hash BLOB, timestamp BIGINT)",
-    "CREATE TABLE span (chain_id BIGINT, source VARCHAR, version INTEGER, first BIGINT, last BIGINT)",
+    "CREATE TABLE span (chain_id BIGINT, source VARCHAR, version BIGINT, first BIGINT, last BIGINT)",
     "CREATE TABLE lease (chain_id BIGINT, source VARCHAR, holder VARCHAR, expires DOUBLE)",
     "CREATE TABLE note (chain_id BIGINT, text VARCHAR)",
     "CREATE TABLE revision (number BIGINT)",
