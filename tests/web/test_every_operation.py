@@ -189,6 +189,7 @@ REQUESTS = {
     "getPortfolioHistory": lambda place: (f"/v2/portfolio/history?{WALLET}&network=devnet&interval=1d", None),
     "getPortfolioPnl": lambda place: (f"/v2/portfolio/pnl?{WALLET}&network=devnet", None),
     "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
+    "getPriceHistory": lambda place: ("/v2/prices/history?network=devnet&token=native&interval=1h", None),
     "getIndexStatus": lambda place: ("/v2/index/status?network=devnet", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }

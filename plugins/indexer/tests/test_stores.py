@@ -330,12 +330,16 @@ def test_a_dropped_source_leaves_nothing(store):
         store.commit(
             Commit(CHAIN, facts={**rows, "vault_flow": flow}, read=[Span(source, 1, 5, 5)], rollups=rollups)
         )
-    store.commit(Commit(CHAIN, rollups={"token_hour": [row("token_hour", token=POOL, hour=0, mean_usd=1.0)]}))
+    parts = [row("computed", part=part, timestamp=0) for part in ("pools:dex", "pools:other", "prices")]
+    prices = [row("token_hour", token=POOL, hour=0, mean_usd=1.0)]
+    store.commit(Commit(CHAIN, rollups={"token_hour": prices, "computed": parts}))
     store.drop_source(CHAIN, "dex")
     for table in ("pool_created", "swap", "pool_hour", "replay_state"):
         assert store.fetch(Select(table, ("pool",))) == [(pools["other"],)]
-    assert store.fetch(Select("vault_hour", ("vault",))) == [(pools["other"],)]
+    # The states of vaults cannot be read again.
+    assert len(store.fetch(Select("vault_hour", ("vault",)))) == 2
     assert store.fetch(Select("token_hour", ("token",))) == []
+    assert store.fetch(Select("computed", ("part",))) == [("pools:other",)]
     assert store.spans(CHAIN) == [Span("other", 1, 5, 5)]
 
 

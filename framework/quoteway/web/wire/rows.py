@@ -254,6 +254,28 @@ class Coverage(View):
     to = required(fields.Integer, 1)
 
 
+class SharePrice(View):
+    block = required(fields.Integer)
+    timestamp = required(fields.Integer)
+    price = required(fields.String, description="whole assets of a whole share, exact")
+
+
+class GrowthWindow(View):
+    """The two share prices that the yield of a window is computed from."""
+
+    window = required(fields.String)
+    from_ = nullable(SharePrice, "first")
+    to = nullable(SharePrice, "last")
+
+
+def _amounts(series: models.Series) -> Any:
+    return ABSENT if series.amounts is None else series.amounts
+
+
+def _endpoints(series: models.Series) -> Any:
+    return ABSENT if series.endpoints is None else series.endpoints
+
+
 class Series(View):
     id = required(fields.String)
     metric = required(fields.String)
@@ -271,6 +293,8 @@ class Series(View):
     gaps = required([[fields.Integer]])
     components = optional(text.Table, _components, allow_none=True)
     windows = optional(text.Table, _windows, allow_none=True)
+    amounts = optional(text.AmountTable, _amounts)
+    endpoints = optional([GrowthWindow], _endpoints)
     coverage = nullable(Coverage)
     reason = nullable(fields.String)
 
