@@ -204,11 +204,12 @@ def place():
         deadline = time.monotonic() + 300
         # A catalog is empty while its only source has not answered in time, as on a busy machine.
         while not place.ask("GET", "/v2/pools?network=devnet&limit=1").body["data"]:
-            assert time.monotonic() < deadline
+            assert time.monotonic() < deadline, "no source answered the list of pools"
             time.sleep(1)
         # The index process of the server reads the chain beside it.
-        while place.ask("GET", f"/v2/portfolio/activity?{WALLET}&network=devnet").status != 200:
-            assert time.monotonic() < deadline
+        deadline = time.monotonic() + 300
+        while (answer := place.ask("GET", f"/v2/portfolio/activity?{WALLET}&network=devnet")).status != 200:
+            assert time.monotonic() < deadline, answer.body
             time.sleep(1)
         yield place
 

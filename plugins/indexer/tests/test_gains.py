@@ -188,10 +188,10 @@ def test_what_is_not_known_is_none_with_its_reason():
 
 
 @pytest.fixture
-def service(fresh_devnet, store):
+def service(fresh_devnet, duckdb_store):
     transfers = EventSource(SOURCE, CHAIN, 1, (TRANSFER,))
     managers = EventSource("v3-positions", CHAIN, 1, (INCREASE,), (MANAGER,))
-    return WalletService(fresh_devnet, store, [transfers, managers])
+    return WalletService(fresh_devnet, duckdb_store, [transfers, managers])
 
 
 def holding(service, *positions):

@@ -53,8 +53,8 @@ def rows_of(body):
 
 
 @pytest.fixture
-def service(fresh_devnet, store):
-    return WalletService(fresh_devnet, store)
+def service(fresh_devnet, duckdb_store):
+    return WalletService(fresh_devnet, duckdb_store)
 
 
 async def test_a_received_token_is_shown_with_the_chains_balance_and_stays_outside_the_total(service):
