@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from quoteway.providers import Executor
+    from quoteway.wallet_history import WalletHistory
 
 
 PRICE_WAIT_S = 0.25
@@ -252,6 +253,7 @@ class Services(Protocol):
     tokens: TokenReader
     prices: PriceReader
     liquidity: LiquidityReader
+    history: WalletHistory
     event_sources: Sequence[models.EventSource]
     counts: Counter[tuple[str, str, str]]
 
@@ -377,6 +379,11 @@ class Context:
     def liquidity(self) -> LiquidityReader:
         """Returns the reader of what plugins contribute to routing."""
         return self.runtime.liquidity
+
+    @property
+    def history(self) -> WalletHistory:
+        """Returns the past of wallets, from the deployment's index where it has one."""
+        return self.runtime.history
 
     @property
     def event_sources(self) -> Sequence[models.EventSource]:

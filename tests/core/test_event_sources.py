@@ -17,17 +17,17 @@ RULE = EventRule(
 SOURCE = EventSource("transfers", 31337, 1, (RULE,))
 
 
-class Declaring:
-    """A plugin that declares sources."""
+class Declaring(FakePlugin):
+    """A plugin that declares sources, and keeps its context."""
 
     def __init__(self, *sources):
-        self.sources = sources
+        super().__init__(event_sources=sources)
         self.context = None
 
     @hookimpl
     def quoteway_event_sources(self, context):
         self.context = context
-        return self.sources
+        return super().quoteway_event_sources(context)
 
 
 def loaded(**plugins):

@@ -138,6 +138,7 @@ WALLET = f"wallet={OWNER.address}"
 
 REQUESTS = {
     "listProviders": lambda place: ("/v2/providers", None),
+    "getProviderPerformance": lambda place: ("/v2/providers/uniswap/performance", None),
     "listNetworks": lambda place: ("/v2/networks", None),
     "listTokens": lambda place: ("/v2/tokens?network=devnet", None),
     "getToken": lambda place: (f"/v2/tokens/31337:{place.usdc}", None),
@@ -185,6 +186,7 @@ REQUESTS = {
     ),
     "getPortfolioPositions": lambda place: (f"/v2/portfolio/positions?{WALLET}&network=devnet", None),
     "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
+    "getIndexStatus": lambda place: ("/v2/index/status?network=devnet", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }
 

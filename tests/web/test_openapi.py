@@ -37,6 +37,7 @@ GET /v2/tokens
 GET /v2/pools
 GET /v2/vaults
 GET /v2/providers
+GET /v2/providers/{id}/performance
 GET /v2/pools/{poolId}/tvl
 GET /v2/pools/{poolId}/positions
 POST /v2/vaults/{vaultId}/rebalance/action

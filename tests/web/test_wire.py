@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from marshmallow import fields
 from model_strategies import ADDRESSES, AMOUNTS, CHAIN_IDS, TEXTS, TIMES, instances
 from quoteway import models
+from quoteway.engine.fills import Performance
 from quoteway.engine.indicating import Indication, Rung
 from quoteway.errors import FieldError, GatewayError, NotFound, RateLimited, Reason, UpstreamError
 from quoteway.host.call_records import MethodCalls
@@ -31,6 +32,7 @@ from quoteway.web.wire import (
     errors,
     indications,
     parts,
+    performance,
     prices,
     providers,
     quotes,
@@ -160,6 +162,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
     prices.PriceEntry: instances(prices.PricedToken),
+    performance.PerformanceRow: instances(Performance),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: SWAP_QUOTES,
     indications.SwapPrice: INDICATIONS,
@@ -204,6 +207,7 @@ GIVEN_BY_MEMBER = {
     rows.Balances,
     rows.BalancesOfWallets,
     prices.Prices,
+    performance.ProviderPerformance,
     allowances.Allowances,
     rows.AsOf,
     rows.Partial,

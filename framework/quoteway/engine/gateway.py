@@ -13,16 +13,19 @@ from typing import Any, cast
 from quoteway.config.model import Config
 from quoteway.engine.building import Building
 from quoteway.engine.competition import Competition
+from quoteway.engine.fills import Fills
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Rehearsing
 from quoteway.engine.trade_taxes import TradeTaxes
+from quoteway.engine.unlisted_tokens import UnlistedTokens
 from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.host.call_descriptions import Descriptions, add_descriptions
 from quoteway.host.event_sources import event_sources
+from quoteway.host.history import History
 from quoteway.host.known_networks import known_networks
 from quoteway.host.liquidity import Liquidity
 from quoteway.host.lists import Lists
@@ -72,6 +75,7 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.runtime.liquidity = Liquidity(self.registry, config.quotes.competition_timeout_s / 2)
+        self.history = self.runtime.history = History(self.registry, config.quotes.competition_timeout_s / 2)
         self.keys = _key_ring(config)
         self.quote_tokens = Sealer(self.keys, issuer=config.quotes.issuer, clock=clock)
         self.taxes = TradeTaxes(self.runtime)
@@ -80,10 +84,12 @@ class Gateway:
         competition = Competition(config.quotes, self.runtime, rehearsing)
         self.missing = MissingContracts(self.runtime, self.registry)
         self.quoting = Quoting(*shared, self.quote_tokens, rehearsing, competition, self.taxes, self.missing)
-        self.building = Building(self.quoting)
+        self.fills = Fills(self.runtime, self.registry, self.quote_tokens)
+        self.building = Building(self.quoting, self.fills)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.payouts = Payouts(self.runtime, self.registry)
+        self.unlisted = UnlistedTokens(self.runtime, self.tokens)
         self.lists = Lists(self.registry, clock)
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
@@ -236,7 +242,9 @@ class Gateway:
             self.taxes,
             self.reachability,
             self.prices,
+            self.unlisted,
             self._joiner,
+            self.fills,
         )
         for reader in (*readers, self.missing):
             await reader.close()

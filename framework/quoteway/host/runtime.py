@@ -18,6 +18,7 @@ from quoteway.models import Address, Block, EventSource, FlowOrder, PoolsFound, 
 from quoteway.networks import Networks
 from quoteway.providers import Executor
 from quoteway.telemetry.tracing import traceparent
+from quoteway.wallet_history import WalletHistory
 
 if TYPE_CHECKING:
     import aiohttp
@@ -69,6 +70,7 @@ class Runtime:
     tokens: TokenReader = field(init=False)
     prices: PriceReader = field(init=False)
     liquidity: LiquidityReader = field(default_factory=NoLiquidity)
+    history: WalletHistory = field(default_factory=WalletHistory)
     event_sources: Sequence[EventSource] = ()
     counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     l1_prices: L1Prices = field(default_factory=L1Prices)

@@ -121,6 +121,15 @@ class TokenDirectory:
                 return other
         return None
 
+    def read_before(self, chain_id: int, addresses: Iterable[Address]) -> dict[Address, Token]:
+        """Returns those of the tokens that were read from the chain, as their contracts describe them."""
+        facts = self._facts[chain_id]
+        return {address: known.token for address in addresses if (known := facts.get(address)) is not None}
+
+    def facts(self, chain_id: int, address: Address) -> TokenFacts | None:
+        """Returns what was read of a token from the chain, from memory."""
+        return self._facts[chain_id].get(address)
+
     def remember(self, facts: TokenFacts) -> None:
         """Keeps facts that were read from the chain."""
         self._facts[facts.token.chain_id].setdefault(facts.token.address, facts)

@@ -10,6 +10,9 @@ from quoteway.models.calls import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
 from quoteway.models.events import *
+from quoteway.models.fills import *
+from quoteway.models.history import *
+from quoteway.models.index_status import *
 from quoteway.models.liquidity import *
 from quoteway.models.notices import *
 from quoteway.models.optimality import *

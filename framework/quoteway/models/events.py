@@ -15,9 +15,9 @@ class EventRule:
     """How one event becomes a row of a fact table.
 
     ``event`` is its Solidity declaration with ``indexed``, such as ``Swap(address indexed sender, int256
-    amount0)``; its parameters are of types of one word. ``fact`` is the table. ``columns`` gives for each
-    column the value: a parameter's name, ``-name``, ``name - other``, an integer, or ``@`` for the contract
-    that logged the event. A column that is left out is null.
+    amount0)``; the parameters that columns take are of types of one word. ``fact`` is the table. ``columns``
+    gives for each column the value: a parameter's name (``struct.member`` in a struct), ``-name``, ``name -
+    other``, an integer, or ``@`` for the contract that logged the event. A column that is left out is null.
     """
 
     event: str
@@ -45,7 +45,8 @@ class EventSource:
     the contracts that ``children`` makes; with neither, those of any contract. ``first_block`` is the first
     block that may have one. Increase ``version`` when the meaning of the rows changes: an indexer then reads
     this source again. ``family`` names the rules by which series are computed from the facts, for example
-    ``concentrated``, and ``parameters`` are those of the family.
+    ``concentrated``, and ``parameters`` are those of the family. With ``accounts``, only those logs count of
+    which an indexed address is one of them.
     """
 
     id: str
@@ -57,3 +58,4 @@ class EventSource:
     first_block: int = 0
     family: str = ""
     parameters: Mapping[str, int] = field(default_factory=dict)
+    accounts: tuple[Address, ...] = ()

@@ -24,8 +24,10 @@ from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import (
     approvals,
     balances,
+    index_status,
     indications,
     listings,
+    performance,
     pools,
     positions,
     prices,
@@ -52,7 +54,8 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, prices, *quotes, transactions, balances, positions, approvals, rpc)
+    deployment, wallets = (listings, performance, index_status), (balances, positions, approvals)
+    resources = (*deployment, tokens, prices, *quotes, transactions, *wallets, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

@@ -3,7 +3,11 @@
 import asyncio
 import contextlib
 import logging
+import pathlib
 import random
+import subprocess
+import sys
+import time
 
 import quoteway_rpc
 from eth_abi import encode
@@ -198,7 +202,7 @@ def contents(store, chain_id=CHAIN_ID):
 
 
 async def clean_contents(chain, declared, path):
-    """What an index has that is made at once."""
+    """What an index has that is made, or completed, at once."""
     index = Index(chain, declared, path)
     try:
         await index.once()
@@ -209,3 +213,53 @@ async def clean_contents(chain, declared, path):
 
 def head_hash(rpc):
     return rpc("eth_getBlockByNumber", "latest", False)["hash"]
+
+
+# --- killed indexes ----------------------------------------------------------------------------------------
+
+
+def kill_trials(devnet, folder, trials, seed=1):
+    """Kills processes that index a chain while it grows and is reorganised, each at a random time.
+
+    Returns how many were killed. Fails unless the index is in the end that of a clean one.
+    """
+    chance, killed = random.Random(seed), 0
+    url, path = devnet.urls["devnet"], folder / "killed.duckdb"
+    traffic = Traffic(devnet, seed)
+    try:
+        traffic.mine(120, most=4)
+        for _ in range(trials):
+            traffic.mine(chance.randint(1, 6))
+            if chance.random() < 0.3:
+                traffic.reorganise(chance.randint(1, 9))
+            process = subprocess.Popen(
+                [sys.executable, __file__, url, str(path)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+            )
+            with process:
+                assert process.stdout.readline() == b"begins\n"
+                time.sleep(chance.uniform(0, 0.3))  # when it is killed is what is random here
+                killed += process.poll() is None
+                process.kill()
+        asyncio.run(_finish(devnet, path, folder / "clean.duckdb"))
+    finally:
+        traffic.close()
+    return killed
+
+
+async def _finish(devnet, path, clean):
+    declared = sources_of(devnet.chains["devnet"])
+    async with chain_at(devnet.urls["devnet"]) as chain:
+        assert await clean_contents(chain, declared, path) == await clean_contents(chain, declared, clean)
+
+
+async def _index_until_killed(url, path):
+    from quoteway_devnet.manifest import chain_manifests
+
+    async with chain_at(url) as chain:
+        index = Index(chain, sources_of(chain_manifests()["devnet"]), pathlib.Path(path))
+        print("begins", flush=True)
+        await index.chain_index.run()
+
+
+if __name__ == "__main__":
+    asyncio.run(_index_until_killed(*sys.argv[1:]))

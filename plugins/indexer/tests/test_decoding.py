@@ -229,12 +229,34 @@ def test_dynamic_parameters_that_no_column_takes_are_passed_over():
     assert int.from_bytes(row["amount_in"]) == 9
 
 
+def test_members_of_a_struct_stand_in_its_place():
+    rule = EventRule(
+        "Filled(uint256 amount, (bytes32 recipient, uint256 paid) info, bytes32 token)",
+        "bridge_event",
+        {
+            "amount_in": "amount",
+            "amount_out": "info.paid",
+            "recipient": "info.recipient",
+            "token_in": "token",
+        },
+    )
+    types = [("uint256", 9), ("bytes32", b"\x01" * 32), ("uint256", 8), ("bytes32", b"\x02" * 32)]
+    facts, skipped = rows(source_of(rule), [log_of("Filled(uint256,(bytes32,uint256),bytes32)", [], types)])
+    (row,) = facts["bridge_event"]
+    assert not skipped
+    assert [int.from_bytes(row[name]) for name in ("amount_in", "amount_out")] == [9, 8]
+    assert (row["recipient"], row["token_in"]) == (b"\x01" * 32, b"\x02" * 32)
+
+
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
         (EventRule("Swap(", "swap", {}), "is no declaration of an event"),
         (EventRule("A(uint7 a)", "swap", {}), "'uint7' is no type"),
-        (EventRule("A((uint8 b) a)", "swap", {}), "structs cannot be read"),
+        (EventRule("A((uint8 b) indexed a)", "swap", {}), "indexed ones cannot be read"),
+        (EventRule("A((string b) a)", "swap", {}), "types of one word only"),
+        (EventRule("A((uint8 b, (uint8 d) c) a)", "swap", {}), "is no declaration of an event"),
+        (EventRule("A(uint8 a,)", "swap", {}), "is no parameter"),
         (EventRule("A(uint8 a, uint8 a)", "swap", {}), "two parameters of one name"),
         (EventRule("A(uint8 a b c)", "swap", {}), "is no parameter"),
         (

@@ -143,6 +143,10 @@ def test_conditions_and_order_of_other_columns(store):
         Select("swap", ("block",), (Condition("block", "<", None),)),
         Select("swap", ("block",), (Condition("block", "=", (1,)),)),
         Select("swap", ("block",), (Condition("amount0", "=", "1"),)),
+        Select("swap", ("block",), (Condition("liquidity", ">", -1),)),
+        Select("swap", ("block",), (Condition("block", "<", 2**63),)),
+        Select("swap", ("block",), (Condition("pool", "=", "0xaa"),)),
+        Select("swap", ()),
         Sum("swap", ("pool",), ("source",)),
     ],
 )

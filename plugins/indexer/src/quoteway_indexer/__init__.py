@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from quoteway import hookimpl
@@ -10,6 +11,7 @@ from quoteway import hookimpl
 if TYPE_CHECKING:
     import click
     from marshmallow import Schema
+    from quoteway import Context, MetricsProvider, Network
 
 
 @hookimpl
@@ -20,7 +22,33 @@ def quoteway_settings() -> type[Schema]:
 
 
 @hookimpl
+def quoteway_networks(context: Context) -> Iterable[Network]:
+    from quoteway_indexer.embedded import given_networks
+
+    return given_networks(context)
+
+
+@hookimpl
+def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[None]:
+    from quoteway_indexer.deployment import running
+
+    return running(context)
+
+
+@hookimpl
 def quoteway_commands() -> Iterable[click.Command]:
     from quoteway_indexer.command import index
 
     return (index,)
+
+
+@hookimpl
+def quoteway_metrics_providers(context: Context) -> Iterable[MetricsProvider]:
+    from quoteway_indexer.deployment import enabled, networks_of, reader_of
+
+    if not enabled(context):
+        return ()
+    from quoteway_indexer.metrics import IndexMetrics
+
+    chain_ids = frozenset(network.chain_id for network in networks_of(context))
+    return [IndexMetrics(context, reader_of(context), chain_ids)]

@@ -24,9 +24,17 @@ def index(config_path: Path | None, once: bool) -> None:
     runner: CommandRunner = click.get_current_context().obj
 
     async def work(context: Context) -> None:
+        from quoteway_indexer.embedded import clean_up, end_with_parent, is_child
         from quoteway_indexer.process import IndexProcess
         from quoteway_indexer.reporting import reporting
 
+        if is_child():
+            end_with_parent(context)
+            try:
+                await IndexProcess(context).run()
+            finally:
+                clean_up(context)
+            return
         with reporting() as report:
             await IndexProcess(context, report).run(once=once)
 

@@ -7,14 +7,15 @@ import gc
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from quoteway import ConfigError, Context, Network
 
 from quoteway_indexer.computations import computations_of
+from quoteway_indexer.deployment import enabled, networks_of
 from quoteway_indexer.ingest.chain_index import ChainIndex
-from quoteway_indexer.ingest.progress import ChainNote, encode_note
+from quoteway_indexer.ingest.notes import ChainNote, encode_note
 from quoteway_indexer.ingest.sources import compile_sources
 from quoteway_indexer.store import Store, StoreBusyError, StoreError
 from quoteway_indexer.store_settings import expired
@@ -29,20 +30,6 @@ _BUSY_S: Final = 1.0
 
 Report = Callable[[Mapping[str, ChainNote]], None]
 """Shows how far each chain is, by the network's slug."""
-
-
-def enabled(context: Context) -> bool:
-    """Returns whether this deployment has an index."""
-    chosen: bool | None = context.settings["enabled"]
-    return context.config.embedded if chosen is None else chosen
-
-
-def networks_of(context: Context) -> list[Network]:
-    """Returns the networks to index. Raises ``ConfigError`` for an unknown one."""
-    chosen: Sequence[str] | None = context.settings["networks"]
-    if chosen is None:
-        return list(context.networks)
-    return [context.networks.configured(name, "[plugin.indexer] networks") for name in chosen]
 
 
 class IndexProcess:

@@ -24,7 +24,8 @@ from quoteway_indexer.messages import (
 from quoteway_indexer.messages import question as question_of
 from quoteway_indexer.store import Query, Reader, Row, Span
 from quoteway_indexer.stores.columns import columns_of
-from quoteway_indexer.stores.duckdb_sql import statement
+from quoteway_indexer.stores.duckdb_sql import DuckDBDialect
+from quoteway_indexer.stores.sql import statement
 
 _ON_THE_LOOP: Final = 20_000
 """Results of more values are unpacked in a thread."""
@@ -44,7 +45,7 @@ class SocketReader(Reader):
         self._connection: _Connection | None = None
 
     async def fetch(self, query: Query) -> list[Row]:
-        wanted = statement(query)
+        wanted = statement(query, DuckDBDialect())
         packed = (await self._ask(question_of(next(self._ids), query))).columns
         if sum(column.rows for column in packed) <= _ON_THE_LOOP:
             return wanted.rows(columns_of(packed))

@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from quoteway_indexer.ingest.progress import ChainNote
+from quoteway_indexer.ingest.notes import ChainNote
 from quoteway_indexer.process import Report
 
 LINE_S: Final = 10.0

@@ -150,6 +150,18 @@ FACTS: Final[Mapping[str, Table]] = {
         _fact(
             "nft_transfer", collection="address", sender="address", recipient="address", token_id="uint256"
         ),
+        # What a position of a manager took in (positive) and paid out, in units of its two tokens. principal
+        # is that of the liquidity that came or went, paid what left for the owner, fees included.
+        _fact(
+            "position_flow",
+            contract="address",
+            token_id="uint256",
+            liquidity_delta="int256",
+            principal0="int256",
+            principal1="int256",
+            paid0="uint256",
+            paid1="uint256",
+        ),
         # A transfer between networks: ``kind`` is sent, filled or refunded, ``transfer_id`` the bridge's.
         _fact(
             "bridge_event",

@@ -76,5 +76,6 @@ def quoteway_price_sources(context: Context) -> Iterable[PriceSource]:
 @hookimpl
 def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
     from quoteway_uniswap.event_sources import event_sources
+    from quoteway_uniswap.position_sources import position_sources
 
-    return event_sources(context)
+    return (*event_sources(context), *position_sources(context))

@@ -15,7 +15,7 @@ from quoteway_indexer.ingest.ranges import Gap, RangeSize, newest_gap
 from quoteway_indexer.ingest.reading import IncompleteError, LogReader, TooLargeError
 from quoteway_indexer.ingest.retrying import Patience
 from quoteway_indexer.ingest.sources import Source
-from quoteway_indexer.ingest.state import IndexState
+from quoteway_indexer.ingest.state import ChainState
 from quoteway_indexer.store import Span
 
 PARALLEL: Final = 3
@@ -25,7 +25,7 @@ RETRIED: Final = (GatewayError, UnreadableLogsError, IncompleteError, TimeoutErr
 class Backfill:
     """Fills the gaps of one chain."""
 
-    def __init__(self, reader: LogReader, state: IndexState, log: logging.Logger, patience: Patience) -> None:
+    def __init__(self, reader: LogReader, state: ChainState, log: logging.Logger, patience: Patience) -> None:
         self._reader = reader
         self._state = state
         self._log = log

@@ -9,17 +9,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
 from quoteway import Chain, Network
+from quoteway.models import IndexState
 
 from quoteway_indexer.computing import Computation
 from quoteway_indexer.ingest.backfill import RETRIED, Backfill
 from quoteway_indexer.ingest.computing_loop import ComputingLoop
 from quoteway_indexer.ingest.following import Following, StartAgainError
-from quoteway_indexer.ingest.progress import ChainNote, SourceNote
+from quoteway_indexer.ingest.notes import ChainNote, SourceNote
 from quoteway_indexer.ingest.ranges import newest_gap
 from quoteway_indexer.ingest.reading import ChainChangedError, LogReader
 from quoteway_indexer.ingest.retrying import Patience
 from quoteway_indexer.ingest.sources import SourceSet
-from quoteway_indexer.ingest.state import IndexState
+from quoteway_indexer.ingest.state import ChainState
 from quoteway_indexer.writing import Writer
 
 T = TypeVar("T")
@@ -42,7 +43,7 @@ class ChainIndex:
         self.network: Network = chain.network
         self.sources = sources
         self._log = log
-        self.state = IndexState(chain.network.chain_id, sources, writer)
+        self.state = ChainState(chain.network.chain_id, sources, writer)
         self._computing = ComputingLoop(computations, self.state.frontier, log)
         self.state.committed = self._computing.wake
         self._patience = Patience(log, chain.network.slug)
@@ -144,6 +145,7 @@ class ChainIndex:
         elif blocks_per_second > 0:
             eta_s = int(left / blocks_per_second) + 1
         problem = self._patience.problem
+        state_name: IndexState
         if problem:
             state_name = "waiting"
         elif head is None:
@@ -165,6 +167,7 @@ class ChainIndex:
         return ChainNote(
             state=state_name,
             head=None if head is None else head.number,
+            head_timestamp=None if head is None else head.timestamp,
             indexed_block=None if state.tip is None else state.tip.number,
             indexed_timestamp=None if state.tip is None else state.tip.timestamp,
             finalized=state.finalized if state.finalized >= 0 else None,

@@ -9,7 +9,8 @@ from typing import Final
 from quoteway.evm.abi import event_topic
 
 MAX_CHARS: Final = 2_000
-_DECLARATION = re.compile(r"\s*(?:event\s+)?([A-Za-z_$][\w$]*)\s*\(([^()]*)\)\s*", re.ASCII)
+_DECLARATION = re.compile(r"\s*(?:event\s+)?([A-Za-z_$][\w$]*)\s*\((.*)\)\s*", re.ASCII | re.DOTALL)
+_MEMBER = re.compile(r"\s*(?:\(([^()]*)\)([^(),]*)|([^(),]*))\s*(?:,|$)", re.ASCII)
 _NUMBER = re.compile(r"(u?int)(\d+)", re.ASCII)
 _BYTES = re.compile(r"bytes(\d+)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
@@ -33,7 +34,10 @@ class WordType:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of an event. ``at`` counts the topics after the first, or the words of the data."""
+    """A parameter of an event; one of a struct is called ``struct.member``.
+
+    ``at`` counts the topics after the first, or the words of the data.
+    """
 
     name: str
     type: WordType
@@ -73,20 +77,34 @@ def read_event(declaration: str) -> Event:
     """Returns an event from its declaration in Solidity. Raises ``ValueError`` saying what is wrong."""
     match = _DECLARATION.fullmatch(declaration) if len(declaration) <= MAX_CHARS else None
     if match is None:
-        raise ValueError(
-            f"{declaration[:200]!r} is no declaration of an event such as "
-            "'Transfer(address indexed from, address indexed to, uint256 value)'; structs cannot be read"
-        )
+        raise _no_event(declaration)
     name, members = match.groups()
     parameters: list[Parameter] = []
     types: list[str] = []
     topics = words = 0
-    for member in members.split(",") if members.strip() else ():
-        text, canonical, is_indexed = _member(member, name)
-        types.append(canonical)
-        word = _word_type(canonical)
-        topics, words = (topics + 1, words) if is_indexed else (topics, words + 1)
-        parameters.append(Parameter(text, word, is_indexed, topics - 1 if is_indexed else words - 1))
+    for struct, rest, plain in _members(declaration, members):
+        if plain:
+            found = [_member(plain, name)]
+            types.append(found[0][1])
+        else:
+            inner = [_member(each, name) for each in struct.split(",")]
+            prefix = rest.strip()
+            found = [
+                (f"{prefix}.{text}" if text else "", each, is_indexed) for text, each, is_indexed in inner
+            ]
+            types.append(f"({','.join(each for _, each, _ in inner)})")
+            if prefix and not _NAME.fullmatch(prefix):
+                raise ValueError(
+                    f"event {name}: {prefix!r} is no name of a struct; indexed ones cannot be read"
+                )
+        for text, canonical, is_indexed in found:
+            word = _word_type(canonical)
+            if not plain and (word.kind == "dynamic" or is_indexed):
+                raise ValueError(
+                    f"event {name}: structs may have types of one word only, none of them indexed"
+                )
+            topics, words = (topics + 1, words) if is_indexed else (topics, words + 1)
+            parameters.append(Parameter(text, word, is_indexed, topics - 1 if is_indexed else words - 1))
     names = [each.name for each in parameters if each.name]
     if len(set(names)) != len(names):
         raise ValueError(f"event {name} has two parameters of one name: rename one of them")
@@ -95,6 +113,31 @@ def read_event(declaration: str) -> Event:
     is_dynamic = any(each.type.kind == "dynamic" and not each.indexed for each in parameters)
     topic = event_topic(f"{name}({','.join(types)})")
     return Event(name, topic, tuple(parameters), 1 + topics, words, is_dynamic)
+
+
+def _members(declaration: str, text: str) -> list[tuple[str, str, str]]:
+    """Returns the members of a list of parameters: of a struct its members and its name, or a plain one."""
+    found: list[tuple[str, str, str]] = []
+    if text.rstrip().endswith(","):
+        raise ValueError("the text after the last comma is no parameter such as 'uint256 indexed id'")
+    at = 0
+    while at < len(text.rstrip()):
+        match = _MEMBER.match(text, at)
+        if match is None:
+            raise _no_event(declaration)
+        struct, rest, plain = match.groups()
+        found.append((struct or "", rest or "", plain if struct is None else ""))
+        if struct is None and not plain.strip():
+            raise ValueError(f"{plain!r} is no parameter such as 'uint256 indexed id'")
+        at = match.end()
+    return found
+
+
+def _no_event(declaration: str) -> ValueError:
+    return ValueError(
+        f"{declaration[:200]!r} is no declaration of an event such as "
+        "'Transfer(address indexed from, address indexed to, uint256 value)'"
+    )
 
 
 def _member(member: str, event: str) -> tuple[str, str, bool]:

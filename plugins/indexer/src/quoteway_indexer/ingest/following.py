@@ -8,7 +8,7 @@ from typing import Final
 from quoteway import Block, Chain, Header, UpstreamError
 
 from quoteway_indexer.ingest.reading import ChainChangedError, LogReader, indexed
-from quoteway_indexer.ingest.state import IndexState
+from quoteway_indexer.ingest.state import ChainState
 from quoteway_indexer.store import IndexedBlock
 
 BLOCKS_AT_ONCE: Final = 256
@@ -32,7 +32,7 @@ class Following:
         self,
         chain: Chain,
         reader: LogReader,
-        state: IndexState,
+        state: ChainState,
         finality_blocks: int,
         before_rewind: Callable[[int], Awaitable[None]],
         after_rewind: Callable[[int], None],

@@ -1,4 +1,4 @@
-"""Measures how far the index of a chain is, and says it as JSON for readers."""
+"""Measures how quickly a chain is indexed."""
 
 from __future__ import annotations
 
@@ -6,59 +6,10 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 WINDOW_S: Final = 20.0
 """Rates are those of so many last seconds."""
-
-
-class SourceNote(msgspec.Struct, rename="camel"):
-    """How far one source is. ``spans`` are blocks that were read, both inclusive."""
-
-    id: str
-    version: int
-    first_block: int
-    spans: list[tuple[int, int]]
-    skipped: int
-    refused: str | None = None
-
-
-class ChainNote(msgspec.Struct, rename="camel"):
-    """What the index process says of a chain."""
-
-    state: str
-    head: int | None
-    indexed_block: int | None
-    indexed_timestamp: int | None
-    finalized: int | None
-    done_blocks: int
-    total_blocks: int
-    blocks_per_second: float
-    logs_per_second: float
-    eta_seconds: int | None
-    sources: list[SourceNote]
-    problem: str | None
-    updated_at: int
-
-    @property
-    def percent(self) -> float:
-        """Returns the part of the blocks of all sources that was read."""
-        return 100.0 if not self.total_blocks else 100.0 * self.done_blocks / self.total_blocks
-
-
-def encode_note(note: ChainNote) -> str:
-    """Returns a note as ``Store.note`` keeps it."""
-    return msgspec.json.encode(note).decode()
-
-
-def read_note(value: Any) -> ChainNote | None:
-    """Returns a note that ``Reader.notes`` gave, None for what another version wrote."""
-    try:
-        return msgspec.convert(value, ChainNote)
-    except msgspec.ValidationError:
-        return None
 
 
 @dataclass(slots=True)

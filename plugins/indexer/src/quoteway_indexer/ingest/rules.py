@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _INTEGER_BITS: Final = {"int32": 32, "int64": 64}
 _LITERAL = re.compile(r"-?(?:\d+|0x[0-9a-fA-F]+)", re.ASCII)
-_NEGATIVE = re.compile(r"-\s*([A-Za-z_$][\w$]*)", re.ASCII)
-_DIFFERENCE = re.compile(r"([A-Za-z_$][\w$]*)\s*-\s*([A-Za-z_$][\w$]*)", re.ASCII)
+_NEGATIVE = re.compile(r"-\s*([A-Za-z_$][\w$.]*)", re.ASCII)
+_DIFFERENCE = re.compile(r"([A-Za-z_$][\w$.]*)\s*-\s*([A-Za-z_$][\w$.]*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ The contracts that factories make are found by a pass of its own, as a source wh
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -14,6 +13,7 @@ from typing import Any, Final
 from quoteway import ChildContracts, EventRule, EventSource
 
 from quoteway_indexer.ingest.decoding import Decoder, compile_source
+from quoteway_indexer.source_versions import version_of
 from quoteway_indexer.store import Span
 
 MAX_ADDRESSES: Final = 300
@@ -101,7 +101,7 @@ def _source(declared: EventSource) -> Source:
     contracts: set[str] | None = {address.lower() for address in declared.addresses}
     if not contracts and declared.children is None:
         contracts = None
-    return Source(declared, decoder, _version(declared), contracts)
+    return Source(declared, decoder, version_of(declared), contracts)
 
 
 def _find_children(made: Source, children: ChildContracts, finders: list[Source]) -> None:
@@ -133,19 +133,6 @@ def _find_children(made: Source, children: ChildContracts, finders: list[Source]
             )
     finder.makes.append(made)
     finders.append(finder)
-
-
-def _version(declared: EventSource) -> int:
-    """Returns a number of 31 bits that is another one when the source has to be read again."""
-    children = declared.children
-    parts = (
-        declared.version,
-        [(rule.event, rule.fact, sorted(rule.columns.items())) for rule in declared.rules],
-        sorted(address.lower() for address in declared.addresses),
-        children
-        and (sorted(each.lower() for each in children.factories), children.event, children.parameter),
-    )
-    return zlib.crc32(repr(parts).encode()) & 0x7FFF_FFFF
 
 
 def filter_of(sources: Sequence[Source]) -> dict[str, Any]:

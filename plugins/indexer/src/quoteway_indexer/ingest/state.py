@@ -19,7 +19,7 @@ HOUR_S: Final = 3_600
 
 
 @dataclass(slots=True, eq=False)
-class IndexState:
+class ChainState:
     """The index of one chain. What is in memory is what was committed.
 
     ``tip`` is the newest block whose logs are written, ``finalized`` the newest that no reorganisation takes

@@ -19,13 +19,14 @@ from quoteway_indexer.stores.batches import check_commit, rollup_table
 from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.duckdb_reads import DuckDBReads, duckdb_errors
-from quoteway_indexer.stores.duckdb_sql import create_table, is_wide, statement, stored_columns
+from quoteway_indexer.stores.duckdb_sql import DuckDBDialect, create_table, is_wide, stored_columns
+from quoteway_indexer.stores.sql import statement
 from quoteway_indexer.stores.wide_arrow import split_column
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
 
 _OWN: Final = (
     "CREATE TABLE block (chain_id BIGINT, number BIGINT, hash BLOB, parent_hash BLOB, timestamp BIGINT)",
-    "CREATE TABLE span (chain_id BIGINT, source VARCHAR, version INTEGER, first BIGINT, last BIGINT)",
+    "CREATE TABLE span (chain_id BIGINT, source VARCHAR, version BIGINT, first BIGINT, last BIGINT)",
     "CREATE TABLE lease (chain_id BIGINT, source VARCHAR, holder VARCHAR, expires DOUBLE)",
     "CREATE TABLE note (chain_id BIGINT, text VARCHAR)",
     "CREATE TABLE revision (number BIGINT)",
@@ -136,7 +137,7 @@ class DuckDBStore(Store):
         return [IndexedBlock(*row) for row in rows]
 
     def fetch(self, query: Query) -> list[Row]:
-        return statement(query).rows(columns_of(self.reads.columns(query)))
+        return statement(query, DuckDBDialect()).rows(columns_of(self.reads.columns(query)))
 
     def drop_source(self, chain_id: int, source: str) -> None:
         with self._transaction() as connection:

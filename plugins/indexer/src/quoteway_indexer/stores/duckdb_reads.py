@@ -12,10 +12,12 @@ import duckdb
 from quoteway_indexer.store import Query, Span, StoreError
 from quoteway_indexer.stores.arrow_columns import packed
 from quoteway_indexer.stores.columns import PackedColumn
-from quoteway_indexer.stores.duckdb_sql import statement
+from quoteway_indexer.stores.duckdb_sql import DuckDBDialect
 from quoteway_indexer.stores.spans import by_block
+from quoteway_indexer.stores.sql import statement
 
 _BATCH_ROWS: Final = 1 << 17
+_DIALECT: Final = DuckDBDialect()
 
 
 @contextmanager
@@ -36,7 +38,7 @@ class DuckDBReads:
 
     def columns(self, query: Query) -> list[PackedColumn]:
         """Returns the columns of a query's ``Statement``."""
-        wanted = statement(query)
+        wanted = statement(query, _DIALECT)
         with duckdb_errors():
             result: Any = self._cursor().sql(wanted.text, params=wanted.parameters)
             return packed(result.to_arrow_reader(_BATCH_ROWS).read_all())
