@@ -20,6 +20,7 @@ from bench import (
     faults,
     fresh,
     gaps,
+    history,
     liars,
     liquidity,
     plugins,
@@ -52,6 +53,7 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "transfers": transfers.measure,
     "activity": activity.measure,
     "corruptions": corruptions.measure,
+    "history": history.measure,
 }
 ON_REQUEST = {
     "checks": checks.measure,

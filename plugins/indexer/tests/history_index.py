@@ -1,4 +1,4 @@
-"""An index of one devnet chain in DuckDB for tests: reads logs, decodes them, and computes the hours of pools."""
+"""An index of one devnet chain in DuckDB for tests: decodes logs, and computes the hours of pools."""
 
 from __future__ import annotations
 
@@ -78,13 +78,23 @@ class HistoryIndex:
         await self.writer.close()
 
 
-def differences(hours: dict[tuple[str, int], dict[str, Any]], buckets: dict[tuple[str, int], Any]) -> list[str]:
+def differences(
+    hours: dict[tuple[str, int], dict[str, Any]], buckets: dict[tuple[str, int], Any]
+) -> list[str]:
     """Returns what differs between rows of the index and buckets of the oracle, in units."""
     wrong = [f"{key}: only in the index" for key in hours.keys() - buckets.keys()]
     wrong += [f"{key}: not in the index" for key in buckets.keys() - hours.keys()]
     names = [
         f"{name}{side}"
-        for name in ("volume", "washed", "donated", "flash_fee", "principal", "uncollected", "principal_seconds")
+        for name in (
+            "volume",
+            "washed",
+            "donated",
+            "flash_fee",
+            "principal",
+            "uncollected",
+            "principal_seconds",
+        )
         for side in (0, 1)
     ]
     names += ["swaps", "tick_seconds0", "seconds0"]
@@ -93,7 +103,9 @@ def differences(hours: dict[tuple[str, int], dict[str, Any]], buckets: dict[tupl
         row, bucket = hours[key], buckets[key]
         row = {**row, "tick_seconds0": row["tick_seconds"], "seconds0": row["seconds"]}
         for name in names:
-            if row[name] != (bucket.get(name) if "price" in name and "seconds" not in name else bucket.get(name, 0)):
+            if row[name] != (
+                bucket.get(name) if "price" in name and "seconds" not in name else bucket.get(name, 0)
+            ):
                 wrong.append(f"{key} {name}: {row[name]}, not {bucket.get(name, 0)}")
         for side in (0, 1):
             lp, protocol = row[f"lp_fee{side}"], row[f"protocol_fee{side}"]
