@@ -41,4 +41,5 @@ def facts(name: str, *rows: Mapping[str, Any], source: str = "dex", chain_id: in
 def row(name: str, **values: Any) -> tuple[Any, ...]:
     """Returns a row of a rollup in the order of its columns; what is not given is null."""
     values.setdefault("chain_id", CHAIN)
+    values.setdefault("source", "dex")
     return tuple(values.get(column.name) for column in TABLES[name].columns)
