@@ -83,7 +83,9 @@ from quoteway.models import Step as Step
 from quoteway.models import SwapRequest as SwapRequest
 from quoteway.models import Token as Token
 from quoteway.models import TokenHours as TokenHours
+from quoteway.models import TokenPlaces as TokenPlaces
 from quoteway.models import TokenProfile as TokenProfile
+from quoteway.models import TokenRows as TokenRows
 from quoteway.models import TokenTransfer as TokenTransfer
 from quoteway.models import TransferRefund as TransferRefund
 from quoteway.models import TransferState as TransferState

@@ -48,9 +48,14 @@ POST /v2/portfolio/approvals/revoke
 GET /v2/portfolio/balances
 POST /v2/portfolio/balances
 GET /v2/portfolio/positions
+GET /v2/portfolio/activity
+GET /v2/portfolio/history
+GET /v2/portfolio/pnl
 GET /v2/prices
+GET /v2/index/status
 GET /v2/transactions/{txId}
 GET /v2/networks
+GET /v2/index/status
 """
 BODIES = {
     "createSwapQuote": "address amount fromChain fromToken network slippageBps toAddress toChain toToken",

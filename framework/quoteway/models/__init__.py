@@ -21,5 +21,6 @@ from quoteway.models.raw_json import *
 from quoteway.models.requests import *
 from quoteway.models.routing import *
 from quoteway.models.terms import *
+from quoteway.models.token_rows import *
 from quoteway.models.tokens import *
 from quoteway.models.upstreams import *

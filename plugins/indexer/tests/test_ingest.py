@@ -4,6 +4,7 @@ import random
 
 import pytest
 from index_chain import Index, Traffic, chain_at, clean_contents, head_hash, only_pairs, sources_of
+from reorganisations import trials
 
 
 @pytest.fixture
@@ -82,3 +83,8 @@ async def test_a_restart_goes_on_where_it_ended(chain, traffic, declared, tmp_pa
         kept = index.contents()
         await index.close()
     assert kept == await clean_contents(chain, declared, tmp_path / "clean")
+
+
+@pytest.mark.slow
+async def test_reorganisations_with_a_crash_at_any_statement_end_as_a_clean_index(fresh_devnet, tmp_path):
+    assert await trials(fresh_devnet, tmp_path, 20, 11) > 10

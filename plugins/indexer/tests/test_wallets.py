@@ -7,6 +7,7 @@ import pytest
 from index_rows import CHAIN, facts, row
 from quoteway import EventSource
 from quoteway.evm.address import checksum
+from quoteway_indexer.source_versions import version_of
 from quoteway_indexer.store import Commit, Span
 from quoteway_indexer.transfer_sources import SOURCE
 from small_index import WalletIndex
@@ -25,8 +26,8 @@ def token(number):
     return checksum(f"0x{0xABC << 144 | number:040x}")
 
 
-def span(source, first, last, version=1):
-    return Span(source.id, version << 32 | 7, first, last)
+def span(source, first, last, later=0):
+    return Span(source.id, version_of(source) + later, first, last)
 
 
 def moved(block, name, sender, recipient, amount=1, **more):
@@ -73,13 +74,14 @@ async def test_what_is_not_read_is_told_and_a_chain_without_source_has_no_answer
 
 
 async def test_rows_of_another_version_do_not_count(store, index):
-    store.commit(Commit(CHAIN, read=(span(TRANSFERS, 0, 10, version=2),)))
+    store.commit(Commit(CHAIN, read=(span(TRANSFERS, 0, 10, later=1),)))
     assert await index.wallet_tokens(CHAIN, WALLET) is None
 
 
 async def test_an_index_of_chosen_wallets_answers_for_these_alone(store):
     chosen = EventSource(SOURCE, CHAIN, 1, (), accounts=(WALLET,))
     keep(store, moved(5, token(1), OTHER, WALLET))
+    store.commit(Commit(CHAIN, read=(span(chosen, 0, 1_000),)))
     index = WalletIndex(store, [chosen])
     assert len((await index.wallet_tokens(CHAIN, WALLET)).received) == 1
     assert await index.wallet_tokens(CHAIN, OTHER) is None

@@ -1,4 +1,4 @@
-"""What the API reads from the index: how far it is, and series."""
+"""What the API reads from the index: how far it is, series, and the past of wallets."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from quoteway import Context, IndexedSource, IndexStatus, MetricsProvider, Serie
 
 from quoteway_indexer.ingest.notes import ChainNote, read_note
 from quoteway_indexer.store import Reader
+from quoteway_indexer.wallets import IndexedWallets
 
 STOPPED_S: Final = 30
 """An index process that has said nothing for so long is taken for stopped."""
 
 
-class IndexMetrics(MetricsProvider):
+class IndexMetrics(IndexedWallets, MetricsProvider):
     """Answers from the index alone: no node is asked."""
 
     id, title = "indexer", "Index of this deployment"
 
     def __init__(self, context: Context, reader: Reader, chain_ids: frozenset[int]) -> None:
+        super().__init__(reader, lambda: context.event_sources)
         self._context = context
-        self._reader = reader
         self.networks = chain_ids
 
     async def series(
