@@ -20,6 +20,7 @@ from bench import (
     faults,
     fresh,
     gaps,
+    history,
     index_kills,
     index_store,
     ingest,
@@ -64,6 +65,7 @@ ON_REQUEST = {
     "faults": faults.measure,
     "liars": liars.measure,
     "reorgs": reorgs.measure,
+    "history": history.measure,
     "index-store": index_store.measure,
     "index-kills": index_kills.measure,
 }

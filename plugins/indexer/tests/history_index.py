@@ -1,4 +1,4 @@
-"""An index of one devnet chain in DuckDB for tests: reads logs, decodes them, computes hours of pools."""
+"""An index of one devnet chain in DuckDB for tests: decodes logs, and computes the hours of pools."""
 
 from __future__ import annotations
 

@@ -261,6 +261,15 @@ def test_a_row_of_a_rollup_replaces_that_with_its_key(store):
     assert found == [(0, POOL, 1, 2**255), (3600, POOL, 2, 7), (3600, b"\1" * 20, 3, None)]
 
 
+@pytest.mark.parametrize("block", [3, 5, 8])
+def test_a_state_replaces_that_of_another_block(store, block):
+    for at, text in ((5, "old"), (block, "new")):
+        rows = [row("replay_state", pool=pool, source="dex", block=at, state=text) for pool in (POOL, b"")]
+        store.commit(Commit(CHAIN, rollups={"replay_state": rows}))
+    found = all_of(store, "replay_state", "pool", "block", "state", order=("pool",))
+    assert found == [(b"", block, "new"), (POOL, block, "new")]
+
+
 def test_every_column_of_every_table_keeps_its_values(store):
     samples = {
         "int32": -5,
@@ -324,7 +333,7 @@ def test_a_dropped_source_leaves_nothing(store):
         hour = row("pool_hour", pool=pool, hour=0, source=source)
         rollups = {
             "pool_hour": [hour],
-            "replay_state": [row("replay_state", pool=pool, block=5, state="{}")],
+            "replay_state": [row("replay_state", pool=pool, source=source, block=5, state="{}")],
             "vault_hour": [row("vault_hour", vault=pool, hour=0, block=5)],
         }
         store.commit(

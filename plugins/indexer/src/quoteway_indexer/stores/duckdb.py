@@ -252,13 +252,16 @@ class DuckDBStore(Store):
     def _replace(connection: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table, range_by: str) -> None:
         if not rows.num_rows:
             return
-        bounds = pc.min_max(rows[range_by])
         connection.register("incoming", _stored(table, rows))
-        matches = " AND ".join(f"{table.name}.{name} = incoming.{name}" for name in table.key)
+        conditions = [f"{table.name}.{name} = incoming.{name}" for name in table.key]
+        bounds: list[Any] = []
+        if range_by in table.key:  # a row that is replaced may have another value in any other column
+            edges = pc.min_max(rows[range_by])
+            bounds = [edges["min"].as_py(), edges["max"].as_py()]
+            conditions.append(f"{table.name}.{range_by} BETWEEN ? AND ?")
         connection.execute(
-            f"DELETE FROM {table.name} USING incoming"  # noqa: S608
-            f" WHERE {table.name}.{range_by} BETWEEN ? AND ? AND {matches}",
-            [bounds["min"].as_py(), bounds["max"].as_py()],
+            f"DELETE FROM {table.name} USING incoming WHERE {' AND '.join(conditions)}",  # noqa: S608
+            bounds,
         )
         connection.execute(f"INSERT INTO {table.name} BY NAME SELECT * FROM incoming")  # noqa: S608
         connection.unregister("incoming")
