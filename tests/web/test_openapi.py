@@ -56,6 +56,7 @@ GET /v2/prices/history
 GET /v2/index/status
 GET /v2/transactions/{txId}
 GET /v2/networks
+GET /v2/index/status
 """
 BODIES = {
     "createSwapQuote": "address amount fromChain fromToken network slippageBps toAddress toChain toToken",

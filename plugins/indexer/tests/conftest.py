@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
+from postgres_server import postgres_server, postgres_settings
+from quoteway_indexer.stores import open_store
+
+BACK_ENDS = ["duckdb", pytest.param("postgres", marks=pytest.mark.services)]
 
 
-class Clock:
-    """The time of day, which a test moves on."""
+@pytest.fixture(scope="session")
+def postgres():
+    """The folder of a PostgreSQL server, and numbers for its databases."""
+    with postgres_server() as folder:
+        yield folder, count(1)
 
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.0
 
-    def pass_by(self, seconds: float) -> None:
-        """Moves the time on."""
-        self.now += seconds
+@pytest.fixture(params=BACK_ENDS)
+def settings(request, tmp_path):
+    """The settings of an index that does not exist yet, in each back end."""
+    if request.param == "postgres":
+        return postgres_settings(*request.getfixturevalue("postgres"))
+    return {"store": "duckdb", "path": str(tmp_path / "index.duckdb"), "socket": None, "memory_mb": 256}
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr("quoteway_indexer.stores.duckdb.time.time", lambda: clock.now)
-    return clock
-
-
-@pytest.fixture
-def opened(tmp_path):
-    """Opens the index of a test, and closes it after the test."""
-    from quoteway_indexer.stores.duckdb import DuckDBStore
-
+def opened(settings):
+    """Opens the index of a test, in the place of the store that was opened before."""
     stores = []
 
     def reopen():
         if stores:
             stores.pop().close()
-        stores.append(DuckDBStore(tmp_path / "index.duckdb", memory_mb=256))
+        stores.append(open_store(settings))
         return stores[-1]
 
     yield reopen
@@ -46,6 +47,19 @@ def store(opened):
     store = opened()
     store.migrate()
     return store
+
+
+@pytest.fixture
+def leases_expire(settings, monkeypatch):
+    """Lets all leases expire."""
+
+    def expire(store):
+        if settings["store"] == "duckdb":
+            monkeypatch.setattr("quoteway_indexer.stores.duckdb.time.time", lambda: 2e9)
+        else:
+            store._run(store._execute("UPDATE lease SET expires = clock_timestamp()"))
+
+    return expire
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from quoteway_indexer.stores import open_store
 SOURCE = "dex"
 TOP = 3000
 HOUR_BLOCKS = 300
-_BEGUN_WITHIN_S = 60
+_COMMIT_WITHIN_S = 60
 
 
 def crash_trials(settings: Mapping[str, Any], trials: int, seed: int) -> Iterator[tuple[int, list[str]]]:
@@ -28,15 +28,19 @@ def crash_trials(settings: Mapping[str, Any], trials: int, seed: int) -> Iterato
     processes.set_forkserver_preload(["quoteway_indexer.stores.duckdb", __name__])
     draw = random.Random(seed)
     for trial in range(trials):
-        begun = processes.Event()
-        child = processes.Process(target=_write, args=(settings, seed + trial, begun), daemon=True)
+        committed = processes.Semaphore(0)
+        child = processes.Process(target=_write, args=(settings, seed + trial, committed), daemon=True)
         child.start()
-        if not begun.wait(_BEGUN_WITHIN_S):
-            raise TimeoutError("a process did not open the index")
-        child.join(draw.uniform(0, 0.15))
+        for _ in range(draw.randrange(12)):
+            if not committed.acquire(timeout=_COMMIT_WITHIN_S):
+                raise TimeoutError("a process does not write its index")
+        child.join(draw.uniform(0, 0.03))
         child.kill()
         child.join()
         store = open_store(settings)
+        store.migrate()
+        # It waits for what a server still does for the process.
+        store.commit(Commit(CHAIN))
         try:
             yield len(store.blocks(CHAIN, 0, TOP)), wrong_in(store)
         finally:
@@ -62,13 +66,13 @@ def wrong_in(store: Store) -> list[str]:
     return wrong
 
 
-def _write(settings: Mapping[str, Any], seed: int, begun: Any) -> None:
+def _write(settings: Mapping[str, Any], seed: int, committed: Any) -> None:
     draw = random.Random(seed)
     store = open_store(settings)
     store.migrate()
-    begun.set()
     while True:
         store.commit(_next(store, draw))
+        committed.release()
 
 
 def _next(store: Store, draw: random.Random) -> Commit:

@@ -13,8 +13,7 @@ from quoteway_indexer.stores import open_store
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_neither_gaps_nor_duplicates(tmp_path):
-    settings = StoreSettings().load({"path": str(tmp_path / "index.duckdb"), "memory_mb": 256})
+def test_a_killed_process_leaves_neither_gaps_nor_duplicates(settings):
     sizes = []
     for size, wrong in crash_trials(settings, 30, seed=1):
         assert wrong == []

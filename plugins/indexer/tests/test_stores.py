@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import random
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 from index_rows import CHAIN, POOL, facts, row
 from quoteway_indexer.store import Commit, Condition, IndexedBlock, Select, Span, StoreError, Sum
+from quoteway_indexer.stores import open_store
 from quoteway_indexer.tables import TABLES
 
 AMOUNTS = ("amount0", "amount1", "in0", "liquidity")
@@ -64,14 +68,14 @@ def test_the_order_of_integers_is_that_of_numbers_and_null_is_the_least(store):
     assert newest == [(one,) for one in reversed(known[-3:])]
 
 
-@pytest.mark.parametrize("operator", ["=", "<", "<=", ">", ">="])
-def test_comparisons_of_integers_of_256_bits(store, operator):
+def test_comparisons_of_integers_of_256_bits(store):
     values = [*EDGES, *(-edge for edge in EDGES[1:]), -(2**255), None]
     store.commit(Commit(CHAIN, facts=swaps(*({"block": 1, "amount0": one} for one in values))))
-    holds = {"=": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}[operator]
-    for edge in [0, 5, -5, 10**38, -(10**38), 2**130, -(2**130), 2**255 - 1, -(2**255)]:
-        query = Select("swap", ("amount0",), (Condition("amount0", operator, edge),), ("amount0",))
-        expected = sorted(one for one in values if one is not None and getattr(one, holds)(edge))
+    holds = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    edges = [0, 5, -5, 10**38, -(10**38), 2**130, -(2**130), 2**255 - 1, -(2**255)]
+    for sign, edge in itertools.product(holds, edges):
+        query = Select("swap", ("amount0",), (Condition("amount0", sign, edge),), ("amount0",))
+        expected = sorted(one for one in values if one is not None and holds[sign](one, edge))
         assert store.fetch(query) == [(one,) for one in expected]
 
 
@@ -132,27 +136,27 @@ def test_conditions_and_order_of_other_columns(store):
     assert newest == [(POOL, 7), (POOL, 5)]
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        Select("nothing", ("a",)),
-        Select("swap", ("nothing",)),
-        Select("swap", ("block",), (Condition("nothing", "=", 1),)),
-        Select("swap", ("block",), order=("-nothing",)),
-        Select("swap", ("block",), (Condition("block", "; DROP", 1),)),
-        Select("swap", ("block",), (Condition("block", "<", None),)),
-        Select("swap", ("block",), (Condition("block", "=", (1,)),)),
-        Select("swap", ("block",), (Condition("amount0", "=", "1"),)),
-        Select("swap", ("block",), (Condition("liquidity", ">", -1),)),
-        Select("swap", ("block",), (Condition("block", "<", 2**63),)),
-        Select("swap", ("block",), (Condition("pool", "=", "0xaa"),)),
-        Select("swap", ()),
-        Sum("swap", ("pool",), ("source",)),
-    ],
-)
-def test_queries_without_meaning_are_refused(store, query):
-    with pytest.raises((KeyError, ValueError)):
-        store.fetch(query)
+WITHOUT_MEANING = [
+    Select("nothing", ("a",)),
+    Select("swap", ("nothing",)),
+    Select("swap", ("block",), (Condition("nothing", "=", 1),)),
+    Select("swap", ("block",), order=("-nothing",)),
+    Select("swap", ("block",), (Condition("block", "; DROP", 1),)),
+    Select("swap", ("block",), (Condition("block", "<", None),)),
+    Select("swap", ("block",), (Condition("block", "=", (1,)),)),
+    Select("swap", ("block",), (Condition("amount0", "=", "1"),)),
+    Select("swap", ("block",), (Condition("liquidity", ">", -1),)),
+    Select("swap", ("block",), (Condition("block", "<", 2**63),)),
+    Select("swap", ("block",), (Condition("pool", "=", "0xaa"),)),
+    Select("swap", ()),
+    Sum("swap", ("pool",), ("source",)),
+]
+
+
+def test_queries_without_meaning_are_refused(store):
+    for query in WITHOUT_MEANING:
+        with pytest.raises((KeyError, ValueError)):
+            store.fetch(query)
 
 
 def test_what_is_committed_twice_is_there_once(store):
@@ -277,28 +281,26 @@ def test_every_column_of_every_table_keeps_its_values(store):
         assert store.fetch(Select(table.name, names)) == [tuple(values[name] for name in names)]
 
 
-@pytest.mark.parametrize(
-    "commit",
-    [
-        Commit(CHAIN, facts={"nothing": facts("flash", {"block": 1})}),
-        Commit(CHAIN, facts={"swap": facts("flash", {"block": 1})}),
-        Commit(1, facts=swaps({"block": 1})),
-        Commit(CHAIN, facts=swaps({"block": 1, "log_index": 4}, {"block": 1, "log_index": 4})),
-        Commit(CHAIN, rollups={"swap": [row("swap", block=1)]}),
-        Commit(CHAIN, rollups={"pool_hour": [(CHAIN, POOL)]}),
-        Commit(1, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0)]}),
-        Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL)]}),
-        Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0)] * 2}),
-        Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, volume0=-1)]}),
-        Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, tick_seconds=2**255)]}),
-    ],
-)
-def test_commits_that_cannot_be_kept_are_refused_whole(store, commit):
-    with pytest.raises(StoreError):
-        store.commit(
-            Commit(commit.chain_id, commit.rewind_to, commit.facts, blocks(1, 2), (), None, commit.rollups)
-        )
-    assert store.blocks(commit.chain_id, 0, 9) == []
+REFUSED = [
+    Commit(CHAIN, facts={"nothing": facts("flash", {"block": 1})}),
+    Commit(CHAIN, facts={"swap": facts("flash", {"block": 1})}),
+    Commit(1, facts=swaps({"block": 1})),
+    Commit(CHAIN, facts=swaps({"block": 1, "log_index": 4}, {"block": 1, "log_index": 4})),
+    Commit(CHAIN, rollups={"swap": [row("swap", block=1)]}),
+    Commit(CHAIN, rollups={"pool_hour": [(CHAIN, POOL)]}),
+    Commit(1, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0)]}),
+    Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL)]}),
+    Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0)] * 2}),
+    Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, volume0=-1)]}),
+    Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, tick_seconds=2**255)]}),
+]
+
+
+def test_commits_that_cannot_be_kept_are_refused_whole(store):
+    for refused in REFUSED:
+        with pytest.raises(StoreError):
+            store.commit(replace(refused, blocks=blocks(1, 2)))
+        assert store.blocks(refused.chain_id, 0, 9) == []
     assert all_of(store, "swap", "block") == []
 
 
@@ -341,30 +343,39 @@ def test_a_dropped_source_leaves_nothing(store):
     assert store.spans(CHAIN) == [Span("other", 1, 5, 5)]
 
 
-def test_old_rows_are_pruned_by_their_time(store):
-    store.commit(Commit(CHAIN, facts=swaps(*({"block": block, "timestamp": block} for block in range(10)))))
-    assert store.prune("swap", 4) == 4
-    assert store.prune("swap", 4) == 0
-    assert all_of(store, "swap", "block") == [(block,) for block in range(4, 10)]
-    hours = [row("pool_hour", pool=POOL, hour=hour) for hour in (0, 3600)]
-    store.commit(Commit(CHAIN, rollups={"pool_hour": hours}))
-    assert store.prune("pool_hour", 3600) == 1
-
-
-def test_a_lease_is_held_by_one_until_it_expires_or_is_released(store, clock):
+def test_a_lease_is_held_by_one_until_it_expires_or_is_released(store, leases_expire):
     assert store.lease(CHAIN, "dex", "one", 30)
     assert not store.lease(CHAIN, "dex", "two", 30)
     assert store.lease(CHAIN, "other", "two", 30)
     assert store.lease(1, "dex", "two", 30)
-    clock.pass_by(29)
     assert store.lease(CHAIN, "dex", "one", 30)
-    clock.pass_by(29)
-    assert not store.lease(CHAIN, "dex", "two", 30)
-    clock.pass_by(2)
+    leases_expire(store)
     assert store.lease(CHAIN, "dex", "two", 30)
     assert not store.lease(CHAIN, "dex", "one", 30)
     store.release("two")
     assert store.lease(CHAIN, "dex", "one", 30)
+
+
+def test_a_process_that_lost_a_lease_writes_nothing(store, settings, leases_expire):
+    other = open_store(settings)
+    try:
+        assert store.lease(CHAIN, "dex", "one", 30)
+        assert not other.lease(CHAIN, "dex", "two", 30)
+        store.commit(Commit(CHAIN, read=[Span("dex", 1, 1, 1)]))
+        leases_expire(store)
+        store.commit(Commit(CHAIN, read=[Span("dex", 1, 2, 2)]))
+        assert other.lease(CHAIN, "dex", "two", 30)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="another process has taken over source 'dex'"):
+                store.commit(Commit(CHAIN, facts=swaps({"block": 3}), read=[Span("dex", 1, 3, 3)]))
+            other.release("two")
+        assert other.spans(CHAIN) == [Span("dex", 1, 1, 2)]
+        assert all_of(store, "swap", "block") == []
+        store.commit(Commit(1, read=[Span("dex", 1, 1, 1)]))
+        assert store.lease(CHAIN, "dex", "one", 30)
+        store.commit(Commit(CHAIN, read=[Span("dex", 1, 3, 3)]))
+    finally:
+        other.close()
 
 
 def test_an_index_is_opened_with_all_that_it_had(store, opened):

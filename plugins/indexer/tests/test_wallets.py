@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from index_rows import CHAIN, facts, row
@@ -27,8 +26,8 @@ def token(number):
     return checksum(f"0x{0xABC << 144 | number:040x}")
 
 
-def span(source, first, last):
-    return Span(source.id, version_of(source), first, last)
+def span(source, first, last, later=0):
+    return Span(source.id, version_of(source) + later, first, last)
 
 
 def moved(block, name, sender, recipient, amount=1, **more):
@@ -36,11 +35,11 @@ def moved(block, name, sender, recipient, amount=1, **more):
     return {"block": block, **ends, **more}
 
 
-def keep(store, *transfers, first=0, last=1_000, source=TRANSFERS, **commit):
+def keep(store, *transfers, first=0, last=1_000, **commit):
     """Commits transfers, each at its place in the list, and what was read."""
     rows = [{"log_index": index, **each} for index, each in enumerate(transfers)]
     made = {"transfer": facts("transfer", *rows)} if rows else {}
-    spans = (span(source, first, last), span(NFTS, first, last))
+    spans = (span(TRANSFERS, first, last), span(NFTS, first, last))
     store.commit(Commit(CHAIN, facts=made | commit.pop("facts", {}), read=spans, **commit))
 
 
@@ -75,13 +74,14 @@ async def test_what_is_not_read_is_told_and_a_chain_without_source_has_no_answer
 
 
 async def test_rows_of_another_version_do_not_count(store, index):
-    store.commit(Commit(CHAIN, read=(span(replace(TRANSFERS, version=2), 0, 10),)))
+    store.commit(Commit(CHAIN, read=(span(TRANSFERS, 0, 10, later=1),)))
     assert await index.wallet_tokens(CHAIN, WALLET) is None
 
 
 async def test_an_index_of_chosen_wallets_answers_for_these_alone(store):
     chosen = EventSource(SOURCE, CHAIN, 1, (), accounts=(WALLET,))
-    keep(store, moved(5, token(1), OTHER, WALLET), source=chosen)
+    keep(store, moved(5, token(1), OTHER, WALLET))
+    store.commit(Commit(CHAIN, read=(span(chosen, 0, 1_000),)))
     index = WalletIndex(store, [chosen])
     assert len((await index.wallet_tokens(CHAIN, WALLET)).received) == 1
     assert await index.wallet_tokens(CHAIN, OTHER) is None

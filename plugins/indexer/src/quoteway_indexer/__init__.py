@@ -11,7 +11,7 @@ from quoteway import hookimpl
 if TYPE_CHECKING:
     import click
     from marshmallow import Schema
-    from quoteway import Context, MetricsProvider, Network
+    from quoteway import Context, EventSource, MetricsProvider, Network
 
 
 @hookimpl
@@ -40,6 +40,14 @@ def quoteway_commands() -> Iterable[click.Command]:
     from quoteway_indexer.command import index
 
     return (index,)
+
+
+@hookimpl
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
+    from quoteway_indexer.deployment import enabled
+    from quoteway_indexer.transfer_sources import transfer_sources
+
+    return transfer_sources(context) if enabled(context) else ()
 
 
 @hookimpl

@@ -1,4 +1,4 @@
-"""What the API reads from the index: series, price histories, and how far it is."""
+"""What the API reads from the index: how far it is, series, prices over time, and the past of wallets."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from quoteway_indexer.pool_book import PoolBook
 from quoteway_indexer.store import Reader
 from quoteway_indexer.token_book import TokenBook
 from quoteway_indexer.vault_series import VaultBook
+from quoteway_indexer.wallets import IndexedWallets
 
 STOPPED_S: Final = 30
 """An index process that has said nothing for so long is taken for stopped."""
 _MOST_HISTORIES: Final = 128
 
 
-class IndexMetrics(MetricsProvider):
+class IndexMetrics(IndexedWallets, MetricsProvider):
     """Answers from the index alone: of nodes, only the decimals of a token that is new are asked."""
 
     id, title = "indexer", "Index of this deployment"
 
     def __init__(self, context: Context, reader: Reader, chain_ids: frozenset[int]) -> None:
+        super().__init__(reader, lambda: context.event_sources)
         self._context = context
-        self._reader = reader
         self.networks = chain_ids
         self._tokens = TokenBook(reader)
         self._pools = PoolBook(context, reader, self._tokens)

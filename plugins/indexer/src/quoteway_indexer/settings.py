@@ -5,9 +5,10 @@ from __future__ import annotations
 from marshmallow import fields, validate
 
 from quoteway_indexer.store_settings import StoreSettings
+from quoteway_indexer.transfer_sources import TransferSettings
 
 
-class IndexerSettings(StoreSettings):
+class IndexerSettings(StoreSettings, TransferSettings):
     """Whether there is an index, of which networks, and where it is.
 
     ``enabled``: by default only the embedded default has an index, of its own, for as long as it runs. A

@@ -27,8 +27,21 @@ TRANSFER = EventRule(
 class TransferSettings(Schema):
     """The settings of transfers. By default the embedded devnet keeps all, and a deployment none."""
 
-    transfers = fields.String(validate=validate.OneOf(("all", "wallets", "off")), load_default=None)
-    wallets = fields.List(fields.String(), validate=validate.Length(max=MOST_WALLETS), load_default=list)
+    transfers = fields.String(
+        validate=validate.OneOf(("all", "wallets", "off")),
+        load_default=None,
+        allow_none=True,
+        metadata={
+            "description": "Which ERC-20 transfers are kept; by default all without a configuration, "
+            "else none."
+        },
+    )
+    wallets = fields.List(
+        fields.String(),
+        validate=validate.Length(max=MOST_WALLETS),
+        load_default=list,
+        metadata={"description": 'Whose transfers are kept with `transfers = "wallets"`.'},
+    )
 
     @validates_schema
     def check_wallets(self, data: dict[str, object], **kwargs: object) -> None:

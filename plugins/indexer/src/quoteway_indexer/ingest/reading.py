@@ -29,6 +29,8 @@ _HEADERS_AT_ONCE: Final = 32
 _BY_HASH: Final = 4
 """So many blocks at most are asked for their logs one by one, by hash."""
 _SUSPECTS: Final = 8
+_ROUND: Final = 10
+"""The limits of nodes that cut answers off are multiples of it."""
 
 
 class TooLargeError(Exception):
@@ -132,9 +134,22 @@ class LogReader:
             if block is not None and block.hash != header.block.hash.lower():
                 raise ChainChangedError("the chain was reorganised while its logs were read")
         silent = [header for header in likely if header.block.number not in batch.blocks]
-        for header in self._chance.sample(silent, min(_SUSPECTS, len(silent))):
-            await self._expect_none(header, members)
+        try:
+            for header in self._chance.sample(silent, min(_SUSPECTS, len(silent))):
+                await self._expect_none(header, members)
+            await self._check_round_count(batch, last, members)
+        except IncompleteError:
+            # Read again as a range, the answer would be cut off again.
+            return read_logs(await self._logs_of_blocks(likely, members), first, last)
         return batch
+
+    async def _logs_of_blocks(self, headers: Sequence[Header], members: Mapping[str, Any]) -> list[Any]:
+        logs: list[Any] = []
+        for at in range(0, len(headers), _HEADERS_AT_ONCE):
+            part = headers[at : at + _HEADERS_AT_ONCE]
+            for found in await asyncio.gather(*(self._logs_of_block(header, members) for header in part)):
+                logs += found
+        return logs
 
     async def _logs_of_block(self, header: Header, members: Mapping[str, Any]) -> list[Any]:
         answer = await self._logs({**members, "blockHash": header.block.hash})
@@ -185,6 +200,7 @@ class LogReader:
 
         Its header has a filter of its logs. Raises ``IncompleteError`` when it has logs after all.
         """
+        await self._check_round_count(batch, gap.last, members)
         number = max(batch.blocks, default=gap.first - 1) + 1
         if number > gap.last:
             return
@@ -193,6 +209,18 @@ class LogReader:
         header = await self.header(number)
         if header.logs_bloom is not None and _log_filter(members).may_match(header.logs_bloom):
             await self._expect_none(header, members)
+
+    async def _check_round_count(self, batch: LogBatch, last: int, members: Mapping[str, Any]) -> None:
+        """Reads again from the last block with logs on when there are as many as a limit may be.
+
+        Raises ``IncompleteError`` when there are more.
+        """
+        if not batch.logs or len(batch.logs) % _ROUND:
+            return
+        first = max(batch.blocks)
+        answer = await self._logs({**members, "fromBlock": hex(first), "toBlock": hex(last)})
+        if len(read_logs(answer, first, last).logs) != batch.numbers.count(first):
+            raise IncompleteError("an answer was cut off")
 
 
 def indexed(header: Header) -> IndexedBlock:

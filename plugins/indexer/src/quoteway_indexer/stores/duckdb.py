@@ -20,6 +20,7 @@ from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.duckdb_reads import DuckDBReads, duckdb_errors
 from quoteway_indexer.stores.duckdb_sql import DuckDBDialect, create_table, is_wide, stored_columns
+from quoteway_indexer.stores.leases import check_leases
 from quoteway_indexer.stores.sql import statement
 from quoteway_indexer.stores.wide_arrow import split_column
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
@@ -64,6 +65,7 @@ class DuckDBStore(Store):
         except (OSError, duckdb.Error) as error:
             raise _refusal(path, error) from None
         self.reads = DuckDBReads(self._connection)
+        self._leases: dict[tuple[int, str], str] = {}
 
     def migrate(self) -> None:
         with self._transaction() as connection:
@@ -78,18 +80,20 @@ class DuckDBStore(Store):
     def lease(self, chain_id: int, source: str, holder: str, ttl_s: float) -> bool:
         now = time.time()
         with self._transaction() as connection:
-            row = connection.execute(
+            found = connection.execute(
                 "SELECT holder, expires FROM lease WHERE chain_id = ? AND source = ?", [chain_id, source]
-            ).fetchone()
-            if row and row[0] != holder and row[1] > now:
+            ).fetchall()
+            if found and found[0][0] != holder and found[0][1] > now:
                 return False
             connection.execute("DELETE FROM lease WHERE chain_id = ? AND source = ?", [chain_id, source])
             connection.execute(
                 "INSERT INTO lease VALUES (?, ?, ?, ?)", [chain_id, source, holder, now + ttl_s]
             )
+        self._leases[chain_id, source] = holder
         return True
 
     def release(self, holder: str) -> None:
+        self._leases = {key: value for key, value in self._leases.items() if value != holder}
         with self._transaction() as connection:
             connection.execute("DELETE FROM lease WHERE holder = ?", [holder])
 
@@ -97,6 +101,7 @@ class DuckDBStore(Store):
         check_commit(commit)
         chain_id = commit.chain_id
         with self._transaction() as connection:
+            self._check_leases(connection, chain_id)
             known = self._spans(connection, chain_id)
             if commit.rewind_to is not None:
                 self._rewind(connection, chain_id, commit.rewind_to)
@@ -194,6 +199,13 @@ class DuckDBStore(Store):
                 for name, kind in stored_columns(column):
                     if (table.name, name) not in found:
                         connection.execute(f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}")
+
+    def _check_leases(self, connection: duckdb.DuckDBPyConnection, chain_id: int) -> None:
+        """Raises ``StoreError`` when another holder has taken over a source that this one holds."""
+        held = {source: holder for (chain, source), holder in self._leases.items() if chain == chain_id}
+        if held:
+            rows = connection.execute("SELECT source, holder FROM lease WHERE chain_id = ?", [chain_id])
+            check_leases(chain_id, held, dict(rows.fetchall()))
 
     @staticmethod
     def _spans(connection: duckdb.DuckDBPyConnection, chain_id: int) -> list[Span]:

@@ -28,7 +28,12 @@ class Statement:
 
     text: str
     parameters: Sequence[Any]
+    width: int
     rows: Callable[[Parts], list[Row]]
+
+    def rows_of(self, records: Sequence[Sequence[Any]]) -> list[Row]:
+        """Returns the rows of a result that came row by row."""
+        return self.rows(list(zip(*records, strict=True)) if records else [()] * self.width)
 
 
 class Dialect:
@@ -88,7 +93,7 @@ def statement(query: Query, dialect: Dialect) -> Statement:
     def rows(parts: Parts) -> list[Row]:
         return list(zip(*_values(columns, dialect, parts), strict=True))
 
-    return Statement(f"SELECT {', '.join(outputs)} {tail}", parameters, rows)
+    return Statement(f"SELECT {', '.join(outputs)} {tail}", parameters, len(outputs), rows)
 
 
 def _sums(query: Sum, table: Table, dialect: Dialect, tail: str, parameters: list[Any]) -> Statement:
@@ -111,7 +116,7 @@ def _sums(query: Sum, table: Table, dialect: Dialect, tail: str, parameters: lis
             at += width
         return list(zip(*values, parts[at], strict=True))
 
-    return Statement(f"SELECT {', '.join(outputs)} {tail}", parameters, rows)
+    return Statement(f"SELECT {', '.join(outputs)} {tail}", parameters, len(outputs), rows)
 
 
 def _values(columns: Sequence[Column], dialect: Dialect, parts: Parts) -> list[Sequence[Any]]:
