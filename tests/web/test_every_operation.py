@@ -207,9 +207,13 @@ def place():
             assert time.monotonic() < deadline
             time.sleep(1)
         # The index process of the server reads the chain beside it.
-        while place.ask("GET", f"/v2/portfolio/activity?{WALLET}&network=devnet").status != 200:
-            assert time.monotonic() < deadline
-            time.sleep(1)
+        for path in (
+            f"portfolio/activity?{WALLET}&network=devnet",
+            "prices/history?network=devnet&token=native",
+        ):
+            while place.ask("GET", f"/v2/{path}").status != 200:
+                assert time.monotonic() < deadline
+                time.sleep(1)
         yield place
 
 
