@@ -207,10 +207,13 @@ def place():
             assert time.monotonic() < deadline, "no source answered the list of pools"
             time.sleep(1)
         # The index process of the server reads the chain beside it.
-        deadline = time.monotonic() + 300
-        while (answer := place.ask("GET", f"/v2/portfolio/activity?{WALLET}&network=devnet")).status != 200:
-            assert time.monotonic() < deadline, answer.body
-            time.sleep(1)
+        for path in (
+            f"portfolio/activity?{WALLET}&network=devnet",
+            "prices/history?network=devnet&token=native",
+        ):
+            while (answer := place.ask("GET", f"/v2/{path}")).status != 200:
+                assert time.monotonic() < deadline, answer.body
+                time.sleep(1)
         yield place
 
 

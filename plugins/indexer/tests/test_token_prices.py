@@ -266,14 +266,14 @@ async def test_a_push_of_one_of_three_pools_moves_nothing(market):
     assert found is None or found == pytest.approx(2.0, rel=5e-3)
 
 
-async def test_a_pool_without_events_for_a_month_says_nothing(market):
+async def test_a_pool_without_events_for_three_months_says_nothing(market):
     pool, raw, held = market.pool(USDX, USDY, 1.0, 1e7)
-    for day in range(0, 80, 20):
+    for day in range(0, 160, 40):
         market.hour(pool, START + day * DAY, raw, held)
     market.pool(COIN, USDX, 2.0, 1e7, usd0=2.0)
-    await market.advance(START + 40 * DAY)
-    assert max(market.known(COIN)) == START + 30 * DAY
-    assert max(market.known(USDX)) == START + 40 * DAY
+    await market.advance(START + 95 * DAY)
+    assert max(market.known(COIN)) == START + 90 * DAY
+    assert max(market.known(USDX)) == START + 95 * DAY
 
 
 def grown(store):

@@ -1,4 +1,4 @@
-"""What the API reads from the index: how far it is, series, price histories, and the past of wallets."""
+"""What the API reads from the index: how far it is, series, prices over time, and the past of wallets."""
 
 from __future__ import annotations
 

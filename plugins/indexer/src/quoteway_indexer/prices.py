@@ -31,7 +31,7 @@ HOUR_S = 3_600
 DAY_S = 86_400
 MIN_AGE_S = DAY_S
 """A pool counts a day after its creation: what it says then has stood against everybody."""
-MAX_IDLE_S = 30 * DAY_S
+MAX_IDLE_S = 90 * DAY_S
 """A pool without any event for so long says nothing: nobody compared its price with others."""
 LATE_S = 6 * HOUR_S
 """The hours of a source that are so far behind the head do not count yet."""
@@ -125,7 +125,8 @@ class TokenPrices(Computation):
             self._state = state = ahead
         if end - self._computed_at >= _EVERY_S:
             stop = (end // HOUR_S + 1) * HOUR_S
-            await self._write(await self._compute(state.copy(), stop), state.hour, stop)
+            progress = (frontier.chain_id, _PART, frontier.finalized, state.hour, basis)
+            await self._write(await self._compute(state.copy(), stop), state.hour, stop, [progress])
             self._computed_at = end
 
     async def _ready(self, frontier: Frontier) -> tuple[str, int]:

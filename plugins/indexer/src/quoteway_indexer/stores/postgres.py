@@ -267,15 +267,14 @@ class PostgresStore(Store):
         if not rows.num_rows:
             return
         part, names = partition(table, chain_id), [column.name for column in table.columns]
-        known = True
-        if range_by in table.key:  # a row that is replaced may have another value in any other column
-            bounds = pc.min_max(rows[range_by])
-            known = await connection.fetchval(
-                f"SELECT EXISTS (SELECT FROM {part} WHERE chain_id = $1 AND {range_by} BETWEEN $2 AND $3)",  # noqa: S608
-                chain_id,
-                bounds["min"].as_py(),
-                bounds["max"].as_py(),
-            )
+        bounds = pc.min_max(rows[range_by])
+        # Where the key does not have it, rows that are replaced may be outside of the range.
+        known = range_by not in table.key or await connection.fetchval(
+            f"SELECT EXISTS (SELECT FROM {part} WHERE chain_id = $1 AND {range_by} BETWEEN $2 AND $3)",  # noqa: S608
+            chain_id,
+            bounds["min"].as_py(),
+            bounds["max"].as_py(),
+        )
         source = io.BytesIO(csv_rows(table, rows))
         if not known:
             await connection.copy_to_table(part, source=source, columns=names, format="csv")
