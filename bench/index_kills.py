@@ -25,7 +25,7 @@ def _measure(report: Report, kills: int, seed: int) -> None:
     blocks = trials = 0
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "index.duckdb")
-        settings = {"store": "duckdb", "path": path, "socket": None, "memory_mb": 256}
+        settings = {"store": "duckdb", "path": path, "socket": None, "memory_mb": 256, "cache_mb": 8}
         for blocks, found in crash_trials(settings, kills, seed):
             trials += 1
             wrong += [f"kill {trials}: {one}" for one in found]

@@ -28,14 +28,13 @@ START = 1_700_000_000 // 3600 * 3600
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
-    from quoteway_indexer.reading import SocketReader
-    from quoteway_indexer.store_settings import socket_path
+    from quoteway_indexer.stores import open_reader
 
     processes = multiprocessing.get_context("spawn")
     loaded, stop, results = processes.Event(), processes.Event(), processes.SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.duckdb"
-        settings = {"store": "duckdb", "path": str(path), "socket": None, "memory_mb": 1024}
+        settings = {"store": "duckdb", "path": str(path), "socket": None, "memory_mb": 1024, "cache_mb": 512}
         report.say(f"loading {options.rows} swaps and their hours")
         child = processes.Process(target=_index, args=(settings, options.rows, loaded, stop, results))
         child.start()
@@ -47,7 +46,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
             swaps_rate, hours_rate, hours = results.get()
             report.baseline(f"DuckDB: load of {options.rows} swaps", f"{swaps_rate:,.0f} rows/s")
             report.baseline(f"DuckDB: load of {hours} hours of pools", f"{hours_rate:,.0f} rows/s")
-            reader = SocketReader(socket_path(settings))
+            reader = open_reader(settings)
             try:
                 for what, days in (("hours of a pool over 30 d", 30), ("hours of a pool over 1 y", 365)):
                     report.say(f"{CALLERS} callers ask for {what}")

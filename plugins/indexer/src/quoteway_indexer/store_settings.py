@@ -42,6 +42,12 @@ class StoreSettings(Schema):
         validate=validate.Range(128, 1 << 20),
         metadata={"description": "The most memory of `duckdb` in the index process, in MB."},
     )
+    cache_mb = fields.Integer(
+        strict=True,
+        load_default=128,
+        validate=validate.Range(1, 1 << 16),
+        metadata={"description": "The most memory of rows that the server keeps of `duckdb`, in MB, about."},
+    )
     url = SecretField(
         load_default=None,
         allow_none=True,
