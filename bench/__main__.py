@@ -25,6 +25,7 @@ from bench import (
     liquidity,
     plugins,
     portfolio,
+    positions,
     quotes,
     reorgs,
     rounds,
@@ -61,6 +62,7 @@ ON_REQUEST = {
     "plugins": plugins.measure,
     "faults": faults.measure,
     "liars": liars.measure,
+    "positions": positions.measure,
     "reorgs": reorgs.measure,
 }
 """Parts that run only when they are named: they take long."""
@@ -69,7 +71,7 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("swaps", 3000, "random swaps to execute"),
     ("trials", 10_000, "random swaps, exact in and out and split, to try in calls on one state each"),
     ("rounds", 1000, "rounds of own transaction, quote, action and execution"),
-    ("operations", 500, "liquidity and vault operations to execute"),
+    ("operations", 500, "liquidity and vault operations to execute, or positions to find"),
     ("positions", 200, "positions to withdraw"),
     ("transfers", 200, "transfers to execute, joined with a swap and not"),
     ("cases", 100_000, "changed quotes and builds to give to the core"),
