@@ -16,8 +16,8 @@ from history_trader import HistoryTrader, call, reading, slot_of
 from quoteway.networks import Networks
 from quoteway_indexer.store import Commit
 
-FINALITY = 40
-"""Blocks until one is final."""
+FINALITY = 12
+"""Blocks until one is final: those of three or four hours where trading is dense."""
 EVENTS = {
     topic("Swap(address,uint256,uint256,uint256,uint256,address)"): "v2 swap",
     topic("Mint(address,uint256,uint256)"): "v2 mint",
@@ -129,14 +129,14 @@ class HistoryTrial:
         final = self.number - FINALITY
         await self.index.advance(self.number, self.now, final)
         roll = self.chance.random()
-        if roll < 0.05:
+        if roll < 0.15:
             self.index.reopen()
-        elif roll < 0.1:
+        elif roll < 0.3:
             await self._reorganise(final)
 
     async def _reorganise(self, final: int) -> None:
         """Takes blocks of the index back, and gives them again."""
-        block = max(final, 40) + self.chance.randrange(FINALITY)
+        block = max(final, 0) + self.chance.randrange(FINALITY)
         gone = [log for log in self.logs[-20_000:] if int(log["blockNumber"], 16) > block]
         if not gone or block >= self.number:
             return

@@ -81,8 +81,12 @@ class ReplayedPool(ABC):
             hour.principal_seconds0,
             hour.principal_seconds1,
         )
+        liquidity = self.liquidity_in_range()
         # What does not fit is of a token made for that, or of a pool whose events contradict each other.
         stored = tuple(value if 0 <= value <= _MOST else None for value in values)
+        unfit = None in stored
+        if liquidity is not None and not 0 <= liquidity <= _MOST:
+            liquidity, unfit = None, True
         return (
             chain_id,
             self.key,
@@ -96,8 +100,8 @@ class ReplayedPool(ABC):
             hour.high,
             hour.low,
             self.price,
-            self.liquidity_in_range(),
-            hour.inexact + (None in stored),
+            liquidity,
+            hour.inexact + unfit,
         )
 
     @abstractmethod

@@ -166,7 +166,8 @@ class SourceReplay:
             self._unsaved.clear()
             self._events = 0
             if len(self._waiting) > _MOST_WAITING:
-                self._waiting[0].add(self._waiting.pop(1))
+                newest = self._waiting.pop()
+                self._waiting[-1].add(newest)
         self._hour = self._end = 0
 
     def _keep(self, pool: ReplayedPool) -> None:
