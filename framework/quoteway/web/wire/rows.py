@@ -318,6 +318,9 @@ class Balance(View):
     confidence = nullable(fields.Float, lambda held: held.price and held.price.confidence)
     liquidity_usd = nullable(fields.Float, lambda held: held.price and held.price.depth_usd)
     sources = required([fields.String], lambda held: held.price.sources if held.price else ())
+    anchored = required(fields.Boolean, lambda held: held.price is not None and held.price.anchored)
+    moved_1h_pct = nullable(fields.Float, lambda held: held.price and held.price.moved_1h_pct)
+    warnings = required([Notice], lambda held: held.price.warnings if held.price else ())
     counted = required(fields.Boolean)
 
 
