@@ -12,8 +12,8 @@ counts for the seconds until the next one, whatever number of blocks that is.
 3. **The price** is the present one within bounds: what is left of the moments' prices without the lowest and
    the highest 30 % of the seconds (one whole moment at least), widened by 0.4 %. So it follows a market, and
    what stands for a block, or for less than the six minutes between two moments, moves it by 0.4 % at most.
-4. **Anchored** is what was so seen for a quarter of an hour, through pools that were there, from a dollar
-   token that another one confirms, and what has not moved by two per cent within the last hour.
+4. **Anchored** is a price through pools that have been there, from a dollar token that another one confirms,
+   that is known for a quarter of an hour and for an hour ago, and has not moved by two per cent since then.
 
 Without enough aged pools the others that may have been there are taken, where a node tells no past: then the
 price is not anchored, and there is none where the moments that are known differ by more than a per cent.
@@ -287,7 +287,8 @@ def price_over_time(now: Spot, before: Sequence[tuple[Moment, Spot | None]], blo
         return None  # too few to tell which of them is true
     moves = [100 * (now.usd / usd - 1) for _, usd in known]
     moved_pct = max(moves, key=abs) if moves else None
-    has_stood = covered_s >= AGE_S and moved_pct is not None and abs(moved_pct) < MOVED_PCT
+    is_known = covered_s >= AGE_S and any(not moment.seconds for moment, _ in known)
+    has_stood = is_known and moved_pct is not None and abs(moved_pct) < MOVED_PCT
     agreement = max(0.0, 1 - max(now.spread, abs(now.usd / usd - 1)) / 0.05)
     depth, witnesses = now.depth_usd, min(1.0, covered_s / AGE_S)
     confidence = depth / (depth + SINGLE_POOL_FLOOR_USD) * agreement * (0.5 + 0.5 * witnesses)

@@ -30,6 +30,8 @@ _TOKENS_KEPT = 4_096
 _NEAR_S = 60
 """A block this much older than a moment stands for it: finding the last one takes more requests."""
 _GUESSES = 48
+_EVERY_BLOCKS, _BLOCKS_BACK = 24, 96
+"""Which block is read where the state of every moment is gone: one of 96 to 119 blocks ago."""
 RETRY_S = 120
 """After how long state that a node did not give is asked for again."""
 
@@ -59,6 +61,8 @@ class PriceMoments:
         self._recalled: TTLCache[tuple[int, Address], Look] = TTLCache(8 * _TOKENS_KEPT, RETRY_S, clock)
         self._reach: TTLCache[None, int] = TTLCache(1, RETRY_S, clock)
         """How many blocks back the node had no state."""
+        self._recent: LRUCache[int, _Slot] = LRUCache(4)
+        """What was read of a block in place of moments without state, by its number."""
         self._flights = SingleFlight()
 
     def remember(self, block: Block, looks: Mapping[Address, Look]) -> None:
@@ -78,6 +82,28 @@ class PriceMoments:
             key = block.hash, tuple((number, tuple(gone)) for number, gone in missing.items())
             await self._flights.run(key, lambda: self._fill_in(block, missing))
         return [self._moment(number, block, tokens) for number in numbers]
+
+    async def recent(self, head: Block, tokens: Sequence[Address]) -> Moment:
+        """Returns the oldest moment that a node surely has state of, without looks where it has not.
+
+        It is for tokens of which no other moment is known: it keeps a single block from making a price.
+        """
+        number = head.number // _EVERY_BLOCKS * _EVERY_BLOCKS - _BLOCKS_BACK
+        if number < 0:
+            return Moment(0, 1, {})
+        try:
+            slot: _Slot | None = self._recent.get(number)
+            if slot is None:
+                slot = self._recent[number] = _Slot(await self._chain.block(number))
+            assert slot.block is not None
+            missing = [token for token in tokens if token not in slot.looks]
+            if missing:
+                slot.looks.update(await self._read(slot.block, missing))
+        except GatewayError:
+            return Moment(0, 1, {})
+        age_s = head.timestamp - slot.block.timestamp
+        looks = {token: slot.looks[token] for token in tokens}
+        return Moment(age_s, min(max(age_s, 1), STEP_S), looks)
 
     def _moment(self, number: int, block: Block, tokens: Sequence[Address]) -> Moment:
         age_s = block.timestamp - number * STEP_S

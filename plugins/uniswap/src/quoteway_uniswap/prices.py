@@ -15,7 +15,7 @@ from quoteway import NATIVE, Address, Block, Chain, Context, Price, PriceSource
 from quoteway.evm.single_flight import SingleFlight
 from quoteway_amm import Pool
 
-from quoteway_uniswap.aged_prices import BasePrices, Spot, aged_pools, weighed
+from quoteway_uniswap.aged_prices import BasePrices, Moment, Spot, aged_pools, weighed
 from quoteway_uniswap.candidates import PoolRef, pools_of_pair, sorted_pair
 from quoteway_uniswap.deployed_pools import DeployedPools
 from quoteway_uniswap.deployments import Deployment
@@ -74,8 +74,7 @@ class _AtBlock:
     def __init__(self) -> None:
         self.looks: LRUCache[Address, Look] = LRUCache(_TOKENS_KEPT)
         self.prices: LRUCache[Address, Price | None] = LRUCache(_TOKENS_KEPT)
-        """Without the base tokens: see ``bases``."""
-        self.bases: BasePrices | None = None
+        self.bases: dict[bool, BasePrices] = {}
 
 
 class ChainPrices:
@@ -164,6 +163,11 @@ class ChainPrices:
         bases, looks, moments = await asyncio.gather(
             self._base_prices(block), self._looks(block, others), self._moments.before(block, others)
         )
+        unseen = [token for token in others if token not in moments[0].looks]
+        recent = await self._moments.recent(block, unseen) if unseen else Moment(0, 1, {})
+        if unseen:
+            bases = await self._base_prices(block, recent=True)
+        moments.insert(0, recent)
         found: dict[Address, Price | None] = {}
         for token in tokens:
             if token in self._bases:
@@ -175,18 +179,25 @@ class ChainPrices:
         self._at(block).prices.update(found)
         return found
 
-    async def _base_prices(self, block: Block) -> BasePrices:
-        """Returns the prices of the base tokens, which all who ask for tokens share."""
-        known = self._at(block)
-        if known.bases is None:
-            known.bases = await self._flights.run(block.hash, lambda: self._price_bases(block))
-        return known.bases
+    async def _base_prices(self, block: Block, *, recent: bool = False) -> BasePrices:
+        """Returns the prices of the base tokens, which all who ask for tokens share.
 
-    async def _price_bases(self, block: Block) -> BasePrices:
+        Their first moment is ``PriceMoments.recent``, seen only with ``recent`` or where they need it.
+        """
+        known = self._at(block).bases
+        if recent not in known:
+            known[recent] = await self._flights.run(
+                (block.hash, recent), lambda: self._price_bases(block, recent)
+            )
+        return known[recent]
+
+    async def _price_bases(self, block: Block, recent: bool) -> BasePrices:
         looks, moments = await asyncio.gather(
             self._looks(block, self._bases), self._moments.before(block, self._bases)
         )
-        return BasePrices.of(self._usd, self._bases, looks, moments)
+        unseen = any(base not in moments[0].looks for base in self._bases)
+        first = await self._moments.recent(block, self._bases) if recent or unseen else Moment(0, 1, {})
+        return BasePrices.of(self._usd, self._bases, looks, [first, *moments])
 
     async def _looks(self, block: Block, tokens: Sequence[Address]) -> dict[Address, Look]:
         """Returns the looks at tokens at a head, and remembers them."""
