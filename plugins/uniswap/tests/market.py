@@ -58,6 +58,23 @@ class Market(LiquidityHarness):
         row = self.rows["WETH" if symbol == NATIVE_SYMBOL else symbol]
         return max(int(usd / float(row.price) * 10**row.decimals), 1)
 
+    def begin(self, seconds: int) -> None:
+        """Gives the trader and the holder enough for every scenario, and lets so much time pass."""
+        sending = self._transactions()
+        weth = self.network.wrapped_native
+        sending.later("wrapping", weth, encode_call("deposit()", []), 2 * self.units("WETH", GRANT_USD))
+        for symbol, row in self.rows.items():
+            verb = "transfer" if row.behaviour == "wrapped" else "mint"
+            for account in (TRADER, self.sender):
+                data = encode_call(f"{verb}(address,uint256)", [account, self.units(symbol, GRANT_USD)])
+                sending.later("granting", self.tokens[symbol].address, data)
+        sending.flush()
+        # The same second of a day's minutes in every run: prices are sampled every sixth minute.
+        now_s = int(self.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+        start_s = (now_s // 3_600 + 1) * 3_600 + self.chance.randrange(3_600)
+        self.rpc("evm_setNextBlockTimestamp", hex(start_s))
+        self.wait(seconds)
+
     # --- what an attacker makes -----------------------------------------------------------------------------
 
     def make_token(self, symbol: str, usd: str, decimals: int = 18) -> None:
@@ -183,11 +200,3 @@ def _median(said: list[tuple[float, float]]) -> float:
         if reached >= half:
             return value
     raise AssertionError("no pool tells the price")
-
-
-def prepare(devnet: Devnet) -> None:
-    """Gives the trader and the holder enough for every scenario on this devnet."""
-    for token in devnet.chains["devnet"].tokens:
-        amount = int(GRANT_USD / float(token.price_usd) * 10**token.decimals)
-        for account in (TRADER, ACCOUNTS[0].address):
-            devnet.faucet(token.address, account, amount)

@@ -16,17 +16,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from execution import Reverted, command_line, started
-from market import FULL, Market, prepare
+from execution import Reverted, command_line
+from market import FULL, Market
 from quoteway import NATIVE, GatewayError
 from quoteway_devnet.chains import Devnet
 from quoteway_devnet.tables import PoolRow, Range
 from quoteway_uniswap.prices import ChainPrices
 
-PER_DEVNET = 10
-"""Scenarios between which a devnet goes back to its first state."""
 BLOCK_TIMES_S = (1, 2, 12, 60)
 """The nodes keep 128 blocks: two minutes to two hours of state."""
+HISTORY_S = 4_000
+SHORT_S = 300
+"""What lasts no longer must not move a price at all."""
 TOLERANCE = 0.005
 MOVED = 0.02
 DOLLARS = ("USDC", "USDT", "DAI")
@@ -111,7 +112,7 @@ async def fresh_deep_pools(market: Market) -> tuple[list[str], bool]:
 async def pushes_of_blocks(market: Market) -> tuple[list[str], bool]:
     """Pools of a token pushed by up to ten times their depth, for one block to ten."""
     symbols = await _push(market)
-    market.wait(market.block_s * market.chance.randint(1, 10))
+    market.wait(min(market.block_s * market.chance.randint(1, 10), SHORT_S))
     return symbols, True
 
 
@@ -150,7 +151,7 @@ async def donations(market: Market) -> tuple[list[str], bool]:
     market.donate(pair, sold, pair.depth_usd * chance.uniform(0.05, 2))
     lasting = chance.choice((market.block_s, 600, 3000))
     market.wait(lasting)
-    return _symbols(market, pair), lasting <= 10 * market.block_s
+    return _symbols(market, pair), lasting <= SHORT_S
 
 
 async def pegs(market: Market) -> tuple[list[str], bool]:
@@ -162,7 +163,7 @@ async def pegs(market: Market) -> tuple[list[str], bool]:
     )
     lasting = chance.choice((market.block_s, 5 * market.block_s, 900, 3000))
     market.wait(lasting)
-    return [*_symbols(market, pool), "WETH"], lasting <= 10 * market.block_s
+    return [*_symbols(market, pool), "WETH"], lasting <= SHORT_S
 
 
 ATTACKS: tuple[Callable[[Market], Awaitable[tuple[list[str], bool]]], ...] = (
@@ -310,6 +311,7 @@ async def control(market: Market, report: Report, where: str) -> None:
 
 async def _change_liquidity(market: Market, pool: Any) -> None:
     """Adds liquidity to a pool, or takes out all of what was added before."""
+    await market.fresh()
     held = [
         each for each in await market.pools.positions(market.sender, market.pool_id(pool)) if each.amounts
     ]
@@ -329,28 +331,21 @@ async def _change_liquidity(market: Market, pool: Any) -> None:
 
 
 async def run_price_attacks(
-    attacks: int,
-    controls: int,
-    seed: int,
-    devnet: Devnet | None = None,
-    say: Callable[[str], None] = lambda _: None,
+    attacks: int, controls: int, seed: int, say: Callable[[str], None] = lambda _: None
 ) -> Report:
-    """Runs so many of each, on ``devnet`` or on new ones."""
+    """Runs so many of each."""
     report, started_at = Report(), time.perf_counter()
     kinds = [(ATTACKS[number % len(ATTACKS)], number) for number in range(attacks)]
     cases = [*kinds, *((None, number) for number in range(controls))]
-    for start in range(0, len(cases), PER_DEVNET):
-        async with started(devnet) as running:
-            await asyncio.to_thread(prepare, running)
-            for make, number in cases[start : start + PER_DEVNET]:
-                snapshot = await asyncio.to_thread(running.snapshot)
-                block_s = BLOCK_TIMES_S[number % 7 % len(BLOCK_TIMES_S)]
-                async with Market(running, seed * 10_000 + number, block_s) as market:
-                    market.wait(60)
-                    where = f"{number} ({block_s} s)"
-                    await (attack(market, make, report, where) if make else control(market, report, where))
-                await asyncio.to_thread(running.revert, snapshot)
-        say(f"{min(start + PER_DEVNET, len(cases))} of {len(cases)} scenarios, {len(report.wrong)} wrong")
+    for done, (make, number) in enumerate(cases, 1):
+        block_s = BLOCK_TIMES_S[number // len(ATTACKS) % len(BLOCK_TIMES_S)]
+        where = f"{number} ({block_s} s)"
+        # Each on a devnet of its own: one that went back to a snapshot has lost the states before it.
+        async with Devnet.start() as devnet, Market(devnet, seed * 10_000 + number, block_s) as market:
+            market.begin(HISTORY_S)
+            await (attack(market, make, report, where) if make else control(market, report, where))
+        if done % 20 == 0:
+            say(f"{done} of {len(cases)} scenarios, {len(report.wrong)} wrong")
     report.seconds = time.perf_counter() - started_at
     return report
 

@@ -53,6 +53,11 @@ class Moment:
     seconds: int
     looks: Mapping[Address, Look]
 
+    def tells(self, token: Address) -> bool:
+        """Returns whether anything is known of a token."""
+        look = self.looks.get(token)
+        return look is not None and (look.whole or bool(look.pools))
+
 
 @dataclass(frozen=True, slots=True)
 class Spot:

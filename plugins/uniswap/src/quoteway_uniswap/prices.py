@@ -163,7 +163,7 @@ class ChainPrices:
         bases, looks, moments = await asyncio.gather(
             self._base_prices(block), self._looks(block, others), self._moments.before(block, others)
         )
-        unseen = [token for token in others if token not in moments[0].looks]
+        unseen = [token for token in others if not self._is_seen(token, moments)]
         recent = await self._moments.recent(block, unseen) if unseen else Moment(0, 1, {})
         if unseen:
             bases = await self._base_prices(block, recent=True)
@@ -178,6 +178,11 @@ class ChainPrices:
                 found[token] = bases.price(token, looks[token], moments, block)
         self._at(block).prices.update(found)
         return found
+
+    @staticmethod
+    def _is_seen(token: Address, moments: Sequence[Moment]) -> bool:
+        """Returns whether a token is known of the two newest moments. Else a block's trades may decide."""
+        return all(moment.tells(token) for moment in moments[:2])
 
     async def _base_prices(self, block: Block, *, recent: bool = False) -> BasePrices:
         """Returns the prices of the base tokens, which all who ask for tokens share.
@@ -195,7 +200,7 @@ class ChainPrices:
         looks, moments = await asyncio.gather(
             self._looks(block, self._bases), self._moments.before(block, self._bases)
         )
-        unseen = any(base not in moments[0].looks for base in self._bases)
+        unseen = not all(self._is_seen(base, moments) for base in self._bases)
         first = await self._moments.recent(block, self._bases) if recent or unseen else Moment(0, 1, {})
         return BasePrices.of(self._usd, self._bases, looks, [first, *moments])
 
