@@ -54,7 +54,7 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 test: prepare  ## every test that needs pip and npm alone
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" tests plugins
 
-test-all: prepare  ## every test; needs redis-server, nginx, chromium and openssl too, and a skip is a failure
+test-all: prepare  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips tests plugins
 

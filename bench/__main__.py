@@ -20,11 +20,15 @@ from bench import (
     faults,
     fresh,
     gaps,
+    index_kills,
+    index_store,
+    ingest,
     liars,
     liquidity,
     plugins,
     portfolio,
     quotes,
+    reorgs,
     rounds,
     routing,
     rpc,
@@ -52,12 +56,16 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "transfers": transfers.measure,
     "activity": activity.measure,
     "corruptions": corruptions.measure,
+    "ingest": ingest.measure,
 }
 ON_REQUEST = {
     "checks": checks.measure,
     "plugins": plugins.measure,
     "faults": faults.measure,
     "liars": liars.measure,
+    "reorgs": reorgs.measure,
+    "index-store": index_store.measure,
+    "index-kills": index_kills.measure,
 }
 """Parts that run only when they are named: they take long."""
 
@@ -72,6 +80,9 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("trades", 20_000, "most swaps to replay"),
     ("lies", 10_000, "rounds of quote, action and execution behind faulty nodes"),
     ("minutes", 6.0, "longest time of the replay"),
+    ("reorgs", 1000, "reorganisations with a crash of the index"),
+    ("rows", 10_000_000, "swaps to load into an index"),
+    ("kills", 200, "processes to kill while they write an index"),
     ("seed", 1, "seed of the random numbers"),
     ("quotes", 500, "quotes to time"),
     ("faults", 1000, "calls with each fault of nodes"),

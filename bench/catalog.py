@@ -3,7 +3,8 @@
 Ten lists of 10,000 made-up tokens each. The first has the tokens that are looked for; the others have tokens
 with other names, and spoofs, whose symbols are or look like a known one's. Queries are symbols, addresses,
 names, beginnings of symbols, and symbols and names with one typing error. Which token is right is told by
-comparing texts.
+comparing texts. Then a list is replaced while the queries go on. A server without the lists runs beside the
+other one for comparison.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import contextlib
 import gc
 import itertools
 import json
+import os
 import random
 import secrets
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,9 @@ KNOWN = 2_000
 QUERIES = 4_000
 RATE_PER_S = 1_000
 CONNECTIONS = 64
+RELOAD_RATE_PER_S = 200
+REFRESH_S = 15
+"""How often the server reads its lists: after the queries at the full rate have ended."""
 LIMIT = 10
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SYLLABLES = [a + b for a in "bcdfghjklmnprstvz" for b in "aeiou"]
@@ -175,52 +180,118 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     rng = random.Random(options.seed)  # noqa: S311 - made-up tokens
     lists = made_up(rng)
     asked = list(queries(rng, lists))
-    with tempfile.TemporaryDirectory() as folder:
-        config, port = _configured(Path(folder), lists), free_port()
-        command = str(Path(sys.executable).with_name("quoteway"))
+    gc.collect()
+    gc.freeze()  # the lists are large: to walk them would count as the server's time
+    with tempfile.TemporaryDirectory() as bare, tempfile.TemporaryDirectory() as folder:
+        async with _server(_configured(Path(bare), [])) as (url, child):
+            await _filled(url, [])
+            without = resident_bytes(child.pid) / 1e6
+        config = _configured(Path(folder), lists)
         report.say(f"catalog: a server with {LISTS * TOKENS_OF_A_LIST} listed tokens starts")
         began = time.perf_counter()
-        environ = {"QUOTEWAY_LIMITS__CATALOG": "9999999/minute", "BENCH_KEY": secrets.token_hex(32)}
-        serve = (command, "serve", "--config", str(config), "--port", str(port))
-        async with process(*serve, environ=environ) as child:
-            url = f"http://127.0.0.1:{port}"
+        async with _server(config) as (url, child):
             total = await _filled(url, lists)
-            ready_s = time.perf_counter() - began
+            ready_s, worked_s = time.perf_counter() - began, _processor_s(child.pid)
             report.say(f"catalog: {len(asked)} queries at {RATE_PER_S}/s")
-            taken, found = await _asked(url, asked)
+            taken, pages = await _asked(url, asked, RATE_PER_S)
+            each_s = (_processor_s(child.pid) - worked_s) / len(asked)
             resident = resident_bytes(child.pid) / 1e6
+            report.say(f"catalog: a list is replaced, with queries at {RELOAD_RATE_PER_S}/s")
+            new = [_token(rng, "REPLACED", "Put in later"), *lists[-1][1:]]
+            _write(Path(folder), LISTS - 1, new)
+            meanwhile = await _until_found(url, new[0], asked)
+            after = resident_bytes(child.pid) / 1e6
     report.at_most(f"catalog of {total} tokens: start to complete answers", ready_s, 5.0, "s")
+    report.baseline("processor time of the server until then", f"{worked_s:.1f} s")
     report.at_most(f"catalog of {total} tokens: resident memory", resident, 200, "MB", digits=0)
+    report.baseline("resident memory of a server without these lists", f"{without:.0f} MB")
     report.baseline(f"search at {RATE_PER_S}/s, median", f"{statistics.median(taken) * 1e3:.2f} ms")
     report.at_most(f"search at {RATE_PER_S}/s, p99", percentile(taken, 0.99) * 1e3, 5.0, "ms", digits=2)
-    right = [first in query.right for query, first in zip(asked, found, strict=True)]
+    report.baseline("processor time of the server for each search", f"{each_s * 1e3:.2f} ms")
+    _judge(report, asked, pages)
+    what = f"search at {RELOAD_RATE_PER_S}/s while a list is replaced"
+    report.baseline(f"{what}, median", f"{statistics.median(meanwhile) * 1e3:.2f} ms")
+    report.baseline(f"{what}, p99", f"{percentile(meanwhile, 0.99) * 1e3:.2f} ms")
+    report.baseline("resident memory after it", f"{after:.0f} MB")
+
+
+def _judge(report: Report, asked: Sequence[Query], pages: Sequence[Sequence[dict[str, Any]]]) -> None:
+    """Counts right answers by kind, and spoofs that are not marked or not below what they look like."""
+    firsts = [rows[0]["contracts"][0]["address"] if rows else None for rows in pages]
+    right = [first in query.right for query, first in zip(asked, firsts, strict=True)]
     for kind in dict.fromkeys(query.kind for query in asked):
         of_kind = [good for good, query in zip(right, asked, strict=True) if query.kind == kind]
         report.baseline(f"right answers first: {kind}", f"{sum(of_kind)} of {len(of_kind)}")
     report.at_least("right answers first", 100 * sum(right) / len(right), 99, "%", digits=2)
+    wrong, spoofs = [], 0
+    for query, rows in zip(asked, pages, strict=True):
+        if query.kind != "symbol":
+            continue
+        looks = query.text.upper()
+        alike = [row for row in rows if row["symbol"].strip("$.").upper() == looks]
+        spoofs += len(alike) - 1
+        if any(row.get("lookAlikeOf") is None for row in alike[1:]) or alike[0].get("lookAlikeOf"):
+            wrong.append(query.text)
+    report.none(f"symbols with a spoof above or not marked ({spoofs} spoofs shown)", wrong, "symbols")
+
+
+def _processor_s(pid: int) -> float:
+    """Returns the seconds that a process has computed: on a shared machine they vary less than the time."""
+    members = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(members[11]) + int(members[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.asynccontextmanager
+async def _server(config: Path) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+    """Runs a server with a configuration. Yields its URL and process."""
+    command, port = str(Path(sys.executable).with_name("quoteway")), free_port()
+    environ = {"QUOTEWAY_LIMITS__CATALOG": "9999999/minute", "BENCH_KEY": secrets.token_hex(32)}
+    serve = (command, "serve", "--config", str(config), "--port", str(port))
+    async with process(*serve, environ=environ) as child:
+        yield f"http://127.0.0.1:{port}", child
+
+
+async def _until_found(url: str, token: Listed, asked: Sequence[Query]) -> list[float]:
+    """Sends queries until a token is found. Returns the seconds that each took."""
+    taken: list[float] = []
+    async with asyncio.timeout(120):
+        for at in itertools.count():
+            # No page is asked for twice: it would come from the cache.
+            probe = Query("address", token.address + " " * at, frozenset())
+            start = at * RELOAD_RATE_PER_S % (len(asked) - RELOAD_RATE_PER_S)
+            batch = [*asked[start : start + RELOAD_RATE_PER_S - 1], probe]
+            seconds, pages = await _asked(url, batch, RELOAD_RATE_PER_S)
+            taken += seconds
+            if pages[-1]:
+                break
+    return taken
 
 
 def _configured(folder: Path, lists: Sequence[Sequence[Listed]]) -> Path:
-    names = []
-    for at, tokens in enumerate(lists):
-        document = {
-            "name": f"List {at}",
-            "timestamp": "2026-01-01T00:00:00Z",
-            "version": {"major": 1, "minor": 0, "patch": 0},
-            "tokens": [token.row() for token in tokens],
-        }
-        names.append(f"list{at}.json")
-        (folder / names[-1]).write_text(json.dumps(document))
+    names = [_write(folder, at, tokens) for at, tokens in enumerate(lists)]
     nowhere = free_port()
     config = [
         *(f'[networks.{slug}]\nrpc = ["http://127.0.0.1:{nowhere}"]' for slug in SLUGS),
         "[plugin.devnet]\nenabled = false",
-        f"[plugin.tokenlist]\nlists = {json.dumps(names)}",
+        f"[plugin.tokenlist]\nlists = {json.dumps(names)}\nrefresh_s = {REFRESH_S}",
         '[quotes]\nkeys = [{id = "bench", secret = {env = "BENCH_KEY"}}]',
     ]
     path = folder / "quoteway.toml"
     path.write_text("\n".join(config))
     return path
+
+
+def _write(folder: Path, at: int, tokens: Sequence[Listed]) -> str:
+    """Writes a list, at once for its readers. Returns the file's name."""
+    document = {
+        "name": f"List {at}",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "version": {"major": 1, "minor": 0, "patch": 0},
+        "tokens": [token.row() for token in tokens],
+    }
+    written = folder / f"list{at}.tmp"
+    written.write_text(json.dumps(document))
+    return written.rename(folder / f"list{at}.json").name
 
 
 async def _filled(url: str, lists: Sequence[Sequence[Listed]]) -> int:
@@ -239,13 +310,17 @@ async def _filled(url: str, lists: Sequence[Sequence[Listed]]) -> int:
         for tokens in lists:
             while not (await page(f"query={tokens[-1].address}")).get("total"):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-        return int((await page("query="))["total"])
+        while not (found := await page("query=")).get("total"):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        return int(found["total"])
 
 
-async def _asked(url: str, asked: Sequence[Query]) -> tuple[list[float], list[str | None]]:
-    """Sends the queries at ``RATE_PER_S`` whether answers come or not.
+async def _asked(
+    url: str, asked: Sequence[Query], rate_per_s: int
+) -> tuple[list[float], list[list[dict[str, Any]]]]:
+    """Sends the queries at a rate whether answers come or not.
 
-    Returns the seconds from when each was due to its answer, and the first address of each answer.
+    Returns the seconds from when each was due to its answer, and the rows of each answer.
     """
     host, _, port = url.removeprefix("http://").partition(":")
     free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
@@ -264,15 +339,13 @@ async def _asked(url: str, asked: Sequence[Query]) -> tuple[list[float], list[st
         taken[at] = time.perf_counter() - due
         free.put_nowait((reader, writer))
 
-    gc.freeze()  # the lists are large: to walk them would count as the server's time
     began = time.perf_counter() + 0.05
     async with asyncio.TaskGroup() as group:
         for at, query in enumerate(asked):
-            due = began + at / RATE_PER_S
+            due = began + at / rate_per_s
             if due > time.perf_counter():
                 await asyncio.sleep(due - time.perf_counter())
             group.create_task(ask(at, query.text, due))
     while not free.empty():
         free.get_nowait()[1].close()
-    rows = (json.loads(body)["data"] for body in bodies)
-    return taken, [row[0]["contracts"][0]["address"] if row else None for row in rows]
+    return taken, [json.loads(body)["data"] for body in bodies]

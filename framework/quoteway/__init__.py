@@ -1,6 +1,7 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
 from quoteway.context import Chain as Chain
+from quoteway.context import CommandRunner as CommandRunner
 from quoteway.context import Context as Context
 from quoteway.context import DataPrice as DataPrice
 from quoteway.errors import ConfigError as ConfigError
@@ -26,25 +27,34 @@ from quoteway.models import Certificate as Certificate
 from quoteway.models import CertificateCheck as CertificateCheck
 from quoteway.models import CertifiedPool as CertifiedPool
 from quoteway.models import CertifiedSwap as CertifiedSwap
+from quoteway.models import ChildContracts as ChildContracts
 from quoteway.models import ContractDescription as ContractDescription
 from quoteway.models import DeployedAt as DeployedAt
 from quoteway.models import DeploymentTerms as DeploymentTerms
 from quoteway.models import DeployRequest as DeployRequest
+from quoteway.models import EventRule as EventRule
+from quoteway.models import EventSource as EventSource
 from quoteway.models import Fee as Fee
 from quoteway.models import FlowLeg as FlowLeg
 from quoteway.models import FlowOrder as FlowOrder
 from quoteway.models import Gas as Gas
 from quoteway.models import Header as Header
 from quoteway.models import Hop as Hop
+from quoteway.models import HourPrice as HourPrice
 from quoteway.models import Incomplete as Incomplete
+from quoteway.models import IndexedSource as IndexedSource
+from quoteway.models import IndexReach as IndexReach
+from quoteway.models import IndexStatus as IndexStatus
 from quoteway.models import IntegratorFee as IntegratorFee
 from quoteway.models import Issue as Issue
+from quoteway.models import KnownEvent as KnownEvent
 from quoteway.models import Leg as Leg
 from quoteway.models import LiquidityPool as LiquidityPool
 from quoteway.models import ManagementTerms as ManagementTerms
 from quoteway.models import ManageRequest as ManageRequest
 from quoteway.models import Notice as Notice
 from quoteway.models import Optimality as Optimality
+from quoteway.models import OwnedNfts as OwnedNfts
 from quoteway.models import PaymentRoles as PaymentRoles
 from quoteway.models import Pool as Pool
 from quoteway.models import PoolPosition as PoolPosition
@@ -52,10 +62,13 @@ from quoteway.models import PoolRequest as PoolRequest
 from quoteway.models import PoolsFound as PoolsFound
 from quoteway.models import PoolState as PoolState
 from quoteway.models import PoolTerms as PoolTerms
+from quoteway.models import PositionFlow as PositionFlow
+from quoteway.models import PositionFlows as PositionFlows
 from quoteway.models import Preview as Preview
 from quoteway.models import Price as Price
 from quoteway.models import Quote as Quote
 from quoteway.models import RawJson as RawJson
+from quoteway.models import ReceivedToken as ReceivedToken
 from quoteway.models import RefundTerms as RefundTerms
 from quoteway.models import RequiredRole as RequiredRole
 from quoteway.models import RouteLeg as RouteLeg
@@ -69,7 +82,11 @@ from quoteway.models import SpendRoles as SpendRoles
 from quoteway.models import Step as Step
 from quoteway.models import SwapRequest as SwapRequest
 from quoteway.models import Token as Token
+from quoteway.models import TokenHours as TokenHours
+from quoteway.models import TokenPlaces as TokenPlaces
 from quoteway.models import TokenProfile as TokenProfile
+from quoteway.models import TokenRows as TokenRows
+from quoteway.models import TokenTransfer as TokenTransfer
 from quoteway.models import TransferRefund as TransferRefund
 from quoteway.models import TransferState as TransferState
 from quoteway.models import TransferStatus as TransferStatus
@@ -80,6 +97,8 @@ from quoteway.models import Vault as Vault
 from quoteway.models import VaultPosition as VaultPosition
 from quoteway.models import VaultRequest as VaultRequest
 from quoteway.models import VaultTerms as VaultTerms
+from quoteway.models import WalletTokens as WalletTokens
+from quoteway.models import WalletTransfers as WalletTransfers
 from quoteway.networks import Endpoint as Endpoint
 from quoteway.networks import Network as Network
 from quoteway.networks import Networks as Networks
@@ -99,3 +118,4 @@ from quoteway.secrets import Secret as Secret
 from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
+from quoteway.wallet_history import WalletHistory as WalletHistory

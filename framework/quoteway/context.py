@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import aiohttp
 
     from quoteway.providers import Executor
+    from quoteway.wallet_history import WalletHistory
 
 
 PRICE_WAIT_S = 0.25
@@ -252,6 +253,8 @@ class Services(Protocol):
     tokens: TokenReader
     prices: PriceReader
     liquidity: LiquidityReader
+    history: WalletHistory
+    event_sources: Sequence[models.EventSource]
     counts: Counter[tuple[str, str, str]]
 
     def chain(self, chain_id: int) -> Chain: ...
@@ -377,6 +380,32 @@ class Context:
         """Returns the reader of what plugins contribute to routing."""
         return self.runtime.liquidity
 
+    @property
+    def history(self) -> WalletHistory:
+        """Returns the past of wallets, from the deployment's index where it has one."""
+        return self.runtime.history
+
+    @property
+    def event_sources(self) -> Sequence[models.EventSource]:
+        """Returns the event sources of all plugins on the networks that are served, for an indexer.
+
+        Complete when the provider hooks are called.
+        """
+        return self.runtime.event_sources
+
     def web3(self, network: Network | int) -> Any:
         """Returns an ``AsyncWeb3`` that sends through the same RPC upstreams (extra ``quoteway[web3]``)."""
         return self.runtime.web3(self.chain(network))
+
+
+class CommandRunner(Protocol):
+    """Runs the work of a plugin's command. It is the object of the command's click context."""
+
+    def run(
+        self, plugin: str, work: Callable[[Context], Awaitable[None]], config_path: Path | None = None
+    ) -> None:
+        """Runs ``await work(context)`` with the plugin's context, while the RPC upstreams run.
+
+        Nothing is served, and of the other plugins no lifespan is entered. SIGTERM and SIGINT cancel the
+        work. Raises ``ConfigError`` when the configuration or the plugin cannot be used.
+        """

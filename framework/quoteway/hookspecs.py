@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from quoteway import providers
     from quoteway.context import Context
-    from quoteway.models import ContractDescription
+    from quoteway.models import ContractDescription, EventSource
     from quoteway.networks import Network
 
 ENTRY_POINT_GROUP = "quoteway.v1"
@@ -99,6 +99,15 @@ def quoteway_executors(context: Context) -> Iterable[providers.Executor]:  # typ
     """
 
 
+@hookspec
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:  # type: ignore[empty-body]
+    """Returns which logs of the plugin's protocols an indexer should keep, as data. Called once at start-up.
+
+    An indexer reads them through ``Context.event_sources``. Sources of networks that are not served are left
+    out. Not asked of a plugin in a process of its own.
+    """
+
+
 # --- settings, networks, lifespan, routes, commands, events -----------------------------------------------
 
 
@@ -151,7 +160,8 @@ def quoteway_routes(context: Context) -> Iterable[web.RouteDef]:  # type: ignore
 def quoteway_commands() -> Iterable[click.Command]:  # type: ignore[empty-body]
     """Returns commands to add to the ``quoteway`` CLI. Called when the CLI starts.
 
-    Import heavy modules inside the commands.
+    Import heavy modules inside the commands. ``click.get_current_context().obj`` is a
+    ``quoteway.CommandRunner``: with it a command reads chains as the server does.
     """
 
 

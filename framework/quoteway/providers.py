@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from quoteway import models
 from quoteway.errors import disabled
 from quoteway.networks import Network
+from quoteway.wallet_history import WalletHistory
 
 
 class Provider(ABC):
@@ -240,8 +241,8 @@ class TokenCatalog(Provider):
         return "0"
 
 
-class MetricsProvider(Provider):
-    """Returns time series for pools and vaults of other providers, for example from an indexer."""
+class MetricsProvider(WalletHistory, Provider):
+    """Returns time series for pools and vaults of other providers, and the past of wallets, from an index."""
 
     capability = models.Capability.METRICS
 
@@ -250,6 +251,10 @@ class MetricsProvider(Provider):
         self, resource_id: str, metric: str, start: int, end: int, interval: str
     ) -> models.Series | None:
         """Returns the series, or None when this provider does not have it."""
+
+    async def index_status(self) -> tuple[models.IndexStatus, ...]:
+        """Returns how far the index of each chain is; none for a provider without an index."""
+        return ()
 
 
 class PriceSource(Provider):

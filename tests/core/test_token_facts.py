@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway.host.token_facts import FILLED, CatalogProfiles, TokenFactsOfCatalogs
-from quoteway.models import Token, TokenProfile
+from quoteway.models import Token, TokenProfile, TokenRows
 
 ONE, OTHER, THIRD = (f"0x{number:040x}" for number in (1, 2, 3))
 
@@ -18,7 +18,8 @@ def profile(token_id="usdx", *contracts, **more):
 
 
 def merged(*catalogs):
-    return TokenFactsOfCatalogs([CatalogProfiles(*each) for each in catalogs]).listed()
+    given = [CatalogProfiles(name, TokenRows.of(rows), *lists) for name, rows, *lists in catalogs]
+    return list(TokenFactsOfCatalogs(given).listed())
 
 
 VALUES = dict.fromkeys(FILLED, "text") | {
@@ -41,9 +42,8 @@ def test_each_member_that_is_missing_is_added_with_its_source():
 
 @pytest.mark.parametrize("member", FILLED)
 def test_what_the_first_catalog_says_stays(member):
-    own = {
-        member: {"rank": 1, "holders": 1}.get(member, ("mine",) if member in ("tags", "socials") else 0.25)
-    }
+    value = {str: "mine", int: 1, float: 0.25}.get(type(VALUES[member]), ("mine",))
+    own = {member: (("mine", "https://mine"),) if member == "socials" else value}
     (found,) = merged(("lists", [profile(**own)]), ("market", [profile("ucid-9", **VALUES)], False))
     assert getattr(found, member) == own[member]
     assert member not in dict(found.sources)
@@ -108,10 +108,12 @@ def test_a_catalog_of_facts_alone_lists_nothing():
 
 
 def test_what_nothing_is_added_to_is_not_copied():
-    rows = [profile(f"token{number}", token(f"0x{number:040x}")) for number in range(1, 50)]
-    facts = [profile("x", token(THIRD), ucid="3")]
-    found = merged(("lists", rows), ("market", facts, False))
-    assert [each is row for each, row in zip(found, rows, strict=True)] == [
-        row.contracts[0].address != THIRD for row in rows
+    listed = [profile(f"token{number}", token(f"0x{number:040x}")) for number in range(1, 50)]
+    rows = TokenRows.of(listed)
+    facts = TokenRows.of([profile("x", token(THIRD), ucid="3")])
+    catalogs = [CatalogProfiles("lists", rows), CatalogProfiles("market", facts, False)]
+    found = TokenFactsOfCatalogs(catalogs).listed()
+    assert [each is row for each, row in zip(found.packed, rows.packed, strict=True)] == [
+        row.contracts[0].address != THIRD for row in listed
     ]
-    assert found[2] == replace(rows[2], ucid="3", sources=(("ucid", "market"),))
+    assert found[2] == replace(listed[2], ucid="3", sources=(("ucid", "market"),))

@@ -77,7 +77,7 @@ def test_a_token_whose_symbol_looks_like_that_of_one_listed_before_is_below_it_a
 def test_the_market_s_rank_comes_before_the_order_of_lists():
     ranked = TokenSearch([replace(USDC, rank=6), WETH, replace(UNISWAP, rank=2), COPIED])
     assert [each.id for each in ranked.profiles] == ["usdc-f2", "uni", "weth", "usdc"]
-    assert ranked.by_id["usdc"].look_alike_of == "usdc-f2"
+    assert ranked.by_id("usdc").look_alike_of == "usdc-f2"
 
 
 def test_a_mark_of_a_catalog_does_not_count():

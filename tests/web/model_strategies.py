@@ -32,6 +32,7 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
             "asset",
             "bot",
             "contract",
+            "counterparty",
         ),
         ADDRESSES,
     ),
@@ -101,7 +102,7 @@ def of(kind: Any, owner: type, name: str) -> st.SearchStrategy[Any]:
         return st.sampled_from(list(kind))
     if kind is Any:
         return st.integers(0, 9)
-    if name in ("token", "spender", "token_in", "token_out") and kind is str:
+    if name in ("token", "spender", "token_in", "token_out", "unpriced") and kind is str:
         return ADDRESSES
     return {
         str: TEXTS,

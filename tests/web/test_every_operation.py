@@ -138,6 +138,7 @@ WALLET = f"wallet={OWNER.address}"
 
 REQUESTS = {
     "listProviders": lambda place: ("/v2/providers", None),
+    "getProviderPerformance": lambda place: ("/v2/providers/uniswap/performance", None),
     "listNetworks": lambda place: ("/v2/networks", None),
     "listTokens": lambda place: ("/v2/tokens?network=devnet", None),
     "getToken": lambda place: (f"/v2/tokens/31337:{place.usdc}", None),
@@ -184,7 +185,11 @@ REQUESTS = {
         {"wallets": [WALLET.partition("=")[2]], "network": "devnet"},
     ),
     "getPortfolioPositions": lambda place: (f"/v2/portfolio/positions?{WALLET}&network=devnet", None),
+    "getPortfolioActivity": lambda place: (f"/v2/portfolio/activity?{WALLET}&network=devnet", None),
+    "getPortfolioHistory": lambda place: (f"/v2/portfolio/history?{WALLET}&network=devnet&interval=1d", None),
+    "getPortfolioPnl": lambda place: (f"/v2/portfolio/pnl?{WALLET}&network=devnet", None),
     "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
+    "getIndexStatus": lambda place: ("/v2/index/status?network=devnet", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }
 
@@ -198,6 +203,10 @@ def place():
         deadline = time.monotonic() + 300
         # A catalog is empty while its only source has not answered in time, as on a busy machine.
         while not place.ask("GET", "/v2/pools?network=devnet&limit=1").body["data"]:
+            assert time.monotonic() < deadline
+            time.sleep(1)
+        # The index process of the server reads the chain beside it.
+        while place.ask("GET", f"/v2/portfolio/activity?{WALLET}&network=devnet").status != 200:
             assert time.monotonic() < deadline
             time.sleep(1)
         yield place

@@ -37,6 +37,7 @@ GET /v2/tokens
 GET /v2/pools
 GET /v2/vaults
 GET /v2/providers
+GET /v2/providers/{id}/performance
 GET /v2/pools/{poolId}/tvl
 GET /v2/pools/{poolId}/positions
 POST /v2/vaults/{vaultId}/rebalance/action
@@ -47,9 +48,14 @@ POST /v2/portfolio/approvals/revoke
 GET /v2/portfolio/balances
 POST /v2/portfolio/balances
 GET /v2/portfolio/positions
+GET /v2/portfolio/activity
+GET /v2/portfolio/history
+GET /v2/portfolio/pnl
 GET /v2/prices
+GET /v2/index/status
 GET /v2/transactions/{txId}
 GET /v2/networks
+GET /v2/index/status
 """
 BODIES = {
     "createSwapQuote": "address amount fromChain fromToken network slippageBps toAddress toChain toToken",

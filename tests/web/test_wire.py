@@ -13,9 +13,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from marshmallow import fields
-from model_strategies import ADDRESSES, AMOUNTS, CHAIN_IDS, TEXTS, TIMES, instances
+from model_strategies import ADDRESSES, AMOUNTS, BY_NAME, CHAIN_IDS, TEXTS, TIMES, instances
 from quoteway import models
+from quoteway.engine.activity import Done
+from quoteway.engine.fills import Performance
 from quoteway.engine.indicating import Indication, Rung
+from quoteway.engine.position_pnl import Gain
+from quoteway.engine.wallet_value import HeldThen, ValuePoint
 from quoteway.errors import FieldError, GatewayError, NotFound, RateLimited, Reason, UpstreamError
 from quoteway.host.call_records import MethodCalls
 from quoteway.host.missing_contracts import MissingContract
@@ -29,13 +33,16 @@ from quoteway.web.wire import (
     actions,
     allowances,
     errors,
+    index_status,
     indications,
     parts,
+    performance,
     prices,
     providers,
     quotes,
     rows,
     view,
+    wallet_past,
 )
 from quoteway.web.wire.view import ABSENT, View
 
@@ -108,6 +115,13 @@ PROVIDERS = st.builds(
 )
 
 
+def of_two_tokens(gain):
+    """A gain whose amounts are those of its tokens."""
+    amounts = ("deposited", "withdrawn", "collected_fees", "uncollected_fees")
+    known = {name: (1, 2) for name in amounts if getattr(gain, name) is not None}
+    return dataclasses.replace(gain, tokens=(models.Token(1, models.NATIVE, 18, "ETH"),) * 2, **known)
+
+
 @dataclasses.dataclass
 class Followed:
     """A transfer with the transaction that it was asked by."""
@@ -160,6 +174,16 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
     prices.PriceEntry: instances(prices.PricedToken),
+    performance.PerformanceRow: instances(Performance),
+    index_status.IndexEntry: instances(models.IndexStatus),
+    wallet_past.ActivityEntry: st.builds(dataclasses.replace, instances(Done), hash=BY_NAME["digest"]),
+    wallet_past.IndexCoverage: instances(models.IndexReach),
+    wallet_past.Unread: st.tuples(BY_NAME["digest"], TEXTS),
+    wallet_past.ValuePoint: instances(ValuePoint),
+    wallet_past.HeldThen: instances(HeldThen),
+    wallet_past.GainEntry: st.builds(
+        wallet_past.PositionGain, instances(rows.HeldPosition), instances(Gain).map(of_two_tokens)
+    ),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: SWAP_QUOTES,
     indications.SwapPrice: INDICATIONS,
@@ -204,6 +228,11 @@ GIVEN_BY_MEMBER = {
     rows.Balances,
     rows.BalancesOfWallets,
     prices.Prices,
+    performance.ProviderPerformance,
+    index_status.IndexStatus,
+    wallet_past.Activity,
+    wallet_past.WalletHistory,
+    wallet_past.Gains,
     allowances.Allowances,
     rows.AsOf,
     rows.Partial,

@@ -18,6 +18,7 @@ from quoteway.engine.approvals import (
     check_readable,
     revocation_steps,
 )
+from quoteway.engine.fills import Fills
 from quoteway.engine.gas_costs import l1_fee_of
 from quoteway.engine.parts import total_legs, warnings_between
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
@@ -39,8 +40,9 @@ OWN_ID = "quoteway"
 class Building:
     """Builds the actions of one gateway."""
 
-    def __init__(self, quoting: Quoting) -> None:
+    def __init__(self, quoting: Quoting, fills: Fills) -> None:
         self._quoting = quoting
+        self._fills = fills
 
     async def direct(
         self,
@@ -97,7 +99,9 @@ class Building:
                 rehearsing.l1_prices.at(self._quoting.runtime.chain(sealed.request.chain_id), block),
                 rehearsing.run(sealed, parts, block),
             )
-        return self._complete(sealed, rehearsal, price)
+        action = self._complete(sealed, rehearsal, price)
+        self._fills.issued(sealed, action)
+        return action
 
     def _complete(
         self, sealed: models.SealedQuote, rehearsal: Rehearsal, price: L1Price | None

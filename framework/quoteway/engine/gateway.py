@@ -6,22 +6,26 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 from quoteway.config.model import Config
 from quoteway.engine.building import Building
 from quoteway.engine.competition import Competition
+from quoteway.engine.fills import Fills
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Rehearsing
 from quoteway.engine.trade_taxes import TradeTaxes
+from quoteway.engine.unlisted_tokens import UnlistedTokens
 from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.host.call_descriptions import Descriptions, add_descriptions
+from quoteway.host.event_sources import event_sources
+from quoteway.host.history import History
 from quoteway.host.known_networks import known_networks
 from quoteway.host.liquidity import Liquidity
 from quoteway.host.lists import Lists
@@ -71,6 +75,7 @@ class Gateway:
             self.registry.plugins.add(name, plugin)
         self.tokens = self.runtime.tokens = TokenDirectory(self.runtime, self.registry)
         self.runtime.liquidity = Liquidity(self.registry, config.quotes.competition_timeout_s / 2)
+        self.history = self.runtime.history = History(self.registry, config.quotes.competition_timeout_s / 2)
         self.keys = _key_ring(config)
         self.quote_tokens = Sealer(self.keys, issuer=config.quotes.issuer, clock=clock)
         self.taxes = TradeTaxes(self.runtime)
@@ -79,10 +84,12 @@ class Gateway:
         competition = Competition(config.quotes, self.runtime, rehearsing)
         self.missing = MissingContracts(self.runtime, self.registry)
         self.quoting = Quoting(*shared, self.quote_tokens, rehearsing, competition, self.taxes, self.missing)
-        self.building = Building(self.quoting)
+        self.fills = Fills(self.runtime, self.registry, self.quote_tokens)
+        self.building = Building(self.quoting, self.fills)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.payouts = Payouts(self.runtime, self.registry)
+        self.unlisted = UnlistedTokens(self.runtime, self.tokens)
         self.lists = Lists(self.registry, clock)
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
@@ -112,6 +119,7 @@ class Gateway:
                 forward_public=partial(self._forward_public, network),
                 pushed=partial(self._pushed_heads, network),
             )
+        self.runtime.event_sources = event_sources(self.registry.plugins, self.runtime.networks)
         # Swap providers are made for each executor.
         first = (Capability.LIQUIDITY, Capability.EXECUTION)
         for capability in dict.fromkeys((*first, *Capability)):
@@ -133,6 +141,10 @@ class Gateway:
 
     async def start(self) -> None:
         """Opens the HTTP session and starts the plugins in the background; ``ready`` tells when they run."""
+        self._open_session()
+        self._starting = asyncio.create_task(self._start(), name="gateway:start")
+
+    def _open_session(self) -> None:
         import aiohttp
 
         from quoteway.telemetry.tracing import outgoing_traces
@@ -143,7 +155,6 @@ class Gateway:
             connector=aiohttp.TCPConnector(limit=0),
             trace_configs=[outgoing_traces()],
         )
-        self._starting = asyncio.create_task(self._start(), name="gateway:start")
 
     async def _start(self) -> None:
         try:
@@ -170,8 +181,8 @@ class Gateway:
             # Bounded: a node that does not answer must not delay the start.
             await asyncio.wait(looks, timeout=LOOK_AHEAD_S)
 
-    async def _enter_lifespans(self) -> None:
-        for entry, manager in self.registry.plugins.ask("quoteway_lifespan"):
+    async def _enter_lifespans(self, only: Collection[PluginEntry] | None = None) -> None:
+        for entry, manager in self.registry.plugins.ask("quoteway_lifespan", only):
             self._lifespans.append(Lifespan(entry, manager))
         waits = [lifespan.begin() for lifespan in self._lifespans]
         if not waits:
@@ -231,7 +242,9 @@ class Gateway:
             self.taxes,
             self.reachability,
             self.prices,
+            self.unlisted,
             self._joiner,
+            self.fills,
         )
         for reader in (*readers, self.missing):
             await reader.close()
@@ -249,6 +262,22 @@ class Gateway:
         await self.start()
         try:
             await self.started()
+            yield self
+        finally:
+            await self.stop()
+
+    @contextlib.asynccontextmanager
+    async def reading(self) -> AsyncIterator[Gateway]:
+        """Loaded inside, with the RPC upstreams running, stopped after: for commands that read chains.
+
+        Of the other plugins no lifespan is entered, and nothing is read in advance.
+        """
+        self._open_session()
+        try:
+            self.load()
+            upstreams = [e for e in self.registry.providers if e.provider.capability is Capability.RPC]
+            await self._enter_lifespans([entry.plugin for entry in upstreams])
+            self.enable()
             yield self
         finally:
             await self.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 from sha3 import keccak_256
@@ -28,7 +29,13 @@ def keccak256(data: bytes) -> bytes:
 @lru_cache(maxsize=16_384)
 def checksum(address: str) -> Address:
     """The EIP-55 form of a 0x address in any case. Raises ``ValueError`` when it is not 20 bytes of hex."""
-    digits = address_bytes(address).hex().encode()
+    address_bytes(address)
+    return _checksum(address)
+
+
+def _checksum(address: str) -> Address:
+    """As ``checksum``, of what is known to be 20 bytes of hex."""
+    digits = address[2:].lower().encode()
     digest = keccak256(digits)[:20].hex().encode()
     # Per byte, the bit that tells a small letter from a capital, where the digest asks for a capital.
     raised = int.from_bytes(digits.translate(_IS_LETTER)) & int.from_bytes(digest.translate(_IS_HIGH))
@@ -41,6 +48,15 @@ def parse_address(text: str) -> Address:
     Digits of one case are accepted; mixed case must have the right EIP-55 checksum, since a wrong one is a
     typing error. Raises ``ValueError`` that says what is wrong and does not repeat the text.
     """
+    return _parsed(text, checksum)
+
+
+def parse_listed_address(text: str) -> Address:
+    """As ``parse_address``, for one of a long list: those that requests use stay in the cache."""
+    return _parsed(text, _checksum)
+
+
+def _parsed(text: str, checksum_of: Callable[[str], Address]) -> Address:
     if not text.startswith("0x"):
         raise ValueError("an address starts with 0x")
     if len(text) != 42:
@@ -48,8 +64,8 @@ def parse_address(text: str) -> Address:
     if _HEX_ADDRESS.fullmatch(text) is None:
         raise ValueError("an address has hexadecimal digits only after 0x")
     digits = text[2:]
-    address = checksum(text)
-    if digits not in (digits.lower(), digits.upper()) and text != address:
+    address = checksum_of(text)
+    if text != address and digits not in (digits.lower(), digits.upper()):
         raise ValueError("the EIP-55 checksum of this address is wrong: check it for a typing error")
     return address
 

@@ -33,11 +33,13 @@ _NAMED_BYTES = 160
 class TokenFacts:
     """A token as its contract describes it, with the symbol and name that may be shown.
 
-    ``raw_symbol`` is the contract's symbol as it is, to find look-alikes. Never show it.
+    ``raw_symbol`` and ``raw_name`` are the contract's as they are, to find look-alikes and links. Never show
+    them.
     """
 
     token: Token
     raw_symbol: str | None = None
+    raw_name: str | None = None
 
 
 async def token_facts(chain: Chain, address: Address, block: At | None = "latest") -> Token | None:
@@ -84,9 +86,9 @@ def metadata_reads(address: Address) -> tuple[Call, ...]:
 
 def facts_of(chain_id: int, address: Address, decimals: int, symbol: object, name: object) -> TokenFacts:
     """The facts of a token by the outputs of ``symbol()`` and ``name()``."""
-    raw_symbol = text(symbol)
-    token = Token(chain_id, address, decimals, shown_symbol(raw_symbol), shown_name(text(name)))
-    return TokenFacts(token, raw_symbol)
+    raw_symbol, raw_name = text(symbol), text(name)
+    token = Token(chain_id, address, decimals, shown_symbol(raw_symbol), shown_name(raw_name))
+    return TokenFacts(token, raw_symbol, raw_name)
 
 
 async def read_names(

@@ -12,7 +12,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
@@ -291,10 +291,17 @@ class Plugins:
                 return impl.function(*(arguments[name] for name in impl.argnames))
         return None
 
-    def ask(self, hook: str) -> Iterator[tuple[PluginEntry, Any]]:
-        """Calls a hook of every configured plugin and yields the results. A plugin that raises is refused."""
+    def ask(
+        self, hook: str, only: Collection[PluginEntry] | None = None
+    ) -> Iterator[tuple[PluginEntry, Any]]:
+        """Calls a hook of every configured plugin, or of some, and yields the results.
+
+        A plugin that raises is refused.
+        """
         for entry in self:
             if entry.reason is not None or entry.context is None:
+                continue
+            if only is not None and not any(entry is each for each in only):
                 continue
             try:
                 with self.budget(entry, hook):

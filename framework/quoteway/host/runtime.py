@@ -14,10 +14,11 @@ from quoteway.errors import disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.l1_fee import L1Prices
-from quoteway.models import Address, Block, FlowOrder, PoolsFound, Step, Token
+from quoteway.models import Address, Block, EventSource, FlowOrder, PoolsFound, Step, Token
 from quoteway.networks import Networks
 from quoteway.providers import Executor
 from quoteway.telemetry.tracing import traceparent
+from quoteway.wallet_history import WalletHistory
 
 if TYPE_CHECKING:
     import aiohttp
@@ -69,6 +70,8 @@ class Runtime:
     tokens: TokenReader = field(init=False)
     prices: PriceReader = field(init=False)
     liquidity: LiquidityReader = field(default_factory=NoLiquidity)
+    history: WalletHistory = field(default_factory=WalletHistory)
+    event_sources: Sequence[EventSource] = ()
     counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     l1_prices: L1Prices = field(default_factory=L1Prices)
 

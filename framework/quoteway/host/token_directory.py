@@ -9,17 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from cachetools import LRUCache
 
 from quoteway.errors import GatewayError
 from quoteway.evm.erc20 import TokenFacts, read_tokens
 from quoteway.evm.token_text import MAX_LISTED_SYMBOL_CHARS, folded, shown_symbol, skeleton
+from quoteway.host.chain_tokens import CatalogList, ListedTokens
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
-from quoteway.host.token_lists import CatalogList, Searchable, TokenLists
+from quoteway.host.token_lists import Searchable, TokenLists
 from quoteway.models import NATIVE, Address, Token, TokenProfile
 
 log = logging.getLogger("quoteway.host.token_directory")
@@ -78,21 +80,14 @@ class TokenDirectory:
         except GatewayError:
             return await self.find_all(chain_id, asked & {NATIVE, *self._facts[chain_id]})
 
-    async def listed(self, chain_id: int, addresses: Iterable[Address] = ()) -> dict[Address, Token]:
+    async def listed(self, chain_id: int, addresses: Collection[Address] = ()) -> Mapping[Address, Token]:
         """Returns the listed tokens of a network and the known ones of ``addresses``, by address.
 
         The decimals of a token that was not used yet are the catalog's. Sends no request.
         """
         lists = await self._lists.get(chain_id)
-        found: dict[Address, Token] = {}
-        for each in reversed(lists):
-            found |= each.tokens
-        facts, asked = self._facts[chain_id], set(addresses)
-        for address in facts.keys() & (found.keys() | asked):
-            found[address] = self._labelled(facts[address], lists)
-            if not found[address].listed and address not in asked:
-                del found[address]
-        return found
+        tokens = [each.tokens for each in lists]
+        return ListedTokens(tokens, self._facts[chain_id], partial(self._labelled, lists=lists), addresses)
 
     async def searchable(self) -> Searchable:
         """Returns the tokens of all catalogs, as ``TokenLists.searchable``."""
@@ -112,7 +107,7 @@ class TokenDirectory:
             return None
         coin = self.coin(token.chain_id)
         lists = await self._lists.get(token.chain_id)
-        for other in (coin, *(each.symbols.get(mark) for each in lists)):
+        for other in (coin, *(each.tokens.with_symbol(mark) for each in lists)):
             if other is None or other.address == token.address or skeleton(other.symbol or "") != mark:
                 continue
             if self.decimals(other.chain_id, other.address) not in (None, other.decimals):
@@ -120,6 +115,15 @@ class TokenDirectory:
             if not token.listed or folded(other.symbol or "") == folded(symbol):
                 return other
         return None
+
+    def read_before(self, chain_id: int, addresses: Iterable[Address]) -> dict[Address, Token]:
+        """Returns those of the tokens that were read from the chain, as their contracts describe them."""
+        facts = self._facts[chain_id]
+        return {address: known.token for address in addresses if (known := facts.get(address)) is not None}
+
+    def facts(self, chain_id: int, address: Address) -> TokenFacts | None:
+        """Returns what was read of a token from the chain, from memory."""
+        return self._facts[chain_id].get(address)
 
     def remember(self, facts: TokenFacts) -> None:
         """Keeps facts that were read from the chain."""

@@ -6,12 +6,12 @@ first one that lists it says what it is; what it leaves out is filled from the n
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from quoteway.models import Address, TokenProfile
+from quoteway.models import Address, TokenPlaces, TokenProfile, TokenRows
 
 FILLED = (
     *("ucid", "description", "issuer", "logo_uri", "website", "whitepaper", "rank", "holders"),
@@ -28,7 +28,7 @@ class CatalogProfiles:
     """The profiles of one catalog. One that does not ``list`` tokens only adds to those of others."""
 
     catalog: str
-    profiles: Sequence[TokenProfile]
+    profiles: TokenRows
     lists: bool = True
 
 
@@ -37,67 +37,95 @@ class TokenFactsOfCatalogs:
 
     def __init__(self, catalogs: Sequence[CatalogProfiles]) -> None:
         self._catalogs = tuple(sorted(catalogs, key=lambda each: not each.lists))
-        self._places = {each.catalog: place for place, each in enumerate(self._catalogs)}
-        self._of_contract: defaultdict[_Key, list[tuple[int, TokenProfile]]] = defaultdict(list)
-        """By contract, the profiles of all catalogs but the first, with the place of their catalog."""
-        for place, each in enumerate(self._catalogs):
-            if place:
-                for profile in each.profiles:
-                    for token in profile.contracts:
-                        self._of_contract[token.chain_id, token.address].append((place, profile))
+        self._numbers = {each.catalog: number for number, each in enumerate(self._catalogs)}
+        self._others = tuple(
+            (number, _ByContract(each.profiles)) for number, each in enumerate(self._catalogs) if number
+        )
+        """The profiles of all catalogs but the first by contract, with the number of their catalog."""
 
-    def listed(self) -> list[TokenProfile]:
+    def listed(self) -> TokenRows:
         """Returns the profiles of listed tokens with what other catalogs add.
 
         A token that an earlier catalog lists too follows with that one's id: its profile is used where the
         decimals of the earlier one are not the contract's.
         """
-        found: list[TokenProfile] = []
+        listing = [each for each in self._catalogs if each.lists]
+        if len(self._catalogs) == 1:
+            return listing[0].profiles if listing else TokenRows()
+        found: list[bytes] = []
         owners: dict[_Key, str] = {}
-        for place, each in enumerate(self._catalogs):
-            if not each.lists:
-                continue
-            later = any(other.lists for other in self._catalogs[place + 1 :])
-            for profile in each.profiles:
-                keys = [(token.chain_id, token.address) for token in profile.contracts]
-                owner = next((owners[key] for key in keys if key in owners), None) if place else None
-                if owner is not None and owner != profile.id:
-                    profile = replace(profile, id=owner)
-                found.append(self.filled(profile, each.catalog))
+        for number, each in enumerate(listing):
+            later = number + 1 < len(listing)
+            for packed in each.profiles.packed:
+                row = TokenRows.unpack(packed)
+                keys = [(token.chain_id, token.address) for token in row.contracts]
+                owner = next((owners[key] for key in keys if key in owners), row.id) if number else row.id
+                if owner != row.id or self._may_add(keys):
+                    profile = replace(row.profile(), id=owner)
+                    filled = self.filled(profile, each.catalog)
+                    packed = packed if filled == row.profile() else TokenRows.pack(filled)
+                found.append(packed)
                 if later:
                     for key in keys:
-                        owners.setdefault(key, profile.id)
-        return found
+                        owners.setdefault(key, owner)
+        return TokenRows(tuple(found))
 
     def filled(self, profile: TokenProfile, catalog: str) -> TokenProfile:
         """Returns a profile of a catalog with what the catalogs after it add, and ``sources``."""
-        if not self._of_contract:
-            return profile
         added: dict[str, Any] = {}
         sources: list[tuple[str, str]] = []
-        for place, other in self._others(profile, self._places.get(catalog, 0)):
+        for number, other in self._of_later(profile, self._numbers.get(catalog, 0)):
             for member in FILLED:
                 if member not in added and not _known(getattr(profile, member)):
                     value = getattr(other, member)
                     if _known(value):
                         added[member] = value
-                        sources.append((member, self._catalogs[place].catalog))
+                        sources.append((member, self._catalogs[number].catalog))
         return replace(profile, **added, sources=tuple(sources)) if added else profile
 
-    def _others(self, profile: TokenProfile, after: int) -> Iterable[tuple[int, TokenProfile]]:
-        """Returns the profiles of later catalogs with one of the contracts, in the order of the catalogs.
+    def _may_add(self, keys: Sequence[_Key]) -> bool:
+        return any(True for _, others in self._others for key in keys for _ in others.places(key))
+
+    def _of_later(self, profile: TokenProfile, after: int) -> Iterator[tuple[int, TokenProfile]]:
+        """Yields the profiles of later catalogs with one of the contracts, in the order of the catalogs.
 
         Another number of decimals is another token, where a catalog lists tokens.
         """
-        found: dict[int, tuple[int, TokenProfile]] = {}
-        for token in profile.contracts:
-            for place, other in self._of_contract.get((token.chain_id, token.address), ()):
-                same = not self._catalogs[place].lists or any(
-                    (each.chain_id, each.address, each.decimals) == token.unit for each in other.contracts
-                )
-                if place > after and same:
-                    found.setdefault(id(other), (place, other))
-        return sorted(found.values(), key=lambda each: each[0])
+        units = {token.unit for token in profile.contracts}
+        for number, others in self._others:
+            if number <= after:
+                continue
+            for other in others.with_any((token.chain_id, token.address) for token in profile.contracts):
+                same = any(token.unit in units for token in other.contracts)
+                if same or not self._catalogs[number].lists:
+                    yield number, other
+
+
+class _ByContract:
+    """The profiles of one catalog, by contract."""
+
+    def __init__(self, rows: TokenRows) -> None:
+        self._rows = rows
+        hashes, places = array("q"), array("I")
+        for place, row in enumerate(rows.rows()):
+            for contract in row.contracts:
+                hashes.append(hash((contract.chain_id, contract.address)))
+                places.append(place)
+        self._places = TokenPlaces(hashes, places)
+
+    def places(self, key: _Key) -> Iterator[int]:
+        """Yields where a profile with the contract may be."""
+        return self._places.of(key)
+
+    def with_any(self, keys: Iterable[_Key]) -> Iterator[TokenProfile]:
+        """Yields the profiles with one of the contracts, each once, in the order of the contracts."""
+        seen: set[int] = set()
+        for key in keys:
+            for place in self.places(key):
+                profile = self._rows[place]
+                if place not in seen and any((t.chain_id, t.address) == key for t in profile.contracts):
+                    seen.add(place)
+                    yield profile
 
 
 def _known(value: object) -> bool:

@@ -7,17 +7,18 @@ import gc
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import cast
 
 from quoteway.errors import Reason, UpstreamError
-from quoteway.evm.token_text import skeleton
-from quoteway.host.list_rows import checked_rows, slices
+from quoteway.guard.packed_tokens import check_rows
+from quoteway.host.chain_tokens import CatalogList, by_chain
+from quoteway.host.list_rows import checked_rows
 from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
 from quoteway.host.token_facts import CatalogProfiles, TokenFactsOfCatalogs
 from quoteway.host.token_search import TokenSearch
-from quoteway.models import Address, Capability, Token, TokenProfile
+from quoteway.models import Capability, TokenProfile, TokenRows
 from quoteway.providers import Provider, TokenCatalog
 
 log = logging.getLogger("quoteway.host.token_lists")
@@ -35,26 +36,14 @@ SEARCH_WAIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class CatalogList:
-    """The tokens of one chain that one catalog lists. Their decimals are not checked.
-
-    ``symbols`` has, by skeleton, the first token that the catalog lists with such a symbol.
-    """
-
-    catalog: str
-    tokens: dict[Address, Token] = field(default_factory=dict)
-    symbols: dict[str, Token] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class CatalogRead:
-    """What one catalog lists: its profiles, and their tokens by chain.
+    """What one catalog lists: its profiles, checked, and their tokens by chain.
 
     ``read_at`` is in Unix seconds; ``again_s``, of the monotonic clock, is when it may be read again.
     """
 
     revision: str
-    profiles: Sequence[TokenProfile]
+    profiles: TokenRows
     chains: Mapping[int, CatalogList]
     read_at: float
     again_s: float
@@ -85,8 +74,8 @@ class TokenLists:
         self._registry = registry
         self._clock = clock
         self._reads: Refresher[str, CatalogRead] = Refresher(self._read, POLICY, most_keys=MOST_CATALOGS)
-        self._parts: _Parts | None = None
-        self._search, self._facts = TokenSearch(()), TokenFactsOfCatalogs(())
+        self._parts: _Parts = ()
+        self._search, self._facts = TokenSearch(TokenRows()), TokenFactsOfCatalogs(())
         self._building: asyncio.Task[None] | None = None
         self._again_s = 0.0
 
@@ -155,7 +144,7 @@ class TokenLists:
         if due and self._building is None:
             self._building = asyncio.create_task(self._build(parts), name="index of tokens")
         if self._building is not None:
-            wait_s = SEARCH_WAIT_S if self._parts is None else POLICY.newer_wait_s
+            wait_s = SEARCH_WAIT_S if not self._parts else POLICY.newer_wait_s
             await asyncio.wait([self._building], timeout=wait_s)
 
     async def _build(self, parts: _Parts) -> None:
@@ -177,8 +166,9 @@ class TokenLists:
         async def ask(catalog: Provider) -> CatalogRead:
             asked, began_s = cast(TokenCatalog, catalog), time.monotonic()
             revision, answer = asked.revision(), await asked.tokens(None)
-            profiles = await checked_rows(catalog, answer, TokenProfile, MOST_TOKENS)
-            chains = await _by_chain(catalog.id, profiles) if asked.lists else {}
+            before = self._reads.known(catalog.id).value
+            profiles = await _checked(catalog, answer, None if before is None else before.profiles)
+            chains = await asyncio.to_thread(by_chain, catalog.id, profiles) if asked.lists else {}
             return CatalogRead(revision, profiles, chains, self._clock(), _again_s(began_s))
 
         catalogs = [each for each in self._catalogs() if each.id in names]
@@ -205,17 +195,19 @@ def _disabled() -> UpstreamError:
     return UpstreamError("The provider is no longer enabled.", reason=Reason.CAPABILITY_DISABLED)
 
 
-def _same(parts: _Parts, others: _Parts | None) -> bool:
-    if others is None or len(parts) != len(others):
+def _same(parts: _Parts, others: _Parts) -> bool:
+    if len(parts) != len(others):
         return False
     return all(a[0] == b[0] and a[1] is b[1] for a, b in zip(parts, others, strict=True))
 
 
-async def _by_chain(catalog: str, profiles: Sequence[TokenProfile]) -> dict[int, CatalogList]:
-    chains: dict[int, CatalogList] = {}
-    async for part in slices(profiles):
-        for token in (token for profile in part for token in profile.contracts):
-            here = chains.setdefault(token.chain_id, CatalogList(catalog))
-            here.tokens.setdefault(token.address, token if token.listed else replace(token, listed=True))
-            here.symbols.setdefault(skeleton(token.symbol or ""), token)
-    return chains
+async def _checked(catalog: Provider, answer: Sequence[TokenProfile], before: TokenRows | None) -> TokenRows:
+    """Returns what a catalog lists, packed. Raises ``UnsafeAnswer`` as ``checked_rows`` does.
+
+    Rows that are the same as ``before`` are not checked again.
+    """
+    if type(answer) is TokenRows:
+        known = frozenset(() if before is None else before.packed)
+        return await asyncio.to_thread(check_rows, catalog, answer, MOST_TOKENS, known)
+    profiles = await checked_rows(catalog, answer, TokenProfile, MOST_TOKENS)
+    return await asyncio.to_thread(TokenRows.of, profiles)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quoteway.evm.token_text import folded, skeleton
-from quoteway.models import TokenProfile
+from quoteway.host.token_addresses import TokenAddresses
+from quoteway.models import TokenPlaces, TokenProfile, TokenRows
 
 if TYPE_CHECKING:
     import tantivy
@@ -35,6 +37,7 @@ _MOST_WORDS = 6
 
 _WORD = re.compile(r"[^\W_]+")
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,40}")
+_ADDRESS_CHARS = 42
 
 # What counts more is found first; among equals, what is listed first.
 _WHOLE_ADDRESS, _SYMBOL, _ID, _NAME = 9.0, 8.0, 7.0, 6.0
@@ -49,25 +52,30 @@ class TokenSearch:
     ``TokenProfile.look_alike_of``.
     """
 
-    def __init__(self, profiles: Sequence[TokenProfile]) -> None:
+    def __init__(self, profiles: Iterable[TokenProfile]) -> None:
         """Takes seconds for 100,000: not for the event loop."""
-        unique: dict[str, TokenProfile] = {}
-        self._others: dict[str, list[TokenProfile]] = {}
-        for profile in profiles:
-            if unique.setdefault(profile.id, profile) is not profile:
-                self._others.setdefault(profile.id, []).append(profile)
-        self.profiles = tuple(_ordered(unique.values()))
-        self.by_id = {profile.id: profile for profile in self.profiles}
-        self.updated_at = max((profile.updated_at for profile in self.profiles), default=None)
-        schema, self._searcher = _indexed(self.profiles)
-        self._queries = _Queries(schema)
+        rows = profiles if isinstance(profiles, TokenRows) else TokenRows.of(profiles)
+        rows, self._others = _unique(rows)
+        self.profiles = _ordered(rows)
+        index, writer = _written(self.profiles)
+        # Meanwhile a thread of the writer indexes what it was given.
+        self._ids = TokenPlaces(array("q", (hash(row.id) for row in self.profiles.rows())))
+        self.updated_at = max((row.updated_at for row in self.profiles.rows()), default=None)
+        self._addresses = TokenAddresses(self.profiles)
+        self._searcher = _committed(index, writer)
+        self._queries = _Queries(index.schema)
+
+    def by_id(self, token_id: str) -> TokenProfile | None:
+        """Returns the profile with an id."""
+        found = (self.profiles[place] for place in self._ids.of(token_id))
+        return next((profile for profile in found if profile.id == token_id), None)
 
     def described(self, position: int) -> Iterator[TokenProfile]:
         """Yields a profile, and what other catalogs list with its id."""
         profile = self.profiles[position]
         yield profile
         for other in self._others.get(profile.id, ()):
-            yield replace(other, look_alike_of=profile.look_alike_of)
+            yield replace(TokenRows.unpack(other).profile(), look_alike_of=profile.look_alike_of)
 
     def find(self, text: str, chain_id: int | None, limit: int, offset: int = 0) -> tuple[Sequence[int], int]:
         """Returns at most ``limit`` positions in ``profiles``, after ``offset``, and how many match in all.
@@ -79,21 +87,35 @@ class TokenSearch:
         if not lowered and chain_id is None:
             count = len(self.profiles)
             return range(offset, min(offset + limit, count)), count
+        if _ADDRESS.fullmatch(lowered):
+            found = self._with_addresses(lowered, chain_id)
+            if found:
+                return found[offset : offset + limit], len(found)
         for query in (self._exact(lowered), self._forgiving(lowered)):
-            found, count = self._matches(query, chain_id, limit, offset)
-            if count:
-                return found, count
+            answer = self._answer(query, chain_id, max(limit, 1), offset)
+            if answer.count:
+                return [address.doc for _, address in answer.hits[:limit]], int(answer.count)
         return (), 0
 
-    def _matches(
-        self, query: tantivy.Query, chain_id: int | None, limit: int, offset: int
-    ) -> tuple[Sequence[int], int]:
+    def _with_addresses(self, text: str, chain_id: int | None) -> Sequence[int]:
+        """Returns the positions of tokens whose address is or begins so, and of those that are called so."""
+        score = _WHOLE_ADDRESS if len(text) == _ADDRESS_CHARS else _BEGINS_ADDRESS
+        scores = dict.fromkeys(self._addresses.begin(text, chain_id), score)
+        if not scores:
+            return ()
+        query = self._exact(text)
+        called = self._answer(query, chain_id, 1, 0).count
+        if called:  # rare: room for every token in an answer takes milliseconds
+            for points, address in self._answer(query, chain_id, called, 0).hits:
+                scores[address.doc] = max(points, scores.get(address.doc, 0.0))
+        return sorted(scores, key=lambda position: (-scores[position], position))
+
+    def _answer(self, query: tantivy.Query, chain_id: int | None, limit: int, offset: int) -> Any:
         if chain_id is not None:
             of = self._queries
             query = of.all_of([query, of.scored(of.term("chain", str(chain_id)), 0.0)])
-        answer: Any = self._searcher.search(query, max(limit, 1), count=True, offset=offset)
         # In one segment documents are numbered as they were added, and of equal scores the first comes first.
-        return [address.doc for _, address in answer.hits[:limit]], int(answer.count)
+        return self._searcher.search(query, limit, count=True, offset=offset)
 
     def _exact(self, text: str) -> tantivy.Query:
         of = self._queries
@@ -110,9 +132,6 @@ class TokenSearch:
             words = _words(text)
             if words:
                 found.append(of.scored(of.all_of([of.begins("word", word) for word in words]), _BEGINS_WORDS))
-        if _ADDRESS.fullmatch(text):
-            found.append(of.scored(of.term("address", text), _WHOLE_ADDRESS))
-            found.append(of.scored(of.begins("address", text), _BEGINS_ADDRESS))
         return of.best(found)
 
     def _forgiving(self, text: str) -> tantivy.Query:
@@ -174,46 +193,77 @@ class _Queries:
         return self.all_of([self.term("part", text[at : at + _PART_CHARS]) for at in starts])
 
 
-def _ordered(profiles: Iterable[TokenProfile]) -> Iterator[TokenProfile]:
-    ranked = sorted(profiles, key=lambda each: (each.rank is None, each.rank))
-    owners: dict[str, str] = {}
-    alike = []
-    for profile in ranked:
-        mark = skeleton(profile.symbol)
-        owner = owners.setdefault(mark, profile.id) if mark else profile.id
-        if owner == profile.id:
-            yield profile if profile.look_alike_of is None else replace(profile, look_alike_of=None)
-        else:
-            alike.append(replace(profile, look_alike_of=owner))
-    yield from alike
+def _unique(rows: TokenRows) -> tuple[TokenRows, dict[str, list[bytes]]]:
+    """Returns the first row of each id, and the others by id."""
+    others: dict[str, list[bytes]] = {}
+    left_out: set[int] = set()
+    for places in TokenPlaces(array("q", (hash(row.id) for row in rows.rows()))).repeated():
+        first: set[str] = set()
+        for place in places:
+            token_id = rows.row(place).id
+            if token_id in first:
+                others.setdefault(token_id, []).append(rows.packed[place])
+                left_out.add(place)
+            first.add(token_id)
+    if not left_out:
+        return rows, others
+    return TokenRows(tuple(row for at, row in enumerate(rows.packed) if at not in left_out)), others
 
 
-def _indexed(profiles: Sequence[TokenProfile]) -> tuple[tantivy.Schema, tantivy.Searcher]:
+def _ordered(rows: TokenRows) -> TokenRows:
+    """Returns rows by market rank. Those whose symbol looks like that of one before are marked, after all
+    others."""
+    ranks = [row.rank for row in rows.rows()]
+    order = sorted(range(len(ranks)), key=lambda at: (ranks[at] is None, ranks[at]))
+    packed = [rows.packed[at] for at in order]
+    marks = array("q")
+    for at, row in enumerate(map(TokenRows.unpack, packed)):
+        marks.append(hash(skeleton(row.symbol)))
+        if row.others is not None and "look_alike_of" in row.others:
+            packed[at] = row.marked(None)
+    alike: dict[int, bytes] = {}
+    for places in TokenPlaces(marks).repeated():
+        owners: dict[str, str] = {}
+        for at in places:
+            row = TokenRows.unpack(packed[at])
+            mark = skeleton(row.symbol)
+            owner = owners.setdefault(mark, row.id) if mark else row.id
+            if owner != row.id:
+                alike[at] = row.marked(owner)
+    first = [row for at, row in enumerate(packed) if at not in alike]
+    return TokenRows((*first, *(alike[at] for at in sorted(alike))))
+
+
+def _written(profiles: TokenRows) -> tuple[tantivy.Index, tantivy.IndexWriter]:
+    """Gives the tokens to the writer of a new index, which a call of ``_committed`` ends."""
     import tantivy
 
     builder = tantivy.SchemaBuilder()
-    for field in ("symbol", "id", "name", "address", "chain"):
+    for field in ("symbol", "id", "name", "chain"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("word", tokenizer_name="whitespace", index_option="basic")
     builder.add_text_field("part", tokenizer_name="part", index_option="basic")
-    schema = builder.build()
-    index = tantivy.Index(schema)
+    index = tantivy.Index(builder.build())
     parts = tantivy.Tokenizer.ngram(_PART_CHARS, _PART_CHARS, False)
     index.register_tokenizer("part", tantivy.TextAnalyzerBuilder(parts).build())
     writer = index.writer(_HEAP_BYTES + _HEAP_BYTES_PER_TOKEN * len(profiles), num_threads=1)
-    for profile in profiles:
-        symbol, name = folded(profile.symbol), folded(profile.name)
+    for row in profiles.rows():
+        symbol, name = folded(row.symbol), folded(row.name)
         document = tantivy.Document()
         document.add_text("symbol", symbol)
-        document.add_text("id", profile.id)
+        if row.id != symbol:  # it is found by its symbol, which counts more
+            document.add_text("id", row.id)
         document.add_text("name", name)
         document.add_text("word", " ".join(_WORD.findall(f"{symbol} {name}")))
         document.add_text("part", symbol)
         document.add_text("part", name)
-        for token in profile.contracts:
-            document.add_text("address", token.address.lower())
-            document.add_text("chain", str(token.chain_id))
+        for contract in row.contracts:
+            document.add_text("chain", str(contract.chain_id))
         writer.add_document(document)
+    return index, writer
+
+
+def _committed(index: tantivy.Index, writer: tantivy.IndexWriter) -> tantivy.Searcher:
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
@@ -222,5 +272,5 @@ def _indexed(profiles: Sequence[TokenProfile]) -> tuple[tantivy.Schema, tantivy.
         ctypes.CDLL(None).malloc_trim(0)
     searcher = index.searcher()
     if searcher.num_segments > 1:
-        raise RuntimeError(f"the index of {len(profiles)} tokens has {searcher.num_segments} segments")
-    return schema, searcher
+        raise RuntimeError(f"the index of {searcher.num_docs} tokens has {searcher.num_segments} segments")
+    return searcher

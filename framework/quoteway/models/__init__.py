@@ -9,6 +9,10 @@ from quoteway.models.amounts import *
 from quoteway.models.calls import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
+from quoteway.models.events import *
+from quoteway.models.fills import *
+from quoteway.models.history import *
+from quoteway.models.index_status import *
 from quoteway.models.liquidity import *
 from quoteway.models.notices import *
 from quoteway.models.optimality import *
@@ -17,5 +21,6 @@ from quoteway.models.raw_json import *
 from quoteway.models.requests import *
 from quoteway.models.routing import *
 from quoteway.models.terms import *
+from quoteway.models.token_rows import *
 from quoteway.models.tokens import *
 from quoteway.models.upstreams import *

@@ -70,7 +70,10 @@ class Vault:
 
 @dataclass(frozen=True, slots=True)
 class PoolPosition:
-    """A wallet's position in a pool: fungible shares or an NFT."""
+    """A wallet's position in a pool: fungible shares or an NFT.
+
+    ``manager`` is the contract whose token ``position_id`` is, of an NFT, where the provider tells it.
+    """
 
     position_id: str
     pool_id: str
@@ -84,6 +87,7 @@ class PoolPosition:
     tick_range: tuple[int, int] | None = None
     in_range: bool | None = None
     value_usd: float | None = None
+    manager: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quoteway.errors import ConfigError
+from quoteway.server.plugin_commands import PluginCommandRunner
 
 if TYPE_CHECKING:
     from quoteway.config.model import Config
@@ -33,7 +34,7 @@ class PluginCommands(click.Group):
     """The core's commands, and those of plugins when a name is not one of the core's."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        plugins = _plugin_commands(ctx.obj)
+        plugins = _plugin_commands(_runner(ctx).config_path)
         return sorted({*super().list_commands(ctx), *(command.name or "" for command in plugins)})
 
     def resolve_command(
@@ -42,12 +43,14 @@ class PluginCommands(click.Group):
         """Also finds the configuration file in the options of the command: it says which plugins may run."""
         for word, following in zip(args, [*args[1:], ""], strict=True):
             if word == "--config" or word.startswith("--config="):
-                ctx.obj = Path(word.partition("=")[2] or following)
+                ctx.obj = PluginCommandRunner(Path(word.partition("=")[2] or following))
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         own = super().get_command(ctx, cmd_name)
-        return own or next((each for each in _plugin_commands(ctx.obj) if each.name == cmd_name), None)
+        return own or next(
+            (each for each in _plugin_commands(_runner(ctx).config_path) if each.name == cmd_name), None
+        )
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -55,6 +58,14 @@ class PluginCommands(click.Group):
         except ConfigError as error:
             click.echo(f"quoteway: {error}", err=True)
             ctx.exit(2)
+
+
+def _runner(ctx: click.Context) -> PluginCommandRunner:
+    """Returns the object of the commands' click contexts."""
+    if ctx.obj is None:
+        ctx.obj = PluginCommandRunner()
+    runner: PluginCommandRunner = ctx.obj
+    return runner
 
 
 def _plugin_commands(config_path: Path | None) -> Iterator[click.Command]:

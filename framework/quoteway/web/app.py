@@ -22,10 +22,14 @@ from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.plugin_routes import PluginRoutes
 from quoteway.web.http.protocol import replace_match
 from quoteway.web.resources import (
+    activity,
     approvals,
     balances,
+    gains,
+    index_status,
     indications,
     listings,
+    performance,
     pools,
     positions,
     prices,
@@ -35,6 +39,7 @@ from quoteway.web.resources import (
     tokens,
     transactions,
     vaults,
+    wallet_value,
 )
 from quoteway.web.rpc.calls import RPC, RpcCalls
 from quoteway.web.rpc.sockets import PATH as SOCKET_PATH
@@ -52,7 +57,9 @@ class OpenApiDocument(View):
 def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
-    resources = (listings, tokens, prices, *quotes, transactions, balances, positions, approvals, rpc)
+    deployment = (listings, performance, index_status)
+    wallets = (balances, positions, approvals, activity, wallet_value, gains)
+    resources = (*deployment, tokens, prices, *quotes, transactions, *wallets, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

@@ -22,7 +22,7 @@ def listed(symbol, number, chain_id=1, **changes):
 
 
 def as_list(tokens):
-    return TokenList(tuple(tokens), {}, repr(tokens))
+    return TokenList.of(tokens, {}, repr(tokens))
 
 
 def snapshot(*lists, decimals=None):
@@ -32,12 +32,12 @@ def snapshot(*lists, decimals=None):
 def test_natives_come_first_and_share_an_id():
     found = snapshot()
     assert [profile.id for profile in found.profiles] == ["eth", "bnb"]
-    assert [(c.chain_id, c.address) for c in found.by_id["eth"].contracts] == [(1, NATIVE), (8453, NATIVE)]
+    assert [(c.chain_id, c.address) for c in found.by_id("eth").contracts] == [(1, NATIVE), (8453, NATIVE)]
 
 
 def test_one_asset_on_many_networks():
     found = snapshot([listed("USDC", 1), listed("USDC", 2, chain_id=8453, updated_at=200)])
-    profile = found.by_id["usdc"]
+    profile = found.by_id("usdc")
     assert [(c.chain_id, c.address) for c in profile.contracts] == [(1, address(1)), (8453, address(2))]
     assert profile.updated_at == 200
     (on_base,) = [p for p in found.of_chain(8453) if p.id == "usdc"]
@@ -52,13 +52,13 @@ def test_a_second_token_of_the_same_symbol_gets_its_address_in_its_id():
 
 def test_a_token_of_another_list_is_no_contract_of_an_asset():
     found = snapshot([listed("USDC", 1)], [listed("USDC", 0xABCDEF << 136, chain_id=8453)])
-    assert [c.chain_id for c in found.by_id["usdc"].contracts] == [1]
-    assert found.by_id["usdc-abcdef"].contracts[0].address == address(0xABCDEF << 136)
+    assert [c.chain_id for c in found.by_id("usdc").contracts] == [1]
+    assert found.by_id("usdc-abcdef").contracts[0].address == address(0xABCDEF << 136)
 
 
 def test_a_list_cannot_take_the_native_coins_id():
     found = snapshot([listed("ETH", 0x1234567 << 132)])
-    assert found.by_id["eth"].contracts[0].address == NATIVE
+    assert found.by_id("eth").contracts[0].address == NATIVE
     assert found.profile((1, address(0x1234567 << 132))).id == "eth-123456"
 
 
@@ -98,7 +98,7 @@ def test_the_first_list_counts_and_later_ones_add_missing_members():
     profile = found.profile((1, address(1)))
     assert (profile.symbol, profile.contracts[0].decimals, profile.tags) == ("USDC", 6, ("a", "b"))
     assert (profile.logo_uri, profile.updated_at) == ("https://example.org/x.png", 300)
-    assert "evil" not in found.by_id
+    assert found.by_id("evil") is None
 
 
 def test_tokens_of_networks_not_served_are_left_out():
@@ -106,7 +106,7 @@ def test_tokens_of_networks_not_served_are_left_out():
 
 
 def test_the_chains_decimals_replace_the_lists():
-    assert snapshot([listed("A", 1)], decimals={(1, address(1)): 6}).by_id["a"].contracts[0].decimals == 6
+    assert snapshot([listed("A", 1)], decimals={(1, address(1)): 6}).by_id("a").contracts[0].decimals == 6
 
 
 def test_the_revision_follows_the_data():
@@ -130,7 +130,7 @@ def test_a_list_that_changes_moves_the_ids_of_others():
         "c",
     ]
     assert found.profile((1, address(7))).contracts[0].decimals == 6
-    assert "a" not in found.by_id
+    assert found.by_id("a") is None
 
 
 symbols = st.text("USDC.-_$e0", min_size=1, max_size=6)
@@ -150,7 +150,8 @@ def test_every_token_has_one_id_and_no_network_has_an_id_twice(lists):
         profiles = list(found.of_chain(chain_id))
         assert len({profile.id for profile in profiles}) == len(profiles)
         assert all(contract.chain_id == chain_id for p in profiles for contract in p.contracts)
-    assert len(found.by_id) == len(found.profiles)
+    assert all(found.by_id(profile.id) == profile for profile in found.profiles)
+    assert len({profile.id for profile in found.profiles}) == len(found.profiles)
     assert sum(len(profile.contracts) for profile in found.profiles) == len(keys) + len(NETWORKS)
 
 
@@ -162,4 +163,4 @@ def test_lists_merged_one_after_another_are_as_if_merged_at_once(states, correct
         decimals = {} if decimals else {(1, address(number)): 9 for number in corrected}
         found = index.update([as_list(tokens) for tokens in lists], decimals)
         assert found == snapshot(*lists, decimals=decimals)
-        assert list(found.by_chain[1]) == list(snapshot(*lists, decimals=decimals).by_chain[1])
+        assert list(found.of_chain(1)) == list(snapshot(*lists, decimals=decimals).of_chain(1))

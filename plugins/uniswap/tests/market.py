@@ -1,4 +1,4 @@
-"""A devnet chain as a market: pools and tokens of one's own, trades, time, and what the contracts say of prices."""
+"""A devnet chain as a market: own pools and tokens, trades, time, and what the contracts say of prices."""
 
 from __future__ import annotations
 
@@ -43,16 +43,19 @@ class Market(LiquidityHarness):
         """The dollars per whole token that the devnet began with."""
         return {symbol: float(row.price) for symbol, row in self.rows.items()}
 
-    def wait(self, seconds: int) -> None:
-        """Lets blocks come for so long: at least one. Of many the older ones are further apart: anvil makes a
-        hundred a second, and keeps the state of the newest only.
+    def wait(self, seconds: int, *, then_s: int = 0) -> None:
+        """Lets blocks come for so long: at least one. ``then_s``: how long nothing is read afterwards.
+
+        Blocks whose state is gone when they are read are further apart: anvil makes a hundred a second.
         """
         blocks = max(seconds // self.block_s, 1)
-        if blocks > 2 * STATES_KEPT:
-            older_s = seconds - STATES_KEPT * self.block_s
+        read = max(STATES_KEPT - then_s // self.block_s, 0)
+        if blocks > read + _OLDER:
+            older_s = seconds - read * self.block_s
             self.rpc("anvil_mine", hex(_OLDER), hex(older_s // _OLDER))
-            blocks = STATES_KEPT
-        self.rpc("anvil_mine", hex(blocks), hex(self.block_s))
+            blocks = read
+        if blocks:
+            self.rpc("anvil_mine", hex(blocks), hex(self.block_s))
 
     def units(self, symbol: str, usd: float) -> int:
         row = self.rows["WETH" if symbol == NATIVE_SYMBOL else symbol]

@@ -1,8 +1,8 @@
 """Random attacks on prices on real contracts, and honest markets beside them.
 
-``python price_attacks.py --attacks 300 --controls 300 --seed 1`` prints a summary and exits with 1 when a holding
-is worth more than the router really pays for it and than it was honestly worth, when a price is silently wrong,
-or when an honest token has a wrong price or none.
+``python price_attacks.py --attacks 300 --controls 300 --seed 1`` prints what was found and exits with 1 when
+a holding counts for more than the router really pays for it and than it was honestly worth, when a price is
+wrong without a warning, or when an honest token has a wrong price or none.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import asyncio
 import random
 import sys
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,33 +30,48 @@ SHORT_S = 300
 """What lasts no longer must not move a price at all."""
 TOLERANCE = 0.005
 MOVED = 0.02
+GAP = 0.002
+"""From which difference between two pools on somebody trades it away in an honest market."""
 DOLLARS = ("USDC", "USDT", "DAI")
 SINGLE = ("LDO", "CRV", "EURC", "GHO", "MKR", "PEPE", "LINK", "UNI", "AAVE", "cbBTC")
 
 
 @dataclass
-class Report:
-    """What was compared. ``over``: holdings counted over what they pay; ``silent``: wrong prices without a word;
-    ``missing`` and ``off``: honest tokens without a price, and with one that is none of the pools'.
-    """
+class Kind:
+    """What was found of one kind of attack. ``outcomes`` counts the tokens by what their price says."""
 
-    attacks: Counter[str] = field(default_factory=Counter)
+    scenarios: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     holdings: int = 0
+    over: list[str] = field(default_factory=list)
+    """Holdings that count for more than they pay and than they were honestly worth."""
+    silent: list[str] = field(default_factory=list)
+    """Wrong prices without a warning."""
+
+
+@dataclass
+class Report:
+    """What was compared. ``missing`` and ``off``: honest tokens without a price, and with one that is not
+    what the pools say.
+    """
+
+    kinds: dict[str, Kind] = field(default_factory=lambda: defaultdict(Kind))
     controls: int = 0
     prices: int = 0
     anchored: int = 0
-    over: list[str] = field(default_factory=list)
-    silent: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    missing_anchored: list[str] = field(default_factory=list)
     off: list[str] = field(default_factory=list)
     worst_off: float = 0.0
     seconds: float = 0.0
 
     @property
+    def attacks(self) -> int:
+        return sum(kind.scenarios for kind in self.kinds.values())
+
+    @property
     def wrong(self) -> list[str]:
-        return [*self.over, *self.silent, *self.missing_anchored, *self.off]
+        found = [line for kind in self.kinds.values() for line in (*kind.over, *kind.silent)]
+        return [*found, *self.missing, *self.off]
 
 
 # --- attacks: each returns the tokens it is about, and whether it lasted for ten blocks at most -------------
@@ -227,7 +242,8 @@ async def attack(market: Market, make: Callable[..., Any], report: Report, where
     """Attacks, and compares what holdings count for with what the router pays for them."""
     chance = market.chance
     symbols, short = await make(market)
-    report.attacks[make.__name__] += 1
+    kind = report.kinds[make.__name__]
+    kind.scenarios += 1
     await market.fresh()
     block = await market.chain.head()
     prices = ChainPrices(market.context, market.chain, market.pools._deployments[31337])
@@ -242,7 +258,7 @@ async def attack(market: Market, make: Callable[..., Any], report: Report, where
         honest = 0.0 if made_up else market.usd[symbol]
         price, payout = known.get(token.address), payouts.get(token.address)
         what = f"{where} {make.__name__} {symbol}"
-        report.outcomes[_outcome(price)] += 1
+        kind.outcomes[_outcome(price)] += 1
         if price is None or price.usd is None:
             continue
         off = abs(price.usd / honest - 1) if honest else 0.0
@@ -251,15 +267,16 @@ async def attack(market: Market, make: Callable[..., Any], report: Report, where
             and off > (TOLERANCE if short else MOVED)
             and (short or (price.anchored and not price.warnings))
         ):
-            report.silent.append(f"{what}: {price.usd} is {off:.2%} off, moved {price.moved_1h_pct}")
+            kind.silent.append(f"{what}: {price.usd} is {off:.2%} off, moved {price.moved_1h_pct}")
         value = price.worth(token, amount, payout)
         worth = honest * amount / 10**token.decimals * (1 + TOLERANCE)
-        report.holdings += 1
+        kind.holdings += 1
         if value is not None and value > worth:
             paid = await market.sold_for(symbol, amount, value)
             if value > paid * 1.0001 + 0.01:
-                report.over.append(
-                    f"{what}: counts {value:.2f}, pays {paid:.2f}, honestly {worth:.2f}, realisable {payout}, {price}"
+                kind.over.append(
+                    f"{what}: counts {value:.2f}, pays {paid:.2f}, honestly {worth:.2f}, "
+                    f"realisable {payout}, {price}"
                 )
 
 
@@ -270,35 +287,39 @@ def _outcome(price: Any) -> str:
 
 
 async def control(market: Market, report: Report, where: str) -> None:
-    """Trades, adds and removes liquidity as honest markets do, and compares prices with the contracts' own."""
+    """Trades and changes liquidity as honest markets do, and compares prices with the contracts' own.
+
+    A quarter of them are watched by a gateway all along.
+    """
     chance = market.chance
     rows = market.pools._deployments[31337]
-    warm = ChainPrices(market.context, market.chain, rows) if chance.random() < 0.5 else None
+    warm = ChainPrices(market.context, market.chain, rows) if chance.random() < 0.25 else None
     pools = [pool for pool in market.manifest.pools if pool.hooks == NATIVE and "TAX" not in pool.pair]
+    every = [*pools, *(pool for pool in market.manifest.pools if "TAX" in pool.pair)]
     tokens = [market.tokens[row.symbol].address for row in market.manifest.tokens]
-    for _ in range(chance.randint(12, 30)):
+    waits = [int(chance.expovariate(1 / 160)) for _ in range(chance.randint(12, 30))]
+    for number, seconds in enumerate(waits, 1):
         pool = chance.choice(pools)
         if chance.random() < 0.15:
             await _change_liquidity(market, pool)
         else:
-            sold = chance.choice((pool.token0, pool.token1))
+            sold = _sold_by_arbitrage(market, pool, every) or chance.choice((pool.token0, pool.token1))
             await market.push(pool, sold, pool.depth_usd * 10 ** chance.uniform(-4, -2.6))
-        market.wait(int(chance.expovariate(1 / 160)))
+        market.wait(seconds, then_s=0 if warm else sum(waits[number:]))
         if warm is not None:
             await market.fresh()
             await warm.at(tokens, await market.chain.head())
     await market.fresh()
     block = await market.chain.head()
     known = await (warm or ChainPrices(market.context, market.chain, rows)).at(tokens, block)
-    true = market.true_prices([*pools, *(pool for pool in market.manifest.pools if "TAX" in pool.pair)])
+    true = market.true_prices(every)
     report.controls += 1
     for row in market.manifest.tokens:
         report.prices += 1
         price = known.get(row.address)
         if price is None or price.usd is None:
             # Each of these tokens had an anchored price when the devnet began.
-            report.missing.append(f"{where} {row.symbol}")
-            report.missing_anchored.append(f"{where} {row.symbol}: no price")
+            report.missing.append(f"{where} {row.symbol}: no price")
             continue
         report.anchored += price.anchored
         off = abs(price.usd / true[row.symbol] - 1)
@@ -307,6 +328,17 @@ async def control(market: Market, report: Report, where: str) -> None:
             report.off.append(
                 f"{where} {row.symbol}: {price.usd} and {true[row.symbol]}, {off:.2%} off, {price}"
             )
+
+
+def _sold_by_arbitrage(market: Market, pool: Any, pools: Sequence[Any]) -> str | None:
+    """Returns the token that this pool pays too much for; None where nobody gains by a trade."""
+    true = market.true_prices(pools)
+    first, second = _symbols(market, pool)
+    gap = market.pool_price(pool) * true[second] / true[first] - 1
+    if abs(gap) < GAP:
+        return None
+    sold: str = pool.token0 if gap > 0 else pool.token1
+    return sold
 
 
 async def _change_liquidity(market: Market, pool: Any) -> None:
@@ -338,7 +370,7 @@ async def run_price_attacks(
     kinds = [(ATTACKS[number % len(ATTACKS)], number) for number in range(attacks)]
     cases = [*kinds, *((None, number) for number in range(controls))]
     for done, (make, number) in enumerate(cases, 1):
-        block_s = BLOCK_TIMES_S[number // len(ATTACKS) % len(BLOCK_TIMES_S)]
+        block_s = BLOCK_TIMES_S[(number // len(ATTACKS) if make else number) % len(BLOCK_TIMES_S)]
         where = f"{number} ({block_s} s)"
         # Each on a devnet of its own: one that went back to a snapshot has lost the states before it.
         async with Devnet.start() as devnet, Market(devnet, seed * 10_000 + number, block_s) as market:
@@ -353,7 +385,11 @@ async def run_price_attacks(
 def main() -> int:
     options = command_line(__doc__, attacks=300, controls=300, seed=1)
     report = asyncio.run(run_price_attacks(options.attacks, options.controls, options.seed, say=print))
-    print(report)
+    for name, kind in report.kinds.items():
+        print(name, kind.scenarios, kind.holdings, dict(kind.outcomes), len(kind.over), len(kind.silent))
+    print(f"{report.controls} controls, {report.prices} prices, {report.anchored} anchored")
+    print(f"{len(report.missing)} missing, worst {report.worst_off:.3%} off, {report.seconds:.0f} s")
+    print(*report.wrong, sep="\n")
     return 1 if report.wrong else 0
 
 

@@ -101,6 +101,7 @@ async def test_a_new_block_takes_two_requests_however_many_pairs(harness, node):
     await harness.chain.head(fresh=True)  # the swap's own provider has read blocks
     for request in requests:
         await harness.quote(request)
+    await harness.state.created.finished()  # the searches for pools that the first quotes began
     move(harness)
     harness.rpc("evm_mine")
     node.asked.clear()

@@ -38,7 +38,13 @@ STOP_S = 3.0
 _MAX_READ_S = 60.0
 MAX_RECORDS_PER_S = 200
 """Most log records of a plugin in a second. Further ones are dropped."""
-_NOT_CROSSING = ("quoteway_routes", "quoteway_site", "quoteway_commands", "quoteway_observe")
+_NOT_CROSSING = (
+    "quoteway_routes",
+    "quoteway_site",
+    "quoteway_commands",
+    "quoteway_observe",
+    "quoteway_event_sources",
+)
 
 
 NOT_ISOLATED = frozenset({Capability.LIQUIDITY, Capability.EXECUTION})

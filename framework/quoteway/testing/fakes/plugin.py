@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quoteway import Capability, Context, ContractDescription, Network, Provider, hookimpl
+from quoteway import Capability, Context, ContractDescription, EventSource, Network, Provider, hookimpl
 
 if TYPE_CHECKING:
     from quoteway.config.model import Config
@@ -27,11 +27,13 @@ class FakePlugin:
         *,
         networks: Iterable[Network] = (),
         calls: Iterable[ContractDescription] = (),
+        event_sources: Iterable[EventSource] = (),
         lifespan: Callable[[Context], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
         self._providers = list(providers)
         self._networks = list(networks)
         self.described = tuple(calls)
+        self._event_sources = tuple(event_sources)
         self._lifespan = lifespan
         self._made: list[Provider] | None = None
 
@@ -47,6 +49,10 @@ class FakePlugin:
     @hookimpl
     def quoteway_call_descriptions(self, context: Context) -> tuple[ContractDescription, ...]:
         return self.described
+
+    @hookimpl
+    def quoteway_event_sources(self, context: Context) -> tuple[EventSource, ...]:
+        return self._event_sources
 
     @hookimpl
     def quoteway_lifespan(self, context: Context) -> AbstractAsyncContextManager[Any] | None:

@@ -18,11 +18,16 @@ from quoteway.web.resources.freshness import FreshBody, FreshQuery
 from quoteway.web.resources.wallet_reads import (
     MAX_TOKENS,
     NO_TOKEN,
-    TOKEN_LIMIT,
     fair_shares,
     networks_asked,
     read_each,
     tokens_field,
+)
+from quoteway.web.resources.wallet_tokens import (
+    OF_UNLISTED_TOKENS,
+    TokensToRead,
+    named_tokens,
+    tokens_to_read,
 )
 from quoteway.web.wire.rows import Balances, BalancesOfWallets, Missing, ValuedHolding
 from quoteway.web.wire.view import Wire
@@ -30,14 +35,21 @@ from quoteway.web.wire.view import Wire
 MAX_WALLETS = 20
 VALUES_WAIT_S = 0.25
 """How long an answer waits for prices once the balances are read."""
+MOST_NAMED = 200
+"""How many unlisted tokens of a network get symbol and name in one request; later ones get the rest."""
 
 _INCLUDE_NATIVE = "Whether the native coin is read too"
 _INCLUDE_UNLISTED = "Whether totalUsd counts tokens that no catalog lists"
 _MEMBERS = (
-    "With `tokens`, each of them is shown, zero or not; without, those listed by this deployment that the "
-    "wallet holds. A token that cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, "
+    "With `tokens`, each of them is shown, zero or not; without, those that the wallet holds and that this "
+    "deployment lists, or that the wallet received as far as an index knows (`listed` false). `spam` tells "
+    "that an unlisted token breaks rules, which `spamReasons` names: `link` and `promise` in its name, "
+    "`look_alike` of a listed symbol, `mass_gift` to many at once, `not_transferable` in a simulation. Spam "
+    "has no value; `spam` is null of unlisted tokens that `tokens` names: they are not judged. A token that "
+    "cannot be read is in `partial` (`call_failed`, `short_answer`, `no_token`, "
     "`out_of_gas`), and so is a network that cannot, with `token` null; `token_limit` there tells that the "
-    "network's list is longer than what one request reads. `totalUsd` adds up what is `counted`: the "
+    "network's list is longer than what one request reads, and `index_unavailable`, `index_incomplete` or "
+    "`index_behind` that unlisted tokens may be missing. `totalUsd` adds up what is `counted`: the "
     "values of listed tokens, and with `includeUnlisted` those of others; `totalComplete` is false while "
     "one of these, or anything else, is missing. `realisableUsd` is what the pools pay at least for all "
     "of it, each token sold alone; what no catalog lists is worth no more."
@@ -132,8 +144,6 @@ class _Reading:
     call: Call
     asked: Mapping[str, Any]
     networks: Sequence[Network]
-    tokens: Mapping[int, Sequence[Address]]
-    shares: Mapping[int, int]
     facts: Mapping[int, Mapping[Address, Token]]
     heads: dict[int, asyncio.Task[Block]]
     """The block of each network that all wallets are read at."""
@@ -145,10 +155,7 @@ class _Reading:
         chain_ids = [network.chain_id for network in networks]
         known = (call.gateway.tokens.listed(chain_id, named or ()) for chain_id in chain_ids)
         facts = dict(zip(chain_ids, await asyncio.gather(*known), strict=True))
-        wanted = {chain_id: facts[chain_id] if named is None else named for chain_id in chain_ids}
-        shares = fair_shares({chain_id: len(wanted[chain_id]) for chain_id in chain_ids})
-        tokens = {each: [token for token in wanted[each] if token != NATIVE] for each in chain_ids}
-        return cls(call, asked, networks, tokens, shares, facts, {})
+        return cls(call, asked, networks, facts, {})
 
     @property
     def explicit(self) -> bool:
@@ -156,17 +163,19 @@ class _Reading:
 
     async def of(self, wallet: Address) -> _Found:
         """Returns a wallet's balances. Raises ``UpstreamError`` when no network could be read."""
+        plan = await self._plan(wallet)
 
         def read(chain_id: int) -> Coroutine[Any, Any, Holdings]:
-            return self._on(chain_id, wallet)
+            return self._on(chain_id, wallet, plan[chain_id].tokens)
 
         held, missing = await read_each(self.call, self.asked, self.networks, read)
         for holdings in held.values():
             for token in holdings.found:
                 self.call.gateway.tokens.remember(token)
-        too_long = {chain_id for chain_id in held if len(self.tokens[chain_id]) > self.shares[chain_id]}
-        missing += _unreadable(held, too_long, explicit=self.explicit)
-        return await self._valued(wallet, held, missing)
+        missing += _unreadable(held, explicit=self.explicit)
+        for chain_id in held:
+            missing += plan[chain_id].missing(chain_id)
+        return await self._valued(wallet, held, plan, missing)
 
     async def attempt(self, wallet: Address) -> _Found | UpstreamError:
         """Returns a wallet's balances, or why no network could be read."""
@@ -181,18 +190,33 @@ class _Reading:
         missing = [Missing(network.chain_id, None, reason) for network in self.networks]
         return _Found(wallet, (), None, False, (), missing)
 
-    async def _on(self, chain_id: int, wallet: Address) -> Holdings:
+    async def _plan(self, wallet: Address) -> Mapping[int, TokensToRead]:
+        chain_ids = [network.chain_id for network in self.networks]
+        if self.explicit:
+            tokens: Sequence[Address] = self.asked["tokens"]
+            return named_tokens(tokens, fair_shares(dict.fromkeys(chain_ids, len(tokens))))
+        gateway = self.call.gateway
+        return await tokens_to_read(gateway.history, gateway.runtime.chains, wallet, self.facts)
+
+    async def _on(self, chain_id: int, wallet: Address, tokens: Sequence[Address]) -> Holdings:
         chain = self.call.gateway.runtime.chains[chain_id]
         if chain_id not in self.heads:
             self.heads[chain_id] = task = asyncio.create_task(chain.head())
             # All who wait for it may have left when it fails: then nobody takes its exception.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
         block = await asyncio.shield(self.heads[chain_id])
-        tokens = self.tokens[chain_id][: self.shares[chain_id]]
-        return await read_holdings(chain, wallet, tokens, self.facts[chain_id], block)
+        known = self.facts[chain_id]
+        if not self.explicit:
+            read = self.call.gateway.tokens.read_before(chain_id, tokens)
+            known = {**read, **{token: known[token] for token in tokens if token in known}}
+        return await read_holdings(chain, wallet, tokens, known, block)
 
     async def _valued(
-        self, wallet: Address, held: Mapping[int, Holdings], missing: Sequence[Missing]
+        self,
+        wallet: Address,
+        held: Mapping[int, Holdings],
+        plan: Mapping[int, TokensToRead],
+        missing: Sequence[Missing],
     ) -> _Found:
         gateway = self.call.gateway
         named = NATIVE in self.asked.get("tokens", ())
@@ -201,30 +225,92 @@ class _Reading:
             if self.asked["include_native"] or named:
                 shown.append(Holding(gateway.tokens.coin(chain_id), holdings.native))
             shown += [row for row in holdings.tokens if self.explicit or row.amount]
-        amounts = {(row.token.chain_id, row.token.address): row.amount for row in shown if row.amount}
+        shown, spam = await self._judged(wallet, shown, plan)
+        amounts = {
+            key: row.amount
+            for row in shown
+            if row.amount and (key := (row.token.chain_id, row.token.address)) not in spam
+        }
         valuation, payouts = await asyncio.gather(
             gateway.valuation(set(amounts), wait_s=VALUES_WAIT_S), gateway.payouts.get(amounts)
         )
         unlisted: bool = self.asked["include_unlisted"]
-        rows = [_valued(row, valuation, payouts, unlisted=unlisted) for row in shown]
+        rows = [
+            ValuedHolding(row.token, row.amount, None, spam=spam[key])
+            if (key := (row.token.chain_id, row.token.address)) in spam
+            else _valued(row, valuation, payouts, unlisted=unlisted, is_judged=not self.explicit)
+            for row in shown
+        ]
         values = [row.value_usd for row in rows if row.counted and row.value_usd is not None]
-        unvalued = (row for row in rows if row.amount and row.value_usd is None)
-        complete = not missing and not any(row.token.listed or unlisted for row in unvalued)
+        unvalued = (row for row in rows if row.amount and row.value_usd is None and not row.spam)
+        complete = not any(map(self._spoils_total, missing))
+        complete = complete and not any(row.token.listed or unlisted for row in unvalued)
         as_of = [(chain_id, holdings.block.number) for chain_id, holdings in held.items()]
         return _Found(wallet, rows, total(values), complete, as_of, missing)
 
+    def _spoils_total(self, missing: Missing) -> bool:
+        """Returns whether what is missing may be a part of the total.
+
+        A token that nobody asked for is none unless a catalog lists it: anybody can send tokens that cannot
+        be read.
+        """
+        if self.explicit or self.asked["include_unlisted"]:
+            return True
+        if missing.token is None:
+            return missing.reason not in OF_UNLISTED_TOKENS
+        return missing.token in self.facts[missing.chain_id]
+
+    async def _judged(
+        self, wallet: Address, shown: Sequence[Holding], plan: Mapping[int, TokensToRead]
+    ) -> tuple[list[Holding], Mapping[tuple[int, Address], tuple[str, ...]]]:
+        """Returns the holdings with names of unlisted tokens, spam last, and the rules that spam breaks."""
+        if self.explicit:
+            return list(shown), {}
+        gateway, named = self.call.gateway, list(shown)
+        spam: dict[tuple[int, Address], tuple[str, ...]] = {}
+        for chain_id, tokens in plan.items():
+            mine = {
+                row.token.address: row
+                for row in shown
+                if row.token.chain_id == chain_id and not (row.token.listed or row.token.is_native)
+            }
+            if not mine:
+                continue
+            unnamed = [each for each in mine if gateway.tokens.facts(chain_id, each) is None]
+            if unnamed:
+                await gateway.tokens.find_each(chain_id, unnamed[:MOST_NAMED])
+            read = gateway.tokens.read_before(chain_id, mine)
+            named = [
+                Holding(read.get(row.token.address, row.token), row.amount)
+                if mine.get(row.token.address) is row
+                else row
+                for row in named
+            ]
+            held = {each: (read.get(each, row.token), row.amount) for each, row in mine.items()}
+            found = await gateway.unlisted.spam(chain_id, wallet, held, tokens.received)
+            spam |= {(chain_id, address): rules for address, rules in found.items()}
+        named.sort(key=lambda row: (row.token.chain_id, row.token.address) in spam)
+        return named, spam
+
 
 def _valued(
-    held: Holding, valuation: Valuation, payouts: Mapping[tuple[int, Address], float], *, unlisted: bool
+    held: Holding,
+    valuation: Valuation,
+    payouts: Mapping[tuple[int, Address], float],
+    *,
+    unlisted: bool,
+    is_judged: bool,
 ) -> ValuedHolding:
     token, key = valuation.token(held.token), (held.token.chain_id, held.token.address)
     payout_usd = payouts.get(key)
     value_usd = valuation.usd(token, held.amount, payout_usd)
     counted = value_usd is not None and (token.listed or unlisted)
-    return ValuedHolding(token, held.amount, value_usd, payout_usd, valuation.prices.get(key), counted)
+    spam = () if is_judged or token.listed or token.is_native else None
+    price = valuation.prices.get(key)
+    return ValuedHolding(token, held.amount, value_usd, payout_usd, price, counted, spam)
 
 
-def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: bool) -> Iterator[Missing]:
+def _unreadable(held: Mapping[int, Holdings], *, explicit: bool) -> Iterator[Missing]:
     """Tokens that could not be read. Without a network given, an address is a token somewhere and nothing
     elsewhere: it is named only when it is a token nowhere."""
     tokens = {row.token.address for holdings in held.values() for row in holdings.tokens}
@@ -232,8 +318,6 @@ def _unreadable(held: Mapping[int, Holdings], too_long: set[int], *, explicit: b
         for address, reason in holdings.unreadable:
             if not (explicit and reason == NO_TOKEN and address in tokens):
                 yield Missing(chain_id, address, reason)
-        if chain_id in too_long:
-            yield Missing(chain_id, None, TOKEN_LIMIT)
 
 
 OPERATIONS = (get_portfolio_balances, list_balances_of_wallets)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from aiohttp import web
 
@@ -20,7 +20,6 @@ from quoteway.web.resources import catalog
 from quoteway.web.resources.balances import VALUES_WAIT_S
 from quoteway.web.resources.freshness import FreshQuery, at_least_there
 from quoteway.web.wire.rows import HeldPosition, PortfolioPosition, Positions
-from quoteway.web.wire.view import Wire
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
@@ -40,8 +39,29 @@ class PositionsQuery(FreshQuery, catalog.PageQuery):
     failures=(502,),
 )
 async def get_portfolio_positions(call: Call) -> web.Response:
-    wallet: Address = call.query["wallet"]
-    network: Network | None = call.query.get("network")
+    found, missing = await positions_of(call, call.query)
+    valuation = await call.gateway.valuation(
+        tokens_of_positions(held.position for held in found), wait_s=VALUES_WAIT_S
+    )
+    rows = [
+        PortfolioPosition.render(
+            HeldPosition(held.provider, valuation.position(held.position)), call.networks
+        )
+        for held in found
+    ]
+    listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
+    return catalog.fresh(call, listing)
+
+
+async def positions_of(
+    call: Call, asked: Mapping[str, Any]
+) -> tuple[list[HeldPosition], list[tuple[str, Reason]]]:
+    """Returns the asked wallet's positions, each once, and the providers that may have others.
+
+    Raises ``ProviderUnavailable`` when no enabled provider has positions.
+    """
+    wallet: Address = asked["wallet"]
+    network: Network | None = asked.get("network")
     registry = call.gateway.registry
     every = [*registry.enabled(Capability.POOL), *registry.enabled(Capability.VAULT)]
     if not every:
@@ -65,20 +85,17 @@ async def get_portfolio_positions(call: Call) -> web.Response:
             unsearched[source.id] = reason
         return found
 
-    async with at_least_there(call, call.query):
+    async with at_least_there(call, asked):
         outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
-    found = [(outcome.provider, position) for outcome in outcomes for position in outcome.value or ()]
-    tokens = tokens_of_positions(position for _, position in found)
-    valuation = await call.gateway.valuation(tokens, wait_s=VALUES_WAIT_S)
-    once: dict[tuple[object, ...], Wire] = {}
-    for source, position in found:
-        row = PortfolioPosition.render(HeldPosition(source.id, valuation.position(position)), call.networks)
-        # Two sources may know one vault or pool: what a wallet has there is not counted twice.
-        once.setdefault((row["vaultId"], row["poolId"], row["positionId"]), row)
-    rows = [row for row in once.values() if network is None or row["chainId"] == network.chain_id]
-    missing = [*catalog.failed_sources(outcomes), *unsearched.items()]
-    listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
-    return catalog.fresh(call, listing)
+    once: dict[tuple[object, ...], HeldPosition] = {}
+    for outcome in outcomes:
+        for position in outcome.value or ():
+            held = HeldPosition(outcome.provider.id, position)
+            own_id = position.position_id if isinstance(position, PoolPosition) else position.vault_id
+            # Two sources may know one vault or pool: what a wallet has there is not counted twice.
+            if network is None or held.chain_id == network.chain_id:
+                once.setdefault((held.vault_id, held.pool_id, own_id), held)
+    return list(once.values()), [*catalog.failed_sources(outcomes), *unsearched.items()]
 
 
 OPERATIONS = (get_portfolio_positions,)

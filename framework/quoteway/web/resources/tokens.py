@@ -165,7 +165,7 @@ async def get_token(call: Call) -> Wire:
     valuation = await call.gateway.valuation({(t.chain_id, t.address) for t in profile.contracts})
     (first, *others) = profile.contracts
     tax = None if others else call.gateway.taxes.known(first.chain_id, first.address)
-    listed = everything.search.by_id.get(profile.id)
+    listed = everything.search.by_id(profile.id)
     alike = None if listed is None else listed.look_alike_of
     shown = replace(profile, trade_tax=tax, look_alike_of=alike)
     return Profile.render(valuation.profile(shown), call.networks)

@@ -255,6 +255,8 @@ async def submit_transaction_hash(call: Call) -> dict[str, Any]:
         if isinstance(receipt, Mapping):
             settled = await settlement(chain, commitment, found, receipt, matches=not differences)
             known = None if settled.status == "unknown" else settled
+            if known is not None and chain.network.chain_id == commitment.chain_id:
+                call.gateway.fills.reported(commitment, tx_hash, known, matches=not differences)
             report = replace(report, status=settled.status, settled=known)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise UpstreamError(

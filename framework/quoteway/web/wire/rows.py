@@ -277,7 +277,10 @@ class Series(View):
 
 @dataclass(frozen=True, slots=True)
 class ValuedHolding:
-    """``amount`` base units of ``token``, what they are worth, and what a sale of all pays at least."""
+    """``amount`` base units of ``token``, what they are worth, and what a sale of all pays at least.
+
+    ``spam`` are the rules of spam that the token breaks; None: it was not judged.
+    """
 
     token: models.Token
     amount: int
@@ -285,6 +288,7 @@ class ValuedHolding:
     realisable_usd: float | None = None
     price: models.Price | None = None
     counted: bool = False
+    spam: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +326,9 @@ class Balance(View):
     moved_1h_pct = nullable(fields.Float, lambda held: held.price and held.price.moved_1h_pct)
     warnings = required([Notice], lambda held: held.price.warnings if held.price else ())
     counted = required(fields.Boolean)
+    listed = required(fields.Boolean, "token.listed", description="Whether a catalog has the token")
+    spam = nullable(fields.Boolean, lambda held: None if held.spam is None else bool(held.spam))
+    spam_reasons = required([fields.String], lambda held: held.spam or ())
 
 
 class AsOf(View):

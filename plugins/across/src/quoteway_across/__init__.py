@@ -10,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import BridgeProvider, Context, SwapProvider
+    from quoteway import BridgeProvider, Context, EventSource, SwapProvider
 
     from quoteway_across.transfers import Transfers
 
@@ -34,6 +34,13 @@ def quoteway_swap_providers(context: Context) -> Iterable[SwapProvider]:
     from quoteway_across.provider import AcrossSwaps
 
     return (AcrossSwaps(_transfers(context)),)
+
+
+@hookimpl
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
+    from quoteway_across.event_sources import event_sources
+
+    return event_sources(context)
 
 
 def _transfers(context: Context) -> Transfers:

@@ -38,6 +38,7 @@ from quoteway_erc4626.history import History
 from quoteway_erc4626.interface import OPERATIONS
 from quoteway_erc4626.metrics import apy_series, tvl_series
 from quoteway_erc4626.quoting import quote_vault
+from quoteway_erc4626.received_shares import ReceivedShares
 from quoteway_erc4626.taxes import TransferTaxes
 
 
@@ -141,10 +142,17 @@ class TokenizedVaults(VaultProvider):
         """See ``VaultProvider``."""
 
         async def on(chain_id: int) -> list[VaultPosition]:
-            return await positions(self.context.chain(chain_id), await self.listed(chain_id), wallet)
+            vaults, others = await asyncio.gather(self.listed(chain_id), self.received(chain_id, wallet))
+            listed = {facts.id for facts in vaults}
+            every = [*vaults, *(facts for facts in others if facts.id not in listed)]
+            return await positions(self.context.chain(chain_id), every, wallet)
 
         found = await asyncio.gather(*(on(chain_id) for chain_id in sorted(self.networks)))
         return [position for each in found for position in each]
+
+    async def received(self, chain_id: int, wallet: Address) -> list[VaultFacts]:
+        """Returns vaults outside the catalog whose shares the wallet received, where an index tells it."""
+        return []
 
     async def facts(self, vault_id: str) -> VaultFacts | None:
         """Returns a vault's facts by id; None when it is not this provider's. Raises ``NotFound``."""
@@ -177,6 +185,7 @@ class Erc4626Provider(TokenizedVaults):
         super().__init__(context)
         self._ask_chain: bool = context.settings.get("ask_chain", True)
         self._rows = _rows(context)
+        self._received = ReceivedShares()
         self.networks = frozenset(
             network.chain_id
             for network in context.networks
@@ -211,6 +220,12 @@ class Erc4626Provider(TokenizedVaults):
             return None
         facts = await self.book.find(chain_id, address)
         return facts if row is None or facts is None else listed(facts, *row)
+
+    async def received(self, chain_id: int, wallet: Address) -> list[VaultFacts]:
+        """See ``TokenizedVaults``."""
+        if not self._ask_chain:
+            return []
+        return await self._received.vaults(self.context, chain_id, wallet, self.find)
 
 
 Rows = dict[int, dict[Address, tuple[str, str]]]

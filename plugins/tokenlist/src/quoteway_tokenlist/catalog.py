@@ -48,7 +48,7 @@ class TokenListCatalog(TokenCatalog):
         self._facts = ChainFacts(context)
         self._corrections: dict[Key, int] = {}
         self._absent: set[Key] = set()
-        self._index = Index(list(context.networks), self._builtin.tokens[0].updated_at)
+        self._index = Index(list(context.networks), self._builtin.rows[0].updated_at)
         self._building = asyncio.Lock()
         self._changes = self._built = 0
         self._snapshot = self._build()
@@ -60,7 +60,8 @@ class TokenListCatalog(TokenCatalog):
         contract."""
         if chain_id is None:
             return self._snapshot.profiles
-        return tuple(self._snapshot.of_chain(chain_id))
+        snapshot = self._snapshot
+        return await asyncio.to_thread(lambda: tuple(snapshot.of_chain(chain_id)))
 
     def revision(self) -> str:
         return self._snapshot.revision
@@ -81,7 +82,7 @@ class TokenListCatalog(TokenCatalog):
         token's supply is locked on one chain and issued again on the other.
         """
         if ":" not in token_id:
-            found = self._snapshot.by_id.get(token_id.lower())
+            found = self._snapshot.by_id(token_id.lower())
             return None if found is None else await self._with_supply(found)
         network_text, _, address = token_id.rpartition(":")
         network = self._context.networks.find(network_text)
@@ -230,7 +231,7 @@ class TokenListCatalog(TokenCatalog):
         return True
 
     def _log_read(self, label: str, read: TokenList) -> None:
-        tokens, skipped = len(read.tokens), counted(read.skipped)
+        tokens, skipped = len(read.rows), counted(read.skipped)
         self._log.info("token list (%s) read: %d tokens, skipped: %s", label, tokens, skipped)
 
     async def _rebuild(self) -> None:

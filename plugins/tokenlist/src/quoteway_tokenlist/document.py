@@ -11,18 +11,26 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import orjson
-from quoteway.evm.address import is_native_alias, parse_address
+from quoteway import TokenRows
+from quoteway.evm.address import is_native_alias, parse_listed_address
+
+from quoteway_tokenlist.ids import best_id
+
+_T = TypeVar("_T")
 
 MAX_TOKENS = 10_000
 MAX_SYMBOL = 20
 MAX_NAME = 60
 MAX_TAGS = 10
+MAX_CHAIN_ID = 1 << 53  # more is not exact in every JSON reader
+LAST_SECOND = 253_402_300_799  # of the year 9999
 
 _MEMBERS = frozenset({"chainId", "address", "decimals", "name", "symbol", "logoURI", "tags", "extensions"})
 _HEX_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -37,12 +45,20 @@ class ListError(Exception):
     """The document cannot be read or used. The message is for the operator's log."""
 
 
+class _Document(msgspec.Struct):
+    """The members of a list that are read."""
+
+    name: Any = None
+    version: Any = None
+    timestamp: Any = None
+    tokens: msgspec.Raw = msgspec.Raw(b"null")
+
+
 class EntryError(Exception):
     """One token of a list cannot be used. The argument is a short code."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedToken:
+class ListedToken(msgspec.Struct, frozen=True, gc=False):
     """One token as a list describes it. ``updated_at`` is the list's own timestamp, Unix seconds."""
 
     chain_id: int
@@ -59,12 +75,53 @@ class ListedToken:
 class TokenList:
     """A list's usable tokens in its order, and the number of skipped ones by reason.
 
-    ``digest`` is of the document: lists with the same one are equal.
+    ``rows`` has each as the packed profile that it has when no other token competes for its id. ``digest`` is
+    of the document: lists with the same one are equal.
     """
 
-    tokens: tuple[ListedToken, ...]
+    rows: TokenRows
     skipped: Mapping[str, int]
     digest: str
+
+    @staticmethod
+    def of(tokens: Iterable[ListedToken], skipped: Mapping[str, int], digest: str) -> TokenList:
+        return TokenList(TokenRows(tuple(map(packed, tokens))), skipped, digest)
+
+    @property
+    def tokens(self) -> tuple[ListedToken, ...]:
+        """Returns the tokens, made anew."""
+        return tuple(map(unpacked, self.rows.packed))
+
+
+def packed(token: ListedToken, token_id: str | None = None) -> bytes:
+    """Returns a token as a packed profile: with the best id that it can have, if none is given."""
+    return TokenRows.pack_listed(
+        best_id(token.symbol, token.address) if token_id is None else token_id,
+        token.chain_id,
+        token.address,
+        token.decimals,
+        token.symbol,
+        token.name,
+        token.logo_uri,
+        token.tags,
+        token.updated_at,
+    )
+
+
+def unpacked(row: bytes) -> ListedToken:
+    """Returns the token of a row that ``packed`` made."""
+    found = TokenRows.unpack(row)
+    (contract,) = found.contracts
+    return ListedToken(
+        chain_id=contract.chain_id,
+        address=contract.address,
+        decimals=contract.decimals,
+        symbol=found.symbol,
+        name=found.name,
+        logo_uri=found.logo_uri,
+        tags=tuple(found.tags),
+        updated_at=found.updated_at,
+    )
 
 
 def plain_text(text: str | None, limit: int) -> str | None:
@@ -76,28 +133,43 @@ def plain_text(text: str | None, limit: int) -> str | None:
 
 def parse_list(body: bytes) -> TokenList:
     """Reads a Token List. Raises ``ListError`` when it is invalid or has no usable token."""
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise ListError("it is not JSON") from error
-    if not isinstance(document, dict):
-        raise ListError("it is not a JSON object")
-    if not isinstance(document.get("name"), str) or not _is_version(document.get("version")):
+    document = _decoded(body, _Document)
+    if not isinstance(document.name, str) or not _is_version(document.version):
         raise ListError("it has no name or no version, so it is not a Token List")
-    updated_at = _timestamp(document.get("timestamp"))
-    entries = document.get("tokens")
-    if not isinstance(entries, list) or not 1 <= len(entries) <= MAX_TOKENS:
-        raise ListError(f"its tokens must be an array of 1 to {MAX_TOKENS} entries")
-    tokens = []
+    updated_at = _timestamp(document.timestamp)
+    entries = _entries(document.tokens)
+    rows = []
     skipped: Counter[str] = Counter()
     for entry in entries:
         try:
-            tokens.append(parse_entry(entry, updated_at))
+            # One at a time: the objects of a long list would keep the interpreter's lock and memory.
+            rows.append(packed(parse_entry(orjson.loads(memoryview(entry)), updated_at)))
         except EntryError as refused:
             skipped[str(refused)] += 1
-    if not tokens:
+        except orjson.JSONDecodeError as error:
+            raise ListError("it is not JSON") from error
+    if not rows:
         raise ListError(f"none of its tokens is usable ({counted(skipped)})")
-    return TokenList(tuple(tokens), dict(skipped), hashlib.sha256(body).hexdigest())
+    return TokenList(TokenRows(tuple(rows)), dict(skipped), hashlib.sha256(body).hexdigest())
+
+
+def _decoded(body: bytes | msgspec.Raw, kind: type[_T]) -> _T:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        raise ListError("it is not a JSON object") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ListError("it is not JSON") from error
+
+
+def _entries(tokens: msgspec.Raw) -> list[msgspec.Raw]:
+    try:
+        entries = _decoded(tokens, list[msgspec.Raw])
+    except ListError:
+        entries = []
+    if not 1 <= len(entries) <= MAX_TOKENS:
+        raise ListError(f"its tokens must be an array of 1 to {MAX_TOKENS} entries")
+    return entries
 
 
 def counted(skipped: Mapping[str, int]) -> str:
@@ -110,7 +182,7 @@ def parse_entry(entry: Any, updated_at: int) -> ListedToken:
     if not isinstance(entry, dict) or not entry.keys() <= _MEMBERS:
         raise EntryError("bad_shape")
     chain_id, decimals = entry.get("chainId"), entry.get("decimals")
-    if type(chain_id) is not int or chain_id < 1:
+    if type(chain_id) is not int or not 1 <= chain_id <= MAX_CHAIN_ID:
         raise EntryError("bad_chain_id")
     if type(decimals) is not int or not 0 <= decimals <= 255:
         raise EntryError("bad_decimals")
@@ -135,7 +207,7 @@ def _address(value: Any) -> str:
     if is_native_alias(value):
         raise EntryError("native_coin")  # networks describe their native coin
     try:
-        return parse_address(value)
+        return parse_listed_address(value)
     except ValueError as error:
         raise EntryError("bad_checksum") from error
 
@@ -184,4 +256,7 @@ def _timestamp(value: Any) -> int:
         moment = datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
         raise ListError("its timestamp is not an RFC 3339 time") from error
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    seconds = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    if not 0 <= seconds <= LAST_SECOND:
+        raise ListError("its timestamp is not between the years 1970 and 9999")
+    return seconds

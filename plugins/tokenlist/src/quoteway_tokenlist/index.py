@@ -14,65 +14,78 @@ An id is the token's symbol as a slug, so ``usdc`` is USDC on every network. Rul
 from __future__ import annotations
 
 import hashlib
-import re
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from quoteway import NATIVE, Address, Network, Token, TokenProfile
+from msgspec import structs
+from quoteway import NATIVE, Address, Network, Token, TokenPlaces, TokenProfile, TokenRows
 
-from quoteway_tokenlist.document import ListedToken, TokenList
+from quoteway_tokenlist.document import ListedToken, TokenList, packed, unpacked
+from quoteway_tokenlist.ids import candidates, family
 
 Key = tuple[int, Address]
 """Chain id and EIP-55 address."""
 
-_PLAIN_SYMBOL = re.compile(r"[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*")
-_NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _PLACE_BITS = 32
-_NO_LIST = TokenList((), {}, "")
+_NO_LIST = TokenList(TokenRows(), {}, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The catalog's data at one time. ``revision`` is the same in replicas that have the same lists."""
 
-    profiles: tuple[TokenProfile, ...]
-    by_id: Mapping[str, TokenProfile]
-    by_chain: Mapping[int, Mapping[Address, TokenProfile]]
-    """By chain id and address of a contract; a profile has all its contracts."""
+    profiles: TokenRows
     revision: str
+    _contracts: TokenPlaces = field(compare=False)
+    _families: TokenPlaces = field(compare=False)
+
+    def by_id(self, token_id: str) -> TokenProfile | None:
+        """Returns the profile with an id."""
+        rows = map(self.profiles.row, self._families.of(family(token_id)))
+        return next((row.profile() for row in rows if row.id == token_id), None)
 
     def profile(self, key: Key) -> TokenProfile | None:
         """Returns the profile of a token with that contract only."""
-        chain_id, address = key
-        found = self.by_chain.get(chain_id, {}).get(address)
-        return None if found is None else _alone(found, key)
+        for at in self._contracts.of(key):
+            row = self.profiles.row(at)
+            if any((each.chain_id, each.address) == key for each in row.contracts):
+                return _alone(row.profile(), key)
+        return None
 
     def of_chain(self, chain_id: int) -> Iterator[TokenProfile]:
         """Yields the profiles of one chain's tokens, each with that contract only."""
-        for address, profile in self.by_chain.get(chain_id, {}).items():
-            yield _alone(profile, (chain_id, address))
+        for row in self.profiles.rows():
+            for contract in row.contracts:
+                if contract.chain_id == chain_id:
+                    yield _alone(row.profile(), (chain_id, contract.address))
 
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A list with the places of its tokens: by key, and by family (see ``_family``)."""
+    """The rows of a list that count: of served networks, each token once. ``keys`` and ``families`` have the
+    hashes of their keys and families."""
 
-    source: TokenList
-    places: Mapping[Key, int]
-    families: Mapping[str, Sequence[int]]
+    digest: str
+    rows: Sequence[bytes] = ()
+    keys: Sequence[int] = ()
+    families: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A token as all lists describe it. ``precedence`` orders tokens: by list, then by place in it."""
+    """A token of a family: the list that describes it first, with that and the later descriptions of it, and
+    its decimals where these are wrong."""
 
-    precedence: int
-    token: ListedToken
+    at: int
+    rows: tuple[bytes, ...]
+    decimals: int | None
 
 
 @dataclass(slots=True)
 class Index:
-    """Merges lists by precedence. When one changes, only what shares a symbol with its tokens is made anew.
+    """Merges lists by precedence. What competes with nothing stays the row of its list; of the others, only
+    families are made anew in which something has changed.
 
     Not for concurrent use.
     """
@@ -80,10 +93,8 @@ class Index:
     networks: Sequence[Network]
     native_updated_at: int
     _lists: list[_Placed] = field(default_factory=list, init=False)
-    _shared: set[Key] = field(default_factory=set, init=False)
-    _decimals: dict[Key, int] = field(default_factory=dict, init=False)
-    _made: dict[str, list[tuple[int, TokenProfile]]] = field(default_factory=dict, init=False)
-    """Profiles with their precedence, by family."""
+    _made: dict[int, tuple[list[_Entry], list[bytes | None]]] = field(default_factory=dict, init=False)
+    """Entries that compete or are merged and what was made of each, by the hash of their family."""
 
     def update(self, lists: Sequence[TokenList | None], decimals: Mapping[Key, int]) -> Snapshot:
         """Returns the catalog of these lists; None stands for one not read yet.
@@ -92,131 +103,137 @@ class Index:
         where a list was wrong.
         """
         given = [self._natives(), *(found or _NO_LIST for found in lists)]
-        old = self._lists + [_placed(_NO_LIST, ())] * (len(given) - len(self._lists))
+        old = self._lists + [_Placed("")] * (len(given) - len(self._lists))
         served = {network.chain_id for network in self.networks}
         self._lists = [
-            before if source.digest == before.source.digest else _placed(source, served)
+            before if source.digest == before.digest else _placed(source, served)
             for source, before in zip(given, old, strict=True)
         ]
-        changed = [
-            (before, after) for before, after in zip(old, self._lists, strict=True) if before is not after
-        ]
-        families = {name for pair in changed for placed in pair for name in placed.families}
-        # Another list may describe a token by another symbol.
-        shared, self._shared = self._shared, self._in_several()
-        shared = shared | self._shared
-        keys = {key for pair in changed for placed in pair for key in placed.places.keys() & shared}
-        keys |= {key for key, _ in decimals.items() ^ self._decimals.items()}
-        families |= {_family(token.symbol) for key in keys for token in self._described(key)}
-        self._decimals = dict(decimals)
-        for name in families:
-            made = list(self._profiles(name))
-            if made:
-                self._made[name] = made
-            else:
-                self._made.pop(name, None)
-        return self._snapshot()
+        made = dict(self._competing(decimals))
+        rows: list[bytes] = []
+        for at, placed in enumerate(self._lists):
+            for place, row in enumerate(placed.rows):
+                found = made.get(at << _PLACE_BITS | place, row)
+                if found is not None:
+                    rows.append(found)
+        parts = [placed.digest for placed in self._lists], sorted(decimals.items())
+        return _snapshot(TokenRows(tuple(rows)), hashlib.sha256(repr(parts).encode()).hexdigest()[:16])
 
     def _natives(self) -> TokenList:
         tokens = tuple(_native(network, self.native_updated_at) for network in self.networks)
-        return TokenList(tokens, {}, repr(tokens))
+        return TokenList.of(tokens, {}, repr(tokens))
 
-    def _in_several(self) -> set[Key]:
-        """Returns the tokens that more than one list has."""
-        seen: set[Key] = set()
-        shared: set[Key] = set()
-        for placed in self._lists:
-            shared |= seen & placed.places.keys()
-            seen |= placed.places.keys()
-        return shared
-
-    def _described(self, key: Key) -> Iterator[ListedToken]:
-        """Yields a token as each list that has it describes it."""
-        for placed in self._lists:
-            if key in placed.places:
-                yield placed.source.tokens[placed.places[key]]
-
-    def _entries(self, family: str) -> Iterator[_Entry]:
-        """Yields the tokens of a family by precedence."""
+    def _competing(self, decimals: Mapping[Key, int]) -> Iterator[tuple[int, bytes | None]]:
+        """Yields, of each token that shares its family or is in several lists, its precedence (its list, then
+        its place in it) and its row. None: another row has it."""
+        described = self._described()
+        wrong = {hash(key): key for key in decimals}
+        first: dict[int, int] = {}
+        families: dict[int, list[int]] = {}
         for at, placed in enumerate(self._lists):
-            for place in placed.families.get(family, ()):
-                token = placed.source.tokens[place]
-                key = token.chain_id, token.address
-                if key in self._shared:
-                    first, *others = self._described(key)
-                    if first is not token:
-                        continue  # an earlier list describes it, perhaps by another symbol
-                    for other in others:
-                        token = _merged(token, other)
-                decimals = self._decimals.get(key, token.decimals)
-                if decimals != token.decimals:
-                    token = replace(token, decimals=decimals)
-                yield _Entry(at << _PLACE_BITS | place, token)
+            for place, (key, name) in enumerate(zip(placed.keys, placed.families, strict=True)):
+                precedence = at << _PLACE_BITS | place
+                other = first.setdefault(name, precedence)
+                if other != precedence or key in described or key in wrong:
+                    families.setdefault(name, [other]).append(precedence)
+        before, self._made = self._made, {}
+        for name, found in families.items():
+            places = list(dict.fromkeys(found))  # the first one is in it twice when it is wrong or described
+            entries = [self._entry(place, described, decimals) for place in places]
+            counting = [entry for entry in entries if entry is not None]
+            known = before.get(name)
+            rows = known[1] if known is not None and known[0] == counting else _merge(counting)
+            self._made[name] = counting, rows
+            merged = iter(rows)
+            yield from (
+                (place, None if entry is None else next(merged))
+                for place, entry in zip(places, entries, strict=True)
+            )
 
-    def _profiles(self, family: str) -> Iterator[tuple[int, TokenProfile]]:
-        groups: dict[str, list[_Entry]] = {}
-        for token_id, entry in _with_ids(list(self._entries(family))):
-            groups.setdefault(token_id, []).append(entry)
-        for token_id, entries in groups.items():
-            yield entries[0].precedence, _profile(token_id, [entry.token for entry in entries])
+    def _described(self) -> dict[int, list[int]]:
+        """Returns the precedences of each token that more than one list has, by the hash of its key."""
+        seen: set[int] = set()
+        several: dict[int, list[int]] = {}
+        for placed in self._lists:
+            several.update((key, []) for key in seen.intersection(placed.keys))
+            seen.update(placed.keys)
+        for at, placed in enumerate(self._lists):
+            for place, key in enumerate(placed.keys):
+                if key in several:
+                    several[key].append(at << _PLACE_BITS | place)
+        return several
 
-    def _snapshot(self) -> Snapshot:
-        made = [each for profiles in self._made.values() for each in profiles]
-        made.sort(key=lambda each: each[0])
-        profiles = tuple(profile for _, profile in made)
-        by_chain: dict[int, dict[Address, TokenProfile]] = {n.chain_id: {} for n in self.networks}
-        for profile in profiles:
-            for contract in profile.contracts:
-                by_chain[contract.chain_id][contract.address] = profile
-        parts = [placed.source.digest for placed in self._lists], sorted(self._decimals.items())
-        return Snapshot(
-            profiles=profiles,
-            by_id={profile.id: profile for profile in profiles},
-            by_chain=by_chain,
-            revision=hashlib.sha256(repr(parts).encode()).hexdigest()[:16],
-        )
+    def _entry(
+        self, place: int, described: Mapping[int, Sequence[int]], decimals: Mapping[Key, int]
+    ) -> _Entry | None:
+        """Returns a token of a list; None when an earlier list describes it, perhaps by another symbol."""
+        at, number = place >> _PLACE_BITS, place & (1 << _PLACE_BITS) - 1
+        row, key = self._lists[at].rows[number], _key(self._lists[at].rows[number])
+        places = described.get(self._lists[at].keys[number], (place,))
+        rows = [self._lists[p >> _PLACE_BITS].rows[p & (1 << _PLACE_BITS) - 1] for p in places]
+        same = [(p, other) for p, other in zip(places, rows, strict=True) if _key(other) == key]
+        if same[0][0] != place:
+            return None
+        return _Entry(at, (row, *(other for _, other in same[1:])), decimals.get(key))
 
 
 def _placed(source: TokenList, served: Collection[int]) -> _Placed:
-    places: dict[Key, int] = {}
-    families: dict[str, list[int]] = {}
-    for place, token in enumerate(source.tokens):
-        if token.chain_id in served and (key := (token.chain_id, token.address)) not in places:
-            places[key] = place
-            families.setdefault(_family(token.symbol), []).append(place)
-    return _Placed(source, places, families)
+    seen: set[Key] = set()
+    rows, keys, families = [], array("q"), array("q")
+    for row, token in zip(source.rows.packed, source.rows.rows(), strict=True):
+        key = token.contracts[0].chain_id, token.contracts[0].address
+        if key[0] in served and key not in seen:
+            seen.add(key)
+            rows.append(row)
+            keys.append(hash(key))
+            families.append(hash(family(token.id)))
+    return _Placed(source.digest, tuple(rows), keys, families)
 
 
-def _slug(symbol: str) -> str:
-    return _NOT_SLUG.sub("-", symbol.lower()).strip("-") or "token"
+def _snapshot(rows: TokenRows, revision: str) -> Snapshot:
+    keys, places, families = array("q"), array("I"), array("q")
+    for at, row in enumerate(rows.rows()):
+        families.append(hash(family(row.id)))
+        for contract in row.contracts:
+            keys.append(hash((contract.chain_id, contract.address)))
+            places.append(at)
+    return Snapshot(rows, revision, TokenPlaces(keys, places), TokenPlaces(families))
 
 
-def _family(symbol: str) -> str:
-    """Returns the slug up to its first dash. Tokens of different families never compete for an id."""
-    return _slug(symbol).partition("-")[0]
+def _key(row: bytes) -> Key:
+    (contract,) = TokenRows.unpack(row).contracts
+    return contract.chain_id, contract.address
 
 
-def _with_ids(entries: Sequence[_Entry]) -> Iterator[tuple[str, _Entry]]:
-    """Yields a family's tokens with their ids by the module's rules."""
-    taken: set[tuple[int, str]] = set()
+def _merge(entries: Sequence[_Entry]) -> list[bytes | None]:
+    """Returns the row of each token of a family by the module's rules. None: it is in the row of another."""
+    taken: set[Key] = set()
     owners: dict[str, object] = {}
-    for entry in entries:
-        token = entry.token
-        for token_id, owner in _candidates(token, entry.precedence >> _PLACE_BITS):
+    groups: dict[str, list[int]] = {}
+    tokens = [_token(entry) for entry in entries]
+    for number, (entry, token) in enumerate(zip(entries, tokens, strict=True)):
+        for token_id, owner in candidates(token.symbol, token.address, entry.at):
             if (token.chain_id, token_id) not in taken and owners.setdefault(token_id, owner) == owner:
                 taken.add((token.chain_id, token_id))
-                yield token_id, entry
+                groups.setdefault(token_id, []).append(number)
                 break
+    rows: list[bytes | None] = [None] * len(entries)
+    for token_id, numbers in groups.items():
+        first, *others = numbers
+        if others:
+            rows[first] = TokenRows.pack(_profile(token_id, [tokens[number] for number in numbers]))
+        else:
+            row = packed(tokens[first], token_id)
+            rows[first] = entries[first].rows[0] if row == entries[first].rows[0] else row
+    return rows
 
 
-def _candidates(token: ListedToken, at: int) -> Iterator[tuple[str, object]]:
-    """Yields ids and what owns them: a plain slug is its list's, others are of one address."""
-    slug = _slug(token.symbol)
-    if _PLAIN_SYMBOL.fullmatch(token.symbol):
-        yield slug, at
-    digits = token.address[2:].lower()
-    for length in (6, 12, 40):
-        yield f"{slug}-{digits[:length]}", token.address
+def _token(entry: _Entry) -> ListedToken:
+    """Returns a token as all its lists describe it."""
+    token, *others = map(unpacked, entry.rows)
+    for other in others:
+        token = _merged(token, other)
+    return token if entry.decimals is None else structs.replace(token, decimals=entry.decimals)
 
 
 def _native(network: Network, updated_at: int) -> ListedToken:
@@ -240,7 +257,7 @@ def _merged(first: ListedToken, second: ListedToken) -> ListedToken:
         and second.updated_at <= first.updated_at
     ):
         return first
-    return replace(
+    return structs.replace(
         first,
         logo_uri=first.logo_uri or second.logo_uri,
         tags=tuple(dict.fromkeys(first.tags + second.tags)),

@@ -10,7 +10,15 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, Executor, LiquiditySource, PoolProvider, PriceSource, SwapProvider
+    from quoteway import (
+        Context,
+        EventSource,
+        Executor,
+        LiquiditySource,
+        PoolProvider,
+        PriceSource,
+        SwapProvider,
+    )
 
 
 @hookimpl
@@ -63,3 +71,11 @@ def quoteway_price_sources(context: Context) -> Iterable[PriceSource]:
     from quoteway_uniswap.prices import UniswapPrices
 
     return (UniswapPrices(context),)
+
+
+@hookimpl
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
+    from quoteway_uniswap.event_sources import event_sources
+    from quoteway_uniswap.position_sources import position_sources
+
+    return (*event_sources(context), *position_sources(context))

@@ -11,6 +11,7 @@ deployments``::
         "priority_fee_wei": 100000000,          # tip assumed on top of the base fee when gas is priced
         "usd_tokens": ["0xA0b8..."],            # tokens that count as a US dollar for prices
         "v2": {"factory": "0x5C69...", "init_code_hash": "0x96e8...", "fee": [997, 1000],
+               "protocol_share": [1, 6],        # the protocol's part of fees where the factory has feeTo
                "router": "0x7a25..."},          # UniswapV2Router02, for liquidity
         "v3": {"factory": "0x1F98...", "init_code_hash": "0xe34f...", "fees": [[500, 10], [3000, 60]],
                "position_manager": "0xC364..."},  # NonfungiblePositionManager, for liquidity
@@ -55,7 +56,8 @@ PROVIDER_ID = "uniswap"
 class V2Deployment:
     """A UniswapV2Factory. The swap fee is ``1 - fee_numerator / fee_denominator``.
 
-    ``router`` is a UniswapV2Router02, for liquidity.
+    ``router`` is a UniswapV2Router02, for liquidity. ``protocol_share`` is the part of the fees, as (part,
+    parts), that the pair mints to the factory's feeTo.
     """
 
     factory: Address
@@ -63,6 +65,7 @@ class V2Deployment:
     fee_numerator: int = 997
     fee_denominator: int = 1000
     router: Address | None = None
+    protocol_share: tuple[int, int] = (1, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,13 +282,17 @@ def _version(text: str) -> str:
 
 def parse_v2(row: Mapping[str, Any]) -> V2Deployment:
     """Returns the member ``v2`` of a row. Raises KeyError, ValueError or TypeError for a wrong one."""
-    check_members(row, {"factory", "init_code_hash", "fee", "router"})
+    check_members(row, {"factory", "init_code_hash", "fee", "router", "protocol_share"})
     numerator, denominator = row.get("fee", (997, 1000))
     if not 0 < numerator <= denominator:
         raise ValueError(f"v2.fee must be above 0 and at most 1, got {numerator}/{denominator}")
+    share, parts = (int(each) for each in row.get("protocol_share", (1, 6)))
+    if not 0 <= share < parts:
+        raise ValueError(f"v2.protocol_share must be at least 0 and below 1, got {share}/{parts}")
     code_hash = _hash(row.get("init_code_hash", V2_PAIR_INIT_CODE_HASH))
+    router = _optional(row, "router")
     return V2Deployment(
-        parse_address(row["factory"]), code_hash, int(numerator), int(denominator), _optional(row, "router")
+        parse_address(row["factory"]), code_hash, int(numerator), int(denominator), router, (share, parts)
     )
 
 

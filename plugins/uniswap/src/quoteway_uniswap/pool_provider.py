@@ -41,6 +41,7 @@ from quoteway_uniswap.pool_series import INTERVALS_S, Interval
 from quoteway_uniswap.positions import nft_position, pair_positions
 from quoteway_uniswap.prices import UniswapPrices
 from quoteway_uniswap.provider import configured_deployments
+from quoteway_uniswap.received_tokens import received_pairs
 
 _Item = TypeVar("_Item")
 
@@ -186,7 +187,7 @@ class UniswapPools(PoolProvider):
     # --- positions and series -------------------------------------------------------------------------------
 
     async def positions(self, wallet: Address, pool_id: str | None) -> Sequence[PoolPosition]:
-        """See ``PoolProvider``. v2 shares are searched in the catalog's pairs."""
+        """See ``PoolProvider``. v2 shares are looked for in the catalog's pairs and those of an index."""
         if pool_id is not None:
             pool = await self._find(pool_id)
             return [] if pool is None else await self._positions(pool.deployment.chain_id, wallet, pool)
@@ -209,7 +210,7 @@ class UniswapPools(PoolProvider):
     ) -> Sequence[PoolPosition]:
         pools = self._on_chain(chain_id)
         block = await pools.chain.head()
-        pairs = [pool] if pool is not None else await pools.catalog.known()
+        pairs = [pool] if pool is not None else await self._pairs(pools, wallet)
         found = await pair_positions(pools.chain, block, wallet, [p for p in pairs if p.ref.kind == "v2"])
         if pool is not None and pool.ref.kind == "v2":
             return found
@@ -223,6 +224,15 @@ class UniswapPools(PoolProvider):
             if known is not None and (holding.nft.liquidity or any(holding.fees)):
                 found.append(nft_position(known, holding, block))
         return found if owned.unsearched is None else Incomplete(found, owned.unsearched)
+
+    async def _pairs(self, pools: ChainPools, wallet: Address) -> list[KnownPool]:
+        """Returns the pools of the catalog, and the pairs whose shares the wallet received by an index."""
+        known, received = await asyncio.gather(
+            pools.catalog.known(), received_pairs(self._context.history, pools.chain, wallet)
+        )
+        listed = {pool.ref.id for pool in known}
+        more = await asyncio.gather(*(pools.finder.find(each) for each in received if each not in listed))
+        return [*known, *(pool for pool in more if pool is not None)]
 
     async def series(self, pool_id: str, metric: str, start: int, end: int, interval: str) -> Series | None:
         """See ``PoolProvider``."""

@@ -143,4 +143,5 @@ def nft_position(pool: KnownPool, holding: Holding, block: Block) -> PoolPositio
         share=nft.liquidity / state.liquidity if in_range and state.liquidity else None,
         tick_range=(nft.tick_lower, nft.tick_upper),
         in_range=in_range,
+        manager=manager_of(nft.deployment, nft.kind),
     )

@@ -58,6 +58,7 @@ FORK_ROWS: Mapping[int, tuple[Mapping[str, Any], ...]] = {
                 "factory": "0x1097053Fd2ea711dad45caCcc45EfF7548fCB362",
                 "init_code_hash": "0x57224589c67f3f30a6b0d7a1b54cf3153ab84563bc609ef41dfb34f8b2974d2d",
                 "fee": [9975, 10000],
+                "protocol_share": [8, 25],  # PancakePair._mintFee
             },
             "base_tokens": _ETHEREUM_TOKENS,
         },
@@ -78,6 +79,7 @@ FORK_ROWS: Mapping[int, tuple[Mapping[str, Any], ...]] = {
                 "factory": "0xcA143Ce32Fe78f1f7019d7d551a6402fC5350c73",
                 "init_code_hash": "0x00fb7f630766e6a796048ea87d01acd3068e8ff67d078148a3fa3f4a84f69bd5",
                 "fee": [9975, 10000],
+                "protocol_share": [8, 25],  # PancakePair._mintFee
             },
             "base_tokens": _BNB_TOKENS,
         },

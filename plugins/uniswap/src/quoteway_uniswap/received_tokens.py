@@ -1,7 +1,8 @@
 """Finds the v4 position tokens that a wallet owns. No contract lists them: they are found by their transfers.
 
-The wallet's balance tells how many there are, so the search goes back from the newest block until all are
-found. It goes on in the background where nodes limit the range of logs, and each later look continues it.
+The wallet's balance tells how many there are. Where an index does not name them all, a search goes back from
+the newest block until all are found. It goes on in the background where nodes limit the range of logs, and
+each later look continues it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import logging
 from dataclasses import dataclass, field
 
 from cachetools import LRUCache
-from quoteway import Address, Block, Chain, GatewayError
+from quoteway import Address, Block, Chain, GatewayError, WalletHistory
 from quoteway.evm.abi import event_topic
 from quoteway.evm.erc20 import BALANCE_OF
 from quoteway_router.logs import Logs
@@ -29,6 +30,8 @@ STEP_REQUESTS = 32
 """After so many requests what was found is compared with the wallet's balance."""
 AT_ONCE = 4
 """Searches of one chain at a time: each may take thousands of requests."""
+MOST_PAIRS = 500
+"""Of one wallet, of those that the catalog has not."""
 _MOST_SEARCHES = 64
 """Under way and waiting. A look beyond them is told to be incomplete."""
 _WALLETS_KEPT = 1_024
@@ -52,8 +55,9 @@ class _Received:
 class ReceivedTokens:
     """The v4 position tokens of wallets on one chain."""
 
-    def __init__(self, chain: Chain, logs: Logs) -> None:
+    def __init__(self, chain: Chain, logs: Logs, history: WalletHistory) -> None:
         self._chain = chain
+        self._history = history
         self._logs = logs
         self._received: LRUCache[tuple[Address, Address], _Received] = LRUCache(_WALLETS_KEPT)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -72,6 +76,8 @@ class ReceivedTokens:
         if received is None:
             received = self._received[manager, wallet] = _Received(deployment, manager, wallet)
         found = await self._owned(block, received)
+        if len(found) < held and await self._read_index(received):
+            found = await self._owned(block, received)
         if len(found) < held:
             idle = received.task is None or received.task.done()
             if idle and len(self._tasks) < _MOST_SEARCHES:
@@ -107,6 +113,19 @@ class ReceivedTokens:
         nfts = await read_nfts(self._chain, block, received.deployment, "v4", token_ids)
         return [nft for nft in nfts if nft.owner == received.wallet]
 
+    async def _read_index(self, received: _Received) -> bool:
+        """Adds the tokens that an index names. Returns whether there are new ones."""
+        known = len(received.token_ids)
+        chain_id = self._chain.network.chain_id
+        try:
+            indexed = await self._history.owned_nfts(chain_id, received.manager, received.wallet)
+        except GatewayError as error:
+            log.info("positions on %s could not be read from the index: %s", self._chain.network.slug, error)
+            return False
+        if indexed is not None:
+            received.token_ids.update(indexed.token_ids)
+        return len(received.token_ids) > known
+
     async def _search(self, block: Block, received: _Received, held: int) -> None:
         """Looks for tokens in new blocks, then in older ones, until as many are found as the wallet has."""
         assert received.deployment.v4 is not None
@@ -133,3 +152,14 @@ class ReceivedTokens:
         found = await self._logs.search(received.manager, topics, first, last, max_requests=STEP_REQUESTS)
         received.token_ids |= {int(log.topics[3], 16) for log in found.logs if len(log.topics) == 4}
         return found.first
+
+
+async def received_pairs(history: WalletHistory, chain: Chain, wallet: Address) -> list[Address]:
+    """Returns the pairs whose shares a wallet received, as an index names them: at most ``MOST_PAIRS``."""
+    try:
+        indexed = await history.wallet_tokens(chain.network.chain_id, wallet)
+    except GatewayError as error:
+        log.info("pairs on %s could not be read from the index: %s", chain.network.slug, error)
+        return []
+    received = () if indexed is None else indexed.received
+    return [each.token for each in received if each.kind == "pair"][:MOST_PAIRS]

@@ -59,7 +59,7 @@ class Shared:
 
             states = PoolStates(chain, every, created.add, count)
             # A wallet's transfers are few: all blocks are asked for at once.
-            received = ReceivedTokens(chain, Logs(chain, ALL_BLOCKS))
+            received = ReceivedTokens(chain, Logs(chain, ALL_BLOCKS), self._context.history)
             taxes = TransferTaxes(chain, deployments, now)
             found = self._chains[chain_id] = ChainState(
                 states, created, received, taxes, partial(self._context.data_price, chain_id)

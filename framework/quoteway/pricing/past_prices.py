@@ -1,0 +1,48 @@
+"""Prices of past hours, from an index."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from quoteway.models import Address, TokenHours
+from quoteway.pricing.valuation import value_of
+
+HOUR_S = 3_600
+OLDEST_S = 24 * HOUR_S
+"""How much older than a moment the hour may be whose price counts for it."""
+
+
+class PastPrices:
+    """The US dollars of whole tokens at moments in the past."""
+
+    def __init__(self, tokens: Iterable[TokenHours] = ()) -> None:
+        self._hours: dict[Address, Sequence[int]] = {}
+        self._usd: dict[Address, Sequence[float]] = {}
+        for each in tokens:
+            self._hours[each.token] = [point.hour for point in each.hours]
+            self._usd[each.token] = [point.usd for point in each.hours]
+
+    def within(self, token: Address, moment: int) -> float | None:
+        """Returns the price of the hour that a moment is in, or of the last one before it with a price."""
+        return self._last(token, moment - moment % HOUR_S)
+
+    def before(self, token: Address, moment: int) -> float | None:
+        """Returns the price of the last hour that had ended at a moment."""
+        return self._last(token, moment - HOUR_S - moment % HOUR_S)
+
+    def usd(self, token: Address, decimals: int, amount: int, moment: int) -> float | None:
+        """Returns the value of an amount in the hour of a moment; None when it is not known."""
+        if not amount:
+            return 0.0
+        price = self.within(token, moment)
+        return None if price is None else value_of(amount, decimals, price)
+
+    def _last(self, token: Address, hour: int) -> float | None:
+        hours = self._hours.get(token, ())
+        at = bisect_right(hours, hour) - 1
+        if at < 0 or hour - hours[at] > OLDEST_S:
+            return None
+        price = self._usd[token][at]
+        return price if math.isfinite(price) else None

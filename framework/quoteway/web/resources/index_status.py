@@ -1,0 +1,55 @@
+"""How far the index of each network is."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from quoteway import models
+from quoteway.errors import disabled
+from quoteway.models import Capability
+from quoteway.networks import Network
+from quoteway.providers import MetricsProvider, Provider
+from quoteway.web.http.fields import NetworkField
+from quoteway.web.http.operation import Call, get
+from quoteway.web.http.schema import RequestSchema
+from quoteway.web.wire.index_status import IndexStatus
+from quoteway.web.wire.view import Wire
+
+
+class IndexQuery(RequestSchema):
+    network = NetworkField("Only this network")
+
+
+@get(
+    "/v2/index/status",
+    "How far the index of each network is",
+    IndexStatus,
+    tag="deployment",
+    query=IndexQuery,
+    description=(
+        "`state` is `starting`, `indexing` (history is missing), `following` (complete, and new blocks are "
+        "read), `waiting` (the last attempt failed, `problem` says why, and it goes on by itself) or "
+        "`stopped` (the index process says nothing since `updatedAt`). `etaSeconds` is an estimate. `spans` "
+        "of a source are the blocks that were read. 503 in a deployment without an index."
+    ),
+    failures=(502,),
+)
+async def get_index_status(call: Call) -> Wire:
+    providers = call.gateway.registry.enabled(Capability.METRICS)
+    outcomes = await call.ask(providers, tuple[models.IndexStatus, ...], _status, verb="index_status")
+    found = [each for outcome in outcomes for each in outcome.value or ()]
+    failed = [outcome for outcome in outcomes if outcome.value is None]
+    if not found and failed:
+        raise failed[0].failure("The index did not answer.")
+    if not found:
+        raise disabled("This deployment has no index.")
+    network: Network | None = call.query.get("network")
+    rows = [each for each in found if network is None or each.chain_id == network.chain_id]
+    return IndexStatus.of(call.networks, data=sorted(rows, key=lambda each: each.chain_id))
+
+
+async def _status(provider: Provider) -> tuple[models.IndexStatus, ...]:
+    return await cast(MetricsProvider, provider).index_status()
+
+
+OPERATIONS = (get_index_status,)

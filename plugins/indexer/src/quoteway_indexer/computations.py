@@ -1,0 +1,16 @@
+"""Lists what is computed from facts in the index process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quoteway_indexer.computing import Computation
+from quoteway_indexer.writing import Writer
+
+if TYPE_CHECKING:
+    from quoteway import Chain, Context
+
+
+def computations_of(context: Context, chain: Chain, writer: Writer) -> list[Computation]:
+    """Returns the computations of one chain, in the order in which they are run after each commit."""
+    return []

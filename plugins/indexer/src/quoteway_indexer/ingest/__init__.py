@@ -1,0 +1,1 @@
+"""Reads logs from nodes, decodes them, and commits them as facts."""

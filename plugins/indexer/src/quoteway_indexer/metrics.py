@@ -1,0 +1,70 @@
+"""What the API reads from the index: how far it is, series, and the past of wallets."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from quoteway import Context, IndexedSource, IndexStatus, MetricsProvider, Series
+
+from quoteway_indexer.ingest.notes import ChainNote, read_note
+from quoteway_indexer.store import Reader
+from quoteway_indexer.wallets import IndexedWallets
+
+STOPPED_S: Final = 30
+"""An index process that has said nothing for so long is taken for stopped."""
+
+
+class IndexMetrics(IndexedWallets, MetricsProvider):
+    """Answers from the index alone: no node is asked."""
+
+    id, title = "indexer", "Index of this deployment"
+
+    def __init__(self, context: Context, reader: Reader, chain_ids: frozenset[int]) -> None:
+        super().__init__(reader, lambda: context.event_sources)
+        self._context = context
+        self.networks = chain_ids
+
+    async def series(
+        self, resource_id: str, metric: str, start: int, end: int, interval: str
+    ) -> Series | None:
+        """Returns None: no series is computed from the index yet."""
+        return None
+
+    async def index_status(self) -> tuple[IndexStatus, ...]:
+        """See ``MetricsProvider``."""
+        notes = await self._reader.notes()
+        found = []
+        for key, value in notes.items():
+            note = read_note(value)
+            if note is not None and int(key) in self.networks:
+                found.append(_status(int(key), note, self._context.now()))
+        return tuple(found)
+
+
+def _status(chain_id: int, note: ChainNote, now: int) -> IndexStatus:
+    lag_blocks = lag_s = None
+    if note.head is not None and note.indexed_block is not None:
+        lag_blocks = max(0, note.head - note.indexed_block)
+    if note.head_timestamp is not None and note.indexed_timestamp is not None:
+        lag_s = max(0, note.head_timestamp - note.indexed_timestamp)
+    return IndexStatus(
+        chain_id=chain_id,
+        state="stopped" if now - note.updated_at > STOPPED_S else note.state,
+        percent=note.percent,
+        blocks_per_s=note.blocks_per_second,
+        logs_per_s=note.logs_per_second,
+        eta_s=note.eta_seconds,
+        head=note.head,
+        indexed_block=note.indexed_block,
+        finalized_block=note.finalized,
+        lag_blocks=lag_blocks,
+        lag_s=lag_s,
+        sources=tuple(
+            IndexedSource(
+                each.id, each.version, each.first_block, tuple(each.spans), each.skipped, each.refused
+            )
+            for each in note.sources
+        ),
+        problem=note.problem,
+        updated_at=note.updated_at,
+    )

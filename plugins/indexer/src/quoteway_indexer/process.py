@@ -1,0 +1,209 @@
+"""The index process: opens the store, indexes every chain, and says how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from quoteway import ConfigError, Context, Network
+
+from quoteway_indexer.computations import computations_of
+from quoteway_indexer.deployment import enabled, networks_of
+from quoteway_indexer.ingest.chain_index import ChainIndex
+from quoteway_indexer.ingest.notes import ChainNote, encode_note
+from quoteway_indexer.ingest.sources import compile_sources
+from quoteway_indexer.store import Store, StoreBusyError, StoreError
+from quoteway_indexer.store_settings import expired
+from quoteway_indexer.stores import open_store, served
+from quoteway_indexer.writing import Writer
+
+LEASE_S: Final = 30.0
+NOTE_S: Final = 1.0
+RETENTION_S: Final = 3_600.0
+_LONGEST_RETRY_S: Final = 30.0
+_BUSY_S: Final = 1.0
+
+Report = Callable[[Mapping[str, ChainNote]], None]
+"""Shows how far each chain is, by the network's slug."""
+
+
+class IndexProcess:
+    """Indexes the networks of a deployment. ``report`` is called every second."""
+
+    def __init__(self, context: Context, report: Report | None = None) -> None:
+        self._context = context
+        self._log = context.log
+        self._report = report
+        self._writer: Writer
+        self._chains: dict[int, ChainIndex] = {}
+        # A file of DuckDB is open in one process only: what one that was killed held there is ours.
+        is_own = context.settings["store"] == "duckdb"
+        self._holder = "duckdb" if is_own else f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
+
+    async def run(self, *, once: bool = False) -> None:
+        """Indexes until it is cancelled, or ``once`` up to the heads. Raises ``ConfigError``."""
+        if not enabled(self._context):
+            raise ConfigError(
+                "there is no index in this deployment: set `enabled = true` in [plugin.indexer], "
+                "for the server too"
+            )
+        networks = networks_of(self._context)
+        store = await self._opened()
+        self._writer = Writer(store)
+        # Modules stay for good; logs come and go by the ten thousand, without cycles.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 50)
+        try:
+            self._chains = {network.chain_id: self._chain(network) for network in networks}
+            with served(store, self._context.settings):
+                await self._run_all(once)
+        finally:
+            await self._writer.release(self._holder)
+            await self._writer.close()
+
+    async def _opened(self) -> Store:
+        """Returns the store, which another process may have at first."""
+        told = False
+        while True:
+            try:
+                store = open_store(self._context.settings)
+            except StoreBusyError as error:
+                if not told:
+                    self._log.warning("waiting: %s; it goes on when that one has ended", error)
+                told = True
+                await asyncio.sleep(_BUSY_S)
+            except StoreError as error:
+                raise ConfigError(f"[plugin.indexer]: {error}") from None
+            else:
+                break
+        try:
+            store.migrate()
+        except StoreError as error:
+            store.close()
+            raise ConfigError(f"[plugin.indexer]: {error}") from None
+        return store
+
+    def _chain(self, network: Network) -> ChainIndex:
+        context, chain = self._context, self._context.chain(network)
+        declared = [each for each in context.event_sources if each.chain_id == network.chain_id]
+        starts: Mapping[str, int] = context.settings["start_block"]
+        own = {
+            each.id: starts.get(f"{each.id}@{network.slug}", starts.get(each.id, each.first_block))
+            for each in declared
+        }
+        sources = compile_sources(declared, own)
+        for name, reason in sources.refused.items():
+            self._log.error("event source %r of %s is left out: %s", name, network.slug, reason)
+        return ChainIndex(
+            chain,
+            sources,
+            self._writer,
+            computations_of(context, chain, self._writer),
+            self._log,
+            finality_blocks=context.settings["finality_blocks"],
+        )
+
+    async def _run_all(self, once: bool) -> None:
+        chains = [asyncio.create_task(self._run_chain(each, once)) for each in self._chains.values()]
+        beside = [asyncio.create_task(self._say()), asyncio.create_task(self._retain())]
+        try:
+            await asyncio.gather(*chains)
+            await self._note()
+        finally:
+            tasks = [*chains, *beside]
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _run_chain(self, chain: ChainIndex, once: bool) -> None:
+        """Runs one chain; again after a failure, later each time."""
+        failures = 0
+        while True:
+            await self._leased(chain)
+            running = asyncio.create_task(chain.run(once=once))
+            keeping = asyncio.create_task(self._keep_lease(chain))
+            try:
+                await asyncio.wait([running, keeping], return_when=asyncio.FIRST_COMPLETED)
+                if running.done():
+                    running.result()
+                    return
+                keeping.result()
+                failures = 0
+            except StoreError as error:
+                failures += 1
+                self._log.error("%s: the index cannot be written: %s", chain.network.slug, error)
+            except Exception:  # isolation border: one chain must not end the others
+                failures += 1
+                self._log.exception("%s: indexing failed", chain.network.slug)
+            finally:
+                for task in (running, keeping):
+                    task.cancel()
+                await asyncio.wait([running, keeping])
+            await asyncio.sleep(min(_LONGEST_RETRY_S, 0.5 * 2 ** min(failures, 10)))
+
+    # --- leases ---------------------------------------------------------------------------------------------
+
+    async def _leased(self, chain: ChainIndex) -> None:
+        """Waits until this process may write all sources of a chain."""
+        told: str | None = None
+        while True:
+            taken = await self._take(chain)
+            if taken is None:
+                return
+            if told != taken:
+                told = taken
+                text = "%s waits: another index process writes %r; it goes on when that one has ended"
+                self._log.warning(text, chain.network.slug, taken)
+            await asyncio.sleep(LEASE_S / 6)
+
+    async def _take(self, chain: ChainIndex) -> str | None:
+        """Takes or extends the leases of a chain. Returns the first source that another process has."""
+        for source in chain.sources.all:
+            if not await self._writer.lease(chain.network.chain_id, source.id, self._holder, LEASE_S):
+                return source.id
+        return None
+
+    async def _keep_lease(self, chain: ChainIndex) -> None:
+        """Extends the leases until another process has one."""
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            taken = await self._take(chain)
+            if taken is not None:
+                text = "%s stops: another index process took over %r"
+                self._log.warning(text, chain.network.slug, taken)
+                return
+
+    # --- saying how far it is -------------------------------------------------------------------------------
+
+    async def _say(self) -> None:
+        while True:
+            try:
+                await self._note()
+            except StoreError as error:
+                self._log.warning("the state of the index cannot be written: %s", error)
+            await asyncio.sleep(NOTE_S)
+
+    async def _retain(self) -> None:
+        """Deletes rows that are older than the settings keep, now and then."""
+        while True:
+            for table, before in expired(self._context.settings, self._context.now()):
+                try:
+                    count = await self._writer.prune(table, before)
+                except StoreError as error:
+                    self._log.warning("old rows of %s cannot be deleted: %s", table, error)
+                    continue
+                if count:
+                    self._log.info("deleted %d old rows of %s", count, table)
+            await asyncio.sleep(RETENTION_S)
+
+    async def _note(self) -> None:
+        notes = {chain_id: chain.note() for chain_id, chain in self._chains.items()}
+        if self._report is not None:
+            self._report({self._chains[chain_id].network.slug: note for chain_id, note in notes.items()})
+        await self._writer.note({chain_id: encode_note(note) for chain_id, note in notes.items()})

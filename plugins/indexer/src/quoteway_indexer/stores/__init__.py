@@ -1,0 +1,66 @@
+"""The back ends of an index: which of them the settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from quoteway_indexer.store import Reader, Store, StoreError
+from quoteway_indexer.store_settings import socket_path
+
+
+def open_store(settings: Mapping[str, Any]) -> Store:
+    """Opens the index for writing. Raises ``StoreError``.
+
+    ``settings`` are those of ``StoreSettings``.
+    """
+    if settings["store"] == "postgres":
+        with _extra("postgres"):
+            from quoteway_indexer.stores.postgres import PostgresStore
+        return PostgresStore(settings["url"].reveal())
+    from quoteway_indexer.stores.duckdb import DuckDBStore
+
+    return DuckDBStore(Path(settings["path"]), memory_mb=settings["memory_mb"])
+
+
+def open_reader(settings: Mapping[str, Any]) -> Reader:
+    """Returns a reader of the index, which connects when it is first used. Raises ``StoreError``."""
+    if settings["store"] == "postgres":
+        with _extra("postgres"):
+            from quoteway_indexer.stores.postgres_reading import PostgresReader
+        return PostgresReader(settings["url"].reveal())
+    from quoteway_indexer.reading import SocketReader
+
+    return SocketReader(socket_path(settings))
+
+
+@contextmanager
+def served(store: Store, settings: Mapping[str, Any]) -> Iterator[None]:
+    """Serves the reads of other processes meanwhile, where they have no other way to the database.
+
+    Raises ``StoreError`` when the socket cannot be made.
+    """
+    if settings["store"] != "duckdb":
+        yield
+        return
+    from quoteway_indexer.serving import ReadServer
+    from quoteway_indexer.stores.duckdb import DuckDBStore
+
+    if not isinstance(store, DuckDBStore):
+        raise TypeError(f"{type(store).__name__} is not the store of these settings")
+    server = ReadServer(store.reads, socket_path(settings))
+    server.start()
+    try:
+        yield
+    finally:
+        server.close()
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise StoreError(f"store = {name!r} needs {error.name}: install quoteway-indexer[{name}]") from None

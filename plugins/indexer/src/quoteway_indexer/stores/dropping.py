@@ -1,0 +1,21 @@
+"""Which rows of rollups go when a source is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+_POOLS: Final = "SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2"
+
+CONDITIONS: Final[Mapping[str, str]] = {
+    "pool_hour": "chain_id = $1 AND source = $2",
+    "vault_hour": "chain_id = $1 AND vault IN"
+    " (SELECT vault FROM vault_flow WHERE chain_id = $1 AND source = $2)",
+    "replay_state": f"chain_id = $1 AND pool IN ({_POOLS})",
+    # The price of any token of the chain may have come from a pool of the source.
+    "token_hour": f"chain_id = $1 AND EXISTS ({_POOLS})",
+}
+"""For each rollup the condition of the rows to delete before the facts are.
+
+$1 is the chain id, $2 the source.
+"""

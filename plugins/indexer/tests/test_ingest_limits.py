@@ -1,0 +1,39 @@
+"""Nodes that limit, cut off or delay logs: the index is that of a node without limits, for few more calls."""
+
+import json
+
+import pytest
+from index_chain import Traffic, chain_at, clean_contents, only_pairs
+from limited_node import LimitedNode
+
+
+@pytest.fixture
+def busy_chain(fresh_devnet):
+    """The devnet with blocks of which most have logs."""
+    traffic = Traffic(fresh_devnet, 9)
+    traffic.mine(120, most=3)
+    traffic.close()
+    return fresh_devnet
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"blocks": 20},
+        {"blocks": 20, "delay_s": 0.1},
+        {"results": 40},
+        {"results": 40, "truncates": True},
+        {"blocks": 50, "results": 60},
+    ],
+    ids=json.dumps,
+)
+@pytest.mark.slow
+async def test_an_index_behind_limits_is_that_of_a_node_without(busy_chain, tmp_path, limits):
+    url, declared = busy_chain.urls["devnet"], only_pairs(busy_chain.chains["devnet"])
+    async with chain_at(url) as chain:
+        expected = await clean_contents(chain, declared, tmp_path / "clean")
+    node = LimitedNode(url, **limits)
+    async with node.node.running() as proxy, chain_at(proxy.address) as limited:
+        assert await clean_contents(limited, declared, tmp_path / "limited") == expected
+    assert expected[0]["share_transfer"]
+    print(limits, "calls", node.calls, "refused", node.refused, "answered", len(node.ranges))

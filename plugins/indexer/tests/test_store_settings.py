@@ -1,0 +1,69 @@
+"""The settings that say where an index is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marshmallow import ValidationError
+from quoteway import Secret
+from quoteway_indexer.store_settings import StoreSettings, expired, socket_path
+from quoteway_indexer.stores import open_reader, open_store, served
+
+ENVIRONMENT = {"INDEX_URL": "postgresql://index:pass@db.example/index", "OTHER_URL": "https://db.example"}
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_a_file_of_duckdb_beside_its_socket_is_the_default():
+    settings = StoreSettings().load({"path": "data/index.duckdb"})
+    assert (settings["store"], settings["url"], settings["retention_days"]) == ("duckdb", None, {})
+    assert socket_path(settings) == Path("data/index.duckdb.sock")
+    assert socket_path(StoreSettings().load({"socket": "/run/index.sock"})) == Path("/run/index.sock")
+
+
+def test_the_url_of_a_database_comes_by_reference():
+    settings = StoreSettings().load({"store": "postgres", "url": {"env": "INDEX_URL"}})
+    assert settings["url"] == Secret(ENVIRONMENT["INDEX_URL"])
+
+
+@pytest.mark.parametrize(
+    ("given", "member", "words"),
+    [
+        ({"store": "sqlite"}, "store", "Must be one of"),
+        ({"store": "postgres"}, "url", "is needed for postgres"),
+        ({"store": "postgres", "url": {"env": "OTHER_URL"}}, "url", "must begin with postgresql://"),
+        ({"store": "clickhouse", "url": {"env": "INDEX_URL"}}, "store", "Must be one of: duckdb, postgres."),
+        ({"store": "postgres", "url": ENVIRONMENT["INDEX_URL"]}, "url", "by reference only"),
+        ({"url": {"env": "INDEX_URL"}}, "url", "no use for duckdb"),
+        ({"retention_days": {"nothing": 3}}, "retention_days", "Must be one of"),
+        ({"retention_days": {"replay_state": 3}}, "retention_days", "Must be one of"),
+        ({"retention_days": {"swap": 0}}, "retention_days", "greater than or equal to 1"),
+    ],
+)
+def test_settings_that_cannot_be_used_are_refused_with_the_remedy(given, member, words):
+    with pytest.raises(ValidationError) as refused:
+        StoreSettings().load(given)
+    assert words in str(refused.value.messages[member])
+    assert "pass@db" not in str(refused.value.messages)
+
+
+def test_rows_expire_after_the_days_of_their_table():
+    settings = StoreSettings().load({"retention_days": {"swap": 2, "pool_hour": 365}})
+    assert list(expired(settings, 400 * 86_400)) == [("swap", 398 * 86_400), ("pool_hour", 35 * 86_400)]
+
+
+async def test_what_the_settings_name_is_opened_served_and_read(tmp_path):
+    settings = StoreSettings().load({"path": str(tmp_path / "new" / "index.duckdb")})
+    store = open_store(settings)
+    store.migrate()
+    with served(store, settings):
+        reader = open_reader(settings)
+        assert await reader.revision() == 0
+        await reader.close()
+    store.close()
+    assert [one.name for one in (tmp_path / "new").iterdir()] == ["index.duckdb"]
