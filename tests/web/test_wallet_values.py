@@ -88,13 +88,54 @@ async def test_a_listed_token_is_worth_its_price_where_it_is_anchored_or_two_sou
     portfolio.prices.networks = other.networks = frozenset()
     body, rows = await asked(api, usdc)
     row, held = rows[usdc], int(rows[usdc]["amount"]) / 10**6
-    assert (row["anchored"], row["valueUsd"], row["counted"]) == (False, 7.0, True)
-    assert body["totalUsd"] == 7.0
+    assert (row["anchored"], row["valueUsd"], row["counted"]) == (False, 7.0, False)
+    assert (body["totalUsd"], body["totalComplete"]) == (None, False)
+    body, rows = await asked(api, usdc, more="&includeUnlisted=true")
+    assert (body["totalUsd"], body["totalComplete"], rows[usdc]["counted"]) == (7.0, True, True)
     one.pays = {}
     assert (await asked(api, usdc))[1][usdc]["valueUsd"] in (7.0, 5_000.0), "what can be sold near its price"
     other.networks = frozenset({31337})
     _, rows = await asked(api, usdc, until=lambda row: len(row["sources"]) == 2)
-    assert (rows[usdc]["anchored"], rows[usdc]["valueUsd"]) == (True, held)
+    assert (rows[usdc]["anchored"], rows[usdc]["valueUsd"], rows[usdc]["counted"]) == (True, held, True)
+
+
+async def test_a_listed_token_that_moved_counts_for_what_its_sale_pays(serve_app, portfolio, tokens):
+    usdc = tokens["USDC"]
+    source = Paying({usdc: 1.0}, pays={usdc: 7.0}, anchored=True, moved=2.5)
+    api = await portfolio.serve(serve_app, source, listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    body, rows = await asked(api, usdc, until=lambda row: row["realisableUsd"])
+    assert (rows[usdc]["valueUsd"], rows[usdc]["counted"]) == (7.0, True)
+    assert (body["totalUsd"], body["totalComplete"]) == (7.0, True)
+
+
+async def test_what_ought_to_have_a_limit_and_has_none_is_not_counted(serve_app, portfolio, tokens):
+    usdc = tokens["USDC"]
+    source = Paying({usdc: 1.0}, anchored=True, moved=2.5)
+    api = await portfolio.serve(serve_app, source, listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    for more in ("", "&includeUnlisted=true"):
+        body, rows = await asked(api, usdc, more=more)
+        assert (rows[usdc]["realisableUsd"], rows[usdc]["counted"]) == (None, False)
+        assert (body["totalUsd"], body["totalComplete"]) == (None, False)
+
+
+async def test_the_first_answer_says_that_its_total_is_not_complete(serve_app, portfolio, tokens):
+    usdc, gate = tokens["USDC"], asyncio.Event()
+
+    class Late(Paying):
+        async def prices(self, chain_id, addresses, block):
+            await gate.wait()
+            return await super().prices(chain_id, addresses, block)
+
+    api = await portfolio.serve(serve_app, Late({usdc: 1.0}, anchored=True), listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    body, rows = await asked(api, usdc, until=lambda row: True)
+    assert (rows[usdc]["valueUsd"], rows[usdc]["counted"]) == (None, False)
+    assert (body["totalUsd"], body["totalComplete"]) == (None, False)
+    gate.set()
+    body, rows = await asked(api, usdc)
+    assert (body["totalUsd"], body["totalComplete"]) == (rows[usdc]["valueUsd"], True)
 
 
 async def test_a_move_within_the_hour_is_a_warning_everywhere(serve_app, portfolio, tokens, contract):

@@ -283,7 +283,7 @@ async def attack(market: Market, make: Callable[..., Any], report: Report, where
 def _outcome(price: Any) -> str:
     if price is None:
         return "no price"
-    return "anchored" if price.anchored else "moved" if price.warnings else "capped"
+    return "moved" if price.warnings else "anchored" if price.anchored else "capped"
 
 
 async def control(market: Market, report: Report, where: str) -> None:

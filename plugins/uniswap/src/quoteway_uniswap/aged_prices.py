@@ -13,7 +13,8 @@ counts for the seconds until the next one, whatever number of blocks that is.
    the highest 30 % of the seconds (one whole moment at least), widened by 0.4 %. So it follows a market, and
    what stands for a block, or for less than the six minutes between two moments, moves it by 0.4 % at most.
 4. **Anchored** is a price through pools that have been there, from a dollar token that another one confirms,
-   that is known for a quarter of an hour and for an hour ago, and has not moved by two per cent since then.
+   that is known for a quarter of an hour and for an hour ago. One that has moved by two per cent since then
+   has a warning (``Price.warnings``), and values by it are limited.
 
 Without enough aged pools the others that may have been there are taken, where a node tells no past: then the
 price is not anchored, and there is none where the moments that are known differ by more than a per cent.
@@ -25,7 +26,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoteway import Address, Block, Price
-from quoteway.models import MOVED_PCT
 
 from quoteway_uniswap.price_looks import Look
 
@@ -293,7 +293,6 @@ def price_over_time(now: Spot, before: Sequence[tuple[Moment, Spot | None]], blo
     moves = [100 * (now.usd / usd - 1) for _, usd in known]
     moved_pct = max(moves, key=abs) if moves else None
     is_known = covered_s >= AGE_S and any(not moment.seconds for moment, _ in known)
-    has_stood = is_known and moved_pct is not None and abs(moved_pct) < MOVED_PCT
     agreement = max(0.0, 1 - max(now.spread, abs(now.usd / usd - 1)) / 0.05)
     depth, witnesses = now.depth_usd, min(1.0, covered_s / AGE_S)
     confidence = depth / (depth + SINGLE_POOL_FLOOR_USD) * agreement * (0.5 + 0.5 * witnesses)
@@ -303,7 +302,7 @@ def price_over_time(now: Spot, before: Sequence[tuple[Moment, Spot | None]], blo
         block,
         round(confidence, 4),
         depth,
-        anchored=now.aged and now.confirmed and has_stood,
+        anchored=now.aged and now.confirmed and is_known,
         moved_1h_pct=None if moved_pct is None else round(moved_pct, 2),
     )
 
