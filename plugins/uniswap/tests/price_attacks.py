@@ -80,7 +80,9 @@ class Report:
 async def thin_pools(market: Market) -> tuple[list[str], bool]:
     """A made-up token in a few pools with little to take."""
     chance = market.chance
-    market.make_token("FAKE", chance.choice(("0.001", "7", "1000000", "900000000")), chance.choice((6, 18)))
+    usd, decimals = chance.choice(("0.001", "7", "1000000", "900000000")), chance.choice((6, 18))
+    # A thin pool has less than one unit of six decimals of the dearest one.
+    market.make_token("FAKE", usd, 18 if usd == "900000000" else decimals)
     rows = [
         _row(chance, "FAKE", chance.choice(("WETH", "USDC", "DAI", "WBTC")), 10 ** chance.uniform(2, 5))
         for _ in range(chance.randint(1, 3))
