@@ -23,7 +23,7 @@ from quoteway_devnet.chains import Devnet
 from quoteway_devnet.tables import PoolRow, Range
 from quoteway_uniswap.prices import ChainPrices
 
-BLOCK_TIMES_S = (1, 2, 12, 60)
+BLOCK_TIMES_S = (60, 12, 2, 1)
 """The nodes keep 128 blocks: two minutes to two hours of state."""
 HISTORY_S = 4_000
 SHORT_S = 300
@@ -81,8 +81,8 @@ async def thin_pools(market: Market) -> tuple[list[str], bool]:
     """A made-up token in a few pools with little to take."""
     chance = market.chance
     usd, decimals = chance.choice(("0.001", "7", "1000000", "900000000")), chance.choice((6, 18))
-    # A thin pool has less than one unit of six decimals of the dearest one.
-    market.make_token("FAKE", usd, 18 if usd == "900000000" else decimals)
+    # A thin pool has less than one unit of six decimals of a dear one.
+    market.make_token("FAKE", usd, 18 if float(usd) > 10**5 else decimals)
     rows = [
         _row(chance, "FAKE", chance.choice(("WETH", "USDC", "DAI", "WBTC")), 10 ** chance.uniform(2, 5))
         for _ in range(chance.randint(1, 3))
@@ -372,7 +372,7 @@ async def run_price_attacks(
     kinds = [(ATTACKS[number % len(ATTACKS)], number) for number in range(attacks)]
     cases = [*kinds, *((None, number) for number in range(controls))]
     for done, (make, number) in enumerate(cases, 1):
-        block_s = BLOCK_TIMES_S[(number // len(ATTACKS) if make else number) % len(BLOCK_TIMES_S)]
+        block_s = BLOCK_TIMES_S[(number + number // len(ATTACKS)) % len(BLOCK_TIMES_S)]
         where = f"{number} ({block_s} s)"
         # Each on a devnet of its own: one that went back to a snapshot has lost the states before it.
         async with Devnet.start() as devnet, Market(devnet, seed * 10_000 + number, block_s) as market:
