@@ -27,7 +27,7 @@ BODY_LOGS = 8_000
 BODIES = 12
 STAGES = ("parse", "read", "decode", "commit")
 BEHIND_LIMITS = {"most_blocks": 1_000, "delay_s": 0.1}
-CHAIN_BLOCKS = 200_000
+CHAIN_BLOCKS = 100_000
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from index_chain import Traffic, chain_at, clean_contents, only_pairs
+from limited_index import index_behind
 from limited_node import LimitedNode
 
 
@@ -36,4 +37,26 @@ async def test_an_index_behind_limits_is_that_of_a_node_without(busy_chain, tmp_
     async with node.node.running() as proxy, chain_at(proxy.address) as limited:
         assert await clean_contents(limited, declared, tmp_path / "limited") == expected
     assert expected[0]["share_transfer"]
-    print(limits, "calls", node.calls, "refused", node.refused, "answered", len(node.ranges))
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"),
+    [
+        ({"most_blocks": 1_000}, 1.3),
+        ({"most_blocks": 1_000, "most_results": 2_000}, 1.3),
+        # How many logs the next blocks have is not known: ranges are made for less than the limit.
+        ({"most_results": 1_000}, 1.8),
+    ],
+    ids=json.dumps,
+)
+@pytest.mark.slow
+async def test_a_long_chain_behind_limits_takes_few_more_calls_than_the_fewest(limits, most):
+    measured = await index_behind(20_000, **limits)
+    assert measured.log_calls <= most * measured.minimum
+
+
+@pytest.mark.slow
+async def test_answers_that_are_cut_off_silently_are_found():
+    """Nothing tells the limit: it is found by what lacks, and each range is looked at again."""
+    measured = await index_behind(2_000, most_results=300, truncates=True)
+    assert measured.log_calls <= 8 * measured.minimum

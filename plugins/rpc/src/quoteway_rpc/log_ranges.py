@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,8 @@ _UNSETTLED_BLOCKS: Final = 64
 """A range that ends this near to the head may be of two chains when it is read in parts."""
 _TAGS = ("latest", "safe", "finalized")
 _INVALID_PARAMS = -32602
+_STRETCH: Final = 1.08
+"""Parts may be so much longer than estimated when one call is spared by it: estimates leave room for that."""
 _LOG_BYTES: Final = 450
 """The JSON of a log without its data and topics; a topic has 69 characters."""
 
@@ -231,11 +234,24 @@ class _Reading:
     def _take(self, waiting: deque[tuple[int, int]]) -> tuple[int, int]:
         """Cuts the next part off the first waiting range."""
         first, last = waiting.popleft()
+        length = self._part_of(last - first + 1)
+        if length < last - first + 1:
+            waiting.appendleft((first + length, last))
+        return first, first + length - 1
+
+    def _part_of(self, blocks: int) -> int:
+        """Returns how many of the blocks to ask for at once.
+
+        Where the limit is an estimate, the parts are of one length: a short rest would cost a call too.
+        """
         limit = self.limit()
-        if limit is not None and last - first + 1 > limit:
-            waiting.appendleft((first + limit, last))
-            last = first + limit - 1
-        return first, last
+        if limit is None or blocks <= limit:
+            return blocks
+        exact = self.longest if self.longest is not None else self.spans.most_blocks()
+        if exact is not None and exact <= limit:
+            return limit
+        parts = math.ceil(blocks / (limit * _STRETCH))
+        return min(math.ceil(blocks / parts), exact or blocks)
 
     def _took(self, part: tuple[int, int], found: list[Any] | Refusal) -> list[tuple[int, int]]:
         """Keeps a part. Returns the ranges to read instead when it was refused or looks truncated."""

@@ -73,7 +73,7 @@ class Spans:
             self.refused = self._said = None
         known = self._density.get(filter_key)
         now = logs / blocks
-        self._density[filter_key] = now if known is None else (known + now) / 2
+        self._density[filter_key] = now if known is None else (3 * known + now) / 4
 
     def refused_range(self, blocks: int, refusal: Refusal) -> None:
         """Notes a range that was refused for its number of blocks."""
