@@ -22,6 +22,7 @@ from quoteway.models import Block as Block
 from quoteway.models import BridgeRoute as BridgeRoute
 from quoteway.models import Build as Build
 from quoteway.models import CallDescription as CallDescription
+from quoteway.models import Candle as Candle
 from quoteway.models import Capability as Capability
 from quoteway.models import Certificate as Certificate
 from quoteway.models import CertificateCheck as CertificateCheck
@@ -38,6 +39,7 @@ from quoteway.models import Fee as Fee
 from quoteway.models import FlowLeg as FlowLeg
 from quoteway.models import FlowOrder as FlowOrder
 from quoteway.models import Gas as Gas
+from quoteway.models import GrowthWindow as GrowthWindow
 from quoteway.models import Header as Header
 from quoteway.models import Hop as Hop
 from quoteway.models import HourPrice as HourPrice
@@ -66,6 +68,7 @@ from quoteway.models import PositionFlow as PositionFlow
 from quoteway.models import PositionFlows as PositionFlows
 from quoteway.models import Preview as Preview
 from quoteway.models import Price as Price
+from quoteway.models import PriceHistory as PriceHistory
 from quoteway.models import Quote as Quote
 from quoteway.models import RawJson as RawJson
 from quoteway.models import ReceivedToken as ReceivedToken
@@ -76,6 +79,7 @@ from quoteway.models import RoutePath as RoutePath
 from quoteway.models import RoutingLimits as RoutingLimits
 from quoteway.models import SealedQuote as SealedQuote
 from quoteway.models import Series as Series
+from quoteway.models import SharePrice as SharePrice
 from quoteway.models import SignatureRequest as SignatureRequest
 from quoteway.models import Spend as Spend
 from quoteway.models import SpendRoles as SpendRoles

@@ -252,6 +252,16 @@ class MetricsProvider(WalletHistory, Provider):
     ) -> models.Series | None:
         """Returns the series, or None when this provider does not have it."""
 
+    async def price_history(
+        self, chain_id: int, token: models.Address, start: int, end: int, interval: str
+    ) -> models.PriceHistory | None:
+        """Returns the prices of a token over time, or None when this provider keeps none of the chain.
+
+        Candles begin at multiples of the interval, from ``start`` and before ``end``. The core asks for the
+        wrapped coin in place of the native one.
+        """
+        return None
+
     async def index_status(self) -> tuple[models.IndexStatus, ...]:
         """Returns how far the index of each chain is; none for a provider without an index."""
         return ()

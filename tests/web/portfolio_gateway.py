@@ -52,7 +52,9 @@ class PortfolioGateway:
                 rpc.batch([("anvil_setCode", [a, code]) for a in addresses[at : at + 500]])
             rpc("evm_mine")
 
-    async def serve(self, serve_app, *more, config=None, listed=("WETH", "USDC", "USDT"), usd=None):
+    async def serve(
+        self, serve_app, *more, config=None, listed=("WETH", "USDC", "USDT"), usd=None, beside=None
+    ):
         networks = [
             Network(
                 slug, chain.chain_id, slug, head_poll_s=0.2, endpoints=(Endpoint(self.devnet.urls[slug]),)
@@ -68,7 +70,8 @@ class PortfolioGateway:
 
         tokens = [self.token(t) if isinstance(t, str) else t for t in listed]
         providers = [rpc, ListedTokens(tokens), self.prices, *more]
-        api = await serve_app({"fake": FakePlugin(providers, networks=networks)}, config=config)
+        plugins = {"fake": FakePlugin(providers, networks=networks), **(beside or {})}
+        api = await serve_app(plugins, config=config)
         for chain in api.gateway.runtime.chains.values():
             await chain.head(fresh=True)
         return api

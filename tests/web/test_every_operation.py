@@ -189,6 +189,7 @@ REQUESTS = {
     "getPortfolioHistory": lambda place: (f"/v2/portfolio/history?{WALLET}&network=devnet&interval=1d", None),
     "getPortfolioPnl": lambda place: (f"/v2/portfolio/pnl?{WALLET}&network=devnet", None),
     "getPrices": lambda place: ("/v2/prices?network=devnet&tokens=native", None),
+    "getPriceHistory": lambda place: ("/v2/prices/history?network=devnet&token=native&interval=1h", None),
     "getIndexStatus": lambda place: ("/v2/index/status?network=devnet", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }
@@ -206,10 +207,13 @@ def place():
             assert time.monotonic() < deadline, "no source answered the list of pools"
             time.sleep(1)
         # The index process of the server reads the chain beside it.
-        deadline = time.monotonic() + 300
-        while (answer := place.ask("GET", f"/v2/portfolio/activity?{WALLET}&network=devnet")).status != 200:
-            assert time.monotonic() < deadline, answer.body
-            time.sleep(1)
+        for path in (
+            f"portfolio/activity?{WALLET}&network=devnet",
+            "prices/history?network=devnet&token=native",
+        ):
+            while (answer := place.ask("GET", f"/v2/{path}")).status != 200:
+                assert time.monotonic() < deadline, answer.body
+                time.sleep(1)
         yield place
 
 

@@ -52,6 +52,7 @@ GET /v2/portfolio/activity
 GET /v2/portfolio/history
 GET /v2/portfolio/pnl
 GET /v2/prices
+GET /v2/prices/history
 GET /v2/index/status
 GET /v2/transactions/{txId}
 GET /v2/networks

@@ -217,3 +217,12 @@ async def test_the_last_values_are_sent_while_a_newer_read_runs(served):
     assert values(await api.get(query())) == [1.0]
     pools.gate.set()
     await once(api, query(), [2.0])
+
+
+async def test_a_slow_indexer_alone_is_no_error(served):
+    api, indexer = await served(Indexer)
+    indexer.answer = (3.0,)
+    indexer.gate.clear()
+    assert values(await api.get(query())) == [None, None, None]
+    indexer.gate.set()
+    await once(api, query(), [3.0])

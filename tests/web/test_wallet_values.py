@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from portfolio_gateway import WALLET
 from quoteway.models import NATIVE, Token
-from quoteway.testing.fakes import ListedPrices
+from quoteway.testing.fakes import FakePlugin, ListedPrices
 
 pytest.importorskip("quoteway_devnet", reason="needs the quoteway-devnet distribution")
 
@@ -15,7 +15,7 @@ pytest.importorskip("quoteway_devnet", reason="needs the quoteway-devnet distrib
 class Paying(ListedPrices):
     """A price source that tells the depth of its prices, and what a sale pays."""
 
-    depth, confidence, pays, gate = None, 0.9, {}, None
+    depth, confidence, pays, gate, anchored, moved = None, 0.9, {}, None, False, None
 
     def __init__(self, usd, provider_id="paying", **told):
         super().__init__({31337}, usd, provider_id=provider_id)
@@ -23,9 +23,9 @@ class Paying(ListedPrices):
 
     async def prices(self, chain_id, addresses, block):
         found = await super().prices(chain_id, addresses, block)
-        return {
-            a: replace(p, depth_usd=self.depth, confidence=self.confidence) for a, p in found.items()
-        }  # fmt: skip
+        told = {"depth_usd": self.depth, "confidence": self.confidence}
+        told |= {"anchored": self.anchored, "moved_1h_pct": self.moved}
+        return {address: replace(price, **told) for address, price in found.items()}
 
     async def payouts(self, chain_id, amounts, block):
         if self.gate is not None:
@@ -40,14 +40,14 @@ def tokens(portfolio):
     return {symbol: portfolio.token(symbol).address for symbol in ("WETH", "USDC", "USDT", "DAI")}
 
 
-async def asked(api, *tokens, more=""):
+async def asked(api, *tokens, more="", until=lambda row: row["token"]["priceUsd"]):
     names = ",".join(tokens)
     path = f"/v2/portfolio/balances?wallet={WALLET}&network=devnet&includeNative=false&tokens={names}{more}"
     async with asyncio.timeout(20):
         while True:
             answer = await api.get(path)
             assert answer.status == 200, answer.body
-            if all(row["token"]["priceUsd"] for row in answer.body["data"]):
+            if all(until(row) for row in answer.body["data"]):
                 return answer.body, {row["token"]["address"]: row for row in answer.body["data"]}
             await asyncio.sleep(0.05)
 
@@ -56,7 +56,7 @@ async def test_what_no_catalog_lists_is_worth_what_its_sale_pays_and_stays_outsi
     serve_app, portfolio, tokens, contract
 ):
     usdc, dai = tokens["USDC"], tokens["DAI"]
-    source = Paying({usdc: 1.0, dai: 10**6}, depth=5_000.0, pays={usdc: 7.0, dai: 1_234.5})
+    source = Paying({usdc: 1.0, dai: 10**6}, depth=5_000.0, pays={usdc: 7.0, dai: 1_234.5}, anchored=True)
     api = await portfolio.serve(serve_app, source, listed=("USDC",))
     portfolio.prices.networks = frozenset()
     body, rows = await asked(api, usdc, dai)
@@ -76,6 +76,81 @@ async def test_what_no_catalog_lists_is_worth_what_its_sale_pays_and_stays_outsi
     whole, rows = await asked(api, usdc, dai, more="&includeUnlisted=true")
     assert rows[dai]["counted"] is True
     assert (whole["totalUsd"], whole["totalComplete"]) == (held + 1_234.5, True)
+
+
+async def test_a_listed_token_is_worth_its_price_where_it_is_anchored_or_two_sources_agree(
+    serve_app, portfolio, tokens
+):
+    usdc = tokens["USDC"]
+    one = Paying({usdc: 1.0}, "one", depth=5_000.0, pays={usdc: 7.0})
+    other = Paying({usdc: 1.0}, "other", depth=5_000.0)
+    api = await portfolio.serve(serve_app, one, listed=("USDC",), beside={"others": FakePlugin([other])})
+    portfolio.prices.networks = other.networks = frozenset()
+    body, rows = await asked(api, usdc)
+    row, held = rows[usdc], int(rows[usdc]["amount"]) / 10**6
+    assert (row["anchored"], row["valueUsd"], row["counted"]) == (False, 7.0, False)
+    assert (body["totalUsd"], body["totalComplete"]) == (None, False)
+    body, rows = await asked(api, usdc, more="&includeUnlisted=true")
+    assert (body["totalUsd"], body["totalComplete"], rows[usdc]["counted"]) == (7.0, True, True)
+    one.pays = {}
+    assert (await asked(api, usdc))[1][usdc]["valueUsd"] in (7.0, 5_000.0), "what can be sold near its price"
+    other.networks = frozenset({31337})
+    _, rows = await asked(api, usdc, until=lambda row: len(row["sources"]) == 2)
+    assert (rows[usdc]["anchored"], rows[usdc]["valueUsd"], rows[usdc]["counted"]) == (True, held, True)
+
+
+async def test_a_listed_token_that_moved_counts_for_what_its_sale_pays(serve_app, portfolio, tokens):
+    usdc = tokens["USDC"]
+    source = Paying({usdc: 1.0}, pays={usdc: 7.0}, anchored=True, moved=2.5)
+    api = await portfolio.serve(serve_app, source, listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    body, rows = await asked(api, usdc, until=lambda row: row["realisableUsd"])
+    assert (rows[usdc]["valueUsd"], rows[usdc]["counted"]) == (7.0, True)
+    assert (body["totalUsd"], body["totalComplete"]) == (7.0, True)
+
+
+async def test_what_ought_to_have_a_limit_and_has_none_is_not_counted(serve_app, portfolio, tokens):
+    usdc = tokens["USDC"]
+    source = Paying({usdc: 1.0}, anchored=True, moved=2.5)
+    api = await portfolio.serve(serve_app, source, listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    for more in ("", "&includeUnlisted=true"):
+        body, rows = await asked(api, usdc, more=more)
+        assert (rows[usdc]["realisableUsd"], rows[usdc]["counted"]) == (None, False)
+        assert (body["totalUsd"], body["totalComplete"]) == (None, False)
+
+
+async def test_the_first_answer_says_that_its_total_is_not_complete(serve_app, portfolio, tokens):
+    usdc, gate = tokens["USDC"], asyncio.Event()
+
+    class Late(Paying):
+        async def prices(self, chain_id, addresses, block):
+            await gate.wait()
+            return await super().prices(chain_id, addresses, block)
+
+    api = await portfolio.serve(serve_app, Late({usdc: 1.0}, anchored=True), listed=("USDC",))
+    portfolio.prices.networks = frozenset()
+    body, rows = await asked(api, usdc, until=lambda row: True)
+    assert (rows[usdc]["valueUsd"], rows[usdc]["counted"]) == (None, False)
+    assert (body["totalUsd"], body["totalComplete"]) == (None, False)
+    gate.set()
+    body, rows = await asked(api, usdc)
+    assert (body["totalUsd"], body["totalComplete"]) == (rows[usdc]["valueUsd"], True)
+
+
+async def test_a_move_within_the_hour_is_a_warning_everywhere(serve_app, portfolio, tokens, contract):
+    usdc, dai = tokens["USDC"], tokens["DAI"]
+    source = Paying({usdc: 1.0, dai: 1.0}, moved=-3.5)
+    api = await portfolio.serve(serve_app, source)
+    portfolio.prices.networks = frozenset()
+    _, rows = await asked(api, usdc)
+    body = contract.check("getPrices", await api.get(f"/v2/prices?network=devnet&tokens={usdc}"))
+    for row in (rows[usdc], *body["data"]):
+        assert (row["moved1hPct"], row["anchored"]) == (-3.5, False)
+        assert [warning["code"] for warning in row["warnings"]] == ["price_moved"]
+    source.moved = 1.9
+    body = contract.check("getPrices", await api.get(f"/v2/prices?network=devnet&tokens={dai}"))
+    assert (body["data"][0]["moved1hPct"], body["data"][0]["warnings"]) == (1.9, [])
 
 
 async def test_a_total_is_complete_only_with_every_value_it_counts(serve_app, portfolio, tokens):

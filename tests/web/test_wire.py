@@ -32,6 +32,7 @@ from quoteway.web.resources import transactions
 from quoteway.web.wire import (
     actions,
     allowances,
+    candles,
     errors,
     index_status,
     indications,
@@ -174,6 +175,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
     rows.Series: instances(models.Series),
     prices.PriceEntry: instances(prices.PricedToken),
+    candles.PriceHistory: instances(candles.TokenHistory),
     performance.PerformanceRow: instances(Performance),
     index_status.IndexEntry: instances(models.IndexStatus),
     wallet_past.ActivityEntry: st.builds(dataclasses.replace, instances(Done), hash=BY_NAME["digest"]),

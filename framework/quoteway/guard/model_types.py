@@ -18,7 +18,7 @@ from quoteway import models
 MAX_TEXT_CHARS = 4_096
 MAX_ITEMS = 1_000
 """Most items of a member. To check and label a quote with 200,000 fees blocked the event loop for 11 s."""
-_SERIES = ("points", "gaps", "received", "transfers", "token_ids", "had", "flows", "hours")
+_SERIES = ("points", "gaps", "received", "transfers", "token_ids", "had", "flows", "hours", "candles")
 """The members that may have more."""
 
 Check = Callable[[object], str]
@@ -52,7 +52,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
             *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
             *("shares", "reserves", "sqrt_price_x96", "liquidity_delta"),
             *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),
-            *("price_wei", "bound", "arbitrage", "prices", "fee_amount"),
+            *("price_wei", "bound", "arbitrage", "prices", "fee_amount", "amounts"),
             *("token_ids", "had", "principal", "paid"),
         ),
         (-_WIDE, _WIDE),

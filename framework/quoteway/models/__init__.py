@@ -7,6 +7,7 @@ Amounts are ``int`` base units. Addresses are EIP-55 strings; the native coin is
 from quoteway.models.actions import *
 from quoteway.models.amounts import *
 from quoteway.models.calls import *
+from quoteway.models.candles import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
 from quoteway.models.events import *

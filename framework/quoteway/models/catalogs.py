@@ -137,11 +137,31 @@ class BridgeRoute:
 
 
 @dataclass(frozen=True, slots=True)
+class SharePrice:
+    """What a vault's shares were worth at a block: whole assets of a whole share, as exact decimal text."""
+
+    block: int
+    timestamp: int
+    price: str
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthWindow:
+    """The two share prices between which a yield is computed; None where one is not known."""
+
+    window: str
+    first: SharePrice | None
+    last: SharePrice | None
+
+
+@dataclass(frozen=True, slots=True)
 class Series:
     """A metric over time. A point without a known value is None.
 
     ``coverage`` is the span in which values are known, in Unix seconds; the core takes it from the points
     where a provider leaves it None. ``reason`` is set by the core: why the newest read gave no values.
+    ``components`` are parts of the value; ``amounts`` are base units by name, exact, over all points.
+    ``endpoints`` are the two prices of each window of a yield.
     """
 
     id: str
@@ -162,3 +182,5 @@ class Series:
     windows: Mapping[str, float | None] | None = None
     coverage: tuple[int, int] | None = None
     reason: str | None = None
+    amounts: Mapping[str, int | None] | None = None
+    endpoints: tuple[GrowthWindow, ...] | None = None

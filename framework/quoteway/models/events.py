@@ -45,8 +45,10 @@ class EventSource:
     the contracts that ``children`` makes; with neither, those of any contract. ``first_block`` is the first
     block that may have one. Increase ``version`` when the meaning of the rows changes: an indexer then reads
     this source again. ``family`` names the rules by which series are computed from the facts, for example
-    ``concentrated``, and ``parameters`` are those of the family. With ``accounts``, only those logs count of
-    which an indexed address is one of them.
+    ``concentrated``, and ``parameters`` are those of the family. ``usd_tokens`` are tokens that are meant to
+    be worth a US dollar: an indexer compares them with each other and prices others in them. Through
+    ``base_tokens`` it may price tokens that have no pool with one. With ``accounts``, only those logs count
+    of which an indexed address is one of them.
     """
 
     id: str
@@ -58,4 +60,6 @@ class EventSource:
     first_block: int = 0
     family: str = ""
     parameters: Mapping[str, int] = field(default_factory=dict)
+    usd_tokens: tuple[Address, ...] = ()
+    base_tokens: tuple[Address, ...] = ()
     accounts: tuple[Address, ...] = ()

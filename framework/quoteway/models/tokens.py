@@ -6,10 +6,22 @@ import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from quoteway.models.notices import Notice
+
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
 MAX_UINT256 = (1 << 256) - 1
+
+
+MOVED_PCT = 2.0
+"""From how far on the move of a price within an hour is a warning, in percent."""
+
+_PRICE_MOVED = Notice(
+    "price_moved",
+    f"The market's price moved by {MOVED_PCT:g} % or more within the last hour. It may be a trade that "
+    "nobody has undone yet.",
+)
 
 
 Address: TypeAlias = str
@@ -73,6 +85,11 @@ class Price:
     ``usd`` None: the source knows the token but has no price (too little liquidity). ``confidence`` is the
     source's own measure, between 0 and 1; None if it has none. ``depth_usd`` is what can be sold near that
     price, in US dollars; None if the source does not know it.
+
+    ``anchored``: it is confirmed from independent sides: it is reached through pools that stood for a while,
+    from dollar tokens that agree with each other, or sources of different plugins agree on it.
+    ``moved_1h_pct`` is how far the market's present price is from what it was within the last hour, in
+    percent, where that was most; None if the source does not know it.
     """
 
     usd: float | None
@@ -80,23 +97,37 @@ class Price:
     block: Block
     confidence: float | None = None
     depth_usd: float | None = None
+    anchored: bool = False
+    moved_1h_pct: float | None = None
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Returns the ids of the sources that agree on it."""
         return tuple(self.source.split(", "))
 
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """Returns what a reader of the price has to know."""
+        return (_PRICE_MOVED,) if abs(self.moved_1h_pct or 0.0) >= MOVED_PCT else ()
+
+    def confirms(self, token: Token) -> bool:
+        """Returns whether any amount of ``token`` is worth its whole price: it is listed, and the price is
+        anchored and has not moved of late.
+        """
+        return token.listed and self.anchored and not self.warnings
+
     def worth(self, token: Token, amount: int, payout_usd: float | None = None) -> float | None:
         """Returns the US dollars of ``amount`` base units of ``token``; None if not finite or not known.
 
-        Anybody can make pools of an own token with any price, so what no catalog lists is worth no more than
+        Anybody can make pools of an own token with any price, and a single market can be moved. So what no
+        catalog lists, or what has no anchored price or one that moved within the hour, is worth no more than
         can be sold near its price, or than ``payout_usd``, what a sale of this amount pays, where known.
         """
         if self.usd is None:
             return None
         value = amount / 10**token.decimals * self.usd
         most = self.depth_usd if payout_usd is None else payout_usd
-        if not token.listed and most is not None:
+        if not self.confirms(token) and most is not None:
             value = min(value, most)
         return value if math.isfinite(value) else None
 

@@ -34,7 +34,8 @@ def agree(
     Where no majority agrees, the price is that of the ``preferred`` source, or None.
 
     ``plugins`` has the plugins of the sources. Those of one plugin have one vote, what a majority of them
-    agrees on, so that no plugin outvotes the others by the number of its sources.
+    agrees on, so that no plugin outvotes the others by the number of its sources. A price that plugins agree
+    on is anchored, whatever they say of their own.
     """
     plugins = plugins or {}
     known = {source: price for source, price in prices.items() if price.usd is not None}
@@ -48,7 +49,10 @@ def agree(
     if joint.price is None and preferred in known:
         return Agreement(known[preferred], frozenset({preferred}), frozenset(known) - {preferred})
     agreeing = frozenset[str]().union(*(own[plugin].agreeing for plugin in joint.agreeing))
-    return Agreement(joint.price, agreeing, frozenset(known) - agreeing)
+    agreed = joint.price
+    if agreed is not None and len(joint.agreeing) > 1:
+        agreed = replace(agreed, anchored=True)
+    return Agreement(agreed, agreeing, frozenset(known) - agreeing)
 
 
 def _majority(prices: Mapping[str, Price], band_bps: int) -> Agreement:
@@ -70,10 +74,13 @@ def _joint(prices: list[Price]) -> Price:
         return prices[0]
     confidences = [price.confidence for price in prices if price.confidence is not None]
     depths = [price.depth_usd for price in prices if price.depth_usd is not None]
+    moves = [price.moved_1h_pct for price in prices if price.moved_1h_pct is not None]
     return replace(
         min(prices, key=lambda price: price.block.number),
         usd=median(price.usd for price in prices if price.usd is not None),
         source=", ".join(price.source for price in prices),
         confidence=median_low(confidences) if confidences else None,
         depth_usd=median_low(depths) if depths else None,
+        anchored=all(price.anchored for price in prices),
+        moved_1h_pct=max(moves, key=abs) if moves else None,
     )

@@ -32,6 +32,7 @@ from quoteway.web.resources import (
     performance,
     pools,
     positions,
+    price_history,
     prices,
     quote_batches,
     rpc,
@@ -58,8 +59,9 @@ def operations() -> tuple[Operation, ...]:
     """Every route of the API, in the order they are matched and documented."""
     quotes = (swaps, quote_batches, indications, pools, vaults)
     deployment = (listings, performance, index_status)
+    catalogs = (tokens, prices, price_history)
     wallets = (balances, positions, approvals, activity, wallet_value, gains)
-    resources = (*deployment, tokens, prices, *quotes, transactions, *wallets, rpc)
+    resources = (*deployment, *catalogs, *quotes, transactions, *wallets, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 

@@ -23,7 +23,13 @@ def settings(request, tmp_path):
     """The settings of an index that does not exist yet, in each back end."""
     if request.param == "postgres":
         return postgres_settings(*request.getfixturevalue("postgres"))
-    return {"store": "duckdb", "path": str(tmp_path / "index.duckdb"), "socket": None, "memory_mb": 256}
+    return {
+        "store": "duckdb",
+        "path": str(tmp_path / "index.duckdb"),
+        "socket": None,
+        "memory_mb": 256,
+        "cache_mb": 8,
+    }
 
 
 @pytest.fixture

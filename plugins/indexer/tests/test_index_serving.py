@@ -169,7 +169,7 @@ async def test_queries_without_meaning_end_no_connection(duckdb_store, server, p
 def test_a_reader_imports_no_database():
     program = (
         "import sys, quoteway_indexer.stores as s\n"
-        "s.open_reader({'store': 'duckdb', 'path': 'x', 'socket': None})\n"
+        "s.open_reader({'store': 'duckdb', 'path': 'x', 'socket': None, 'cache_mb': 8})\n"
         "print([m for m in ('duckdb', 'pyarrow', 'numpy') if m in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -37,7 +37,7 @@ def test_the_url_of_a_database_comes_by_reference():
         ({"store": "sqlite"}, "store", "Must be one of"),
         ({"store": "postgres"}, "url", "is needed for postgres"),
         ({"store": "postgres", "url": {"env": "OTHER_URL"}}, "url", "must begin with postgresql://"),
-        ({"store": "clickhouse", "url": {"env": "INDEX_URL"}}, "url", "must begin with clickhouse://"),
+        ({"store": "clickhouse", "url": {"env": "INDEX_URL"}}, "store", "Must be one of: duckdb, postgres."),
         ({"store": "postgres", "url": ENVIRONMENT["INDEX_URL"]}, "url", "by reference only"),
         ({"url": {"env": "INDEX_URL"}}, "url", "no use for duckdb"),
         ({"retention_days": {"nothing": 3}}, "retention_days", "Must be one of"),

@@ -261,6 +261,15 @@ def test_a_row_of_a_rollup_replaces_that_with_its_key(store):
     assert found == [(0, POOL, 1, 2**255), (3600, POOL, 2, 7), (3600, b"\1" * 20, 3, None)]
 
 
+@pytest.mark.parametrize("block", [3, 5, 8])
+def test_a_state_replaces_that_of_another_block(store, block):
+    for at, text in ((5, "old"), (block, "new")):
+        rows = [row("replay_state", pool=pool, source="dex", block=at, state=text) for pool in (POOL, b"")]
+        store.commit(Commit(CHAIN, rollups={"replay_state": rows}))
+    found = all_of(store, "replay_state", "pool", "block", "state", order=("pool",))
+    assert found == [(b"", block, "new"), (POOL, block, "new")]
+
+
 def test_every_column_of_every_table_keeps_its_values(store):
     samples = {
         "int32": -5,
@@ -324,18 +333,22 @@ def test_a_dropped_source_leaves_nothing(store):
         hour = row("pool_hour", pool=pool, hour=0, source=source)
         rollups = {
             "pool_hour": [hour],
-            "replay_state": [row("replay_state", pool=pool, block=5, state="{}")],
+            "replay_state": [row("replay_state", pool=pool, source=source, block=5, state="{}")],
             "vault_hour": [row("vault_hour", vault=pool, hour=0, block=5)],
         }
         store.commit(
             Commit(CHAIN, facts={**rows, "vault_flow": flow}, read=[Span(source, 1, 5, 5)], rollups=rollups)
         )
-    store.commit(Commit(CHAIN, rollups={"token_hour": [row("token_hour", token=POOL, hour=0, mean_usd=1.0)]}))
+    parts = [row("computed", part=part, timestamp=0) for part in ("pools:dex", "pools:other", "prices")]
+    prices = [row("token_hour", token=POOL, hour=0, mean_usd=1.0)]
+    store.commit(Commit(CHAIN, rollups={"token_hour": prices, "computed": parts}))
     store.drop_source(CHAIN, "dex")
     for table in ("pool_created", "swap", "pool_hour", "replay_state"):
         assert store.fetch(Select(table, ("pool",))) == [(pools["other"],)]
-    assert store.fetch(Select("vault_hour", ("vault",))) == [(pools["other"],)]
+    # The states of vaults cannot be read again.
+    assert len(store.fetch(Select("vault_hour", ("vault",)))) == 2
     assert store.fetch(Select("token_hour", ("token",))) == []
+    assert store.fetch(Select("computed", ("part",))) == [("pools:other",)]
     assert store.spans(CHAIN) == [Span("other", 1, 5, 5)]
 
 

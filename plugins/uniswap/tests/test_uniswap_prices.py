@@ -2,10 +2,10 @@
 
 import pytest
 from liquidity import LiquidityHarness
-from quoteway import NATIVE, Block
+from quoteway import NATIVE
 from quoteway_amm import swap_exact_in
 from quoteway_devnet.accounts import ACCOUNTS
-from quoteway_uniswap.prices import ChainPrices, Spot, price_over_time
+from quoteway_uniswap.prices import ChainPrices
 from quoteway_uniswap.state import PoolStates
 
 
@@ -53,19 +53,6 @@ async def test_prices_are_those_of_the_devnet_and_resist_manipulation_in_one_blo
         assert now is None or now.usd == pytest.approx(float(token.price_usd), rel=0.005), token.symbol
     assert spot is None or spot.usd != pytest.approx(1.1, rel=0.05)
     assert after[chain.token("WETH").address].confidence < before[chain.token("WETH").address].confidence
-
-
-def test_a_price_needs_several_blocks():
-    block = Block(100, "0x" + "ab" * 32, 0)
-    true, moved = Spot(2.0, 10**6, 3, 0.0), Spot(5.0, 10**6, 3, 0.0)
-    assert price_over_time(true, [true] * 5, block).usd == 2
-    assert price_over_time(moved, [moved, true, true, true, true], block).usd == 2
-    assert price_over_time(moved, [true, true], block) is None  # too few prices to decide
-    assert price_over_time(moved, [None] * 5, block) is None  # the pools are new
-    assert price_over_time(None, [true] * 5, block) is None
-    alone = price_over_time(true, [], block)  # a node without past state
-    assert alone.usd == 2
-    assert alone.confidence < 0.6 < price_over_time(true, [true] * 5, block).confidence
 
 
 async def test_a_token_without_pools_has_no_price(harness):

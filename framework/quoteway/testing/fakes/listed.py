@@ -65,7 +65,7 @@ class ListedTokens(TokenCatalog):
 
 
 class ListedPrices(PriceSource):
-    """Returns given prices, in US dollars by token address, on every given network."""
+    """Returns given prices, in US dollars by token address, on every given network; they are anchored."""
 
     title = "Listed prices"
 
@@ -81,7 +81,7 @@ class ListedPrices(PriceSource):
         self, chain_id: int, addresses: Sequence[Address], block: Block
     ) -> Mapping[Address, Price]:
         self.asked.append(addresses)
-        return {a: Price(self.usd[a], self.id, block, 1.0) for a in addresses if a in self.usd}
+        return {a: Price(self.usd[a], self.id, block, 1.0, anchored=True) for a in addresses if a in self.usd}
 
 
 class NodeRelay(Relay):

@@ -9,7 +9,7 @@ from typing import Any
 
 from quoteway.errors import UpstreamError
 from quoteway.evm.holdings import Holding, Holdings, read_holdings
-from quoteway.models import NATIVE, Address, Block, Token
+from quoteway.models import NATIVE, Address, Block, Price, Token
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, total
 from quoteway.web.http.fields import AddressField, ListOf, NetworkField, QueryBoolean, StrictBoolean
@@ -39,7 +39,10 @@ MOST_NAMED = 200
 """How many unlisted tokens of a network get symbol and name in one request; later ones get the rest."""
 
 _INCLUDE_NATIVE = "Whether the native coin is read too"
-_INCLUDE_UNLISTED = "Whether totalUsd counts tokens that no catalog lists"
+_INCLUDE_UNLISTED = (
+    "Whether totalUsd counts tokens that no catalog lists, and those whose price is not anchored, for what "
+    "they can be sold for"
+)
 _MEMBERS = (
     "With `tokens`, each of them is shown, zero or not; without, those that the wallet holds and that this "
     "deployment lists, or that the wallet received as far as an index knows (`listed` false). `spam` tells "
@@ -50,9 +53,11 @@ _MEMBERS = (
     "`out_of_gas`), and so is a network that cannot, with `token` null; `token_limit` there tells that the "
     "network's list is longer than what one request reads, and `index_unavailable`, `index_incomplete` or "
     "`index_behind` that unlisted tokens may be missing. `totalUsd` adds up what is `counted`: the "
-    "values of listed tokens, and with `includeUnlisted` those of others; `totalComplete` is false while "
-    "one of these, or anything else, is missing. `realisableUsd` is what the pools pay at least for all "
-    "of it, each token sold alone; what no catalog lists is worth no more."
+    "values of listed tokens whose price is `anchored`, and with `includeUnlisted` those of others; "
+    "`totalComplete` is false while one of these, a listed token, or anything else is missing. "
+    "`realisableUsd` is what the pools pay at least for all of it, each token sold alone. What no catalog "
+    "lists, what has no anchored price, and what moved by 2 % or more within the hour (`moved1hPct`, warning "
+    "`price_moved`) is worth no more."
 )
 
 
@@ -242,9 +247,9 @@ class _Reading:
             for row in shown
         ]
         values = [row.value_usd for row in rows if row.counted and row.value_usd is not None]
-        unvalued = (row for row in rows if row.amount and row.value_usd is None and not row.spam)
+        uncounted = (row for row in rows if row.amount and not (row.counted or row.spam))
         complete = not any(map(self._spoils_total, missing))
-        complete = complete and not any(row.token.listed or unlisted for row in unvalued)
+        complete = complete and not any(row.token.listed or unlisted for row in uncounted)
         as_of = [(chain_id, holdings.block.number) for chain_id, holdings in held.items()]
         return _Found(wallet, rows, total(values), complete, as_of, missing)
 
@@ -304,10 +309,18 @@ def _valued(
     token, key = valuation.token(held.token), (held.token.chain_id, held.token.address)
     payout_usd = payouts.get(key)
     value_usd = valuation.usd(token, held.amount, payout_usd)
-    counted = value_usd is not None and (token.listed or unlisted)
     spam = () if is_judged or token.listed or token.is_native else None
     price = valuation.prices.get(key)
+    counted = value_usd is not None and _counts(token, price, payout_usd, unlisted=unlisted)
     return ValuedHolding(token, held.amount, value_usd, payout_usd, price, counted, spam)
+
+
+def _counts(token: Token, price: Price | None, payout_usd: float | None, *, unlisted: bool) -> bool:
+    """Returns whether a value is a part of the total: one that anybody may have made up needs a limit."""
+    if price is None or price.confirms(token):
+        return price is not None
+    is_limited = payout_usd is not None or price.depth_usd is not None
+    return is_limited and (unlisted or (token.listed and price.anchored))
 
 
 def _unreadable(held: Mapping[int, Holdings], *, explicit: bool) -> Iterator[Missing]:

@@ -34,7 +34,10 @@ class PricesQuery(RequestSchema):
     description=(
         "`priceUsd` is the median of the sources that agree, which `sources` names; null where none knows a "
         "price or no majority agrees. `confidence`, between 0 and 1, is their own measure, `liquidityUsd` "
-        "what can be sold near the price; each is null where no source tells it. A price may be some blocks "
+        "what can be sold near the price; each is null where no source tells it. `anchored`: it is reached "
+        "from confirmed dollar tokens through pools that stood for a while, or sources of several plugins "
+        "agree. `moved1hPct` is how far the market is from its price within the last hour, where that was "
+        "most; from 2 % on `warnings` has `price_moved`. A price may be some blocks "
         "old: `asOfBlock`. An address that is no token is in `partial` (`no_token`)."
     ),
     failures=(502,),

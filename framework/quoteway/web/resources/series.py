@@ -62,7 +62,7 @@ async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
         raise disabled(f"No enabled provider serves {noun} metrics.")
     resource: ResourceId = call.path["resource"]
     states = await call.gateway.series.get(asked, registry.enabled(Capability.METRICS, resource.chain_id))
-    if not any(state.series for state in states):
+    if not any(state.series for state in states) and (registry.enabled(capability) or not states):
         _, owner = await owner_of(call, capability)
         states += await call.gateway.series.get(asked, [owner])
     shown = next((state for state in states if state.series is not None), states[-1])
@@ -78,9 +78,14 @@ async def series_of(capability: Capability, metric: str, call: Call) -> Wire:
 
 
 def _key(call: Call, metric: str) -> SeriesKey:
-    query, now = call.query, int(call.gateway.runtime.clock())
     resource: ResourceId = call.path["resource"]
-    asked = SeriesKey(resource.id, metric, query["interval"], query.get("from_"), query.get("to"))
+    return asked_series(call, resource.id, metric)
+
+
+def asked_series(call: Call, resource_id: str, metric: str) -> SeriesKey:
+    """What a ``SeriesQuery`` asks for. Raises ``InvalidRequest`` for no time or for too many points."""
+    query, now = call.query, int(call.gateway.runtime.clock())
+    asked = SeriesKey(resource_id, metric, query["interval"], query.get("from_"), query.get("to"))
     start, end = asked.span(now)
     if start >= end:
         raise invalid(FieldError("from", Reason.CONFLICT, "must be before to, which is now by default"))

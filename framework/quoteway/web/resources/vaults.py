@@ -9,7 +9,7 @@ from aiohttp import web
 from marshmallow import validates_schema
 
 from quoteway import models
-from quoteway.errors import FieldError, Reason
+from quoteway.errors import FieldError, GatewayError, Reason
 from quoteway.host.lists import ListKind
 from quoteway.models import MANAGE_ACTIONS, Capability, DeployRequest, ManageRequest, Vault, VaultRequest
 from quoteway.networks import Network
@@ -192,8 +192,14 @@ async def _show_series(capability: Capability, metric: str, call: Call) -> Wire:
 
 
 async def _tvl_usd(call: Call) -> float | None:
-    """What the vault holds now in US dollars, where its asset has a price; past prices are not known."""
-    resource, provider = await owner_of(call, Capability.VAULT)
+    """What the vault holds now in US dollars; None where its asset has no price or no provider knows it.
+
+    A series that is known does not fail for this.
+    """
+    try:
+        resource, provider = await owner_of(call, Capability.VAULT)
+    except GatewayError:
+        return None
     (outcome,) = await call.ask(
         [provider], Vault | None, lambda source: cast(VaultProvider, source).vault(resource.id), verb="vault"
     )

@@ -8,7 +8,7 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.web.wire import text
-from quoteway.web.wire.parts import BlockRef, TokenRef
+from quoteway.web.wire.parts import BlockRef, Notice, TokenRef
 from quoteway.web.wire.rows import Partial
 from quoteway.web.wire.view import View, nullable, required
 
@@ -29,6 +29,9 @@ class PriceEntry(View):
     confidence = nullable(fields.Float, lambda row: row.price and row.price.confidence)
     liquidity_usd = nullable(fields.Float, lambda row: row.price and row.price.depth_usd)
     sources = required([fields.String], lambda row: row.price.sources if row.price else ())
+    anchored = required(fields.Boolean, lambda row: row.price is not None and row.price.anchored)
+    moved_1h_pct = nullable(fields.Float, lambda row: row.price and row.price.moved_1h_pct)
+    warnings = required([Notice], lambda row: row.price.warnings if row.price else ())
     as_of_block = nullable(BlockRef, lambda row: row.price and row.price.block)
 
 

@@ -254,6 +254,28 @@ class Coverage(View):
     to = required(fields.Integer, 1)
 
 
+class SharePrice(View):
+    block = required(fields.Integer)
+    timestamp = required(fields.Integer)
+    price = required(fields.String, description="whole assets of a whole share, exact")
+
+
+class GrowthWindow(View):
+    """The two share prices that the yield of a window is computed from."""
+
+    window = required(fields.String)
+    from_ = nullable(SharePrice, "first")
+    to = nullable(SharePrice, "last")
+
+
+def _amounts(series: models.Series) -> Any:
+    return ABSENT if series.amounts is None else series.amounts
+
+
+def _endpoints(series: models.Series) -> Any:
+    return ABSENT if series.endpoints is None else series.endpoints
+
+
 class Series(View):
     id = required(fields.String)
     metric = required(fields.String)
@@ -271,6 +293,8 @@ class Series(View):
     gaps = required([[fields.Integer]])
     components = optional(text.Table, _components, allow_none=True)
     windows = optional(text.Table, _windows, allow_none=True)
+    amounts = optional(text.AmountTable, _amounts)
+    endpoints = optional([GrowthWindow], _endpoints)
     coverage = nullable(Coverage)
     reason = nullable(fields.String)
 
@@ -322,6 +346,9 @@ class Balance(View):
     confidence = nullable(fields.Float, lambda held: held.price and held.price.confidence)
     liquidity_usd = nullable(fields.Float, lambda held: held.price and held.price.depth_usd)
     sources = required([fields.String], lambda held: held.price.sources if held.price else ())
+    anchored = required(fields.Boolean, lambda held: held.price is not None and held.price.anchored)
+    moved_1h_pct = nullable(fields.Float, lambda held: held.price and held.price.moved_1h_pct)
+    warnings = required([Notice], lambda held: held.price.warnings if held.price else ())
     counted = required(fields.Boolean)
     listed = required(fields.Boolean, "token.listed", description="Whether a catalog has the token")
     spam = nullable(fields.Boolean, lambda held: None if held.spam is None else bool(held.spam))

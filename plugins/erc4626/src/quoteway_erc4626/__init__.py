@@ -9,7 +9,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, VaultProvider
+    from quoteway import Context, EventSource, VaultProvider
 
 
 @hookimpl
@@ -24,3 +24,10 @@ def quoteway_vault_providers(context: Context) -> Iterable[VaultProvider]:
     from quoteway_erc4626.provider import Erc4626Provider
 
     return (Erc4626Provider(context),)
+
+
+@hookimpl
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
+    from quoteway_erc4626.event_sources import event_sources
+
+    return tuple(event_sources(context))

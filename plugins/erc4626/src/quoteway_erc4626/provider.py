@@ -184,7 +184,7 @@ class Erc4626Provider(TokenizedVaults):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._ask_chain: bool = context.settings.get("ask_chain", True)
-        self._rows = _rows(context)
+        self._rows = listed_rows(context)
         self._received = ReceivedShares()
         self.networks = frozenset(
             network.chain_id
@@ -232,7 +232,7 @@ Rows = dict[int, dict[Address, tuple[str, str]]]
 """Chain id -> vault -> (protocol, strategy)."""
 
 
-def _rows(context: Context) -> Rows:
+def listed_rows(context: Context) -> Rows:
     """Returns the vaults to list: public ones, the networks' rows, the configuration's. The last of several
     rows for one vault counts. Raises ``ConfigError``."""
     from quoteway_erc4626.public_vaults import ROWS

@@ -13,4 +13,13 @@ if TYPE_CHECKING:
 
 def computations_of(context: Context, chain: Chain, writer: Writer) -> list[Computation]:
     """Returns the computations of one chain, in the order in which they are run after each commit."""
-    return []
+    from quoteway_indexer.prices import TokenPrices
+    from quoteway_indexer.replay.computation import PoolReplay
+    from quoteway_indexer.vaults import VaultPrices
+
+    # Prices are of the hours of pools: after their replay.
+    return [
+        PoolReplay(chain.network.chain_id, context.event_sources, writer),
+        TokenPrices(context, chain, writer),
+        VaultPrices(context, chain, writer),
+    ]

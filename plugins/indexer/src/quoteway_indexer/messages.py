@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from quoteway_indexer.changes import Change, Mark
 from quoteway_indexer.store import Condition, Query, Select, Sum, Value
 from quoteway_indexer.stores.columns import PackedColumn
 
@@ -31,7 +32,7 @@ class Question(msgspec.Struct, array_like=True, frozen=True):
     """A call of a ``Reader``'s method. ``sums`` is None for a ``Select``."""
 
     id: int
-    method: Literal["fetch", "spans", "revision", "notes"]
+    method: Literal["fetch", "spans", "revision", "notes", "changes"]
     chain_id: int = 0
     table: str = ""
     columns: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class Question(msgspec.Struct, array_like=True, frozen=True):
     where: tuple[AskedCondition, ...] = ()
     order: tuple[str, ...] = ()
     limit: int | None = None
+    mark: Mark = Mark("", 0)
 
     def query(self) -> Query:
         """Returns the query that is asked."""
@@ -60,6 +62,8 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     spans: list[tuple[str, int, int, int]] = []
     revision: int = 0
     notes: dict[str, str] = {}
+    mark: Mark = Mark("", 0)
+    changes: list[Change] | None = None
 
 
 def question(id_: int, query: Query) -> Question:

@@ -1,21 +1,36 @@
-"""What the API reads from the index: how far it is, series, and the past of wallets."""
+"""What the API reads from the index: how far it is, series, prices over time, and the past of wallets."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from quoteway import Context, IndexedSource, IndexStatus, MetricsProvider, Series
+from cachetools import LRUCache
+from quoteway import (
+    Address,
+    Context,
+    IndexedSource,
+    IndexStatus,
+    MetricsProvider,
+    PriceHistory,
+    Series,
+)
 
+from quoteway_indexer import candles, pool_series, vault_series
+from quoteway_indexer.hours import Asked
 from quoteway_indexer.ingest.notes import ChainNote, read_note
+from quoteway_indexer.pool_book import PoolBook
 from quoteway_indexer.store import Reader
+from quoteway_indexer.token_book import TokenBook
+from quoteway_indexer.vault_series import VaultBook
 from quoteway_indexer.wallets import IndexedWallets
 
 STOPPED_S: Final = 30
 """An index process that has said nothing for so long is taken for stopped."""
+_MOST_HISTORIES: Final = 128
 
 
 class IndexMetrics(IndexedWallets, MetricsProvider):
-    """Answers from the index alone: no node is asked."""
+    """Answers from the index alone: of nodes, only the decimals of a token that is new are asked."""
 
     id, title = "indexer", "Index of this deployment"
 
@@ -23,12 +38,34 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         super().__init__(reader, lambda: context.event_sources)
         self._context = context
         self.networks = chain_ids
+        self._tokens = TokenBook(reader)
+        self._pools = PoolBook(context, reader, self._tokens)
+        self._vaults = VaultBook(context, reader)
+        self._histories: LRUCache[tuple[object, ...], PriceHistory | None] = LRUCache(_MOST_HISTORIES)
 
     async def series(
         self, resource_id: str, metric: str, start: int, end: int, interval: str
     ) -> Series | None:
-        """Returns None: no series is computed from the index yet."""
-        return None
+        """See ``MetricsProvider``. Raises ``UpstreamError`` when the index cannot be read."""
+        chain_id, _, place = resource_id.partition(":")
+        asked = Asked(resource_id, metric, start, end, interval)
+        pool = bytes.fromhex(place.removeprefix("0x"))
+        found = None
+        if metric in pool_series.METRICS:
+            found = await pool_series.pool_series(self._pools, int(chain_id), pool, asked)
+        if found is None and metric in vault_series.METRICS and len(pool) == 20:
+            books = self._vaults, self._pools, self._tokens
+            found = await vault_series.vault_series(*books, int(chain_id), pool, asked)
+        return found
+
+    async def price_history(
+        self, chain_id: int, token: Address, start: int, end: int, interval: str
+    ) -> PriceHistory | None:
+        """See ``MetricsProvider``. Raises ``UpstreamError`` when the index cannot be read."""
+        key = chain_id, token, start, end, interval, await self._reader.revision()
+        if key not in self._histories:
+            self._histories[key] = await candles.price_history(self._reader, *key[:5])
+        return self._histories[key]
 
     async def index_status(self) -> tuple[IndexStatus, ...]:
         """See ``MetricsProvider``."""

@@ -12,6 +12,8 @@ import msgspec
 import orjson
 from quoteway import Reason, UpstreamError
 
+from quoteway_indexer.caching import ChangingReader
+from quoteway_indexer.changes import Changes, Mark
 from quoteway_indexer.messages import (
     LENGTH_BYTES,
     MAX_ANSWER,
@@ -22,7 +24,7 @@ from quoteway_indexer.messages import (
     frame,
 )
 from quoteway_indexer.messages import question as question_of
-from quoteway_indexer.store import Query, Reader, Row, Span
+from quoteway_indexer.store import Query, Row, Span
 from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.duckdb_sql import DuckDBDialect
 from quoteway_indexer.stores.sql import statement
@@ -31,7 +33,7 @@ _ON_THE_LOOP: Final = 20_000
 """Results of more values are unpacked in a thread."""
 
 
-class SocketReader(Reader):
+class SocketReader(ChangingReader):
     """Reads through the index process. It connects at the first read, and again when that process restarts.
 
     Every read takes at most ``timeout_s`` seconds.
@@ -61,6 +63,10 @@ class SocketReader(Reader):
     async def notes(self) -> Mapping[str, Any]:
         answer = await self._ask(Question(next(self._ids), "notes"))
         return {chain_id: orjson.loads(text) for chain_id, text in answer.notes.items()}
+
+    async def changes(self, mark: Mark) -> Changes:
+        answer = await self._ask(Question(next(self._ids), "changes", mark=mark))
+        return Changes(answer.mark, answer.revision, answer.changes)
 
     async def close(self) -> None:
         if self._connection is not None:

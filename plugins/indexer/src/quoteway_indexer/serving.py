@@ -18,6 +18,7 @@ from typing import BinaryIO, Final, Protocol
 
 import msgspec
 
+from quoteway_indexer.changes import Changes, Mark
 from quoteway_indexer.messages import (
     LENGTH_BYTES,
     MAX_ANSWER,
@@ -48,6 +49,9 @@ class Reads(Protocol):
 
     def revision(self) -> int:
         """See ``Reader.revision``."""
+
+    def changes(self, mark: Mark) -> Changes:
+        """See ``ChangingReader.changes``."""
 
     def notes(self) -> dict[str, str]:
         """Returns the texts of ``Store.note``, by chain id as text."""
@@ -109,6 +113,10 @@ class ReadServer:
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeout)
             with caller.makefile("rb") as stream:
                 while (asked := _next_question(stream)) is not None:
+                    if asked.method == "changes":
+                        # From memory: it waits for no other question.
+                        self._answer(asked, caller, sending)
+                        continue
                     waiting.acquire()
                     self._threads.submit(self._answer, asked, caller, sending).add_done_callback(
                         lambda _: waiting.release()
@@ -140,6 +148,10 @@ class ReadServer:
         if asked.method == "spans":
             spans = [(s.source, s.version, s.first, s.last) for s in self._reads.spans(asked.chain_id)]
             return Answer(asked.id, spans=spans)
+        if asked.method == "changes":
+            found = self._reads.changes(asked.mark)
+            changes = None if found.changes is None else list(found.changes)
+            return Answer(asked.id, revision=found.revision, mark=found.mark, changes=changes)
         if asked.method == "notes":
             return Answer(asked.id, notes=self._reads.notes())
         return Answer(asked.id, revision=self._reads.revision())

@@ -12,7 +12,7 @@ from quoteway import Secret, SecretField
 
 from quoteway_indexer.tables import TABLES
 
-_SCHEMES: Final = {"postgres": ("postgresql", "postgres"), "clickhouse": ("clickhouse", "clickhouses")}
+_SCHEMES: Final = {"postgres": ("postgresql", "postgres")}
 _PRUNED: Final = tuple(table.name for table in TABLES.values() if table.time in ("timestamp", "hour"))
 DAY_S: Final = 86_400
 
@@ -22,8 +22,8 @@ class StoreSettings(Schema):
 
     store = fields.String(
         load_default="duckdb",
-        validate=validate.OneOf(("duckdb", "postgres", "clickhouse")),
-        metadata={"description": "`duckdb` for one machine, `postgres` or `clickhouse` for several."},
+        validate=validate.OneOf(("duckdb", "postgres")),
+        metadata={"description": "`duckdb` for one machine, `postgres` for several."},
     )
     path = fields.String(
         load_default="quoteway-index.duckdb",
@@ -42,10 +42,16 @@ class StoreSettings(Schema):
         validate=validate.Range(128, 1 << 20),
         metadata={"description": "The most memory of `duckdb` in the index process, in MB."},
     )
+    cache_mb = fields.Integer(
+        strict=True,
+        load_default=128,
+        validate=validate.Range(1, 1 << 16),
+        metadata={"description": "The most memory of rows that the server keeps of `duckdb`, in MB, about."},
+    )
     url = SecretField(
         load_default=None,
         allow_none=True,
-        metadata={"description": "The URL of the `postgres` or `clickhouse` database, by reference."},
+        metadata={"description": "The URL of the `postgres` database, by reference."},
     )
     retention_days = fields.Dict(
         keys=fields.String(validate=validate.OneOf(_PRUNED)),

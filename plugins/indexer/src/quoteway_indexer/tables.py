@@ -223,20 +223,24 @@ ROLLUPS: Final[Mapping[str, Table]] = {
             liquidity="uint256",
             inexact="int64",
         ),
-        # What a vault's shares were worth at a block, read from the vault.
+        # What a vault's shares were worth at the last block before the end of an hour, read from the vault:
+        # ``assets_of_unit`` is what ``10 ** unit_exponent`` base units of shares convert to.
         _rollup(
             "vault_hour",
             ("vault", "hour"),
             "hour",
             vault="address",
             hour="int64",
+            asset="address",
             block="int64",
             timestamp="int64",
             total_assets="uint256",
             total_supply="uint256",
             assets_of_unit="uint256",
+            unit_exponent="int32",
         ),
-        # The US dollars of a whole token over an hour, from the time-weighted prices of pools.
+        # The US dollars of a whole token over an hour, from the time-weighted prices of pools. Without a mean
+        # there is no price: such a row replaces one of an hour that was computed again.
         _rollup(
             "token_hour",
             ("token", "hour"),
@@ -250,6 +254,12 @@ ROLLUPS: Final[Mapping[str, Table]] = {
             mean_usd="float",
             depth_usd="float",
             confidence="float",
+        ),
+        # How far a computation has come: what it computes of events up to ``block`` and ``timestamp`` is
+        # written. ``basis`` says from what, such as a version: with another one all rows may be others.
+        # ``pools:`` and the id of a source are the hours of its pools, ``prices`` those of tokens.
+        _rollup(
+            "computed", ("part",), "timestamp", part="text", block="int64", timestamp="int64", basis="text"
         ),
         # The state of a pool from which its hours are computed on, at a finalised block.
         # That of the source itself, how far it is computed, has an empty pool.

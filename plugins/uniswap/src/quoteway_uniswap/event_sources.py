@@ -7,10 +7,11 @@ plugins change fees without an event of the pool.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from quoteway import Address, ChildContracts, Context, EventRule, EventSource
 
-from quoteway_uniswap.deployments import V2Deployment, V4Deployment
+from quoteway_uniswap.deployments import Deployment, V2Deployment, V4Deployment
 from quoteway_uniswap.forks import Fork, forks_of
 from quoteway_uniswap.provider import configured_deployments
 
@@ -233,15 +234,20 @@ def event_sources(context: Context) -> tuple[EventSource, ...]:
 def _sources(context: Context) -> Iterable[EventSource]:
     for chain_id, deployments in configured_deployments(context).items():
         for row in deployments:
-            if row.v2 is not None:
-                yield _pairs(row.label("v2"), chain_id, row.v2)
-            if row.v3 is not None and row.v3.factory is not None:
-                yield _ranges(row.label("v3"), chain_id, row.v3.factory)
-            if row.v4 is not None:
-                yield _manager(row.label("v4"), chain_id, row.v4)
+            for source in _of_row(chain_id, row):
+                yield replace(source, usd_tokens=row.usd_tokens, base_tokens=row.pass_through)
     for forks in forks_of(context).values():
         for chain_id, fork in forks.items():
             yield from _of_fork(chain_id, fork)
+
+
+def _of_row(chain_id: int, row: Deployment) -> Iterable[EventSource]:
+    if row.v2 is not None:
+        yield _pairs(row.label("v2"), chain_id, row.v2)
+    if row.v3 is not None and row.v3.factory is not None:
+        yield _ranges(row.label("v3"), chain_id, row.v3.factory)
+    if row.v4 is not None:
+        yield _manager(row.label("v4"), chain_id, row.v4)
 
 
 def _of_fork(chain_id: int, fork: Fork) -> Iterable[EventSource]:

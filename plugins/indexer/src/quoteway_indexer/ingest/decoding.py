@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from quoteway import EventSource
 
-from quoteway_indexer.ingest.logs import LogBatch, UnreadableLogsError, unhex
+from quoteway_indexer.ingest.logs import LogBatch, UnreadableLogsError, member, unhex
 from quoteway_indexer.ingest.rules import Rule, Words, compile_rule, fixed, integers
 from quoteway_indexer.stores.batches import arrow_schema
 
@@ -72,17 +72,17 @@ def decode(
 class _Decoding:
     def __init__(self, batch: LogBatch, times: Mapping[int, int]) -> None:
         self._batch = batch
-        self._numbers = np.array(batch.numbers, np.int64)
-        self._indexes = np.array(batch.indexes, np.int64)
-        self._times = np.array([times[number] for number in batch.numbers], np.int64)
+        self._times = np.array(list(map(times.__getitem__, batch.numbers.tolist())), np.int64)
         self._at: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         """The places of logs in the batch by topic 0 and the number of topics."""
+        as_given: dict[tuple[str, int], list[int]] = defaultdict(list)
         try:
-            for at, log in enumerate(batch.logs):
-                topics = log["topics"]
+            for at, topics in enumerate(member(batch.logs, "topics")):
                 count = len(topics)
                 if count:  # an anonymous event may have none
-                    self._at[topics[0].lower()][count].append(at)
+                    as_given[topics[0], count].append(at)
+            for (topic, count), places in as_given.items():
+                self._at[topic.lower()][count] += places
         except (KeyError, TypeError, AttributeError):
             raise UnreadableLogsError("an entry is no log") from None
 
@@ -114,10 +114,9 @@ class _Decoding:
 
     def _apply(self, source: EventSource, rule: Rule, places: list[int]) -> pa.Table:
         """Returns the rows that a rule makes of the logs at some places of the batch."""
-        logs = self._batch.logs
         size = 2 + 64 * rule.event.words
         try:
-            data = [logs[at]["data"] for at in places]
+            data = member([self._batch.logs[at] for at in places], "data")
             lengths = set(map(len, data))
             if rule.event.is_dynamic:
                 places = [at for at, text in zip(places, data, strict=True) if len(text) >= size]
@@ -125,15 +124,14 @@ class _Decoding:
             elif lengths != {size}:
                 places = [at for at, text in zip(places, data, strict=True) if len(text) == size]
                 data = [text for text in data if len(text) == size]
-            topics = [
-                unhex([logs[at]["topics"][each] for at in places], 32) for each in range(1, rule.event.topics)
-            ]
-            hashes = unhex([logs[at]["transactionHash"] for at in places], 32)
-        except (KeyError, TypeError):
+            logs = [self._batch.logs[at] for at in places]
+            topics = list(zip(*member(logs, "topics"), strict=True))[1:] or [()] * (rule.event.topics - 1)
+            hashes = unhex(member(logs, "transactionHash"), 32)
+        except (KeyError, TypeError, ValueError):
             raise UnreadableLogsError("an entry is no log") from None
         cells = Words(
             unhex([self._batch.contracts[at] for at in places], 20),
-            tuple(topics),
+            tuple(unhex(column, 32) for column in topics),
             unhex(data, 32 * rule.event.words).reshape(len(places), rule.event.words, 32),
         )
         own, good = rule.columns(cells)
@@ -141,8 +139,8 @@ class _Decoding:
         columns = [
             integers("int64", np.full(len(places), source.chain_id, np.int64)),
             pa.repeat(pa.scalar(source.id), len(places)),
-            integers("int64", self._numbers[at]),
-            integers("int32", self._indexes[at]),
+            integers("int64", self._batch.numbers[at]),
+            integers("int32", self._batch.indexes[at]),
             integers("int64", self._times[at]),
             fixed(hashes),
             *own,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
+import numpy as np
 from quoteway import Chain, Header, Reason, RpcError, UpstreamError
 from quoteway.evm.log_filter import LogFilter
 
@@ -219,7 +219,7 @@ class LogReader:
             return
         first = max(batch.blocks)
         answer = await self._logs({**members, "fromBlock": hex(first), "toBlock": hex(last)})
-        if len(read_logs(answer, first, last).logs) != batch.numbers.count(first):
+        if len(read_logs(answer, first, last).logs) != (batch.numbers == first).sum():
             raise IncompleteError("an answer was cut off")
 
 
@@ -268,13 +268,13 @@ def _of_sources(batch: LogBatch, sources: Sequence[Source]) -> LogBatch:
     places = [at for at, contract in enumerate(batch.contracts) if contract in contracts]
     if len(places) == len(batch.logs):
         return batch
-    numbers = [batch.numbers[at] for at in places]
+    numbers = batch.numbers[places]
     return LogBatch(
         [batch.logs[at] for at in places],
         numbers,
-        [batch.indexes[at] for at in places],
+        batch.indexes[places],
         [batch.contracts[at] for at in places],
-        {number: batch.blocks[number] for number in sorted(set(numbers))},
+        {number: batch.blocks[number] for number in np.unique(numbers).tolist()},
     )
 
 

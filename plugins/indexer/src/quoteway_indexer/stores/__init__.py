@@ -31,9 +31,10 @@ def open_reader(settings: Mapping[str, Any]) -> Reader:
         with _extra("postgres"):
             from quoteway_indexer.stores.postgres_reading import PostgresReader
         return PostgresReader(settings["url"].reveal())
+    from quoteway_indexer.caching import CachedReader
     from quoteway_indexer.reading import SocketReader
 
-    return SocketReader(socket_path(settings))
+    return CachedReader(SocketReader(socket_path(settings)), memory_mb=settings["cache_mb"])
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quoteway_indexer.changes import Change, changes_of
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreBusyError, StoreError
 from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
@@ -66,6 +67,7 @@ class DuckDBStore(Store):
             raise _refusal(path, error) from None
         self.reads = DuckDBReads(self._connection)
         self._leases: dict[tuple[int, str], str] = {}
+        self._changed: list[Change] = []
 
     def migrate(self) -> None:
         with self._transaction() as connection:
@@ -106,7 +108,9 @@ class DuckDBStore(Store):
             if commit.rewind_to is not None:
                 self._rewind(connection, chain_id, commit.rewind_to)
                 known = span_lists.cut(known, commit.rewind_to)
-            for span in span_lists.overlaps(known, commit.read):
+            again = span_lists.overlaps(known, commit.read)
+            self._changed += changes_of(commit, overlaps=bool(again))
+            for span in again:
                 for name in FACTS:
                     connection.execute(
                         f"DELETE FROM {name} WHERE chain_id = ? AND block BETWEEN ? AND ? AND source = ?",  # noqa: S608
@@ -146,6 +150,7 @@ class DuckDBStore(Store):
 
     def drop_source(self, chain_id: int, source: str) -> None:
         with self._transaction() as connection:
+            self._changed += [Change(name, chain_id) for name in TABLES]
             for name, condition in CONDITIONS.items():
                 connection.execute(f"DELETE FROM {name} WHERE {condition}", [chain_id, source])  # noqa: S608
             for name in (*FACTS, "span"):
@@ -158,6 +163,7 @@ class DuckDBStore(Store):
     def prune(self, table: str, before: int) -> int:
         declared = TABLES[table]
         with self._transaction() as connection:
+            self._changed.append(Change(table, None))
             deleted = connection.execute(
                 f"DELETE FROM {declared.name} WHERE {declared.time} < ?",  # noqa: S608
                 [before],
@@ -176,6 +182,7 @@ class DuckDBStore(Store):
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        self._changed = []
         with duckdb_errors():
             self._connection.begin()
             try:
@@ -183,7 +190,12 @@ class DuckDBStore(Store):
             except BaseException:
                 self._connection.rollback()
                 raise
-            self._connection.commit()
+            # Before and after: see ``ChangeLog``.
+            self.reads.log.add(self._changed)
+            try:
+                self._connection.commit()
+            finally:
+                self.reads.log.add(self._changed)
 
     @staticmethod
     def _add_missing(connection: duckdb.DuckDBPyConnection) -> None:
@@ -252,13 +264,16 @@ class DuckDBStore(Store):
     def _replace(connection: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table, range_by: str) -> None:
         if not rows.num_rows:
             return
-        bounds = pc.min_max(rows[range_by])
         connection.register("incoming", _stored(table, rows))
-        matches = " AND ".join(f"{table.name}.{name} = incoming.{name}" for name in table.key)
+        conditions = [f"{table.name}.{name} = incoming.{name}" for name in table.key]
+        bounds: list[Any] = []
+        if range_by in table.key:  # a row that is replaced may have another value in any other column
+            edges = pc.min_max(rows[range_by])
+            bounds = [edges["min"].as_py(), edges["max"].as_py()]
+            conditions.append(f"{table.name}.{range_by} BETWEEN ? AND ?")
         connection.execute(
-            f"DELETE FROM {table.name} USING incoming"  # noqa: S608
-            f" WHERE {table.name}.{range_by} BETWEEN ? AND ? AND {matches}",
-            [bounds["min"].as_py(), bounds["max"].as_py()],
+            f"DELETE FROM {table.name} USING incoming WHERE {' AND '.join(conditions)}",  # noqa: S608
+            bounds,
         )
         connection.execute(f"INSERT INTO {table.name} BY NAME SELECT * FROM incoming")  # noqa: S608
         connection.unregister("incoming")

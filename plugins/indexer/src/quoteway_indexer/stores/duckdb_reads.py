@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import duckdb
 
+from quoteway_indexer.changes import ChangeLog, Changes, Mark
 from quoteway_indexer.store import Query, Span, StoreError
 from quoteway_indexer.stores.arrow_columns import packed
 from quoteway_indexer.stores.columns import PackedColumn
@@ -35,6 +36,8 @@ class DuckDBReads:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._own = threading.local()
+        self.log = ChangeLog()
+        self._newest = Mark("", -1), 0
 
     def columns(self, query: Query) -> list[PackedColumn]:
         """Returns the columns of a query's ``Statement``."""
@@ -57,6 +60,15 @@ class DuckDBReads:
             # All rows: a cursor with an unfinished result can do nothing else.
             ((number,),) = self._cursor().execute("SELECT number FROM revision").fetchall()
         return int(number)
+
+    def changes(self, mark: Mark) -> Changes:
+        """See ``ChangingReader.changes``."""
+        newest, changes = self.log.since(mark)
+        known, revision = self._newest
+        if known != newest:
+            revision = self.revision()
+            self._newest = newest, revision
+        return Changes(newest, revision, changes)
 
     def notes(self) -> dict[str, str]:
         """Returns the JSON texts of ``Store.note``, by chain id as text."""

@@ -268,7 +268,8 @@ class PostgresStore(Store):
             return
         part, names = partition(table, chain_id), [column.name for column in table.columns]
         bounds = pc.min_max(rows[range_by])
-        known = await connection.fetchval(
+        # Where the key does not have it, rows that are replaced may be outside of the range.
+        known = range_by not in table.key or await connection.fetchval(
             f"SELECT EXISTS (SELECT FROM {part} WHERE chain_id = $1 AND {range_by} BETWEEN $2 AND $3)",  # noqa: S608
             chain_id,
             bounds["min"].as_py(),

@@ -22,8 +22,10 @@ def split_value(value: int, signed: bool) -> tuple[int | None, bytes | None]:
     return None, (value + _BIAS if signed else value).to_bytes(32, "big")
 
 
-def joined_values(fitting: Sequence[Any], raw: Sequence[Any], signed: bool) -> list[Any]:
+def joined_values(fitting: Sequence[Any], raw: Sequence[Any], signed: bool) -> Sequence[Any]:
     """Returns the values of which DuckDB keeps the integers or the 32 bytes."""
+    if not any(raw):
+        return fitting
     bias = _BIAS if signed else 0
     return [
         one if other is None else int.from_bytes(other, "big") - bias

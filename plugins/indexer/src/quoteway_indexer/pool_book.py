@@ -1,0 +1,278 @@
+"""The hours of pools, kept in memory for series: one entry for every hour, also for those without events.
+
+What an hour moved is in US dollars at the mean price of its tokens in that hour, what stood at its end at the
+closing price.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+from quoteway import NATIVE, Address, Context, Token
+from quoteway.evm.address import checksum
+from quoteway.evm.single_flight import SingleFlight
+
+from quoteway_indexer.hours import HOUR_S, NAN, HourColumns
+from quoteway_indexer.progress import Progress, read_progress
+from quoteway_indexer.store import Condition, Reader, Row, Select
+from quoteway_indexer.token_book import CLOSE, MEAN, TokenBook
+
+FLOWS = ("volume", "washed", "lp_fee", "protocol_fee", "flash_fee", "donated")
+STATES = ("principal", "uncollected")
+HELD = "principal_seconds"
+VALUES = (*FLOWS, HELD, *STATES)
+"""The columns of ``PoolHours.usd``."""
+_AMOUNTS = tuple(f"{name}{side}" for name in (*FLOWS, HELD, *STATES) for side in (0, 1))
+_COLUMNS = ("hour", "inexact", *_AMOUNTS)
+_SUMMED = 2 * len(FLOWS)
+_MOST_HOURS = 150_000
+_STALE_S = 60
+"""How long hours are used while nothing says how far they are computed."""
+_BLOCK_S = 28 * 86_400
+"""Reading begins at a multiple of this, so that a span a little longer is not read anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPool:
+    """A pool of an index; ``since`` is the hour of its first row."""
+
+    chain_id: int
+    pool: bytes
+    source: str
+    tokens: tuple[Token, Token]
+    created: int
+    since: int
+
+
+@dataclass(slots=True)
+class PoolHours:
+    """The hours of a pool since ``first``, up to and with the one of ``until``.
+
+    ``sums`` has for each flow and side the base units before each hour, ``states`` for each state and side
+    those at the end of each hour, and ``inexact`` the events before each hour that are not exact.
+    """
+
+    known: KnownPool
+    first: int
+    until: int = 0
+    revision: int = -1
+    basis: str = ""
+    closed: int = 0
+    read_at: int = 0
+    usd: HourColumns = field(init=False)
+    sums: list[list[int]] = field(init=False)
+    states: list[list[int | None]] = field(init=False)
+    inexact: list[int] = field(default_factory=lambda: [0])
+
+    def __post_init__(self) -> None:
+        self.usd = HourColumns(self.first, tuple(array("d") for _ in VALUES))
+        self.sums = [[0] for _ in range(_SUMMED)]
+        self.states = [[] for _ in range(2 * len(STATES))]
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.states[0])
+
+    def place(self, moment: int) -> int:
+        """Returns the index of the hour of a time, within the hours that are known."""
+        return min(max(0, (moment - self.first) // HOUR_S), len(self.states[0]))
+
+    def amount(self, name: str, side: int, first: int, until: int) -> int:
+        """Returns the base units that moved in the hours from ``first`` and before ``until``."""
+        sums = self.sums[2 * FLOWS.index(name) + side]
+        return sums[self.place(until)] - sums[self.place(first)]
+
+    def cut(self, hour: int) -> None:
+        """Forgets this hour and later ones."""
+        place = self.place(hour)
+        self.usd.cut(hour)
+        for sums in (*self.sums, self.inexact):
+            del sums[place + 1 :]
+        for states in self.states:
+            del states[place:]
+
+
+class PoolBook:
+    """The hours of the pools of one index."""
+
+    def __init__(self, context: Context, reader: Reader, tokens: TokenBook) -> None:
+        self._context = context
+        self._reader = reader
+        self._tokens = tokens
+        self._known: LRUCache[tuple[int, bytes], tuple[str, KnownPool]] = LRUCache(50_000)
+        self._kept: LRUCache[tuple[int, bytes], PoolHours] = LRUCache(_MOST_HOURS, lambda kept: kept.size)
+        self._progress: dict[int, tuple[int, Progress]] = {}
+        self._flights = SingleFlight()
+        self._newest = 0
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        for kept in (self._known, self._kept, self._progress):
+            kept.clear()
+        self._tokens.clear()
+
+    async def progress(self, chain_id: int, revision: int) -> Progress:
+        """Returns how far a chain is computed."""
+        known = self._progress.get(chain_id)
+        if known is None or known[0] != revision:
+            self._progress[chain_id] = known = revision, await read_progress(self._reader, chain_id)
+        return known[1]
+
+    async def hours(self, chain_id: int, pool: bytes, start: int) -> PoolHours | None:
+        """Returns the hours of a pool from ``start`` or an earlier hour; None when they are not indexed.
+
+        Do not change them. Raises ``UpstreamError`` when the index cannot be read.
+        """
+        revision = await self._reader.revision()
+        if revision < self._newest:  # another index
+            self.clear()
+        self._newest = revision
+        kept = self._kept.get((chain_id, pool))
+        if kept is not None and kept.revision >= revision and _reaches(kept, start):
+            return kept
+        key = chain_id, pool, start // _BLOCK_S, revision
+        found: PoolHours | None = await self._flights.run(
+            key, lambda: self._read(chain_id, pool, start, revision)
+        )
+        return found
+
+    async def _read(self, chain_id: int, pool: bytes, start: int, revision: int) -> PoolHours | None:
+        progress = await self.progress(chain_id, revision)
+        kept = self._kept.get((chain_id, pool))
+        if kept is not None and kept.known.source not in progress.pools:
+            # A reorganisation: what comes instead is being computed.
+            return kept if self._context.now() - kept.read_at < _STALE_S else None
+        known = await self._pool(chain_id, pool, progress)
+        if known is None or progress.pools.get(known.source, 0) <= known.since:
+            return None
+        first = max(known.since, start // _BLOCK_S * _BLOCK_S)
+        if kept is None or kept.basis != _basis(progress, known) or kept.first > first:
+            kept = PoolHours(known, first, basis=_basis(progress, known), closed=first)
+        await self._read_on(kept, progress, revision)
+        self._kept[chain_id, pool] = kept
+        return kept
+
+    async def _read_on(self, kept: PoolHours, progress: Progress, revision: int) -> None:
+        """Reads the hours that may have changed since the hours of ``kept`` were read."""
+        known, since = kept.known, kept.closed
+        until = progress.pools[known.source]
+        where = Condition("chain_id", "=", known.chain_id), Condition("pool", "=", known.pool)
+        rows = await self._reader.fetch(
+            Select("pool_hour", _COLUMNS, (*where, Condition("hour", ">=", since)), ("hour",))
+        )
+        before: list[int | None]
+        if since > kept.first:
+            before = [states[kept.place(since) - 1] for states in kept.states]
+        else:
+            columns = tuple(f"{name}{side}" for name in STATES for side in (0, 1))
+            last = await self._reader.fetch(
+                Select("pool_hour", columns, (*where, Condition("hour", "<", since)), ("-hour",), 1)
+            )
+            before = [_integer(value) for value in last[0]] if last else [None] * len(columns)
+        prices = [
+            await self._tokens.prices(
+                known.chain_id, _priced_as(self._context, token), kept.first, revision, progress
+            )
+            for token in known.tokens
+        ]
+        if kept.revision >= revision:
+            return  # another call was quicker
+        kept.cut(since)
+        _append(kept, rows, before, prices, since, until)
+        kept.until, kept.revision, kept.read_at = until, revision, self._context.now()
+        kept.closed = max(kept.first, progress.closed(known.source) // HOUR_S * HOUR_S)
+
+    async def _pool(self, chain_id: int, pool: bytes, progress: Progress) -> KnownPool | None:
+        found = self._known.get((chain_id, pool))
+        if found is not None and found[0] == progress.basis:
+            return found[1]
+        where = Condition("chain_id", "=", chain_id), Condition("pool", "=", pool)
+        columns = ("source", "token0", "token1", "timestamp")
+        created = await self._reader.fetch(Select("pool_created", columns, where))
+        first = await self._reader.fetch(Select("pool_hour", ("hour",), where, ("hour",), 1))
+        if not created or not first:
+            return None
+        source, token0, token1, at = created[0]
+        assert isinstance(token0, bytes)
+        assert isinstance(token1, bytes)
+        tokens = []
+        for each in (token0, token1):
+            token = await self._context.token(chain_id, checksum("0x" + each.hex()))
+            if token is None:
+                return None
+            tokens.append(token)
+        moment, since = int(at or 0), int(first[0][0] or 0)
+        known = KnownPool(chain_id, pool, str(source), (tokens[0], tokens[1]), max(moment, since), since)
+        if progress.closed(known.source) > known.created:
+            self._known[chain_id, pool] = progress.basis, known
+        return known
+
+
+def _append(
+    kept: PoolHours,
+    rows: Sequence[Row],
+    before: Sequence[int | None],
+    prices: Sequence[HourColumns],
+    since: int,
+    until: int,
+) -> None:
+    """Adds the hours from ``since``. Those without a row moved nothing and end as the one before."""
+    decimals = [10**token.decimals for token in kept.known.tokens]
+    by_hour = {row[0]: row for row in rows}
+    states = list(before)
+    sums = [column[-1] for column in kept.sums]
+    inexact = kept.inexact[-1]
+    added = []
+    for hour in range(since, until, HOUR_S):
+        mean = [column.at(MEAN, hour) for column in prices]
+        close = [column.at(CLOSE, hour) for column in prices]
+        row = by_hour.get(hour)
+        if row is None:
+            flows: list[int | None] = [0] * _SUMMED
+            held = [None if value is None else value * HOUR_S for value in states[:2]]
+        else:
+            inexact += _integer(row[1]) or 0
+            numbers = [_integer(value) for value in row[2:]]
+            flows, held, states = numbers[:_SUMMED], numbers[_SUMMED : _SUMMED + 2], numbers[_SUMMED + 2 :]
+            sums = [total + amount if amount else total for total, amount in zip(sums, flows, strict=True)]
+        moved = [_usd(flows[at : at + 2], decimals, mean) for at in range(0, _SUMMED, 2)]
+        stood = [_usd(states[at : at + 2], decimals, close) for at in range(0, len(states), 2)]
+        added.append((hour, (*moved, _usd(held, decimals, mean), *stood)))
+        for column, total in zip(kept.sums, sums, strict=True):
+            column.append(total)
+        for column_of_states, value in zip(kept.states, states, strict=True):
+            column_of_states.append(value)
+        kept.inexact.append(inexact)
+    kept.usd.add(added)
+
+
+def _usd(amounts: Sequence[int | None], decimals: Sequence[int], prices: Sequence[float]) -> float:
+    """Returns the US dollars of both sides; NaN when an amount, or the price of one, is not known."""
+    total = 0.0
+    for amount, unit, price in zip(amounts, decimals, prices, strict=True):
+        if amount is None:
+            return NAN
+        if amount:
+            total += amount / unit * price
+    return total
+
+
+def _basis(progress: Progress, known: KnownPool) -> str:
+    return f"{progress.basis} {known.source} {progress.versions.get(known.source)} {known.since}"
+
+
+def _reaches(kept: PoolHours, start: int) -> bool:
+    return kept.first <= max(kept.known.since, start)
+
+
+def _priced_as(context: Context, token: Token) -> Address:
+    network = context.networks.by_chain_id(token.chain_id)
+    wrapped = None if network is None else network.wrapped_native
+    return wrapped if token.address == NATIVE and wrapped is not None else token.address
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) else None

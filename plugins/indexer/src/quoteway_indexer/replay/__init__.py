@@ -1,0 +1,1 @@
+"""Replays the facts of pools from their creation, in integers, into their hours."""
