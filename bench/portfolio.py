@@ -1,18 +1,23 @@
 """1,000 balances of a wallet: JSON-RPC requests and time, over real token contracts on the devnet.
 
 The tokens are first requested in parts, so that only reading balances is measured: the first search for the
-price of a token takes far longer and is a row of its own.
+price of a token takes far longer and is a row of its own. Then 1,000 unlisted tokens that only an index knows
+of, with the store of the index in the same process: its reads are a part of the time.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import statistics
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aiohttp
 
+from bench.harness import harness
 from bench.report import Report, milliseconds
 from bench.rounds import SlowNode, gateway_over
 from bench.speed import WALLET
@@ -25,6 +30,7 @@ WARM_UP = 5
 PART = 50
 REPEATS = 60
 COUNTED = 10
+UNLISTED_MS = 300
 LONG_LINES = 65_536
 """The request line of 1,000 addresses; the default of ``server.max_line_bytes`` is 8,190."""
 
@@ -59,6 +65,40 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     report.at_most(f"{TOKENS} balances: p50", p50, 60, "ms")
     report.baseline(f"{TOKENS} balances: p99", f"{p99:.1f} ms")
     report.baseline(f"{PART} balances of tokens never seen before: p50", f"{milliseconds(new)[0]:.0f} ms")
+    report.say(f"timing {COUNTED} answers of {TOKENS} tokens of an index")
+    async with Devnet.start() as devnet:
+        unlisted = await _unlisted(devnet)
+    report.at_most(
+        f"{TOKENS} unlisted tokens of an index, warm: p50",
+        statistics.median(unlisted) * 1000,
+        UNLISTED_MS,
+        "ms",
+    )
+
+
+async def _unlisted(devnet: Devnet) -> list[float]:
+    """Returns the seconds of each answer with all tokens. Raises ``RuntimeError`` when one is wrong."""
+    from quoteway_indexer.stores.duckdb import DuckDBStore
+
+    wallets = harness("wallet_service", "indexer")
+    names = wallets.stubs(TOKENS)
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        store = DuckDBStore(Path(folder) / "index.duckdb", memory_mb=256)
+        store.migrate()
+        service = wallets.WalletService(devnet, store)
+        service.put(wallets.STUB, *names)
+        service.say_received(names)
+        path = f"/v2/portfolio/balances?wallet={wallets.WALLET}&network=devnet&includeNative=false"
+        async with service.serving(listed=()):
+            for _ in range(WARM_UP + COUNTED):
+                started = time.perf_counter()
+                answer = await service.api.get(path)
+                took.append(time.perf_counter() - started)
+                if len(answer.body["data"]) != TOKENS or answer.body["partial"]:
+                    raise RuntimeError(f"{TOKENS} unlisted tokens expected: {answer.body['partial']}")
+        store.close()
+    return took[WARM_UP:]
 
 
 def _mint(devnet: Devnet) -> dict[str, int]:

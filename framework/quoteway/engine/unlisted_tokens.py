@@ -30,6 +30,8 @@ MOST_TRIED = 128
 """Of one wallet on one network, in one request."""
 TRY_WAIT_S = 0.25
 _CALL_GAS = 500_000
+_AT_ONCE = 100
+"""Tokens that are judged before other requests have their turn."""
 _TRIED_AGAIN_S = 600.0
 _MOST_KEPT = 20_000
 _TAKER = unused_address("quoteway.engine.unlisted_tokens")
@@ -72,7 +74,9 @@ class UnlistedTokens:
         tried in time breaks no rule.
         """
         found: dict[Address, list[str]] = {}
-        for address, (token, _) in held.items():
+        for count, (address, (token, _)) in enumerate(held.items(), 1):
+            if count % _AT_ONCE == 0:
+                await asyncio.sleep(0)  # a wallet may have thousands: others are answered in between
             known = received.get(address)
             if known is None or known.kind != "pair":
                 found[address] = await self._by_text(token)

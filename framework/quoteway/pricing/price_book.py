@@ -195,7 +195,7 @@ class PriceBook:
     def _awaited(self, prices: Mapping[_Token, Price | None]) -> set[asyncio.Task[None]]:
         """Returns the calls in progress that may give a price to a token without one."""
         unpriced = [token for token, price in prices.items() if price is None]
-        keys = (key for key in self._keys(unpriced) if self._answer(key) is None and self._is_awaited(key))
+        keys = (key for key in self._keys(unpriced) if self._is_awaited(key) and self._answer(key) is None)
         return self._answers.running(keys)
 
     def _start(self, keys: Iterable[_Key]) -> None:

@@ -29,6 +29,13 @@ _INCREASE, _DECREASE, _MINT, _BURN_POSITION, _SETTLE_PAIR, _TAKE_PAIR, _SWEEP = 
     *(0x0D, 0x11, 0x14),
 )
 _SWAP_SINGLE, _SETTLE_ALL, _TAKE_ALL, _V4_SWAP = 0x06, 0x0C, 0x0F, 0x10
+_CHANGES = ("increase", "decrease", "decrease")
+_VERBS = {
+    "vault": _CHANGES,
+    "v2": (*_CHANGES, "trade"),
+    "v3": (*_CHANGES, "trade", "trade", "collect", "give"),
+    "v4": (*_CHANGES, "trade", "trade", "collect", "give"),
+}
 
 
 @dataclass
@@ -78,11 +85,11 @@ class RandomPositions(RichAccounts):
 
     def make(self, count):
         """Makes so many open positions, each with later changes, transfers, and trading in between."""
-        verbs = ["increase", "decrease", "decrease", "collect", "trade", "trade", "give"]
         while len(self.held) < count:
             self.open()
-            for verb in self.chance.choices(verbs, k=self.chance.randint(1, 4)):
+            for _ in range(self.chance.randint(1, 4)):
                 held = self.chance.choice(self.held)
+                verb = self.chance.choice(_VERBS[held.kind])
                 getattr(self, verb)(held)
                 self.done[f"{held.kind} {verb}"] += 1
             if self.chance.random() < 0.1:
@@ -120,15 +127,10 @@ class RandomPositions(RichAccounts):
             held.changes += 1
 
     def collect(self, held):
-        if held.kind == "v3":
-            self._collect_v3(held)
-        elif held.kind == "v4":
-            self._collect_v4(held)
+        getattr(self, f"_collect_{held.kind}")(held)
 
     def give(self, held):
         """Gives a position token to another wallet."""
-        if held.token_id is None:
-            return
         to = self.chance.choice([each for each in WALLETS if each != held.owner])
         data = encode_call("transferFrom(address,address,uint256)", [held.owner, to, held.token_id])
         self.send(held.owner, self._manager(held), data)
@@ -148,8 +150,6 @@ class RandomPositions(RichAccounts):
     def trade(self, held):
         """Swaps in the pool of a position, so that it earns fees."""
         pool, kind = held.pool, held.kind
-        if kind == "vault":
-            return
         zero = self.chance.random() < 0.5
         sold, bought = held.tokens if zero else held.tokens[::-1]
         amount = self.units(sold, pool.depth_usd * 10 ** self.chance.uniform(-5, -2.5))

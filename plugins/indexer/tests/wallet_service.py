@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 
+from index_rows import facts
 from quoteway import Endpoint, EventSource, Network, Token
 from quoteway.evm.abi import function
+from quoteway.evm.address import checksum
 from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPrices, ListedTokens
 from quoteway.testing.serving import served
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_indexer.source_versions import version_of
+from quoteway_indexer.store import Commit, Span
 from quoteway_indexer.transfer_sources import SOURCE, TRANSFER
 from small_index import WalletIndex, fill
 
@@ -16,6 +20,14 @@ CHAIN = 31337
 WALLET = ACCOUNTS[6].address
 OTHER = ACCOUNTS[7].address
 MINT = function("mint(address to, uint256 value)")
+
+
+# Four bytes of calldata (decimals) give 6; more (balanceOf) gives the last two bytes of its own address.
+STUB = "0x36600414601457" + "61ffff301660005260206000f3" + "5b600660005260206000f3"
+
+
+def stubs(count, start=0x2000):
+    return [checksum(f"0x{0xABCD << 144 | start + n:040x}") for n in range(count)]
 
 
 class CountingRpc(HttpRpc):
@@ -80,6 +92,19 @@ class WalletService:
         """Reads what is new into the index."""
         with self.devnet.rpc() as rpc:
             return fill(self.store, rpc, self.sources)
+
+    def say_received(self, tokens):
+        """Writes into the index that the wallet received these tokens."""
+        with self.devnet.rpc() as rpc:
+            last = int(rpc("eth_blockNumber"), 16)
+        ends = {"sender": bytes.fromhex(OTHER[2:]), "recipient": bytes.fromhex(WALLET[2:]), "amount": 1}
+        rows = [
+            {"block": 1, "log_index": n, "token": bytes.fromhex(name[2:]), **ends}
+            for n, name in enumerate(tokens)
+        ]
+        made = {"transfer": facts("transfer", *rows)} if rows else {}
+        read = () if self.store.spans(CHAIN) else [Span(SOURCE, version_of(self.sources[0]), 0, last)]
+        self.store.commit(Commit(CHAIN, facts=made, read=read))
 
     @contextlib.asynccontextmanager
     async def serving(self, *more, listed=("WETH", "USDC"), usd=None, plugins=None, config=None):

@@ -73,7 +73,7 @@ class IndexedWallets(WalletHistory):
         unsent = [token for token in kept if token not in times_sent][:_JUDGED]
         pairs, given = await asyncio.gather(
             self._pairs(here, kept),
-            self._given(here, account, unsent) if not source.accounts else _nothing(),
+            self._given(here, account, unsent, len(times)) if not source.accounts else _nothing(),
         )
         return WalletTokens(
             reach,
@@ -298,16 +298,22 @@ class IndexedWallets(WalletHistory):
         query = Select("pool_created", ("pool",), (here, Condition("pool", "in", tuple(tokens))))
         return {row[0] for row in await self._reader.fetch(query)}
 
-    async def _given(self, here: Condition, account: bytes, tokens: Sequence[bytes]) -> dict[bytes, int]:
-        """Returns of each token how many transfers of it the transaction had that gave it last."""
+    async def _given(
+        self, here: Condition, account: bytes, tokens: Sequence[bytes], received: int
+    ) -> dict[bytes, int]:
+        """Returns of each token how many transfers of it the transaction had that gave it last.
+
+        ``received`` is how many tokens the account received.
+        """
         if not tokens:
             return {}
-        of_tokens = Condition("token", "in", tuple(tokens))
+        # A long list of tokens costs far more than the rows that it would leave out.
+        of_tokens = () if len(tokens) == received else (Condition("token", "in", tuple(tokens)),)
         receipts = await self._reader.fetch(
             Select(
                 "transfer",
                 ("token", "block", "transaction_hash"),
-                (here, Condition("recipient", "=", account), of_tokens),
+                (here, Condition("recipient", "=", account), *of_tokens),
                 ("-block", "-log_index"),
                 _JUDGED_TRANSFERS,
             )
@@ -315,7 +321,11 @@ class IndexedWallets(WalletHistory):
         last: dict[Value, Row] = {}
         for row in receipts:
             last.setdefault(row[0], row)
-        where = (here, of_tokens, Condition("block", "in", tuple({row[1] for row in last.values()})))
+        where = (
+            here,
+            Condition("block", "in", tuple({row[1] for row in last.values()})),
+            Condition("transaction_hash", "in", tuple({row[2] for row in last.values()})),
+        )
         counted = await self._reader.fetch(Sum("transfer", ("token", "transaction_hash"), (), where))
         given = {(token, transaction): times for token, transaction, times in counted}
         return {
