@@ -173,8 +173,12 @@ class SourceReplay:
         self._rows[pool.key, pool.hour.start] = row
 
     async def _commit(self, finalized: int) -> None:
-        """Writes the rows, and the newest snapshot that is final: every hour before it is written then."""
-        final = [snapshot for snapshot in self._waiting if snapshot.block <= finalized]
+        """Writes the rows, and the newest snapshot that is final: every hour before it is written then.
+
+        A reorganisation down to the last final block deletes the hour of that block. The snapshot after it
+        would leave the hour out: only those before are written.
+        """
+        final = [snapshot for snapshot in self._waiting if snapshot.block < finalized]
         rollups = {"pool_hour": list(self._rows.values())}
         if final:
             snapshot = Snapshot(-1)
