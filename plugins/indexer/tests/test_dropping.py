@@ -20,4 +20,5 @@ def test_old_rows_are_pruned_by_their_time(store):
 
 
 def test_every_rollup_says_which_of_its_rows_come_from_a_source():
-    assert set(CONDITIONS) == set(ROLLUPS)
+    share_prices = {"vault_hour"}  # they stay: nodes may not have the states any more
+    assert set(CONDITIONS) == set(ROLLUPS) - share_prices

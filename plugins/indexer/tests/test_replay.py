@@ -16,7 +16,7 @@ KINDS = {
 
 @pytest.mark.parametrize(
     ("operations", "days", "per_block", "most_pools"),
-    [(240, 0.7, 4, 2), pytest.param(900, 1.7, 6, 1000, marks=pytest.mark.slow)],
+    [(240, 0.7, 4, 2), pytest.param(600, 1.2, 6, 1000, marks=pytest.mark.slow)],
 )
 async def test_hours_of_pools_are_exact(fresh_devnet, tmp_path, operations, days, per_block, most_pools):
     running = HistoryTrial(fresh_devnet, tmp_path, 3, most_pools)
