@@ -177,8 +177,8 @@ class SourceReplay:
     async def _commit(self, finalized: int, reached: Row) -> None:
         """Writes the rows, how far they reach, and the newest snapshot that is final.
 
-        Every hour before a snapshot is written then. A reorganisation down to the last final block deletes the
-        hour of that block. The snapshot after it would leave the hour out: only those before are written.
+        Every hour before a snapshot is written then. A reorganisation down to the last final block deletes
+        the hour of that block. The snapshot after it would leave the hour out: only those before are written.
         """
         final = [snapshot for snapshot in self._waiting if snapshot.block < finalized]
         rollups = {"pool_hour": list(self._rows.values()), "computed": [reached]}
