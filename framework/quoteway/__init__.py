@@ -1,7 +1,7 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
+from quoteway.command_runner import CommandRunner as CommandRunner
 from quoteway.context import Chain as Chain
-from quoteway.context import CommandRunner as CommandRunner
 from quoteway.context import Context as Context
 from quoteway.context import DataPrice as DataPrice
 from quoteway.errors import ConfigError as ConfigError
@@ -14,6 +14,7 @@ from quoteway.errors import Reason as Reason
 from quoteway.errors import RpcError as RpcError
 from quoteway.errors import UpstreamError as UpstreamError
 from quoteway.hookspecs import hookimpl as hookimpl
+from quoteway.metrics_provider import MetricsProvider as MetricsProvider
 from quoteway.models import MAX_UINT256 as MAX_UINT256
 from quoteway.models import NATIVE as NATIVE
 from quoteway.models import Address as Address
@@ -109,7 +110,6 @@ from quoteway.networks import Networks as Networks
 from quoteway.providers import BridgeProvider as BridgeProvider
 from quoteway.providers import Executor as Executor
 from quoteway.providers import LiquiditySource as LiquiditySource
-from quoteway.providers import MetricsProvider as MetricsProvider
 from quoteway.providers import PoolProvider as PoolProvider
 from quoteway.providers import PriceSource as PriceSource
 from quoteway.providers import Provider as Provider

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -396,16 +396,3 @@ class Context:
     def web3(self, network: Network | int) -> Any:
         """Returns an ``AsyncWeb3`` that sends through the same RPC upstreams (extra ``quoteway[web3]``)."""
         return self.runtime.web3(self.chain(network))
-
-
-class CommandRunner(Protocol):
-    """Runs the work of a plugin's command. It is the object of the command's click context."""
-
-    def run(
-        self, plugin: str, work: Callable[[Context], Awaitable[None]], config_path: Path | None = None
-    ) -> None:
-        """Runs ``await work(context)`` with the plugin's context, while the RPC upstreams run.
-
-        Nothing is served, and of the other plugins no lifespan is entered. SIGTERM and SIGINT cancel the
-        work. Raises ``ConfigError`` when the configuration or the plugin cannot be used.
-        """

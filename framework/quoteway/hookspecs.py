@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from quoteway import providers
     from quoteway.context import Context
+    from quoteway.metrics_provider import MetricsProvider
     from quoteway.models import ContractDescription, EventSource
     from quoteway.networks import Network
 
@@ -62,7 +63,7 @@ def quoteway_token_catalogs(context: Context) -> Iterable[providers.TokenCatalog
 
 
 @hookspec
-def quoteway_metrics_providers(context: Context) -> Iterable[providers.MetricsProvider]:  # type: ignore[empty-body]
+def quoteway_metrics_providers(context: Context) -> Iterable[MetricsProvider]:  # type: ignore[empty-body]
     """Returns sources of time series for pools and vaults of any provider. Called once at start-up."""
 
 

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 from quoteway import models
 from quoteway.errors import disabled
 from quoteway.networks import Network
-from quoteway.wallet_history import WalletHistory
 
 
 class Provider(ABC):
@@ -239,32 +238,6 @@ class TokenCatalog(Provider):
     def revision(self) -> str:
         """Returns a text that changes when the result of ``tokens`` changes. Part of the catalog's ETag."""
         return "0"
-
-
-class MetricsProvider(WalletHistory, Provider):
-    """Returns time series for pools and vaults of other providers, and the past of wallets, from an index."""
-
-    capability = models.Capability.METRICS
-
-    @abstractmethod
-    async def series(
-        self, resource_id: str, metric: str, start: int, end: int, interval: str
-    ) -> models.Series | None:
-        """Returns the series, or None when this provider does not have it."""
-
-    async def price_history(
-        self, chain_id: int, token: models.Address, start: int, end: int, interval: str
-    ) -> models.PriceHistory | None:
-        """Returns the prices of a token over time, or None when this provider keeps none of the chain.
-
-        Candles begin at multiples of the interval, from ``start`` and before ``end``. The core asks for the
-        wrapped coin in place of the native one.
-        """
-        return None
-
-    async def index_status(self) -> tuple[models.IndexStatus, ...]:
-        """Returns how far the index of each chain is; none for a provider without an index."""
-        return ()
 
 
 class PriceSource(Provider):

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 from quoteway.errors import FieldError, InvalidRequest, Reason, UpstreamError
 from quoteway.host import series_book
+from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Pool, Series, Token
 from quoteway.networks import Network
-from quoteway.providers import MetricsProvider, PoolProvider
+from quoteway.providers import PoolProvider
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
 PLACE = "0x" + "1" * 40

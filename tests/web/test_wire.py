@@ -42,6 +42,7 @@ from quoteway.web.wire import (
     providers,
     quotes,
     rows,
+    series,
     view,
     wallet_past,
 )
@@ -173,7 +174,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     allowances.AllowanceEntry: instances(allowances.ShownAllowance),
     rows.VaultEntry: instances(models.Vault),
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
-    rows.Series: instances(models.Series),
+    series.Series: instances(models.Series),
     prices.PriceEntry: instances(prices.PricedToken),
     candles.PriceHistory: instances(candles.TokenHistory),
     performance.PerformanceRow: instances(Performance),

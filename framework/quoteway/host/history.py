@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from quoteway.errors import GatewayError, UpstreamError
 from quoteway.guard.findings import Expect, check_form, is_address
 from quoteway.host.registry import Registry
+from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import (
     Address,
     Capability,
@@ -21,7 +22,6 @@ from quoteway.models import (
     WalletTokens,
     WalletTransfers,
 )
-from quoteway.providers import MetricsProvider
 from quoteway.wallet_history import MOST_TOKENS, MOST_TRANSFERS, WalletHistory
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from quoteway.host.provider_calls import ProviderCalls
 from quoteway.host.runtime import Runtime
 from quoteway.host.scores import Scores
 from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of, told
+from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability
 
 log = logging.getLogger("quoteway.host.registry")
@@ -27,7 +28,7 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[providers.Provider]]] = {
     Capability.BRIDGE: ("quoteway_bridge_providers", providers.BridgeProvider),
     Capability.POOL: ("quoteway_pool_providers", providers.PoolProvider),
     Capability.VAULT: ("quoteway_vault_providers", providers.VaultProvider),
-    Capability.METRICS: ("quoteway_metrics_providers", providers.MetricsProvider),
+    Capability.METRICS: ("quoteway_metrics_providers", MetricsProvider),
     Capability.PRICES: ("quoteway_price_sources", providers.PriceSource),
     Capability.RELAY: ("quoteway_relays", providers.Relay),
     Capability.LIQUIDITY: ("quoteway_liquidity_sources", providers.LiquiditySource),

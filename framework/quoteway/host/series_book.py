@@ -11,8 +11,9 @@ from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.guard.findings import Expect, check_form
 from quoteway.host.refresh import Clock, Kept, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
+from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability, Series
-from quoteway.providers import MetricsProvider, PoolProvider, Provider, VaultProvider
+from quoteway.providers import PoolProvider, Provider, VaultProvider
 
 READ_TIMEOUT_S = 60.0
 """Timeout of a provider's series. Requests do not wait that long, because reads run in the background."""

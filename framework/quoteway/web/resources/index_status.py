@@ -6,9 +6,10 @@ from typing import cast
 
 from quoteway import models
 from quoteway.errors import disabled
+from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability
 from quoteway.networks import Network
-from quoteway.providers import MetricsProvider, Provider
+from quoteway.providers import Provider
 from quoteway.web.http.fields import NetworkField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema

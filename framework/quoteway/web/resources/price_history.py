@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import cast
 
 from quoteway.errors import NotFound, UpstreamError, disabled
+from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import NATIVE, Capability, PriceHistory
 from quoteway.networks import Network
-from quoteway.providers import MetricsProvider, Provider
+from quoteway.providers import Provider
 from quoteway.web.http.fields import AddressField, NetworkField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources.series import INTERVALS_S, SeriesQuery, asked_series

@@ -16,7 +16,7 @@ from quoteway.web.http.fields import Choice, QueryInteger
 from quoteway.web.http.operation import Call, Operation, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.resources.ids import ResourceId, owner_of
-from quoteway.web.wire.rows import Series as SeriesView
+from quoteway.web.wire.series import Series as SeriesView
 from quoteway.web.wire.view import Wire
 
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}

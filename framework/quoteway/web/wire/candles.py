@@ -11,7 +11,7 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.web.wire import text
 from quoteway.web.wire.parts import TokenRef
-from quoteway.web.wire.rows import Coverage
+from quoteway.web.wire.series import Coverage
 from quoteway.web.wire.view import View, nullable, required
 
 

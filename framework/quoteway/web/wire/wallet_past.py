@@ -12,7 +12,8 @@ from quoteway import models
 from quoteway.evm.units import format_units
 from quoteway.web.wire import text
 from quoteway.web.wire.parts import BlockRef, TokenRef
-from quoteway.web.wire.rows import Coverage, FailedSource, HeldPosition, Partial
+from quoteway.web.wire.rows import FailedSource, HeldPosition, Partial
+from quoteway.web.wire.series import Coverage
 from quoteway.web.wire.view import ConvertedField, View, nullable, required
 
 
