@@ -15,6 +15,7 @@ from eth_utils import keccak
 from quoteway import ChildContracts, Endpoint, EventRule, EventSource, Network, hookimpl
 from quoteway.config.model import Config
 from quoteway.engine.gateway import Gateway
+from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_indexer.ingest.chain_index import ChainIndex
 from quoteway_indexer.ingest.sources import compile_sources
 from quoteway_indexer.store import Condition, Select
@@ -65,7 +66,8 @@ class Traffic:
         self.factory = manifest.contracts["UniswapV2Factory"]
         self.tokens = [token.address for token in manifest.tokens]
         self.chance = random.Random(seed)
-        self.accounts = self.rpc("eth_accounts")
+        # The node names impersonated accounts too, which other tests leave without a balance.
+        self.accounts = [each.address for each in ACCOUNTS]
 
     def transaction(self):
         chance = self.chance
