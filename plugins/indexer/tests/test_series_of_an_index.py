@@ -248,6 +248,15 @@ async def test_a_pool_that_is_not_indexed_is_left_to_others(store, index):
     assert answer.body["error"]["code"] == "provider_unavailable"
 
 
+@pytest.mark.parametrize(
+    "named", [f"{CHAIN}:pool", f"{CHAIN}:0x12", "x:0x" + "11" * 20, "0x" + "11" * 20, "%D9%A1:0x" + "11" * 20]
+)
+async def test_what_is_no_id_of_a_contract_is_left_to_others(store, index, named):
+    api, _, _ = index
+    answer = await api.get(f"/v2/pools/{named}/volume")
+    assert answer.status in (404, 422, 503), answer.body
+
+
 async def test_hours_in_memory_follow_the_index_and_cost_no_request_to_a_node(store, index):
     api, reader, rpc = index
     rows, prices = traded(6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from cachetools import LRUCache
@@ -27,6 +28,8 @@ from quoteway_indexer.wallets import IndexedWallets
 STOPPED_S: Final = 30
 """An index process that has said nothing for so long is taken for stopped."""
 _MOST_HISTORIES: Final = 128
+_ID: Final = re.compile(r"([1-9][0-9]{0,18}):0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})", re.ASCII)
+"""The id of a pool or vault: the chain, and an address or the id of a v4 pool."""
 
 
 class IndexMetrics(IndexedWallets, MetricsProvider):
@@ -47,15 +50,17 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         self, resource_id: str, metric: str, start: int, end: int, interval: str
     ) -> Series | None:
         """See ``MetricsProvider``. Raises ``UpstreamError`` when the index cannot be read."""
-        chain_id, _, place = resource_id.partition(":")
+        named = _ID.fullmatch(resource_id)
+        if named is None:
+            return None  # what other providers name otherwise is not indexed
+        chain_id, pool = int(named[1]), bytes.fromhex(named[2])
         asked = Asked(resource_id, metric, start, end, interval)
-        pool = bytes.fromhex(place.removeprefix("0x"))
         found = None
         if metric in pool_series.METRICS:
-            found = await pool_series.pool_series(self._pools, int(chain_id), pool, asked)
+            found = await pool_series.pool_series(self._pools, chain_id, pool, asked)
         if found is None and metric in vault_series.METRICS and len(pool) == 20:
             books = self._vaults, self._pools, self._tokens
-            found = await vault_series.vault_series(*books, int(chain_id), pool, asked)
+            found = await vault_series.vault_series(*books, chain_id, pool, asked)
         return found
 
     async def price_history(
