@@ -132,7 +132,8 @@ def index_status(url):
         with opener.open(f"{url}/v2/index/status?network=devnet", timeout=30) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
-        return None if error.status in (502, 503) else error.status
+        # 404 while the server does not know its networks yet.
+        return None if error.status in (404, 502, 503) else error.status
 
 
 def children(process):

@@ -92,9 +92,10 @@ async def positions_of(
         for position in outcome.value or ():
             held = HeldPosition(outcome.provider.id, position)
             own_id = position.position_id if isinstance(position, PoolPosition) else position.vault_id
-            # Two sources may know one vault or pool: what a wallet has there is not counted twice.
+            # Two sources may know one vault or pool: what a wallet has there is not counted twice. The last
+            # is shown: a source of all vaults of a standard comes before that of the vault's own protocol.
             if network is None or held.chain_id == network.chain_id:
-                once.setdefault((held.vault_id, held.pool_id, own_id), held)
+                once[held.vault_id, held.pool_id, own_id] = held
     return list(once.values()), [*catalog.failed_sources(outcomes), *unsearched.items()]
 
 
