@@ -167,7 +167,7 @@ class BadServer:
         assert status == 200, answer
         return {row["id"]: row for row in answer["data"]}, {each["provider"] for each in answer["partial"]}
 
-    def rows_with(self, kind, ids, timeout_s=180):
+    def rows_with(self, kind, ids, timeout_s=60):
         """The rows of a list by id, when it has some, and those of ``ids``: a background task reads lists."""
         ends = time.monotonic() + timeout_s
         while True:
