@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from cachetools import TTLCache
-from quoteway import Address, Block, Chain, Context, GatewayError, Pool, Price
+from quoteway import NATIVE, Address, Block, Chain, Context, GatewayError, Pool, Price
 from quoteway.evm.single_flight import SingleFlight
 
 from quoteway_uniswap.candidates import sorted_pair
@@ -19,7 +20,7 @@ from quoteway_uniswap.pool_value import principals
 from quoteway_uniswap.state import PoolStates
 
 SEARCH_AGAIN_S = 600
-"""How long the list of existing pools is kept: new pools are rare."""
+"""How long the list of existing pools is kept while the same tokens are listed: new pools are rare."""
 FRESH_S = 60
 INCOMPLETE_FRESH_S = 5
 """How long a catalog is kept in which a price or a day was not read in time."""
@@ -60,20 +61,27 @@ class PoolCatalog:
         self._flights = SingleFlight()
         self._known: list[KnownPool] = []
         self._known_until = 0
+        self._listed: tuple[Address, ...] | None = None
         self._values: dict[str, float | None] = {}
         self._values_at = self._values_until = 0
         self._rows: dict[str, Pool] = {}
         self._rows_until = 0
 
     async def known(self) -> list[KnownPool]:
-        """Returns the existing pools, searched again after ``SEARCH_AGAIN_S`` seconds."""
-        if self._context.now() >= self._known_until:
-            self._known = await self._flights.run("search", self._search)
+        """Returns the existing pools, searched again after ``SEARCH_AGAIN_S`` seconds, or when other tokens
+        are listed: a catalog may answer for the first time long after a start.
+        """
+        listed = await self._paired()
+        if self._context.now() >= self._known_until or listed != self._listed:
+            self._known = await self._flights.run(listed, lambda: self._search(listed))
+            self._listed = listed
             self._known_until = self._context.now() + SEARCH_AGAIN_S
         return self._known
 
     async def rows(self) -> list[Pool]:
-        """Returns the catalog, at most ``FRESH_S`` seconds old."""
+        """Returns the catalog, at most ``FRESH_S`` seconds old, of the tokens that are listed now."""
+        if await self._paired() != self._listed:
+            self._rows_until = self._values_until = 0
         if self._context.now() >= self._rows_until:
             try:
                 await self._flights.run("rows", self._refresh)
@@ -162,8 +170,8 @@ class PoolCatalog:
             hooks=pool.hooks if pool.ref.kind == "v4" and int(pool.hooks, 16) else None,
         )
 
-    async def _search(self) -> list[KnownPool]:
-        candidates = await self._finder.candidates(await self._pairs())
+    async def _search(self, listed: Sequence[Address]) -> list[KnownPool]:
+        candidates = await self._finder.candidates(self._pairs(listed))
         existing = {ref.id for ref in await self._deployed.among(ref for _, ref in candidates)}
         found = await asyncio.gather(
             *(
@@ -174,14 +182,17 @@ class PoolCatalog:
         )
         return [pool for pool in found if pool is not None]
 
-    async def _pairs(self) -> list[tuple[Address, Address]]:
-        """Returns the pairs of listed and base tokens with base tokens, each once."""
+    async def _paired(self) -> tuple[Address, ...]:
+        """Returns the listed tokens that are paired with base tokens. Sends no request."""
         listed = await self._context.listed_tokens(self._chain.network.chain_id)
-        native_less = [address for address in listed if int(address, 16)][:MOST_TOKENS]
+        return tuple(islice((address for address in listed if address != NATIVE), MOST_TOKENS))
+
+    def _pairs(self, listed: Sequence[Address]) -> list[tuple[Address, Address]]:
+        """Returns the pairs of listed and base tokens with base tokens, each once."""
         pairs: dict[tuple[Address, Address], None] = {}
         for deployment in self._deployments:
             bases = deployment.pass_through
-            for token in (*bases, *native_less):
+            for token in (*bases, *listed):
                 for base in bases:
                     if token != base:
                         pairs[sorted_pair(token, base)] = None
