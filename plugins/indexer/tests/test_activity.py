@@ -4,44 +4,21 @@ import asyncio
 
 import pytest
 from index_rows import facts
-from quoteway import EventRule, EventSource
 from quoteway.evm.abi import function
 from quoteway.testing.fakes import RouterSwap
 from quoteway_indexer.source_versions import version_of
 from quoteway_indexer.store import Commit, Span
-from quoteway_indexer.transfer_sources import SOURCE, TRANSFER
-from wallet_service import CHAIN, OTHER, WALLET, WalletService
+from quoteway_indexer.transfer_sources import SOURCE
+from wallet_service import CHAIN, OTHER, WALLET, of_transfers_and_swaps, pair_of
 
 ACTIVITY = f"/v2/portfolio/activity?wallet={WALLET}&network=devnet"
 SEND = function("transfer(address to, uint256 value)")
-PAIR_OF = function("getPair(address a, address b) returns (address)")
 TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
-SWAP = EventRule(
-    "Swap(address indexed sender, uint256 amount0In, uint256 amount1In, uint256 amount0Out, "
-    "uint256 amount1Out, address indexed to)",
-    "swap",
-    {"pool": "@", "amount0": "amount0In - amount0Out", "amount1": "amount1In - amount1Out"},
-)
 
 
 @pytest.fixture
 def service(fresh_devnet, store):
-    contracts = fresh_devnet.chains["devnet"].contracts
-    made = WalletService(fresh_devnet, store)
-    pair = [made.token("USDC").address, made.token("WETH").address]
-    with fresh_devnet.rpc() as rpc:
-        call = {"to": contracts["UniswapV2Factory"], "data": "0x" + PAIR_OF.encode(pair).hex()}
-        (address,) = PAIR_OF.decode_output(bytes.fromhex(rpc("eth_call", call, "latest")[2:]))
-    made = WalletService(
-        fresh_devnet,
-        store,
-        [
-            EventSource(SOURCE, CHAIN, 1, (TRANSFER,)),
-            EventSource("pairs", CHAIN, 1, (SWAP,), addresses=(address,)),
-        ],
-    )
-    made.pair = address
-    return made
+    return of_transfers_and_swaps(fresh_devnet, store)
 
 
 def moved_in(rpc, name):
@@ -136,7 +113,7 @@ async def test_a_swap_is_read_by_the_description_of_its_call_and_named_with_its_
         received = f"{got['amountFormatted']} WETH"
         said = f"Swap through Uniswap v2 router: sent 1,000 USDC and received {received}"
         assert row["description"] == said
-        assert row["events"] == [{"kind": "swap", "source": "pairs", "subject": service.pair}]
+        assert row["events"] == [{"kind": "swap", "source": "pairs", "subject": pair_of(service.devnet)}]
 
 
 async def test_what_a_token_says_of_the_wallet_is_hearsay(service):

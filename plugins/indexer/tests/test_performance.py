@@ -3,21 +3,12 @@
 import asyncio
 
 import pytest
-from quoteway import EventRule, EventSource, Reason
+from quoteway import Reason
 from quoteway.engine import fills
-from quoteway.evm.abi import function
 from quoteway.models import Capability
 from quoteway.testing.fakes import RouterSwap
-from quoteway_indexer.transfer_sources import SOURCE, TRANSFER
-from wallet_service import CHAIN, OTHER, WALLET, WalletService
+from wallet_service import CHAIN, OTHER, WALLET, of_transfers_and_swaps
 
-SWAP = EventRule(
-    "Swap(address indexed sender, uint256 amount0In, uint256 amount1In, uint256 amount0Out, "
-    "uint256 amount1Out, address indexed to)",
-    "swap",
-    {"pool": "@", "amount0": "amount0In - amount0Out", "amount1": "amount1In - amount1Out"},
-)
-PAIR_OF = function("getPair(address a, address b) returns (address)")
 SOLD = 1_000 * 10**6
 PATH = "/v2/providers/router/performance"
 
@@ -29,17 +20,7 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def service(fresh_devnet, store):
-    contracts = fresh_devnet.chains["devnet"].contracts
-    made = WalletService(fresh_devnet, store)
-    pair = [made.token("USDC").address, made.token("WETH").address]
-    with fresh_devnet.rpc() as rpc:
-        call = {"to": contracts["UniswapV2Factory"], "data": "0x" + PAIR_OF.encode(pair).hex()}
-        (address,) = PAIR_OF.decode_output(bytes.fromhex(rpc("eth_call", call, "latest")[2:]))
-    sources = [
-        EventSource(SOURCE, CHAIN, 1, (TRANSFER,)),
-        EventSource("pairs", CHAIN, 1, (SWAP,), addresses=(address,)),
-    ]
-    return WalletService(fresh_devnet, store, sources)
+    return of_transfers_and_swaps(fresh_devnet, store)
 
 
 class Swapping:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from index_rows import CHAIN, POOL, facts, row
 from quoteway_indexer.store import Commit, Condition, IndexedBlock, Select, Span, StoreError, Sum
-from quoteway_indexer.stores import open_store
 from quoteway_indexer.tables import TABLES
 
 AMOUNTS = ("amount0", "amount1", "in0", "liquidity")
@@ -350,41 +349,6 @@ def test_a_dropped_source_leaves_nothing(store):
     assert store.fetch(Select("token_hour", ("token",))) == []
     assert store.fetch(Select("computed", ("part",))) == [("pools:other",)]
     assert store.spans(CHAIN) == [Span("other", 1, 5, 5)]
-
-
-def test_a_lease_is_held_by_one_until_it_expires_or_is_released(store, leases_expire):
-    assert store.lease(CHAIN, "dex", "one", 30)
-    assert not store.lease(CHAIN, "dex", "two", 30)
-    assert store.lease(CHAIN, "other", "two", 30)
-    assert store.lease(1, "dex", "two", 30)
-    assert store.lease(CHAIN, "dex", "one", 30)
-    leases_expire(store)
-    assert store.lease(CHAIN, "dex", "two", 30)
-    assert not store.lease(CHAIN, "dex", "one", 30)
-    store.release("two")
-    assert store.lease(CHAIN, "dex", "one", 30)
-
-
-def test_a_process_that_lost_a_lease_writes_nothing(store, settings, leases_expire):
-    other = open_store(settings)
-    try:
-        assert store.lease(CHAIN, "dex", "one", 30)
-        assert not other.lease(CHAIN, "dex", "two", 30)
-        store.commit(Commit(CHAIN, read=[Span("dex", 1, 1, 1)]))
-        leases_expire(store)
-        store.commit(Commit(CHAIN, read=[Span("dex", 1, 2, 2)]))
-        assert other.lease(CHAIN, "dex", "two", 30)
-        for _ in range(2):
-            with pytest.raises(StoreError, match="another process has taken over source 'dex'"):
-                store.commit(Commit(CHAIN, facts=swaps({"block": 3}), read=[Span("dex", 1, 3, 3)]))
-            other.release("two")
-        assert other.spans(CHAIN) == [Span("dex", 1, 1, 2)]
-        assert all_of(store, "swap", "block") == []
-        store.commit(Commit(1, read=[Span("dex", 1, 1, 1)]))
-        assert store.lease(CHAIN, "dex", "one", 30)
-        store.commit(Commit(CHAIN, read=[Span("dex", 1, 3, 3)]))
-    finally:
-        other.close()
 
 
 def test_an_index_is_opened_with_all_that_it_had(store, opened):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from index_rows import facts
-from quoteway import Endpoint, EventSource, Network, Token
+from quoteway import Endpoint, EventRule, EventSource, Network, Token
 from quoteway.evm.abi import function
 from quoteway.evm.address import checksum
 from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedPrices, ListedTokens
@@ -20,6 +20,13 @@ CHAIN = 31337
 WALLET = ACCOUNTS[6].address
 OTHER = ACCOUNTS[7].address
 MINT = function("mint(address to, uint256 value)")
+PAIR_OF = function("getPair(address a, address b) returns (address)")
+SWAP = EventRule(
+    "Swap(address indexed sender, uint256 amount0In, uint256 amount1In, uint256 amount0Out, "
+    "uint256 amount1Out, address indexed to)",
+    "swap",
+    {"pool": "@", "amount0": "amount0In - amount0Out", "amount1": "amount1In - amount1Out"},
+)
 
 
 # Four bytes of calldata (decimals) give 6; more (balanceOf) gives the last two bytes of its own address.
@@ -40,6 +47,26 @@ class CountingRpc(HttpRpc):
     async def forward(self, network, method, params, *, timeout_s):
         self.asked.append(method)
         return await super().forward(network, method, params, timeout_s=timeout_s)
+
+
+def pair_of(devnet):
+    """Returns the address of the v2 pair of USDC and WETH."""
+    manifest = devnet.chains["devnet"]
+    call = PAIR_OF.encode([manifest.token("USDC").address, manifest.token("WETH").address])
+    with devnet.rpc() as rpc:
+        found = rpc(
+            "eth_call", {"to": manifest.contracts["UniswapV2Factory"], "data": "0x" + call.hex()}, "latest"
+        )
+    return PAIR_OF.decode_output(bytes.fromhex(found[2:]))[0]
+
+
+def of_transfers_and_swaps(devnet, store):
+    """Returns a service whose index has transfers, and the swaps of the pair of USDC and WETH."""
+    sources = [
+        EventSource(SOURCE, CHAIN, 1, (TRANSFER,)),
+        EventSource("pairs", CHAIN, 1, (SWAP,), addresses=(pair_of(devnet),)),
+    ]
+    return WalletService(devnet, store, sources)
 
 
 class WalletService:
