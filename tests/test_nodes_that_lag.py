@@ -107,6 +107,7 @@ async def test_a_quote_of_nodes_that_went_back_blames_no_provider(client, short_
 
 
 async def test_a_quote_is_of_the_chain_that_replaced_the_old_one(client):
+    client.devnet.diverge()
     await own_transaction(client)
     before = await client.quote_swap()
     await own_transaction(client, 2)

@@ -108,9 +108,8 @@ class Chain:
 
 @pytest.fixture
 async def chain(fresh_devnet):
+    fresh_devnet.diverge()
     chain = Chain(fresh_devnet)
-    # The node forgets the state of a block after some thousand others, and then cannot reorganise back to it.
-    await chain.mine()
     yield chain
     await chain.chain.close()
 

@@ -27,6 +27,7 @@ async def test_new_heads_and_logs(serve_sockets):
 
 async def test_a_reorganisation_is_told(serve_sockets):
     room = await serve_sockets()
+    room.devnet.diverge()
     client = await room.connect()
     heads = await client.result("eth_subscribe", "newHeads")
     logs = await client.result("eth_subscribe", "logs")

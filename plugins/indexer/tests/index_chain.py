@@ -61,6 +61,7 @@ class Traffic:
     """Random transactions of a chain: transfers of tokens, new pairs, and transfers of their shares."""
 
     def __init__(self, devnet, seed):
+        devnet.diverge()
         self.rpc = devnet.rpc("devnet")
         manifest = devnet.chains["devnet"]
         self.factory = manifest.contracts["UniswapV2Factory"]

@@ -1,6 +1,7 @@
 """The running devnet: two chains, for Python code and tests."""
 
 import asyncio
+import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -9,6 +10,7 @@ from typing import Any, Self
 from quoteway import NATIVE, Token
 from quoteway.evm.address import checksum
 
+from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.anvil import BASE_FEE_WEI, Anvil, free_port
 from quoteway_devnet.errors import DevnetError
 from quoteway_devnet.manifest import ChainManifest, chain_manifests
@@ -140,6 +142,16 @@ class Devnet:
                 raise DevnetError(
                     f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once."
                 )
+
+    def diverge(self, slug: str = "devnet") -> None:
+        """Mine a block that was never mined before, so that ``anvil_reorg`` works on those after it.
+
+        Blocks that are mined again after ``revert`` may have the hashes of those before it. The node keeps
+        states by hash, and forgets the new block's state with the old one's.
+        """
+        value = hex(secrets.randbits(64))
+        with self.rpc(slug) as rpc:
+            rpc.send({"from": ACCOUNTS[0].address, "to": ACCOUNTS[0].address, "value": value})
 
     def faucet(self, token: str, to: str, amount: int, slug: str = "devnet") -> None:
         """Give an account ``amount`` base units of a token.
