@@ -75,11 +75,11 @@ def running(folder, *words, **more):
             process.kill()
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=60, step_s=0.05):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(step_s)
     return found
 
 
@@ -126,14 +126,26 @@ def test_killed_at_any_time_it_has_no_gap_and_no_duplicate(fresh_devnet, tmp_pat
     assert kill_trials(fresh_devnet, tmp_path, 10) == 10
 
 
-def index_status(url):
+def answer_of(url, path):
+    """The status and the body of an answer."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"{url}/v2/index/status?network=devnet", timeout=30) as answer:
-            return json.loads(answer.read())
+        with opener.open(url + path, timeout=30) as answer:
+            return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
-        # 404 while the server does not know its networks yet.
-        return None if error.status in (404, 502, 503) else error.status
+        return error.status, json.loads(error.read())
+
+
+def ready(url, path="/v2/index/status"):
+    """The first answer of a server that has started."""
+    return until(
+        lambda: answer if "service is starting" not in json.dumps(answer := answer_of(url, path)[1]) else None
+    )
+
+
+def index_status(url):
+    status, body = answer_of(url, "/v2/index/status?network=devnet")
+    return body if status == 200 else None
 
 
 def children(process):
@@ -155,33 +167,73 @@ def _command_line(pid):
     return b""
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not os.path.isdir("/proc"), reason="finds processes in /proc")
-def test_a_server_without_configuration_has_an_index_of_its_own(fresh_devnet, tmp_path):
-    settings = {
-        "TMPDIR": str(tmp_path),
+@pytest.fixture
+def unconfigured(fresh_devnet):
+    """The environment of a server without a configuration, over chains that run already."""
+    return {
         "QUOTEWAY_SERVER__PORT": "0",
         "QUOTEWAY_PLUGIN__DEVNET__START": "false",
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(fresh_devnet.ports["devnet"]),
         "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(fresh_devnet.ports["devnet-l2"]),
     }
+
+
+@pytest.mark.slow
+def test_an_index_that_starts_says_so_and_series_are_those_of_the_chain(unconfigured, tmp_path):
+    with running(tmp_path, "serve", **{**unconfigured, "TMPDIR": str(tmp_path)}) as (_, log):
+        url = until(lambda: _url(log.read_text()))
+        rows = ready(url)["data"]
+        assert [(row["network"], row["state"], row["percent"]) for row in rows] == [
+            ("devnet", "starting", 0.0),
+            ("devnet-l2", "starting", 0.0),
+        ]
+        assert all(row["indexedBlock"] is None and row["sources"] == [] for row in rows)
+        pool = until(lambda: answer_of(url, "/v2/pools?network=devnet&limit=1")[1].get("data"))[0]["id"]
+        seen = []
+
+        def followed():
+            status, body = answer_of(url, "/v2/index/status")
+            assert status == 200, body
+            status, series = answer_of(url, f"/v2/pools/{pool}/volume?interval=1h")
+            assert status == 200, series
+            seen.append([row["state"] for row in body["data"]])
+            assert len(seen[-1]) == 2
+            return seen[-1] == ["following"] * 2
+
+        until(followed, step_s=0.5)  # the server limits the requests of a minute
+
+
+@pytest.mark.slow
+def test_an_index_that_cannot_start_is_an_error(unconfigured, tmp_path):
+    folder = tmp_path / ("long" * 25)  # more than the path of a socket may have
+    folder.mkdir()
+    with running(tmp_path, "serve", **{**unconfigured, "TMPDIR": str(folder)}) as (_, log):
+        url = until(lambda: _url(log.read_text()))
+        ready(url)
+
+        def failed():
+            status, body = answer_of(url, "/v2/index/status")
+            assert (status == 502) == ("the index process ended" in log.read_text()), body
+            return status == 502 and body
+
+        assert until(failed, step_s=0.5)["error"]["code"] == "upstream_error"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="finds processes in /proc")
+def test_a_server_without_configuration_has_an_index_of_its_own(unconfigured, fresh_devnet, tmp_path):
+    settings = {**unconfigured, "TMPDIR": str(tmp_path)}
     traffic = Traffic(fresh_devnet, 5)
     with running(tmp_path, "serve", **settings) as (server, log):
         url = until(lambda: _url(log.read_text()))
 
         def followed():
             answer = index_status(url)
-            return (
-                answer and answer["data"] and answer["data"][0]["state"] == "following" and answer["data"][0]
-            )
+            (row,) = answer["data"] if answer else [None]
+            return row if row and row["state"] == "following" and row["lagBlocks"] == 0 else None
 
         row = until(followed)
-        assert (row["network"], row["chainId"], row["percent"], row["lagBlocks"]) == (
-            "devnet",
-            CHAIN_ID,
-            100.0,
-            0,
-        )
+        assert (row["network"], row["chainId"], row["percent"]) == ("devnet", CHAIN_ID, 100.0)
         assert all(source["spans"] == [{"from": 0, "to": row["indexedBlock"]}] for source in row["sources"])
         traffic.mine(3)
         until(lambda: followed()["indexedBlock"] == row["indexedBlock"] + 3)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 import os
 import pickle
 import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -24,6 +26,9 @@ from quoteway import Context, Network
 CHILD: Final = "QUOTEWAY_INDEX_CHILD"
 """With this environment variable a process is the child."""
 _DEFAULT_PATH: Final = "quoteway-index.duckdb"
+STARTING_S: Final = 60.0
+"""How long after the start of the server its child may take to answer: 10 seconds on two busy cores."""
+_STARTING_UNTIL: Final = "starting_until"
 _FIRST_HEADS_S: Final = 20.0
 _POLL_S: Final = 0.1
 _STEADY_S: Final = 30.0
@@ -69,6 +74,8 @@ def _folder(context: Context) -> Path:
 @asynccontextmanager
 async def child_running(context: Context) -> AsyncIterator[None]:
     """Keeps the child of a server running meanwhile. The start of the server does not wait for it."""
+    if is_parent(context):
+        context.state[_STARTING_UNTIL] = time.monotonic() + STARTING_S
     if not is_parent(context) or context.config.worker != 0:
         yield
         return
@@ -83,6 +90,20 @@ async def child_running(context: Context) -> AsyncIterator[None]:
             folder.cleanup()
 
 
+def is_starting(context: Context) -> bool:
+    """Returns whether the child is being started for the first time: it has neither answered nor ended yet.
+
+    Only the worker that runs the child knows that it has ended; the others wait ``STARTING_S`` for it.
+    """
+    until: float = context.state.get(_STARTING_UNTIL, -math.inf)
+    return time.monotonic() < until
+
+
+def has_started(context: Context) -> None:
+    """Takes note that the child has answered or ended: from now on it is expected to answer."""
+    context.state.pop(_STARTING_UNTIL, None)
+
+
 async def _keep(context: Context) -> None:
     """Starts the child, and again when it ends, later each time."""
     await _first_heads(context)
@@ -90,6 +111,7 @@ async def _keep(context: Context) -> None:
     while True:
         began = loop.time()
         status = await _run(context)
+        has_started(context)
         failures = 0 if loop.time() - began > _STEADY_S else failures + 1
         delay_s = min(_LONGEST_RETRY_S, 0.5 * 2**failures)
         text = "the index process ended with status %s; starting it again in %.1f s"

@@ -14,9 +14,11 @@ from quoteway import (
     MetricsProvider,
     PriceHistory,
     Series,
+    UpstreamError,
 )
 
 from quoteway_indexer import candles, pool_series, vault_series
+from quoteway_indexer.embedded import has_started, is_starting
 from quoteway_indexer.hours import Asked
 from quoteway_indexer.ingest.notes import ChainNote, read_note
 from quoteway_indexer.pool_book import PoolBook
@@ -73,14 +75,47 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         return self._histories[key]
 
     async def index_status(self) -> tuple[IndexStatus, ...]:
-        """See ``MetricsProvider``."""
-        notes = await self._reader.notes()
-        found = []
+        """See ``MetricsProvider``. A network whose index process is just being started is ``starting``.
+
+        Raises ``UpstreamError`` when the index cannot be read.
+        """
+        try:
+            notes = await self._reader.notes()
+        except UpstreamError:
+            if not is_starting(self._context):
+                raise
+            notes = {}
+        now, found = self._context.now(), []
         for key, value in notes.items():
             note = read_note(value)
             if note is not None and int(key) in self.networks:
-                found.append(_status(int(key), note, self._context.now()))
+                found.append(_status(int(key), note, now))
+        if is_starting(self._context):
+            missing = self.networks - {each.chain_id for each in found}
+            if not missing:
+                has_started(self._context)
+            found += [_not_begun(chain_id, now) for chain_id in sorted(missing)]
         return tuple(found)
+
+
+def _not_begun(chain_id: int, now: int) -> IndexStatus:
+    """Returns the status of a chain of which the index process has not said anything yet."""
+    return IndexStatus(
+        chain_id=chain_id,
+        state="starting",
+        percent=0.0,
+        blocks_per_s=0.0,
+        logs_per_s=0.0,
+        eta_s=None,
+        head=None,
+        indexed_block=None,
+        finalized_block=None,
+        lag_blocks=None,
+        lag_s=None,
+        sources=(),
+        problem=None,
+        updated_at=now,
+    )
 
 
 def _status(chain_id: int, note: ChainNote, now: int) -> IndexStatus:
