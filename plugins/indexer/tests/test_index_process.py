@@ -201,6 +201,7 @@ def test_an_index_that_starts_says_so_and_series_are_those_of_the_chain(unconfig
             return seen[-1] == ["following"] * 2
 
         until(followed, step_s=0.5)  # the server limits the requests of a minute
+    assert "Fatal Python error" not in log.read_text()
 
 
 @pytest.mark.slow

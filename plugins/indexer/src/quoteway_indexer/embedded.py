@@ -186,7 +186,8 @@ def end_with_parent(context: Context) -> None:
 
 
 def _end_at_eof(context: Context) -> None:
-    while sys.stdin.buffer.read(1 << 16):
+    # Not through the buffer: its lock would abort the interpreter when the process ends by itself.
+    while os.read(sys.stdin.fileno(), 1 << 16):
         pass
     context.state["is_orphan"] = True
     os.kill(os.getpid(), signal.SIGTERM)
