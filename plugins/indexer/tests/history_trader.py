@@ -135,23 +135,27 @@ class HistoryTrader:
             {"uniswap-v2": self._pair, "uniswap-v3": self._pool, "uniswap-v4": self._managed}[pool.protocol](
                 pool
             )
-        self._mine(timestamp)
-
-    def _mine(self, timestamp: int) -> None:
-        self.rpc("evm_setAutomine", False)
-        self.rpc.batch(self.calls)
-        self.rpc("evm_setNextBlockTimestamp", timestamp)
-        self.rpc("evm_mine")
-        self.rpc("evm_setAutomine", True)
+        mine_block(self.rpc, self.calls, timestamp)
 
     def switch_fees(self, on: bool, timestamp: int) -> None:
         """Sets the protocol fees of all pools, in a block of its own, and collects those of some v3 pools."""
-        contracts, chance = self.manifest.contracts, self.chance
-        factory2, factory3 = contracts["UniswapV2Factory"], contracts["UniswapV3Factory"]
-        setter, owner3 = self._owner(factory2, "feeToSetter()"), self._owner(factory3, "owner()")
-        owner4 = self._owner(self.manager, "owner()")
+        factory = self.manifest.contracts["UniswapV2Factory"]
+        setter = self._owner(factory, "feeToSetter()")
         self.calls = []
-        self._send(setter, factory2, call("setFeeTo(address)", CLAIMANT if on else NATIVE))
+        self._send(setter, factory, call("setFeeTo(address)", CLAIMANT if on else NATIVE))
+        self._switch_range_fees(on)
+        mine_block(self.rpc, self.calls, timestamp)
+
+    def switch_range_fees(self, on: bool, timestamp: int) -> None:
+        """Does the same for v3 and v4 pools alone."""
+        self.calls = []
+        self._switch_range_fees(on)
+        mine_block(self.rpc, self.calls, timestamp)
+
+    def _switch_range_fees(self, on: bool) -> None:
+        chance = self.chance
+        owner3 = self._owner(self.manifest.contracts["UniswapV3Factory"], "owner()")
+        owner4 = self._owner(self.manager, "owner()")
         self._send(owner4, self.manager, call("setProtocolFeeController(address)", owner4))
         for pool in self.pools:
             if pool.protocol == "uniswap-v3":
@@ -167,7 +171,6 @@ class HistoryTrader:
                 signature = f"setProtocolFee({KEY},uint24)"
                 data = call(signature, self._key(pool), fee, types=(KEY, "uint24"))
                 self._send(owner4, self.manager, data)
-        self._mine(timestamp)
 
     def _owner(self, contract: str, getter: str) -> str:
         ((word,),) = reading(self.rpc, [(contract, call(getter))])
@@ -349,9 +352,18 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
-def reading(rpc, asked) -> list[list[int]]:
-    """Returns the words that calls give at the newest block."""
-    calls = [("eth_call", [{"to": to, "data": "0x" + data.hex()}, "latest"]) for to, data in asked]
+def mine_block(rpc, calls, timestamp: int) -> None:
+    """Mines a block with these transactions."""
+    rpc("evm_setAutomine", False)
+    rpc.batch(calls)
+    rpc("evm_setNextBlockTimestamp", timestamp)
+    rpc("evm_mine")
+    rpc("evm_setAutomine", True)
+
+
+def reading(rpc, asked, block: str = "latest") -> list[list[int]]:
+    """Returns the words that calls give at a block."""
+    calls = [("eth_call", [{"to": to, "data": "0x" + data.hex()}, block]) for to, data in asked]
     return [
         [int(answer[at : at + 64], 16) for at in range(2, len(answer), 64)] for answer in rpc.batch(calls)
     ]

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
+from history_contracts import contract_differences
 from history_index import HistoryIndex, differences
 from history_oracle import Oracle, topic
 from history_pools import HOUR, Pair
-from history_trader import HistoryTrader, call, reading, slot_of
+from history_trader import HistoryTrader
 from quoteway.networks import Networks
 from quoteway_indexer.store import Commit
 
@@ -171,33 +172,6 @@ class HistoryTrial:
 
     def _check(self, pools) -> None:
         """Compares what the oracle has at the end of an hour with the contracts."""
-        asked, expected = [], []
-        manager = self.manifest.contracts["PoolManager"]
-
-        def expect(pool, what, to, data, *values):
-            asked.append((to, data))
-            expected.append((pool.key, what, values))
-
-        for pool in pools:
-            if isinstance(pool, Pair):
-                expect(pool, "reserves", pool.key, call("getReserves()"), *pool.reserves)
-            elif pool.v4:
-                for at, what, value in (
-                    (1, "fee growth 0", pool.growth[0]),
-                    (2, "fee growth 1", pool.growth[1]),
-                    (3, "liquidity", pool.liquidity),
-                ):
-                    expect(pool, what, manager, call("extsload(bytes32)", slot_of(pool.key, at)), value)
-            else:
-                expect(pool, "price", pool.key, call("slot0()"), pool.price, pool.tick & ((1 << 256) - 1))
-                expect(pool, "liquidity", pool.key, call("liquidity()"), pool.liquidity)
-                expect(pool, "fee growth 0", pool.key, call("feeGrowthGlobal0X128()"), pool.growth[0])
-                expect(pool, "fee growth 1", pool.key, call("feeGrowthGlobal1X128()"), pool.growth[1])
-                expect(pool, "protocol fees", pool.key, call("protocolFees()"), *pool.owed_to_protocol)
-                for side, token in enumerate(pool.tokens):
-                    held = pool.held[side]
-                    expect(pool, "balance", token, call("balanceOf(address)", pool.key), held)
-        for (key, what, values), found in zip(expected, reading(self.rpc, asked), strict=True):
-            if tuple(found[: len(values)]) != values:
-                self.trial.wrong.append(f"oracle: {what} of {key}: {values}, contract {found}")
-        self.trial.edges += len(asked)
+        reads, wrong = contract_differences(self.rpc, self.manifest.contracts["PoolManager"], pools)
+        self.trial.edges += reads
+        self.trial.wrong += wrong
