@@ -15,8 +15,10 @@ import random
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from itertools import count
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +168,7 @@ def _index(settings: dict[str, Any], rows: int, loaded: Any, stop: Any, results:
     from quoteway_indexer.store import Commit
     from quoteway_indexer.stores import open_store, served
 
+    threading.Thread(target=_end_with_parent, name="bench-parent", daemon=True).start()
     if "url" in settings:
         settings = {**settings, "url": Secret(settings["url"])}
     store = open_store(settings)
@@ -189,6 +192,14 @@ def _index(settings: dict[str, Any], rows: int, loaded: Any, stop: Any, results:
             commits += 1
     store.close()
     results.put(commits)
+
+
+def _end_with_parent() -> None:
+    """Ends the index process when the benchmark is gone, by SIGKILL too: nobody would tell it to stop."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)
 
 
 def _load_hours(store: Any) -> tuple[int, float]:
