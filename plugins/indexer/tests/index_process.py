@@ -56,7 +56,7 @@ def running(folder, *words, **more):
             process.kill()
 
 
-def until(condition, seconds=60, step_s=0.05):
+def until(condition, seconds=120, step_s=0.05):
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline
