@@ -99,7 +99,7 @@ def children(process):
     return [
         int(each)
         for each in os.listdir("/proc")
-        if each.isdigit() and _parent(each) == process.pid and b"index" in _command_line(each)
+        if each.isdigit() and _parent(each) == process.pid and b"index" in _command_line(each).split(b"\0")
     ]
 
 
