@@ -61,7 +61,7 @@ test-all: prepare  ## every test; needs redis-server, nginx, chromium, openssl a
 test-random: prepare  ## the property tests with new random examples; what fails is shown with how to repeat it
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=random tests plugins
 
-test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's beside the core alone (tox)
+test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's but the slow ones beside the core alone (tox)
 	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner
 
 test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
