@@ -6,8 +6,10 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from index_chain import CHAIN_ID, Traffic, contents, kill_trials
@@ -115,12 +117,20 @@ def _command_line(pid):
 
 
 @pytest.fixture
-def unconfigured(fresh_devnet):
+def temporary():
+    """A folder for temporary files. Its path is short: that of a socket in it has at most 104 characters."""
+    with tempfile.TemporaryDirectory(prefix="index-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def unconfigured(fresh_devnet, temporary):
     """The environment of a server without a configuration, over chains that run already.
 
     A test asks more often than the default limits allow.
     """
     return {
+        "TMPDIR": str(temporary),
         "QUOTEWAY_LIMITS__ENABLED": "false",
         "QUOTEWAY_SERVER__PORT": "0",
         "QUOTEWAY_PLUGIN__DEVNET__START": "false",
@@ -131,7 +141,7 @@ def unconfigured(fresh_devnet):
 
 @pytest.mark.slow
 def test_an_index_that_starts_says_so_and_series_are_those_of_the_chain(unconfigured, tmp_path):
-    with running(tmp_path, "serve", **{**unconfigured, "TMPDIR": str(tmp_path)}) as (_, log):
+    with running(tmp_path, "serve", **unconfigured) as (_, log):
         url = until(lambda: _url(log.read_text()))
         rows = ready(url)["data"]
         assert [(row["network"], row["state"], row["percent"]) for row in rows] == [
@@ -173,10 +183,11 @@ def test_an_index_that_cannot_start_is_an_error(unconfigured, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="finds processes in /proc")
-def test_a_server_without_configuration_has_an_index_of_its_own(unconfigured, fresh_devnet, tmp_path):
-    settings = {**unconfigured, "TMPDIR": str(tmp_path)}
+def test_a_server_without_configuration_has_an_index_of_its_own(
+    unconfigured, fresh_devnet, temporary, tmp_path
+):
     traffic = Traffic(fresh_devnet, 5)
-    with running(tmp_path, "serve", **settings) as (server, log):
+    with running(tmp_path, "serve", **unconfigured) as (server, log):
         url = until(lambda: _url(log.read_text()))
 
         def followed():
@@ -196,7 +207,7 @@ def test_a_server_without_configuration_has_an_index_of_its_own(unconfigured, fr
         until(followed)
         server.kill()
         until(lambda: not os.path.exists(f"/proc/{child}"))
-    assert not list(tmp_path.glob("quoteway-index-*"))
+    assert not list(temporary.glob("quoteway-index-*"))
     traffic.close()
 
 
