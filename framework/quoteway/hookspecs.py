@@ -105,7 +105,7 @@ def quoteway_event_sources(context: Context) -> Iterable[EventSource]:  # type: 
     """Returns which logs of the plugin's protocols an indexer should keep, as data. Called once at start-up.
 
     An indexer reads them through ``Context.event_sources``. Sources of networks that are not served are left
-    out. Not asked of a plugin in a process of its own.
+    out. Not asked of a plugin in a process of its own. ``EventRule`` says how an event becomes rows.
     """
 
 

@@ -12,12 +12,18 @@ __all__ = ["ChildContracts", "EventRule", "EventSource"]
 
 @dataclass(frozen=True, slots=True)
 class EventRule:
-    """How one event becomes a row of a fact table.
+    """How one event becomes a row of a fact table, or a row of each item of its arrays.
 
     ``event`` is its Solidity declaration with ``indexed``, such as ``Swap(address indexed sender, int256
     amount0)``; the parameters that columns take are of types of one word. ``fact`` is the table. ``columns``
     gives for each column the value: a parameter's name (``struct.member`` in a struct), ``-name``, ``name -
     other``, an integer, or ``@`` for the contract that logged the event. A column that is left out is null.
+
+    With ``name[]`` a column takes the items of an array, ``T[]`` or ``T[n]``, and with ``name[].member`` a
+    member of each where they are structs. The log then makes a row of each item, and ``#`` is the item's
+    place in its array, from 0. The arrays that columns take must have one length: a log with others is left
+    out, as every log that does not fit its rule. Facts that have a column ``place`` may have such rows; an
+    event without arrays makes one of them with an integer for ``place``.
     """
 
     event: str

@@ -3,15 +3,13 @@
 import re
 
 import pytest
-from eth_abi import encode
-from eth_utils import keccak
+from decoded_logs import CONTRACT, log_of, number, rows, signed, source_of, unsigned
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from quoteway import EventRule, EventSource
-from quoteway_indexer.ingest.decoding import compile_source, decode
-from quoteway_indexer.ingest.logs import UnreadableLogsError, read_logs
+from quoteway import EventRule
+from quoteway_indexer.ingest.decoding import compile_source
+from quoteway_indexer.ingest.logs import UnreadableLogsError
 
-CONTRACT = "0x" + "ab" * 20
 SWAP = (
     "Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, "
     "uint160 sqrtPriceX96, uint128 liquidity, int24 tick)"
@@ -31,48 +29,6 @@ SWAP_RULE = EventRule(
         "fee_pips": "3000",
     },
 )
-
-
-def source_of(*rules, **members):
-    return EventSource("test", 1, 1, rules, **members)
-
-
-def signed(width):
-    return st.one_of(
-        st.integers(-(1 << (width - 1)), (1 << (width - 1)) - 1),
-        st.sampled_from([-1, 0, -(1 << (width - 1))]),
-    )
-
-
-def unsigned(width):
-    return st.one_of(st.integers(0, (1 << width) - 1), st.sampled_from([0, (1 << width) - 1]))
-
-
-def log_of(signature, indexed, data, *, number=7, index=0, contract=CONTRACT):
-    topics = [keccak(text=signature)] + [encode([kind], [value]) for kind, value in indexed]
-    return {
-        "address": contract,
-        "topics": ["0x" + topic.hex() for topic in topics],
-        "data": "0x" + encode([kind for kind, _ in data], [value for _, value in data]).hex(),
-        "blockNumber": hex(number),
-        "blockHash": "0x" + keccak(text=f"block {number}").hex(),
-        "transactionHash": "0x" + keccak(text=f"transaction {number} {index}").hex(),
-        "transactionIndex": "0x0",
-        "logIndex": hex(index),
-        "removed": False,
-    }
-
-
-def rows(source, logs, contracts=None):
-    batch = read_logs(logs, 0, 1 << 40)
-    decoded = decode(
-        [compile_source(source)], batch, dict.fromkeys(batch.numbers, 1_000), lambda _: contracts
-    )
-    return {name: table.to_pylist() for name, table in decoded.facts.items()}, decoded.skipped
-
-
-def number(value):
-    return None if value is None else int.from_bytes(value, signed=True)
 
 
 swaps = st.tuples(

@@ -20,6 +20,7 @@ def older(opened, monkeypatch):
     fewer = {**TABLES, "swap": smaller(TABLES["swap"], "fee_pips")}
     fewer.pop("donation")
     with monkeypatch.context() as patch:
+        patch.setattr(schema, "VERSION", 1)
         for name in tuple(TABLES):
             patch.delitem(TABLES, name)
             if name in fewer:
@@ -49,6 +50,26 @@ def test_an_older_index_is_migrated_with_what_it_has(older, opened, monkeypatch)
     assert store.fetch(Select("donation", ("amount0",))) == [(2**255,)]
 
 
+def test_an_index_of_the_first_version_gets_the_facts_of_pools_of_several_tokens(opened, monkeypatch):
+    new = ("token_swap", "pool_token", "token_liquidity")
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "VERSION", 1)
+        for name in new:
+            patch.delitem(TABLES, name)
+        store = opened()
+        store.migrate()
+        store.commit(Commit(CHAIN, facts={"swap": facts("swap", {"block": 1, "pool": POOL})}))
+    store = opened()
+    store.migrate()
+    assert store.fetch(Select("swap", ("block",))) == [(1,)]
+    items = facts("token_liquidity", *({"block": 2, "log_index": 0, "place": place} for place in (0, 1)))
+    store.commit(Commit(CHAIN, facts={"token_liquidity": items}))
+    assert store.fetch(Select("token_liquidity", ("place",), order=("place",))) == [(0,), (1,)]
+    assert (
+        store.fetch(Select("token_swap", ("block",))) == store.fetch(Select("pool_token", ("block",))) == []
+    )
+
+
 def test_a_migration_that_fails_changes_nothing(older, opened, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(schema, "VERSION", 2)
@@ -61,8 +82,10 @@ def test_a_migration_that_fails_changes_nothing(older, opened, monkeypatch):
 
 
 def test_an_index_of_a_newer_version_is_refused_with_the_remedy(store, opened, monkeypatch):
+    newest = schema.VERSION
     monkeypatch.setattr(schema, "VERSION", 0)
-    with pytest.raises(StoreError, match=r"schema version 1.*versions up to 0: update quoteway-indexer"):
+    refusal = rf"schema version {newest}.*versions up to 0: update quoteway-indexer"
+    with pytest.raises(StoreError, match=refusal):
         opened().migrate()
 
 

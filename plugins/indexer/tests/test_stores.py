@@ -324,9 +324,10 @@ def test_facts_may_come_in_chunks_and_slices(store):
 def test_a_dropped_source_leaves_nothing(store):
     pools = {"dex": b"\1" * 20, "other": b"\2" * 20}
     for index, (source, pool) in enumerate(pools.items()):
+        place = {"block": 5, "log_index": index, "pool": pool}
         rows = {
-            name: facts(name, {"block": 5, "log_index": index, "pool": pool}, source=source)
-            for name in ("pool_created", "swap")
+            "pool_created": facts("pool_created", place | {"token0": POOL}, source=source),
+            "swap": facts("swap", place, source=source),
         }
         flow = facts("vault_flow", {"block": 5, "log_index": index, "vault": pool}, source=source)
         hour = row("pool_hour", pool=pool, hour=0, source=source)

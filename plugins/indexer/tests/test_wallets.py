@@ -98,7 +98,9 @@ async def test_pairs_vaults_and_gifts_to_many_are_told_apart(store, index):
         moved(7, gift, OTHER, token(99), transaction_hash=b"h" * 32),
         *(moved(8, each, OTHER, WALLET) for each in (pair, vault, plain)),
         facts={
-            "pool_created": facts("pool_created", {"block": 1, "pool": raw(pair), "log_index": 800}),
+            "pool_created": facts(
+                "pool_created", {"block": 1, "pool": raw(pair), "token0": b"\1" * 20, "log_index": 800}
+            ),
             "vault_flow": facts("vault_flow", flow),
         },
     )

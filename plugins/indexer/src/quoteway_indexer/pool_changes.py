@@ -7,7 +7,8 @@ from typing import cast
 
 from quoteway_indexer.store import Condition, Reader, Select
 
-_CHANGES = ("swap", "liquidity", "donation", "flash", "protocol_fee", "collected")
+_SWAPS = ("swap", "token_swap")
+_CHANGES = (*_SWAPS, "liquidity", "token_liquidity", "donation", "flash", "protocol_fee", "collected")
 
 
 async def untouched(
@@ -19,17 +20,15 @@ async def untouched(
     has no swap of it.
     """
     here = Condition("chain_id", "=", chain_id)
-    own = await reader.fetch(
-        Select(
-            "swap",
-            ("pool", "log_index"),
-            (
-                here,
-                Condition("block", "=", until_block),
-                Condition("transaction_hash", "=", transaction_hash),
-            ),
-        )
+    mine = (
+        here,
+        Condition("block", "=", until_block),
+        Condition("transaction_hash", "=", transaction_hash),
     )
+    swaps = await asyncio.gather(
+        *(reader.fetch(Select(table, ("pool", "log_index"), mine)) for table in _SWAPS)
+    )
+    own = [row for rows in swaps for row in rows]
     if not own:
         return None
     pools = tuple(sorted({cast(bytes, pool) for pool, _ in own}))

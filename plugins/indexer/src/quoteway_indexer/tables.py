@@ -27,8 +27,9 @@ class Column:
 class Table:
     """A table. ``key`` are the columns that tell two rows apart; they begin with ``chain_id``.
 
-    A ``fact`` is written once and deleted when its block is taken back. A ``rollup`` row replaces the one
-    with the same key. ``time`` is the column that old rows are found by, for retention.
+    The key of a fact has the place of its log, and ``place`` where one log makes several rows. A ``fact`` is
+    written once and deleted when its block is taken back. A ``rollup`` row replaces the one with the same
+    key. ``time`` is the column that old rows are found by, for retention.
     """
 
     name: str
@@ -56,9 +57,19 @@ PLACE: Final = (
 """Where a fact was logged; ``source`` is the id of its ``EventSource``."""
 
 
+LOG: Final = "chain_id", "block", "log_index"
+"""The columns that tell two logs apart: the key of a fact that has one row of each log."""
+
+
 def _fact(name: str, **columns: ColumnType) -> Table:
     own = tuple(Column(*column) for column in columns.items())
-    return Table(name, "fact", (*PLACE, *own), ("chain_id", "block", "log_index"), "timestamp")
+    return Table(name, "fact", (*PLACE, *own), LOG, "timestamp")
+
+
+def _items(name: str, **columns: ColumnType) -> Table:
+    """Returns a fact of which a log makes several rows; ``place`` is that of an item in its array, from 0."""
+    own = Column("place", "int32"), *(Column(*column) for column in columns.items())
+    return Table(name, "fact", (*PLACE, *own), (*LOG, "place"), "timestamp")
 
 
 def _rollup(name: str, key: tuple[str, ...], time: str, **columns: ColumnType) -> Table:
@@ -72,7 +83,8 @@ FACTS: Final[Mapping[str, Table]] = {
         # A factory made a contract whose logs count for a source; ``source`` is the id of the pass over the
         # factories' logs (``quoteway_indexer.ingest.sources``).
         _fact("contract_created", factory="address", contract="address"),
-        # A pool came into being. ``pool`` is the address of a v2 or v3 pool, the 32-byte id of a v4 pool.
+        # A pool came into being. ``pool`` is the address of a v2 or v3 pool, the 32-byte id of a v4 pool. The
+        # tokens of a pool that may have more than two are those of ``pool_token``.
         _fact(
             "pool_created",
             pool="bytes",
@@ -104,6 +116,38 @@ FACTS: Final[Mapping[str, Table]] = {
             fee_pips="int32",
             protocol_fee0="uint256",
             protocol_fee1="uint256",
+        ),
+        # A swap in a pool that may have more than two tokens. A token is null where the event does not name
+        # it but its place in the pool; a place is null where it names the token. fee_in is the fee that the
+        # event tells, in token_in and part of amount_in.
+        _fact(
+            "token_swap",
+            pool="bytes",
+            sender="address",
+            recipient="address",
+            token_in="address",
+            token_out="address",
+            place_in="int32",
+            place_out="int32",
+            amount_in="uint256",
+            amount_out="uint256",
+            fee_in="uint256",
+        ),
+        # The tokens of a pool, in its order.
+        _items("pool_token", pool="bytes", token="address"),
+        # What came (positive) or left of one token of a pool when liquidity was added or removed. ``token``
+        # is null where the event tells its place in the pool alone. fee is what the change paid in this token
+        # as for a swap, protocol_fee what left for the protocol beside ``amount``, share_supply the supply of
+        # pool tokens after the change; each is null where the event does not tell it.
+        _items(
+            "token_liquidity",
+            pool="bytes",
+            owner="address",
+            token="address",
+            amount="int256",
+            fee="uint256",
+            protocol_fee="uint256",
+            share_supply="uint256",
         ),
         # Liquidity came (positive delta and amounts) or went. Amounts are null where the event has none (v4).
         _fact(

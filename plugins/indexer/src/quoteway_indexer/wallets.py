@@ -37,7 +37,9 @@ _JUDGED_TRANSFERS = 5_000
 _MOST_EVENTS = 500
 _SUBJECTS = {
     "swap": "pool",
+    "token_swap": "pool",
     "liquidity": "pool",
+    "token_liquidity": "pool",
     "collected": "pool",
     "flash": "pool",
     "vault_flow": "vault",
@@ -253,7 +255,8 @@ class IndexedWallets(WalletHistory):
         self, chain_id: int, after_block: int, until_block: int, transaction_hash: str
     ) -> bool | None:
         """See ``WalletHistory``."""
-        reach = await self._reach(chain_id, *(each for each in self._of(chain_id) if _names(each, "swap")))
+        pools = [each for each in self._of(chain_id) if _names(each, "swap") or _names(each, "token_swap")]
+        reach = await self._reach(chain_id, *pools)
         if reach is None or reach.first > after_block + 1 or reach.last < until_block:
             return None
         swapped = bytes.fromhex(transaction_hash[2:])
@@ -295,8 +298,9 @@ class IndexedWallets(WalletHistory):
     async def _pairs(self, here: Condition, tokens: Sequence[bytes]) -> set[Value]:
         if not tokens:
             return set()
-        query = Select("pool_created", ("pool",), (here, Condition("pool", "in", tuple(tokens))))
-        return {row[0] for row in await self._reader.fetch(query)}
+        query = Select("pool_created", ("pool", "token0"), (here, Condition("pool", "in", tuple(tokens))))
+        # A pool of several tokens may be a token as well, and is no pair.
+        return {pool for pool, token0 in await self._reader.fetch(query) if token0 is not None}
 
     async def _given(
         self, here: Condition, account: bytes, tokens: Sequence[bytes], received: int

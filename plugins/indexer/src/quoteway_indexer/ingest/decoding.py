@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from quoteway import EventSource
 
+from quoteway_indexer.ingest.arrays import items_of
 from quoteway_indexer.ingest.logs import LogBatch, UnreadableLogsError, member, unhex
 from quoteway_indexer.ingest.rules import Rule, Words, compile_rule, fixed, integers
 from quoteway_indexer.stores.batches import arrow_schema
+
+if TYPE_CHECKING:
+    from quoteway_indexer.ingest.words import Mask
 
 Contracts = Callable[[str], Set[str] | None]
 """Returns the contracts whose logs count for a source, in lower case, by its id; None: all contracts."""
@@ -104,23 +109,26 @@ class _Decoding:
                         free = [at for at in own if at not in there] if there else own
                         if not free:
                             continue
-                        table = self._apply(decoder.source, rule, free)
+                        table, fitting = self._apply(decoder.source, rule, free)
                         there.update(free)
-                        decoded.skipped[decoder.source.id] += len(free) - table.num_rows
+                        decoded.skipped[decoder.source.id] += len(free) - fitting
                         parts[rule.table.name].append(table)
         decoded.facts = {name: pa.concat_tables(tables) for name, tables in parts.items()}
         decoded.skipped = +decoded.skipped
         return decoded
 
-    def _apply(self, source: EventSource, rule: Rule, places: list[int]) -> pa.Table:
-        """Returns the rows that a rule makes of the logs at some places of the batch."""
+    def _apply(self, source: EventSource, rule: Rule, places: list[int]) -> tuple[pa.Table, int]:
+        """Returns the rows that a rule makes of the logs at some places of the batch, and of how many.
+
+        A log of which one row does not fit makes none.
+        """
         size = 2 + 64 * rule.event.words
         try:
             data = member([self._batch.logs[at] for at in places], "data")
             lengths = set(map(len, data))
             if rule.event.is_dynamic:
                 places = [at for at, text in zip(places, data, strict=True) if len(text) >= size]
-                data = [text[:size] for text in data if len(text) >= size]
+                data = [text for text in data if len(text) >= size]
             elif lengths != {size}:
                 places = [at for at, text in zip(places, data, strict=True) if len(text) == size]
                 data = [text for text in data if len(text) == size]
@@ -129,21 +137,28 @@ class _Decoding:
             hashes = unhex(member(logs, "transactionHash"), 32)
         except (KeyError, TypeError, ValueError):
             raise UnreadableLogsError("an entry is no log") from None
+        heads = [text[:size] for text in data] if rule.event.is_dynamic else data
         cells = Words(
             unhex([self._batch.contracts[at] for at in places], 20),
             tuple(unhex(column, 32) for column in topics),
-            unhex(data, 32 * rule.event.words).reshape(len(places), rule.event.words, 32),
+            unhex(heads, 32 * rule.event.words).reshape(len(places), rule.event.words, 32),
         )
+        fit: Mask = np.ones(len(places), bool)
+        rows = np.arange(len(places))
+        if rule.arrays:
+            items, fit = items_of(rule.arrays, cells.data, data)
+            cells, rows = cells.of_items(items), items.logs
         own, good = rule.columns(cells)
-        at = np.array(places, np.int64)
+        fit[rows[~good]] = False
+        at = np.array(places, np.int64)[rows]
         columns = [
-            integers("int64", np.full(len(places), source.chain_id, np.int64)),
-            pa.repeat(pa.scalar(source.id), len(places)),
+            integers("int64", np.full(len(rows), source.chain_id, np.int64)),
+            pa.repeat(pa.scalar(source.id), len(rows)),
             integers("int64", self._batch.numbers[at]),
             integers("int32", self._batch.indexes[at]),
             integers("int64", self._times[at]),
-            fixed(hashes),
+            fixed(hashes[rows]),
             *own,
         ]
         table = pa.table(columns, schema=arrow_schema(rule.table))
-        return table if good.all() else table.filter(pa.array(good))
+        return table if good.all() else table.filter(pa.array(fit[rows])), int(fit.sum())

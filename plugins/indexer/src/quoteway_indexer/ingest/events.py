@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,8 @@ _MEMBER = re.compile(r"\s*(?:\(([^()]*)\)([^(),]*)|([^(),]*))\s*(?:,|$)", re.ASC
 _NUMBER = re.compile(r"(u?int)(\d+)", re.ASCII)
 _BYTES = re.compile(r"bytes(\d+)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_$][\w$]*", re.ASCII)
+_ARRAY = re.compile(r"([^\[\]]+)\[([1-9]\d{0,2})?\]", re.ASCII)
+_STRUCT_END = re.compile(r"(\[([1-9]\d{0,2})?\])?\s*([A-Za-z_$][\w$]*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +36,38 @@ class WordType:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of an event; one of a struct is called ``struct.member``.
+class ArrayShape:
+    """How the items of an array lie in the data of a log.
 
-    ``at`` counts the topics after the first, or the words of the data.
+    ``length`` is their number; None: the data tells it. An item has ``words`` words, of which the value is
+    the one at ``at``: items may be structs.
+    """
+
+    length: int | None
+    words: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an event; one of a struct is called ``struct.member``, the items of an array ``name[]``.
+
+    ``at`` counts the topics after the first, or the words of the data: the first of an array of fixed length,
+    and the one that tells where the items of another array begin. ``type`` is that of an item.
     """
 
     name: str
     type: WordType
     indexed: bool
     at: int
+    array: ArrayShape | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """An event: topic 0 in 0x hex, and its parameters. ``words`` is how many words its data has.
 
-    With a parameter of dynamic type in the data, this is the least number.
+    With a parameter of dynamic size in the data, this is the least number.
     """
 
     name: str
@@ -69,6 +87,10 @@ class Event:
                         "of one word only"
                     )
                 return each
+        if any(each.name.startswith(f"{name}[]") for each in self.parameters):
+            raise ValueError(
+                f"parameter {name!r} of event {self.name} is an array: '{name}[]' makes a row of each item"
+            )
         known = ", ".join(each.name for each in self.parameters if each.name)
         raise ValueError(f"event {self.name} has no parameter {name!r}; it has {known or 'none with names'}")
 
@@ -82,37 +104,74 @@ def read_event(declaration: str) -> Event:
     parameters: list[Parameter] = []
     types: list[str] = []
     topics = words = 0
+    is_dynamic = False
     for struct, rest, plain in _members(declaration, members):
-        if plain:
-            found = [_member(plain, name)]
-            types.append(found[0][1])
+        given = _plain(plain, name) if plain else _struct(struct, rest, name)
+        types.append(given.canonical)
+        width = len(given.members)
+        for at, (text, word) in enumerate(given.members):
+            shape = None
+            place = topics if given.is_indexed else words + at
+            if given.length is not None:
+                place, shape = words, ArrayShape(given.length or None, width, at)
+            parameters.append(Parameter(text, word, given.is_indexed, place, shape))
+            is_dynamic |= not given.is_indexed and (word.kind == "dynamic" or given.length == 0)
+        if given.is_indexed:
+            topics += 1
         else:
-            inner = [_member(each, name) for each in struct.split(",")]
-            prefix = rest.strip()
-            found = [
-                (f"{prefix}.{text}" if text else "", each, is_indexed) for text, each, is_indexed in inner
-            ]
-            types.append(f"({','.join(each for _, each, _ in inner)})")
-            if prefix and not _NAME.fullmatch(prefix):
-                raise ValueError(
-                    f"event {name}: {prefix!r} is no name of a struct; indexed ones cannot be read"
-                )
-        for text, canonical, is_indexed in found:
-            word = _word_type(canonical)
-            if not plain and (word.kind == "dynamic" or is_indexed):
-                raise ValueError(
-                    f"event {name}: structs may have types of one word only, none of them indexed"
-                )
-            topics, words = (topics + 1, words) if is_indexed else (topics, words + 1)
-            parameters.append(Parameter(text, word, is_indexed, topics - 1 if is_indexed else words - 1))
+            words += 1 if given.length == 0 else width * (given.length or 1)
     names = [each.name for each in parameters if each.name]
     if len(set(names)) != len(names):
         raise ValueError(f"event {name} has two parameters of one name: rename one of them")
     if topics > 3:
         raise ValueError(f"event {name} has {topics} indexed parameters: the EVM allows 3")
-    is_dynamic = any(each.type.kind == "dynamic" and not each.indexed for each in parameters)
     topic = event_topic(f"{name}({','.join(types)})")
     return Event(name, topic, tuple(parameters), 1 + topics, words, is_dynamic)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A parameter as it is declared: its canonical type, and the names and types of its values.
+
+    ``length`` is that of an array, 0 where the data tells it; None: no array.
+    """
+
+    canonical: str
+    is_indexed: bool
+    members: Sequence[tuple[str, WordType]]
+    length: int | None = None
+
+
+def _plain(text: str, event: str) -> _Given:
+    name, canonical, is_indexed = _member(text, event)
+    word, length = _word_type(canonical), None
+    array = _ARRAY.fullmatch(canonical)
+    # Of an array that is indexed the topic is a hash; of texts or arrays the items have no one word.
+    if array is not None and not is_indexed and _word_type(array[1]).kind != "dynamic":
+        word, length = _word_type(array[1]), int(array[2] or 0)
+        name = name and f"{name}[]"
+    return _Given(canonical, is_indexed, [(name, word)], length)
+
+
+def _struct(members: str, rest: str, event: str) -> _Given:
+    inner = [_member(each, event) for each in members.split(",")]
+    found = []
+    end = _STRUCT_END.fullmatch(rest.strip())
+    if end is None:
+        raise ValueError(
+            f"event {event}: {rest.strip()!r} is no name of a struct; indexed ones cannot be read"
+        )
+    brackets, size, prefix = end.groups()
+    items = "[]" if brackets else ""
+    for text, canonical, is_indexed in inner:
+        word = _word_type(canonical)
+        if word.kind == "dynamic" or is_indexed or _ARRAY.fullmatch(canonical):
+            raise ValueError(f"event {event}: structs may have types of one word only, none of them indexed")
+        found.append((f"{prefix or ''}{items}.{text}" if text else "", word))
+    types = f"({','.join(each for _, each, _ in inner)})"
+    if not brackets:
+        return _Given(types, False, found)
+    return _Given(types + brackets, False, found, int(size or 0))
 
 
 def _members(declaration: str, text: str) -> list[tuple[str, str, str]]:
@@ -147,13 +206,20 @@ def _member(member: str, event: str) -> tuple[str, str, bool]:
     rest = parts[2:] if is_indexed else parts[1:]
     if not parts or len(rest) > 1 or (rest and not _NAME.fullmatch(rest[0])):
         raise ValueError(f"event {event}: {member.strip()!r} is no parameter such as 'uint256 indexed id'")
-    canonical = {"uint": "uint256", "int": "int256"}.get(parts[0], parts[0])
+    base, bracket, size = parts[0].partition("[")
+    canonical = {"uint": "uint256", "int": "int256"}.get(base, base) + bracket + size
     return (rest[0] if rest else ""), canonical, is_indexed
 
 
 def _word_type(canonical: str) -> WordType:
-    if canonical in ("string", "bytes") or canonical.endswith("[]"):
-        _word_type(canonical[:-2]) if canonical.endswith("[]") else None
+    """Returns the type of the word that a value begins with."""
+    if canonical in ("string", "bytes"):
+        return WordType("dynamic", 256)
+    if canonical.endswith("[]"):
+        _word_type(canonical[:-2])
+        return WordType("dynamic", 256)
+    array = _ARRAY.fullmatch(canonical)
+    if array is not None and _word_type(array[1]).kind != "dynamic":
         return WordType("dynamic", 256)
     if canonical in ("address", "bool"):
         return WordType(canonical, {"address": 160, "bool": 1}[canonical])
@@ -164,5 +230,6 @@ def _word_type(canonical: str) -> WordType:
         return WordType("bytes", 8 * int(fixed[1]))
     raise ValueError(
         f"{canonical!r} is no type that can be read: expected address, bool, uint8 to uint256, int8 to "
-        "int256, bytes1 to bytes32, or (not for a column) string, bytes or an array of them"
+        "int256, bytes1 to bytes32, an array of one of these, or (not for a column) string, bytes or an "
+        "array of them"
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,51 +14,73 @@ from quoteway import EventRule
 from quoteway_indexer.ingest import words
 from quoteway_indexer.ingest.events import Event, Parameter, read_event
 from quoteway_indexer.stores.batches import arrow_schema
-from quoteway_indexer.tables import FACTS, PLACE, Column, ColumnType, Table
+from quoteway_indexer.tables import FACTS, LOG, PLACE, Column, ColumnType, Table
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from quoteway_indexer.ingest.arrays import Items, Places
     from quoteway_indexer.ingest.words import Bytes, Limbs, Mask
 
 _INTEGER_BITS: Final = {"int32": 32, "int64": 64}
 _LITERAL = re.compile(r"-?(?:\d+|0x[0-9a-fA-F]+)", re.ASCII)
-_NEGATIVE = re.compile(r"-\s*([A-Za-z_$][\w$.]*)", re.ASCII)
-_DIFFERENCE = re.compile(r"([A-Za-z_$][\w$.]*)\s*-\s*([A-Za-z_$][\w$.]*)", re.ASCII)
+_PARAMETER = r"([A-Za-z_$][\w$.\[\]]*)"
+_NEGATIVE = re.compile(rf"-\s*{_PARAMETER}", re.ASCII)
+_DIFFERENCE = re.compile(rf"{_PARAMETER}\s*-\s*{_PARAMETER}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The logs of one event as arrays: contracts (n, 20), topics after the first and data, n words each."""
+    """The logs of one event as arrays: contracts (n, 20), topics after the first and data, n words each.
+
+    With ``items`` there is a row for each item of arrays: their words (n, 32) by parameter, and the items'
+    places.
+    """
 
     contracts: Bytes
     topics: tuple[Bytes, ...]
     data: Bytes
+    items: Mapping[Parameter, Bytes] = field(default_factory=dict)
+    places: Places | None = None
 
     def of(self, parameter: Parameter) -> Bytes:
         """Returns the words of a parameter."""
+        if parameter.array is not None:
+            return self.items[parameter]
         return self.topics[parameter.at] if parameter.indexed else self.data[:, parameter.at]
+
+    def of_items(self, items: Items) -> Words:
+        """Returns these logs with a row for each item."""
+        rows = items.logs
+        topics = tuple(topic[rows] for topic in self.topics)
+        return Words(self.contracts[rows], topics, self.data[rows], items.words, items.places)
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column's value: a constant, parameters (the first minus the second, or negative), or the contract."""
+    """A column's value: a constant, parameters (the first minus the second, or negative), the contract, or
+    the place of an item."""
 
     constant: int | str | None = None
     parameters: tuple[Parameter, ...] = ()
     is_negative: bool = False
+    is_place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that can be applied. ``values`` are by the own columns of ``table``; others are null."""
+    """A rule that can be applied. ``values`` are by the own columns of ``table``; others are null.
+
+    With ``arrays`` it makes a row of each item of these parameters.
+    """
 
     event: Event
     table: Table
     values: Mapping[str, Value]
+    arrays: tuple[Parameter, ...] = ()
 
     def columns(self, logs: Words) -> tuple[list[pa.Array], Mask]:
-        """Returns the own columns of the fact, and which of the logs fit the rule."""
+        """Returns the own columns of the fact, and which of the rows fit the rule."""
         count = len(logs.contracts)
         good: Mask = np.ones(count, bool)
         arrays: list[pa.Array] = []
@@ -92,7 +114,28 @@ def compile_rule(rule: EventRule) -> Rule:
                 f"{', '.join(own)}"
             )
         values[name] = _value(event, own[name], text)
-    return Rule(event, table, values)
+    parameters = [each for value in values.values() for each in value.parameters]
+    arrays = tuple(dict.fromkeys(each for each in parameters if each.array is not None))
+    _check_items(event, table, values, arrays)
+    return Rule(event, table, values, arrays)
+
+
+def _check_items(
+    event: Event, table: Table, values: Mapping[str, Value], arrays: Sequence[Parameter]
+) -> None:
+    """Raises ``ValueError`` where the rows of one log would have one key."""
+    keys = table.key[len(LOG) :]
+    if arrays and not keys:
+        raise ValueError(
+            f"event {event.name}: fact {table.name} has one row of each log, and an array makes several"
+        )
+    for name in keys:
+        value = values.get(name, Value())
+        if value.is_place != bool(arrays) or (not arrays and value.constant is None):
+            expected = "'#', the place of an item" if arrays else "an integer"
+            raise ValueError(f"event {event.name}: column {name!r} of fact {table.name} must be {expected}")
+    if not arrays and any(value.is_place for value in values.values()):
+        raise ValueError(f"event {event.name}: '#' is the place of an item, and no column takes an array")
 
 
 def _value(event: Event, column: Column, text: str) -> Value:
@@ -107,6 +150,10 @@ def _value(event: Event, column: Column, text: str) -> Value:
         if column.type not in ("address", "bytes", "bytes32"):
             raise ValueError(f"{where}: a contract's address needs a column of addresses or bytes")
         return Value()
+    if text == "#":
+        if column.type not in _INTEGER_BITS:
+            raise ValueError(f"{where}: the place of an item needs a column of int32 or int64")
+        return Value(is_place=True)
     is_number = column.type in ("int32", "int64", "int256", "uint256")
     if _LITERAL.fullmatch(text):
         constant = int(text, 0) if "0x" in text else int(text)
@@ -144,6 +191,8 @@ def _array(column: Column, value: Value, logs: Words) -> tuple[pa.Array, Mask | 
         return pa.repeat(pa.scalar(value.constant), count), None
     if value.constant is not None:
         return _constants(column.type, value.constant, count), None
+    if logs.places is not None and value.is_place:
+        return integers(column.type, logs.places), None
     if not value.parameters:
         return _of_bytes(column.type, logs.contracts), None
     good: Mask = np.ones(count, bool)

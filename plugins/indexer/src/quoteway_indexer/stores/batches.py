@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quoteway_indexer.store import Commit, Row, StoreError
-from quoteway_indexer.tables import FACTS, ROLLUPS, Column, Table
+from quoteway_indexer.tables import FACTS, LOG, ROLLUPS, Column, Table
 
 _ARROW: Final = {
     "int32": pa.int32(),
@@ -73,8 +73,14 @@ def _check_facts(table: Table, facts: pa.Table, chain_id: int) -> None:
     if any(facts[name].null_count for name in (*table.key, "source", table.time)):
         raise StoreError(f"facts of {table.name!r} must have a place, a source and a time")
     places = facts["block"].to_numpy().astype(np.int64) << 32 | facts["log_index"].to_numpy()
-    if not (np.diff(places) > 0).all() and len(np.unique(places)) != len(places):
-        raise StoreError(f"facts of {table.name!r} have two rows of one log")
+    items = table.key[len(LOG) :]
+    if not items:
+        if not (np.diff(places) > 0).all() and len(np.unique(places)) != len(places):
+            raise StoreError(f"facts of {table.name!r} have two rows of one log")
+        return
+    keys = np.stack((places, *(facts[name].to_numpy() for name in items)), axis=1)
+    if len(np.unique(keys, axis=0)) != len(keys):
+        raise StoreError(f"facts of {table.name!r} have two rows of one item of a log")
 
 
 def _check_rollup(table: Table, rows: Sequence[Row], chain_id: int) -> None:

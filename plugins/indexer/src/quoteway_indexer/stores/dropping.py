@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-_POOLS: Final = "SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2"
+_POOLS: Final = "SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2 AND token0 IS NOT NULL"
 
 CONDITIONS: Final[Mapping[str, str]] = {
     "pool_hour": "chain_id = $1 AND source = $2",

@@ -10,7 +10,7 @@ from typing import Final
 
 from quoteway_indexer.store import StoreError
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Increase it with every change of the tables, so that an older program does not write a newer database."""
 
 MIGRATIONS: Final[Mapping[int, Sequence[str]]] = {}
