@@ -5,17 +5,20 @@ import contextlib
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import quoteway_balancer
 import quoteway_devnet.plugin
 import quoteway_router
 import quoteway_rpc
 import quoteway_uniswap
-from quoteway import NATIVE
+from quoteway import NATIVE, Network
 from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
 from quoteway.evm.abi import encode_call
 from quoteway.evm.address import checksum
+from quoteway.networks import Networks
 from quoteway.testing.serving import served
+from quoteway_balancer.event_sources import event_sources
 from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_devnet.packages import prepare, prepare_balancer
 from quoteway_devnet.transactions import DEPLOYER, Transactions
@@ -145,6 +148,12 @@ def venue_on(devnet, fill=True, make=Venue):
             yield made
     finally:
         devnet.revert(snapshot)
+
+
+def event_sources_of(rows, network="devnet", chain_id=31337):
+    """Returns the event sources of rows of one network."""
+    known = Networks([Network(network, chain_id, network, wrapped_native="0x" + "11" * 20)])
+    return event_sources(SimpleNamespace(networks=known, settings={"deployments": rows}))
 
 
 def plugins():

@@ -10,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, Executor, LiquiditySource
+    from quoteway import Context, EventSource, Executor, LiquiditySource
 
 
 @hookimpl
@@ -45,3 +45,10 @@ def quoteway_executors(context: Context) -> Iterable[Executor]:
 
     vault, router = BalancerVault(context), BalancerBatchRouter(context)
     return (vault, router) if router.networks else (vault,)
+
+
+@hookimpl
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
+    from quoteway_balancer.event_sources import event_sources
+
+    return event_sources(context)
