@@ -22,8 +22,8 @@ class EventRule:
     With ``name[]`` a column takes the items of an array, ``T[]`` or ``T[n]``, and with ``name[].member`` a
     member of each where they are structs. The log then makes a row of each item, and ``#`` is the item's
     place in its array, from 0. The arrays that columns take must have one length: a log with others is left
-    out, as every log that does not fit its rule. Facts that have a column ``place`` may have such rows; an
-    event without arrays makes one of them with an integer for ``place``.
+    out, as every log that does not fit its rule. Facts that have a column ``place`` may have such rows, and
+    each rule gives it a value; without arrays a log makes one row.
     """
 
     event: str

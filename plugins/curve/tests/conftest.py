@@ -1,8 +1,14 @@
 """Pools and a router on a devnet of the test's own."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from curve_exchange import Exchange
 from quoteway.evm.abi import encode_call
+
+# What an index keeps of logs, where that distribution is installed.
+sys.path.append(str(Path(__file__).parents[2] / "indexer" / "tests"))
 
 
 @pytest.fixture

@@ -130,10 +130,13 @@ def _check_items(
             f"event {event.name}: fact {table.name} has one row of each log, and an array makes several"
         )
     for name in keys:
-        value = values.get(name, Value())
-        if value.is_place != bool(arrays) or (not arrays and value.constant is None):
-            expected = "'#', the place of an item" if arrays else "an integer"
-            raise ValueError(f"event {event.name}: column {name!r} of fact {table.name} must be {expected}")
+        value = values.get(name)
+        if arrays and (value is None or not value.is_place):
+            raise ValueError(
+                f"event {event.name}: column {name!r} of fact {table.name} must be '#', the place of an item"
+            )
+        if value is None:
+            raise ValueError(f"event {event.name}: column {name!r} of fact {table.name} must have a value")
     if not arrays and any(value.is_place for value in values.values()):
         raise ValueError(f"event {event.name}: '#' is the place of an item, and no column takes an array")
 
