@@ -15,8 +15,13 @@ interface IToken {
 
 /// Ours, for tests: a factory, its pools and a router with the interface of Solidly's descendants (Velodrome v2,
 /// Aerodrome), over the published maths. It is not the makers' contract, of which no package registry has a
-/// copy. All pools' tokens are held here; a pool is a contract that answers for its own state.
+/// copy. All pools' tokens are held here; a pool is a contract that answers for its own state, and logs what the
+/// makers' pools log.
 contract SolidlyExchange {
+    event PoolCreated(
+        address indexed token0, address indexed token1, bool indexed stable, address pool, uint256 count
+    );
+
     struct Route {
         address from;
         address to;
@@ -30,6 +35,7 @@ contract SolidlyExchange {
 
     mapping(address => mapping(address => mapping(bool => address))) public getPool;
     mapping(address => uint256) private fees;
+    uint256 private pools;
 
     constructor(SolidlyMaths maths, IToken wrapped) {
         MATHS = maths;
@@ -47,11 +53,19 @@ contract SolidlyExchange {
         if (pool == address(0)) {
             pool = address(new SolidlyExchangePool(token0, token1, stable));
             getPool[token0][token1][stable] = getPool[token1][token0][stable] = pool;
+            emit PoolCreated(token0, token1, stable, pool, ++pools);
         }
         fees[pool] = fee;
         _pull(token0, amount0);
         _pull(token1, amount1);
-        SolidlyExchangePool(pool).move(int256(amount0), int256(amount1));
+        SolidlyExchangePool(pool).mint(amount0, amount1);
+    }
+
+    function remove(address pool, uint256 amount0, uint256 amount1, address to) external {
+        (,,,,, address token0, address token1) = SolidlyExchangePool(pool).metadata();
+        SolidlyExchangePool(pool).burn(to, amount0, amount1);
+        _send(token0, to, amount0);
+        _send(token1, to, amount1);
     }
 
     function setPaused(bool paused) external {
@@ -74,7 +88,7 @@ contract SolidlyExchange {
         uint256 deadline
     ) external {
         _pull(routes[0].from, amountIn);
-        _send(routes[routes.length - 1].to, to, _swap(amountIn, amountOutMin, routes, deadline));
+        _send(routes[routes.length - 1].to, to, _swap(amountIn, amountOutMin, routes, to, deadline));
     }
 
     function swapExactETHForTokens(uint256 amountOutMin, Route[] calldata routes, address to, uint256 deadline)
@@ -83,7 +97,7 @@ contract SolidlyExchange {
     {
         require(routes[0].from == address(weth), "PATH");
         weth.deposit{value: msg.value}();
-        _send(routes[routes.length - 1].to, to, _swap(msg.value, amountOutMin, routes, deadline));
+        _send(routes[routes.length - 1].to, to, _swap(msg.value, amountOutMin, routes, to, deadline));
     }
 
     function swapExactTokensForETH(
@@ -95,13 +109,13 @@ contract SolidlyExchange {
     ) external {
         require(routes[routes.length - 1].to == address(weth), "PATH");
         _pull(routes[0].from, amountIn);
-        uint256 amount = _swap(amountIn, amountOutMin, routes, deadline);
+        uint256 amount = _swap(amountIn, amountOutMin, routes, address(this), deadline);
         weth.withdraw(amount);
         (bool ok,) = to.call{value: amount}("");
         require(ok, "COIN");
     }
 
-    function _swap(uint256 amount, uint256 amountOutMin, Route[] calldata routes, uint256 deadline)
+    function _swap(uint256 amount, uint256 amountOutMin, Route[] calldata routes, address to, uint256 deadline)
         private
         returns (uint256)
     {
@@ -110,21 +124,27 @@ contract SolidlyExchange {
         for (uint256 i = 0; i < routes.length; i++) {
             require(i == 0 || routes[i - 1].to == routes[i].from, "PATH");
             require(routes[i].factory == address(this), "FACTORY");
-            amount = _through(getPool[routes[i].from][routes[i].to][routes[i].stable], routes[i].from, amount);
+            address next = i + 1 < routes.length ? _poolOf(routes[i + 1]) : to;
+            amount = _through(_poolOf(routes[i]), routes[i].from, amount, next);
         }
         require(amount >= amountOutMin, "MINIMUM");
         return amount;
     }
 
-    function _through(address pool, address sold, uint256 amount) private returns (uint256 paid) {
+    function _poolOf(Route calldata route) private view returns (address) {
+        return getPool[route.from][route.to][route.stable];
+    }
+
+    function _through(address pool, address sold, uint256 amount, address to) private returns (uint256 paid) {
+        (SolidlyMaths.Pool memory state, address token0) = _state(pool);
+        paid = MATHS.swap(state, sold == token0, amount);
+        SolidlyExchangePool(pool).swap(sold == token0, amount, amount * state.fee / 10_000, paid, to);
+    }
+
+    function _state(address pool) private view returns (SolidlyMaths.Pool memory, address) {
         (uint256 unit0, uint256 unit1, uint256 reserve0, uint256 reserve1, bool stable, address token0,) =
             SolidlyExchangePool(pool).metadata();
-        SolidlyMaths.Pool memory state =
-            SolidlyMaths.Pool(reserve0, reserve1, unit0, unit1, stable, fees[pool], 10_000);
-        paid = MATHS.swap(state, sold == token0, amount);
-        int256 kept = int256(amount - amount * fees[pool] / 10_000);
-        (int256 change0, int256 change1) = sold == token0 ? (kept, -int256(paid)) : (-int256(paid), kept);
-        SolidlyExchangePool(pool).move(change0, change1);
+        return (SolidlyMaths.Pool(reserve0, reserve1, unit0, unit1, stable, fees[pool], 10_000), token0);
     }
 
     function _pull(address token, uint256 amount) private {
@@ -141,8 +161,21 @@ contract SolidlyExchange {
     }
 }
 
-/// The state of one pool, as the makers' pools tell it.
+/// The state of one pool, as the makers' pools tell it. Fees leave it at once.
 contract SolidlyExchangePool {
+    event Fees(address indexed sender, uint256 amount0, uint256 amount1);
+    event Mint(address indexed sender, uint256 amount0, uint256 amount1);
+    event Burn(address indexed sender, address indexed to, uint256 amount0, uint256 amount1);
+    event Swap(
+        address indexed sender,
+        address indexed to,
+        uint256 amount0In,
+        uint256 amount1In,
+        uint256 amount0Out,
+        uint256 amount1Out
+    );
+    event Sync(uint256 reserve0, uint256 reserve1);
+
     address private immutable EXCHANGE = msg.sender;
     address private immutable TOKEN0;
     address private immutable TOKEN1;
@@ -162,9 +195,34 @@ contract SolidlyExchangePool {
         return (UNIT0, UNIT1, reserve0, reserve1, STABLE, TOKEN0, TOKEN1);
     }
 
-    function move(int256 change0, int256 change1) external {
+    function mint(uint256 amount0, uint256 amount1) external {
+        _move(int256(amount0), int256(amount1));
+        emit Mint(msg.sender, amount0, amount1);
+    }
+
+    function burn(address to, uint256 amount0, uint256 amount1) external {
+        _move(-int256(amount0), -int256(amount1));
+        emit Burn(msg.sender, to, amount0, amount1);
+    }
+
+    function swap(bool sells0, uint256 amount, uint256 fee, uint256 paid, address to) external {
+        if (fee > 0) {
+            emit Fees(msg.sender, sells0 ? fee : 0, sells0 ? 0 : fee);
+        }
+        int256 kept = int256(amount - fee);
+        if (sells0) {
+            _move(kept, -int256(paid));
+            emit Swap(msg.sender, to, amount, 0, 0, paid);
+        } else {
+            _move(-int256(paid), kept);
+            emit Swap(msg.sender, to, 0, amount, paid, 0);
+        }
+    }
+
+    function _move(int256 change0, int256 change1) private {
         require(msg.sender == EXCHANGE, "EXCHANGE");
         reserve0 = uint256(int256(reserve0) + change0);
         reserve1 = uint256(int256(reserve1) + change1);
+        emit Sync(reserve0, reserve1);
     }
 }

@@ -68,9 +68,9 @@ def fill(store, rpc, sources):
         for finder in compiled.finders if passes is compiled.finders else ():
             created = decoded.facts.get("contract_created")
             rows = created.to_pylist() if created is not None else []
-            finder.makes.contracts.update(
-                "0x" + row["contract"].hex() for row in rows if row["source"] == finder.id
-            )
+            found = {"0x" + row["contract"].hex() for row in rows if row["source"] == finder.id}
+            for made in finder.makes:
+                made.contracts.update(found)
     known = [IndexedBlock(number, number.to_bytes(32), b"\0" * 32, time) for number, time in times.items()]
     spans = [Span(each.id, each.version, each.declared.first_block, last) for each in compiled.all]
     store.commit(Commit(chain_id, facts=facts, blocks=known, read=spans))

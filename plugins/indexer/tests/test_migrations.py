@@ -51,11 +51,12 @@ def test_an_older_index_is_migrated_with_what_it_has(older, opened, monkeypatch)
 
 
 def test_an_index_of_the_first_version_gets_the_facts_of_pools_of_several_tokens(opened, monkeypatch):
-    new = ("token_swap", "pool_token", "token_liquidity")
+    new = ("token_swap", "pool_token", "token_liquidity", "fee")
     with monkeypatch.context() as patch:
         patch.setattr(schema, "VERSION", 1)
         for name in new:
             patch.delitem(TABLES, name)
+        patch.setitem(TABLES, "pool_created", smaller(TABLES["pool_created"], "is_stable"))
         store = opened()
         store.migrate()
         store.commit(Commit(CHAIN, facts={"swap": facts("swap", {"block": 1, "pool": POOL})}))

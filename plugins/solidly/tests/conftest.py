@@ -1,7 +1,13 @@
 """The exchange on a devnet of the test's own."""
 
+import sys
+from pathlib import Path
+
 import pytest
 from solidly_exchange import Exchange
+
+# What an index keeps of logs, where that distribution is installed.
+sys.path.append(str(Path(__file__).parents[2] / "indexer" / "tests"))
 
 
 @pytest.fixture

@@ -84,7 +84,8 @@ FACTS: Final[Mapping[str, Table]] = {
         # factories' logs (``quoteway_indexer.ingest.sources``).
         _fact("contract_created", factory="address", contract="address"),
         # A pool came into being. ``pool`` is the address of a v2 or v3 pool, the 32-byte id of a v4 pool. The
-        # tokens of a pool that may have more than two are those of ``pool_token``.
+        # tokens of a pool that may have more than two are those of ``pool_token``. is_stable is 1 for a pool
+        # whose factory also makes volatile ones, 0 for such a one, and null elsewhere.
         _fact(
             "pool_created",
             pool="bytes",
@@ -95,6 +96,7 @@ FACTS: Final[Mapping[str, Table]] = {
             hooks="address",
             sqrt_price_x96="uint256",
             tick="int32",
+            is_stable="int32",
         ),
         # The first price of a v3 pool.
         _fact("pool_initialized", pool="bytes", sqrt_price_x96="uint256", tick="int32"),
@@ -172,6 +174,9 @@ FACTS: Final[Mapping[str, Table]] = {
             amount0="uint256",
             amount1="uint256",
         ),
+        # The fee of a swap that left its pool at once, for the providers, where an event of its own tells it.
+        # The amounts of the swap have it in them.
+        _fact("fee", pool="bytes", sender="address", amount0="uint256", amount1="uint256"),
         # What a flash loan paid, and what was donated to the providers in range.
         _fact("flash", pool="bytes", paid0="uint256", paid1="uint256"),
         _fact("donation", pool="bytes", sender="address", amount0="uint256", amount1="uint256"),

@@ -12,7 +12,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, ContractDescription, Executor, LiquiditySource
+    from quoteway import Context, ContractDescription, EventSource, Executor, LiquiditySource
 
 
 @hookimpl
@@ -44,3 +44,10 @@ def quoteway_call_descriptions(context: Context) -> Iterable[ContractDescription
     from quoteway_solidly.executor import descriptions
 
     return descriptions(deployments_of(context))
+
+
+@hookimpl
+def quoteway_event_sources(context: Context) -> Iterable[EventSource]:
+    from quoteway_solidly.event_sources import event_sources
+
+    return event_sources(context)

@@ -39,6 +39,7 @@ _LOOKUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "token_liquidity": ("pool, block", "owner"),
     "liquidity": ("pool, block", "owner"),
     "collected": ("pool, block", "owner"),
+    "fee": ("pool, block",),
     "flash": ("pool, block",),
     "donation": ("pool, block",),
     "protocol_fee": ("pool, block",),
