@@ -1,17 +1,17 @@
 """The price that several pools make, each of which may be off by its fee."""
 
 import pytest
-from quoteway_uniswap.aged_prices import AgedPool, Spot, weighed
+from quoteway_uniswap.aged_prices import AGE_S, AgedPool, Spot, weighed
 from quoteway_uniswap.price_looks import Look, PoolPrice
 
 DOLLAR = "0x" + "11" * 20
 KNOWN = {DOLLAR: Spot(1.0, 10.0**7, 1, 0.0)}
 
 
-def price_of(*pools):
-    """The price that pools make, given as (price, depth in dollars, fee)."""
+def price_of(*pools, age_s=AGE_S):
+    """The price that pools make, given as (price, depth in dollars, fee), which are so old."""
     said = {str(at): PoolPrice(DOLLAR, ratio, depth, fee) for at, (ratio, depth, fee) in enumerate(pools)}
-    aged = [AgedPool(name, DOLLAR, pool.depth, 0) for name, pool in said.items()]
+    aged = [AgedPool(name, DOLLAR, pool.depth, age_s) for name, pool in said.items()]
     return weighed(aged, Look(said), KNOWN).usd
 
 
@@ -37,3 +37,9 @@ def test_pools_that_agree_within_their_fees_make_the_middle_of_what_all_may_mean
 def test_less_than_half_of_the_depth_moves_a_price_by_the_fee_of_the_others_at_most(fee, factor, own_fee):
     price = price_of((50.0, 51_000, fee), (50.0 * factor, 49_000, own_fee))
     assert abs(price / 50.0 - 1) <= fee + 1e-12
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.004, 30.0])
+def test_less_than_half_of_the_depth_moves_no_price_of_pools_that_are_not_aged(factor):
+    pools = (50.0, 51_000, 0.01), (50.0 * factor, 49_000, 0.003)
+    assert price_of(*pools, age_s=AGE_S - 1) == pytest.approx(50.0, rel=1e-12)
