@@ -143,22 +143,24 @@ class _Decoding:
             tuple(unhex(column, 32) for column in topics),
             unhex(heads, 32 * rule.event.words).reshape(len(places), rule.event.words, 32),
         )
-        fit: Mask = np.ones(len(places), bool)
-        rows = np.arange(len(places))
+        at = np.array(places, np.int64)
+        fit: Mask | None = None
         if rule.arrays:
             items, fit = items_of(rule.arrays, cells.data, data)
-            cells, rows = cells.of_items(items), items.logs
+            cells, at, hashes = cells.of_items(items), at[items.logs], hashes[items.logs]
         own, good = rule.columns(cells)
-        fit[rows[~good]] = False
-        at = np.array(places, np.int64)[rows]
+        fitting = int(good.sum())
+        if fit is not None:
+            fit[items.logs[~good]] = False
+            good, fitting = fit[items.logs], int(fit.sum())
         columns = [
-            integers("int64", np.full(len(rows), source.chain_id, np.int64)),
-            pa.repeat(pa.scalar(source.id), len(rows)),
+            integers("int64", np.full(len(at), source.chain_id, np.int64)),
+            pa.repeat(pa.scalar(source.id), len(at)),
             integers("int64", self._batch.numbers[at]),
             integers("int32", self._batch.indexes[at]),
             integers("int64", self._times[at]),
-            fixed(hashes[rows]),
+            fixed(hashes),
             *own,
         ]
         table = pa.table(columns, schema=arrow_schema(rule.table))
-        return table if good.all() else table.filter(pa.array(fit[rows])), int(fit.sum())
+        return table if good.all() else table.filter(pa.array(good)), fitting
