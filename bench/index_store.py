@@ -54,7 +54,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     from postgres_server import postgres_server, postgres_settings
 
     with postgres_server() as server:
-        settings = await asyncio.to_thread(postgres_settings, server, count(1))
+        settings = {**await asyncio.to_thread(postgres_settings, server, count(1)), "cache_mb": 512}
         rows = min(options.rows, POSTGRES_ROWS)
         await _measure(report, "PostgreSQL", settings, rows, 60, options.seed)
 

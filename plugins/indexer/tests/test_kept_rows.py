@@ -54,7 +54,9 @@ async def test_rows_are_right_whatever_is_committed_while_they_are_read(duckdb_s
     queries = [hours_of(pool, since(hour)) for pool in (POOL, OTHER) for hour in (0, 4, 9)]
     queries += [hours_of(POOL, Condition("source", operator, of)) for operator, of in SOURCES]
     queries += [hours_of(POOL, Condition("swaps", "in", tuple(range(0, 99, 2))), since(3))]
-    queries += [Select("computed", ("part", "timestamp"), (Condition("chain_id", "=", CHAIN),))]
+    chain = (Condition("chain_id", "=", CHAIN),)
+    queries += [Select("pool_hour", ("hour",), chain, ("hour",), limit) for limit in (1, 3)]
+    queries += [Select("computed", ("part", "timestamp"), chain)]
     states = []
 
     def commit():

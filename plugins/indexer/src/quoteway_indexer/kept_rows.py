@@ -92,10 +92,10 @@ class KeptRows:
 
     def change(self, revision: int, change: Change) -> None:
         """Takes what a commit changed into the rows, or says which must be read again."""
-        if change.since > self.last:
-            return
         if self.reading is not None:
             self.pending.append((revision, change))
+            return
+        if change.since > self.last:
             return
         since = max(change.since, self.first)
         if revision <= self.revision and since >= self.read_from:
@@ -145,6 +145,8 @@ class KeptRows:
                 if len(columns) > self._width:
                     rows = [row[: self._width] for row in rows]
         self.rows[place:] = rows
+        if not self.is_window:
+            self.last = _last_hour(self.query, rows)
 
     def _put(self, written: Row, revision: int, splice: _Splice) -> None:
         """Puts a written row in the place of the one with its key."""
@@ -169,8 +171,16 @@ class KeptRows:
 
 def kept_answer(query: Query) -> KeptRows:
     """Returns what keeps the answer to a query that is no window, without rows."""
+    return KeptRows(query, subject(query), False, last=_last_hour(query, ()))
+
+
+def _last_hour(query: Query, rows: Sequence[Row]) -> int:
+    """Returns the last hour whose rows may change an answer."""
+    is_first = isinstance(query, Select) and query.order[:1] == (HOUR,) and HOUR in query.columns
+    if isinstance(query, Select) and is_first and rows and len(rows) == query.limit:
+        return _integer(rows[-1][query.columns.index(HOUR)])
     _, last = bounds(query)
-    return KeptRows(query, subject(query), False, last=-FIRST if last is None else last)
+    return -FIRST if last is None else last
 
 
 def _splice_of(query: Select, of: Subject, is_window: bool) -> _Splice | None:
