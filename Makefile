@@ -11,6 +11,9 @@ COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(
 # The JavaScript clients of JSON-RPC that tests/rpc runs.
 CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
 
+# More options of pytest for `make test` and `make test-all`.
+OPTIONS :=
+
 .PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check bench docs clean
 
 help:  ## show this list
@@ -52,11 +55,11 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 	@$(BIN)/quoteway demo
 
 test: prepare  ## every test that needs pip and npm alone
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" tests plugins
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" $(OPTIONS) tests plugins
 
 test-all: prepare  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips tests plugins
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips $(OPTIONS) tests plugins
 
 test-random: prepare  ## the property tests with new random examples; what fails is shown with how to repeat it
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=random tests plugins

@@ -7,8 +7,12 @@ counts for the seconds until the next one, whatever number of blocks that is.
    its price by two per cent, on the thinner side, in dollars). What came lately or leaves at times weighs
    nothing.
 2. **A moment's price** is the median over the token's pools with base tokens, weighted by aged depth: half of
-   the depth says less, half says more. Base tokens are priced in the same way, dollar tokens by each other:
-   each is the median of one dollar and of what its pools with the other dollar tokens say.
+   the depth says less, half says more. Nobody gains by moving a pool that is off by less than its fee: a pool
+   says two prices, lower and higher by the fee, and the price is the middle of the two medians of these. So
+   between pools that differ, the one with the lower fee decides, and pools with less than half of the depth
+   move the price by the fee of the others at most, and not at all before these are aged. Base tokens are
+   priced in the same way, dollar tokens by each other: each is the median of one dollar and of what its pools
+   with the other dollar tokens say.
 3. **The price** is the present one within bounds: what is left of the moments' prices without the lowest and
    the highest 30 % of the seconds (one whole moment at least), widened by 0.4 %. So it follows a market, and
    what stands for a block, or for less than the six minutes between two moments, moves it by 0.4 % at most.
@@ -22,12 +26,13 @@ price is not anchored, and there is none where the moments that are known differ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quoteway import Address, Block, Price
 
-from quoteway_uniswap.price_looks import Look
+from quoteway_uniswap.price_looks import Look, PoolPrice
 
 DEPTH_FLOOR_USD = 5_000.0
 SINGLE_POOL_FLOOR_USD = 25_000.0
@@ -84,6 +89,18 @@ class AgedPool:
     other: Address
     depth: float
     age_s: int
+
+    @property
+    def is_aged(self) -> bool:
+        """Whether it has been there for as long as an anchored price needs."""
+        return self.age_s >= AGE_S
+
+    def band(self, said: PoolPrice) -> float:
+        """Returns how far from what it says the price may be, as a fraction: by its fee.
+
+        0 before it is aged: a pool that was pushed for a block must not move the price of the others at all.
+        """
+        return said.fee if self.is_aged else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +195,7 @@ def _readable(
 
 def _choices(pools: Sequence[AgedPool]) -> tuple[list[AgedPool], ...]:
     """Returns the pools that make a price: the aged ones, else all that may have been there."""
-    return [pool for pool in pools if pool.age_s >= AGE_S], list(pools)
+    return [pool for pool in pools if pool.is_aged], list(pools)
 
 
 def weighed(
@@ -195,13 +212,13 @@ def weighed(
             continue
         weight = pool.depth * other.usd
         depth += weight
-        aged += weight * (other.aged and pool.age_s >= AGE_S)
+        aged += weight * (other.aged and pool.is_aged)
         confirmed += weight * other.confirmed
         seen = look.pools.get(pool.id)
         if seen is not None:
-            said.append((seen.ratio * other.usd, weight))
+            said.append((seen.ratio * other.usd, weight, pool.band(seen)))
     floor = DEPTH_FLOOR_USD if len(said) > 1 else SINGLE_POOL_FLOOR_USD
-    if not said or (floors and depth < floor) or 2 * sum(weight for _, weight in said) < depth:
+    if not said or (floors and depth < floor) or 2 * sum(weight for _, weight, _ in said) < depth:
         return None
     usd, spread = _median(said)
     return Spot(usd, depth, len(said), spread, 2 * aged >= depth, 2 * confirmed >= depth)
@@ -212,7 +229,8 @@ def _dollar(pools: Sequence[AgedPool], look: Look, usd: Sequence[Address]) -> Sp
     votes, depth, count = [], 0.0, 0
     for other in usd:
         own = [pool for pool in pools if pool.other == other]
-        said = [(seen.ratio, pool.depth) for pool in own if (seen := look.pools.get(pool.id)) is not None]
+        seen = ((pool, look.pools[pool.id]) for pool in own if pool.id in look.pools)
+        said = [(price.ratio, pool.depth, pool.band(price)) for pool, price in seen]
         weight = sum(pool.depth for pool in own)
         if said and weight >= DEPTH_FLOOR_USD:
             votes.append(_median(said)[0])
@@ -223,7 +241,7 @@ def _dollar(pools: Sequence[AgedPool], look: Look, usd: Sequence[Address]) -> Sp
     if len(ordered) == 2 and ordered[1] / ordered[0] - 1 > _DEPEG:
         return None  # either may be off its peg
     confirmed = any(abs(vote / agreed - 1) <= _DEPEG for vote in votes)
-    aged = confirmed and all(pool.age_s >= AGE_S for pool in pools)
+    aged = confirmed and all(pool.is_aged for pool in pools)
     return Spot(agreed, depth, count, abs(agreed - 1), aged, confirmed)
 
 
@@ -246,10 +264,17 @@ def _base_spots(
     return known
 
 
-def _median(said: list[tuple[float, float]]) -> tuple[float, float]:
-    """Returns the weighted median of (value, weight), and the weighted mean deviation from it."""
-    median, whole = quantile(said, 0.5), sum(weight for _, weight in said)
-    return median, sum(abs(value / median - 1) * weight for value, weight in said) / whole
+def _median(said: list[tuple[float, float, float]]) -> tuple[float, float]:
+    """Returns the weighted median of (value, weight, fee), and the weighted mean deviation from it.
+
+    Each value counts half as the lowest, and half as the highest, that a fee leaves it possible to be.
+    """
+    lowest = [(value / (1 + fee), weight) for value, weight, fee in said]
+    highest = [(value * (1 + fee), weight) for value, weight, fee in said]
+    both = [*lowest, *highest]
+    median = math.sqrt(quantile(both, 0.5) * -quantile(((-value, weight) for value, weight in both), 0.5))
+    whole = sum(weight for _, weight, _ in said)
+    return median, sum(abs(value / median - 1) * weight for value, weight, _ in said) / whole
 
 
 def quantile(said: Iterable[tuple[float, float]], share: float) -> float:

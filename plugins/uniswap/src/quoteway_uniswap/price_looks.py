@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from quoteway import NATIVE, Address
-from quoteway_amm import BandExceeded, ConcentratedPool, Pool, V2Pool, swap_exact_in
+from quoteway_amm import PIPS, BandExceeded, ConcentratedPool, Pool, V2Pool, swap_exact_in
 
 _BAND = 0.02
 _UP, _DOWN = math.sqrt(1 + _BAND), math.sqrt(1 / (1 + _BAND))
@@ -16,11 +16,15 @@ _AMOUNT = 1 << 126
 
 @dataclass(frozen=True, slots=True)
 class PoolPrice:
-    """A token's price in one pool: whole ``other`` coins per coin, and the depth in such coins."""
+    """A token's price in one pool: whole ``other`` coins per coin, and the depth in such coins.
+
+    ``fee`` is that of a swap, as a fraction, the larger one where it depends on the direction.
+    """
 
     other: Address
     ratio: float
     depth: float
+    fee: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,8 @@ def _sides(
         return ()
     if not (ratio > 0 and math.isfinite(ratio) and math.isfinite(1 / ratio)):
         return ()
-    return PoolPrice(token1, ratio, depth1), PoolPrice(token0, 1 / ratio, depth0)
+    fee = max(pool.swap_fee_pips(True), pool.swap_fee_pips(False)) / PIPS
+    return PoolPrice(token1, ratio, depth1, fee), PoolPrice(token0, 1 / ratio, depth0, fee)
 
 
 def depth_of(pool: Pool) -> tuple[int, int]:
