@@ -62,8 +62,11 @@ def _flow(
     parts: dict[str, tuple[str, int, tuple[int, int]]],
     method: str,
 ) -> Series:
+    columns = [hours.usd.columns[VALUES.index(name)] for name in names]
+
     def total(first: int, until: int) -> float | None:
-        return known(math.fsum(_sum(hours, name, first, until) for name in names))
+        start, end = hours.place(first), hours.place(until)
+        return known(math.fsum([math.fsum(column[start:end]) for column in columns]))
 
     last = hours.until // HOUR_S * HOUR_S
     amounts = {name: hours.amount(flow, side, *span) for name, (flow, side, span) in parts.items()}
@@ -83,9 +86,11 @@ def _flow(
 
 
 def _tvl(hours: PoolHours, asked: Asked) -> Series:
+    columns = [hours.usd.columns[VALUES.index(name)] for name in STATES]
+
     def standing(_first: int, until: int) -> float | None:
         place = hours.place(until) - 1
-        return known(sum(hours.usd.columns[VALUES.index(name)][place] for name in STATES))
+        return known(sum([column[place] for column in columns]))
 
     end = min(max((moment + asked.step_s for moment in asked.moments), default=asked.end), hours.until)
     place = hours.place(end + HOUR_S - 1) - 1
