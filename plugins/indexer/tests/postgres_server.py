@@ -49,7 +49,7 @@ def postgres_settings(folder: str, numbers: Iterator[int]) -> dict[str, Any]:
     """Makes a database, and returns the settings of an index in it."""
     name = f"index_{next(numbers)}"
     asyncio.run(_create(folder, name))
-    return {"store": "postgres", "url": Secret(_url(folder, name))}
+    return {"store": "postgres", "url": Secret(_url(folder, name)), "cache_mb": 8}
 
 
 async def _create(folder: str, name: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from index_rows import CHAIN, POOL, facts, row
 from quoteway import UpstreamError
 from quoteway_indexer.caching import CachedReader
-from quoteway_indexer.changes import Change, ChangeLog, Changes, Mark
+from quoteway_indexer.changes import Change, ChangeLog, Changes, Committed, Mark
 from quoteway_indexer.reading import SocketReader
 from quoteway_indexer.serving import ReadServer
 from quoteway_indexer.store import Commit, Condition, Select, Span, Sum
@@ -42,13 +42,13 @@ class Counted(SocketReader):
         self.queries, self.gate, self.broken = [], asyncio.Event(), False
         self.gate.set()
 
-    async def fetch(self, query):
+    async def read(self, query):
         self.queries.append(query)
-        rows = await super().fetch(query)
+        found = await super().read(query)
         await self.gate.wait()
         if self.broken:
             raise UpstreamError("broken")
-        return rows
+        return found
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ async def test_reads_equal_the_store_whatever_was_written(store, settings, seed)
 
     def written():
         nonlocal block
-        kind = draw.randrange(8)
+        kind = draw.randrange(10)
         hour = draw.randrange(20)
         if kind == 0:
             store.commit(Commit(CHAIN, rewind_to=draw.randrange(5, block), forget_hours_from=hour))
@@ -92,14 +92,26 @@ async def test_reads_equal_the_store_whatever_was_written(store, settings, seed)
             store.commit(Commit(CHAIN, facts={"pool_created": created}, read=read))
         elif kind == 5:
             store.commit(Commit(CHAIN, read=[Span("dex", 2, draw.randrange(1, block), block)]))
+        elif kind == 6:
+            store.commit(Commit(CHAIN, rollups=others(hour)))
         else:
             rows = hour_rows(
                 draw.choice(pools), range(hour, hour + 3), draw.randrange(99), draw.choice(["dex", "fork"])
             )
             store.commit(Commit(CHAIN, rollups={"pool_hour": rows}))
 
+    def others(hour):
+        price = draw.choice([None, 1, 2.5])
+        tokens = [row("token_hour", token=POOL, hour=each, mean_usd=price) for each in (hour, hour + 1)]
+        vaults = [
+            row("vault_hour", vault=OTHER, hour=hour, block=block, total_assets=draw.choice([0, 2**255]))
+        ]
+        parts = [row("computed", part=draw.choice(["prices", "pools:dex"]), block=block, timestamp=hour)]
+        return {"token_hour": tokens, "vault_hour": vaults, "computed": parts}
+
     def asked():
         chain = Condition("chain_id", "=", CHAIN)
+        token, vault = Condition("token", "=", POOL), Condition("vault", "=", OTHER)
         hour, pool = draw.randrange(22), draw.choice(pools)
         before = Condition("hour", draw.choice(["<", "<="]), hour)
         return [
@@ -114,20 +126,28 @@ async def test_reads_equal_the_store_whatever_was_written(store, settings, seed)
             Sum("pool_hour", ("pool",), ("volume0", "swaps"), (since(hour),)),
             Select("replay_state", ("block", "state"), (chain,), ("block",)),
             Select("pool_created", ("pool", "block"), (chain,), ("block",)),
+            Select(
+                "pool_hour", ("hour", "swaps"), (chain, Condition("pool", "=", pool), since(hour)), ("hour",)
+            ),
+            Select("token_hour", ("mean_usd", "hour"), (chain, token, since(hour)), ("hour",)),
+            Select("vault_hour", ("hour", "total_assets"), (chain, vault), ("hour",)),
+            Select("vault_hour", ("hour", "block"), (chain, vault, Condition("block", ">", 12), since(0))),
+            Select("computed", ("part", "timestamp"), (chain,)),
+            Select("computed", ("timestamp",), (chain, Condition("part", "in", ("prices",)))),
         ]
 
     with served(store, settings):
         reader = open_reader(settings)
         for _ in range(40):
             written()
-            for query in draw.sample(asked(), 4):
+            for query in draw.sample(asked(), 6):
                 found, expected = await reader.fetch(query), store.fetch(query)
                 if len(query.where) and query.table == "pool_hour" and isinstance(query, Select):
                     key = query.columns.index("hour")
                     assert [one[key] for one in found] == [one[key] for one in expected]
                     if query.limit:
                         continue  # one of two rows of an hour
-                assert sorted(found) == sorted(expected)
+                assert sorted(map(repr, found)) == sorted(map(repr, expected))
         await reader.close()
 
 
@@ -156,7 +176,7 @@ async def test_nothing_stays_of_what_is_deleted(duckdb_store, cached):
         assert tuple([len(await cached.fetch(query)) for query in queries]) == left
 
 
-async def test_only_changed_hours_of_the_pool_are_read_again(duckdb_store, counted, cached):
+async def test_written_rows_are_not_read_and_only_deleted_hours_are_read_again(duckdb_store, counted, cached):
     duckdb_store.commit(Commit(CHAIN, rollups={"pool_hour": hour_rows(POOL, range(10))}))
     assert len(await cached.fetch(hours_of(POOL, since(2)))) == 8
     assert len(await cached.fetch(hours_of(POOL, since(5), Condition("hour", "<", 7)))) == 2
@@ -168,7 +188,14 @@ async def test_only_changed_hours_of_the_pool_are_read_again(duckdb_store, count
     assert len(counted.queries) == 1
     duckdb_store.commit(Commit(CHAIN, rollups={"pool_hour": hour_rows(POOL, [9, 10], swaps=7)}))
     assert [one[2] for one in await cached.fetch(hours_of(POOL, since(8)))] == [1, 7, 7]
-    assert counted.queries[1:] == [hours_of(POOL, since(9))]
+    assert len(counted.queries) == 1
+    duckdb_store.commit(Commit(CHAIN, forget_hours_from=10))
+    assert [one[2] for one in await cached.fetch(hours_of(POOL, since(8)))] == [1, 7]
+    assert counted.queries[1:] == [hours_of(POOL, since(10))]
+    many = hour_rows(POOL, range(9, 9 + 2_001), swaps=8)
+    duckdb_store.commit(Commit(CHAIN, rollups={"pool_hour": many}))
+    assert len(await cached.fetch(hours_of(POOL, since(8)))) == 2_002
+    assert counted.queries[2:] == [hours_of(POOL, since(9))]
     assert await cached.revision() == await counted.revision()
 
 
@@ -250,28 +277,40 @@ def test_changes_that_are_not_known_any_more_are_everything():
     log = ChangeLog()
     start, changes = log.since(Mark("", 0))
     assert changes is None
-    log.add([Change("pool_hour", 1, POOL, 7)])
+    commits = [Committed(revision, [Change("pool_hour", 1, POOL, 7)]) for revision in (5, 6)]
+    for commit in commits:
+        log.add(commit)
     mark, changes = log.since(start)
-    assert changes == [Change("pool_hour", 1, POOL, 7)]
+    assert changes == commits
     assert log.since(mark) == (mark, [])
-    for _ in range(3):
-        log.add([Change("pool_hour", 1)] * 10_000)
+    assert log.since(Mark(mark.log, 5))[1] == commits[1:]
+    for revision in range(7, 10):
+        log.add(Committed(revision, [Change("pool_hour", 1)] * 10_000))
     assert log.since(mark)[1] is None
     assert ChangeLog().since(mark)[1] is None
+    rows = Change("pool_hour", 1, POOL, 7, b"0" * (9 << 20))
+    for revision in (10, 11):
+        log.add(Committed(revision, [rows]))
+    assert log.since(Mark(mark.log, 10))[1] == [Committed(11, [rows])]
+    assert log.since(Mark(mark.log, 9))[1] is None
+    newest, _ = log.since(mark)
+    log.clear()
+    assert log.since(newest)[1] is None
 
 
 async def test_a_change_of_a_chain_that_no_query_named_is_not_lost():
     class Told(Counted):
         def __init__(self):
-            self.changed, self.queries = [], []
+            self.changed, self.queries, self.number = [], [], 1
 
-        async def fetch(self, query):
+        async def read(self, query):
             self.queries.append(query)
-            return [(len(self.queries),)]
+            return self.number, [(len(self.queries),)]
 
         async def changes(self, mark):
             changed, self.changed = self.changed, []
-            return Changes(Mark("a", 1), 1, changed)
+            self.number += bool(changed)
+            return Changes(Mark("a", self.number), self.number, [Committed(self.number, changed)])
 
         async def close(self):
             pass

@@ -23,9 +23,9 @@ class Held:
     def __init__(self, reads):
         self.reads, self.gate = reads, threading.Event()
 
-    def columns(self, query):
+    def read(self, query):
         self.gate.wait(10)
-        return self.reads.columns(query)
+        return self.reads.read(query)
 
     def revision(self):
         return self.reads.revision()

@@ -6,10 +6,10 @@ import contextlib
 
 import asyncpg
 import pytest
-from index_rows import CHAIN
+from index_rows import CHAIN, POOL, row
 from postgres_server import postgres_settings
 from quoteway import Reason, Secret, UpstreamError
-from quoteway_indexer.store import Commit, Span, StoreError
+from quoteway_indexer.store import Commit, Condition, Select, Span, StoreError
 from quoteway_indexer.stores import open_reader, open_store
 
 pytestmark = pytest.mark.services
@@ -58,4 +58,43 @@ async def test_a_connection_that_was_lost_is_made_again(settings, store):
     store.commit(commit)
     assert await reader.revision() in (1, 2)
     assert await reader.spans(CHAIN) == [Span("dex", 1, 1, 1)]
+    await reader.close()
+
+
+async def test_commits_whose_changes_are_not_known_are_seen_all_the_same(settings, store):
+    from quoteway_indexer.stores.postgres import _CHANGES
+
+    reader = open_reader(settings)
+    where = Condition("chain_id", "=", CHAIN), Condition("pool", "=", POOL), Condition("hour", ">=", 0)
+    query = Select("pool_hour", ("hour", "swaps"), where)
+
+    async def commit(swaps, after=None):
+        store.commit(Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, swaps=swaps)]}))
+        if after is not None:
+            store._run(store._execute(after))
+        assert await reader.fetch(query) == [(0, swaps)]
+
+    await commit(1)
+    await commit(2)
+    # As an older program commits, and as one that migrated the database.
+    await commit(3, "DELETE FROM change")
+    await commit(4)
+    for swaps in range(5, 5 + _CHANGES):
+        store.commit(Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, swaps=swaps)]}))
+    await commit(1000)
+    assert store._run(store._rows("SELECT count(*) FROM change")) == [(_CHANGES,)]
+    await reader.close()
+
+
+async def test_an_index_of_a_program_without_changes_can_be_read(settings, store):
+    reader = open_reader(settings)
+    parts = Select("computed", ("part", "timestamp"), (Condition("chain_id", "=", CHAIN),))
+    store._run(store._execute("DROP TABLE change"))
+    for timestamp in (1, 2):
+        store._run(store._execute(f"UPDATE revision SET number = {timestamp}"))
+        assert await reader.fetch(parts) == [] == await reader.fetch(parts)
+        assert await reader.revision() == timestamp
+    store.migrate()
+    store.commit(Commit(CHAIN, rollups={"computed": [row("computed", part="prices", timestamp=7)]}))
+    assert await reader.fetch(parts) == [("prices", 7)]
     await reader.close()

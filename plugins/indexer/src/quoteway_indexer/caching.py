@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from bisect import bisect_left
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from quoteway_indexer.changes import FIRST, Change, Changes, Mark
-from quoteway_indexer.store import Condition, Query, Reader, Row, Select, Span, Sum
-from quoteway_indexer.windows import Subject, bounds, subject, window_of
+from quoteway_indexer.changes import Change, Changes, Committed, Mark
+from quoteway_indexer.kept_rows import KeptRows, kept_answer
+from quoteway_indexer.store import Query, Reader, Row, Select, Span
+from quoteway_indexer.windows import window_of
+
+Place: TypeAlias = tuple[object, ...]
 
 _VALUES_OF_A_MB: Final = 20_000
 """An integer of some 70 bits and its place in a row take 50 bytes."""
-_VALUES_OF_A_QUERY: Final = 60
 _LARGE: Final = 4
 """An answer that takes more than this part of the memory is not kept."""
 
@@ -24,68 +24,31 @@ _LARGE: Final = 4
 class ChangingReader(Reader):
     """A reader that knows what commits changed."""
 
+    async def fetch(self, query: Query) -> list[Row]:
+        _, rows = await self.read(query)
+        return rows
+
+    @abstractmethod
+    async def read(self, query: Query) -> tuple[int, list[Row]]:
+        """Returns the rows of a query, and the revision of the index that they are of."""
+
     @abstractmethod
     async def changes(self, mark: Mark) -> Changes:
         """Returns what changed after a mark that it gave before."""
 
 
-@dataclass(slots=True, eq=False)
-class _Kept:
-    """Rows of a query. Those from the hour ``needed`` on must be read; None when all are as they should be.
-
-    The rows of a window are all of its subject from the hour ``first`` on, and ``hours`` are theirs. The
-    answer to another query is one piece. It does not depend on rows after the hour ``last``.
-    """
-
-    query: Query
-    subject: Subject
-    is_window: bool
-    first: int = FIRST
-    last: int = -FIRST
-    needed: int | None = FIRST
-    rows: list[Row] = field(default_factory=list)
-    hours: list[int] = field(default_factory=list)
-    loading: asyncio.Task[None] | None = None
-
-    @property
-    def size(self) -> int:
-        return _VALUES_OF_A_QUERY + (len(self.rows) * (len(self.rows[0]) + 3) if self.rows else 0)
-
-    def outdate(self, since: int) -> None:
-        """Says that rows of an hour and later ones may be others."""
-        if since <= self.last:
-            since = max(since, self.first)
-            self.needed = since if self.needed is None else min(since, self.needed)
-
-    def missing(self, since: int) -> Query:
-        """Returns the query for the rows that must be read."""
-        if isinstance(self.query, Sum) or not self.is_window or since == FIRST:
-            return self.query
-        where = (*self.query.where, Condition("hour", ">=", since))
-        return Select(self.query.table, self.query.columns, where, self.query.order)
-
-    def take(self, rows: list[Row], since: int) -> None:
-        """Puts rows that were read in the place of those from an hour on."""
-        if not self.is_window:
-            self.rows = rows
-            return
-        column = self.query.columns.index("hour") if isinstance(self.query, Select) else 0
-        place = bisect_left(self.hours, since)
-        self.rows[place:] = rows
-        self.hours[place:] = [hour for row in rows if isinstance(hour := row[column], int)]
-
-
 class CachedReader(Reader):
     """Answers as of the newest commit, like the reader that it asks, from rows that it keeps.
 
-    Each read asks first what changed: one question for all reads that began meanwhile. The rows that were not
-    used for longest are forgotten when all of them take more than about ``memory_mb``.
+    Each read asks first what changed: one question for all reads that began meanwhile. Rows that a commit
+    wrote are put in their place; where rows were deleted, or too many written, they are read again. The rows
+    that were not used for longest are forgotten when all of them take more than about ``memory_mb``.
     """
 
     def __init__(self, reader: ChangingReader, *, memory_mb: int) -> None:
         self._reader = reader
         self._most = memory_mb * _VALUES_OF_A_MB
-        self._kept: OrderedDict[object, _Kept] = OrderedDict()
+        self._kept: OrderedDict[object, KeptRows] = OrderedDict()
         self._size = 0
         self._mark = Mark("", 0)
         self._revision = 0
@@ -109,10 +72,10 @@ class CachedReader(Reader):
             return await self._whole(query)
         if kept is None:
             asked = Select(window.subject.table, window.columns, window.where, ("hour",))
-            kept = _Kept(asked, window.subject, True, window.first, needed=window.first)
+            kept = KeptRows(asked, window.subject, True, window.first, needed=window.first)
             self._add(window.key, kept)
         elif window.first < kept.first:
-            kept.first = kept.needed = window.first
+            kept.extend(window.first)
         await self._current(window.key, kept)
         return window.rows(kept.rows, kept.hours)
 
@@ -137,8 +100,7 @@ class CachedReader(Reader):
     async def _whole(self, query: Query) -> list[Row]:
         kept = self._kept.get(query)
         if kept is None:
-            _, last = bounds(query)
-            kept = _Kept(query, subject(query), False, last=-FIRST if last is None else last)
+            kept = kept_answer(query)
             self._add(query, kept)
         await self._current(query, kept)
         return list(kept.rows)
@@ -160,64 +122,62 @@ class CachedReader(Reader):
             self._apply(found.changes)
         self._mark, self._revision = found.mark, found.revision
 
-    def _apply(self, changes: Iterable[Change]) -> None:
-        since: dict[tuple[object, ...], int] = {}
-        for table, chain_id, one, hour in changes:
-            # The shorter ones are for queries of several subjects, or several chains.
-            several: tuple[tuple[object, ...], ...] = ((table, chain_id), (table,))
-            for place in ((table, chain_id, one), *several):
-                since[place] = min(hour, since.get(place, hour))
+    def _apply(self, commits: Iterable[Committed]) -> None:
+        changes: defaultdict[Place, list[tuple[int, Change]]] = defaultdict(list)
+        several: dict[Place, tuple[int, Change]] = {}
+        for revision, changed in commits:
+            for change in changed:
+                table, chain_id, one = change[:3]
+                changes[table, chain_id, one].append((revision, change))
+                # For queries of several subjects, or several chains.
+                for place in ((table, chain_id), (table,)):
+                    since = min(change.since, several[place][1].since if place in several else change.since)
+                    several[place] = revision, Change(table, None, None, since)
         for kept in self._kept.values():
-            name, chain, subject_ = kept.subject
-            if (name,) not in since:
+            name, chain, one = kept.subject
+            if (name,) not in several:
                 continue
-            places: tuple[tuple[object, ...], ...] = ((name,),)
-            if subject_ is not None and chain is not None:
-                places = (name, chain, subject_), (name, chain, None), (name, None, None)
-            elif chain is not None:
-                places = (name, chain), (name, None)
-            for place in places:
-                if place in since:
-                    kept.outdate(since[place])
+            before = kept.size
+            if chain is not None and (one is not None or kept.splice is not None):
+                subjects = {(name, chain, one), (name, chain, None), (name, None, None)}
+                found = [each for place in subjects for each in changes.get(place, ())]
+            else:
+                wider = ((name, chain), (name, None)) if chain is not None else ((name,),)
+                found = [several[place] for place in wider if place in several]
+            for revision, change in found:
+                kept.change(revision, change)
+            self._size += kept.size - before
+        self._bound()
 
-    async def _current(self, key: object, kept: _Kept) -> None:
-        """Returns when the rows are as of the last check or newer."""
+    async def _current(self, key: object, kept: KeptRows) -> None:
+        """Returns when all that the last check found, or more, is in the rows."""
         if key in self._kept:
             self._kept.move_to_end(key)
-        running = kept.loading
-        if running is not None and kept.needed is None:
-            # It began after what is known to have changed.
-            await asyncio.shield(running)
-            return
-        if running is not None:
-            await asyncio.wait([running])
-        if kept.loading is None and kept.needed is not None:
-            kept.loading = self._start(self._load(key, kept))
-        if kept.loading is not None:
+        known = self._revision
+        while kept.is_behind(known):
+            if kept.loading is None:
+                kept.loading = self._start(self._load(key, kept))
             await asyncio.shield(kept.loading)
 
-    async def _load(self, key: object, kept: _Kept) -> None:
-        since = kept.needed
-        assert since is not None
-        kept.needed = None
+    async def _load(self, key: object, kept: KeptRows) -> None:
+        since, missing = kept.begin()
+        read, before = None, kept.size
         try:
-            rows = await self._reader.fetch(kept.missing(since))
-        except BaseException:
-            kept.needed = since if kept.needed is None else min(since, kept.needed)
-            raise
+            read = await self._reader.read(missing)
         finally:
-            kept.loading = None
-        before = kept.size
-        kept.take(rows, since)
+            kept.end(read, since)
         if self._kept.get(key) is kept:
             self._size += kept.size - before
             if kept.size * _LARGE > self._most:
                 self._size -= self._kept.pop(key).size
-            while self._size > self._most and self._kept:
-                _, oldest = self._kept.popitem(last=False)
-                self._size -= oldest.size
+            self._bound()
 
-    def _add(self, key: object, kept: _Kept) -> None:
+    def _bound(self) -> None:
+        while self._size > self._most and self._kept:
+            _, oldest = self._kept.popitem(last=False)
+            self._size -= oldest.size
+
+    def _add(self, key: object, kept: KeptRows) -> None:
         self._kept[key] = kept
         self._size += kept.size
 

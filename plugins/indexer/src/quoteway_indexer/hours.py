@@ -97,6 +97,19 @@ class HourColumns:
         for values in self.columns:
             del values[max(0, (hour - self.first) // HOUR_S) :]
 
+    def replace(self, since: int, rows: Iterable[tuple[int, Sequence[float | None]]]) -> int:
+        """Puts hours, in ascending order, in the place of those from ``since`` on.
+
+        Returns the first that is another one now, or the end of those that are the same.
+        """
+        place = max(0, (since - self.first) // HOUR_S)
+        before = [values[place:].tobytes() for values in self.columns]
+        self.cut(since)
+        self.add(rows)
+        after = [values[place:].tobytes() for values in self.columns]
+        same = min(map(_equal_doubles, before, after))
+        return self.first + HOUR_S * (min(place, len(self.columns[0])) + same)
+
     def add(self, rows: Iterable[tuple[int, Sequence[float | None]]]) -> None:
         """Adds hours in ascending order, after those that are known."""
         for hour, numbers in rows:
@@ -105,6 +118,14 @@ class HourColumns:
                 if missing > 0:
                     values.extend([NAN] * missing)
                 values.append(NAN if number is None else number)
+
+
+def _equal_doubles(one: bytes, other: bytes) -> int:
+    """Returns how many doubles are the same at the beginning. As bytes: NaN is not equal to itself."""
+    most = min(len(one), len(other))
+    if one[:most] == other[:most]:
+        return most // 8
+    return next(at for at in range(0, most, 8) if one[at : at + 8] != other[at : at + 8]) // 8
 
 
 def known(value: float) -> float | None:

@@ -1,6 +1,6 @@
 """What an API process and the index process say to each other over a Unix socket.
 
-A message is its length in four bytes, big-endian, and MessagePack. Integers over 64 bits are extensions.
+A message is its length in four bytes, big-endian, and MessagePack.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from quoteway_indexer.changes import Change, Mark
+from quoteway_indexer.changes import Committed, Mark
+from quoteway_indexer.row_bytes import extension, sent
 from quoteway_indexer.store import Condition, Query, Select, Sum, Value
 from quoteway_indexer.stores.columns import PackedColumn
 
 MAX_QUESTION: Final = 1 << 20
 MAX_ANSWER: Final = 64 << 20
 LENGTH_BYTES: Final = 4
-
-_INTEGER: Final = 1
 
 
 class AskedCondition(msgspec.Struct, array_like=True, frozen=True):
@@ -63,7 +62,7 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     revision: int = 0
     notes: dict[str, str] = {}
     mark: Mark = Mark("", 0)
-    changes: list[Change] | None = None
+    changes: list[Committed] | None = None
 
 
 def question(id_: int, query: Query) -> Question:
@@ -82,7 +81,7 @@ def frame(message: Question | Answer) -> bytes:
 
 def question_in(body: bytes) -> Question:
     """Returns the question of a message. Raises ``msgspec.DecodeError`` for another."""
-    return msgspec.msgpack.decode(body, type=Question, ext_hook=_extension)
+    return msgspec.msgpack.decode(body, type=Question, ext_hook=extension)
 
 
 def answer_in(body: bytes) -> Answer:
@@ -92,16 +91,4 @@ def answer_in(body: bytes) -> Answer:
 
 def _values(value: Value | tuple[Value, ...]) -> list[Any]:
     values = value if isinstance(value, tuple) else (value,)
-    return [_sent(one) if isinstance(one, int) else one for one in values]
-
-
-def _sent(value: int) -> int | msgspec.msgpack.Ext:
-    if -(2**63) <= value < 2**63:
-        return value
-    return msgspec.msgpack.Ext(_INTEGER, value.to_bytes(33, "big", signed=True))
-
-
-def _extension(code: int, data: memoryview) -> int:
-    if code != _INTEGER:
-        raise ValueError(f"a message has an extension {code}")
-    return int.from_bytes(data, "big", signed=True)
+    return [sent(one) if isinstance(one, int) else one for one in values]

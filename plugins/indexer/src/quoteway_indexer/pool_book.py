@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from cachetools import LRUCache
 from quoteway import NATIVE, Address, Context, Token
@@ -29,6 +30,10 @@ _AMOUNTS = tuple(f"{name}{side}" for name in (*FLOWS, HELD, *STATES) for side in
 _COLUMNS = ("hour", "inexact", *_AMOUNTS)
 _SUMMED = 2 * len(FLOWS)
 _MOST_HOURS = 150_000
+_POINTS_OF_AN_HOUR = 8
+"""So many points take as much memory as an hour."""
+_NEVER = 2**63
+"""After every hour."""
 _STALE_S = 60
 """How long hours are used while nothing says how far they are computed."""
 _BLOCK_S = 28 * 86_400
@@ -52,7 +57,9 @@ class PoolHours:
     """The hours of a pool since ``first``, up to and with the one of ``until``.
 
     ``sums`` has for each flow and side the base units before each hour, ``states`` for each state and side
-    those at the end of each hour, and ``inexact`` the events before each hour that are not exact.
+    those at the end of each hour, and ``inexact`` the events before each hour that are not exact. ``rows``
+    are those that were read last, with the ``prices`` of both tokens. ``points`` has, for each metric and
+    interval that was asked for, the values of successive intervals that ended before ``until``.
     """
 
     known: KnownPool
@@ -66,6 +73,9 @@ class PoolHours:
     sums: list[list[int]] = field(init=False)
     states: list[list[int | None]] = field(init=False)
     inexact: list[int] = field(default_factory=lambda: [0])
+    rows: list[Row] = field(default_factory=list)
+    prices: list[HourColumns] = field(default_factory=list)
+    points: dict[tuple[str, int], list[tuple[int, float | None]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.usd = HourColumns(self.first, tuple(array("d") for _ in VALUES))
@@ -74,7 +84,12 @@ class PoolHours:
 
     @property
     def size(self) -> int:
-        return 1 + len(self.states[0])
+        return 1 + len(self.states[0]) + sum(map(len, self.points.values())) // _POINTS_OF_AN_HOUR
+
+    @property
+    def end(self) -> int:
+        """Returns the end of the last hour."""
+        return self.first + HOUR_S * len(self.states[0])
 
     def place(self, moment: int) -> int:
         """Returns the index of the hour of a time, within the hours that are known."""
@@ -93,6 +108,9 @@ class PoolHours:
             del sums[place + 1 :]
         for states in self.states:
             del states[place:]
+        for (_, step_s), points in self.points.items():
+            while points and points[-1][0] + step_s > hour:
+                points.pop()
 
 
 class PoolBook:
@@ -163,25 +181,33 @@ class PoolBook:
         rows = await self._reader.fetch(
             Select("pool_hour", _COLUMNS, (*where, Condition("hour", ">=", since)), ("hour",))
         )
-        before: list[int | None]
-        if since > kept.first:
-            before = [states[kept.place(since) - 1] for states in kept.states]
-        else:
+        before: list[int | None] = []
+        if since <= kept.first:
             columns = tuple(f"{name}{side}" for name in STATES for side in (0, 1))
             last = await self._reader.fetch(
                 Select("pool_hour", columns, (*where, Condition("hour", "<", since)), ("-hour",), 1)
             )
             before = [_integer(value) for value in last[0]] if last else [None] * len(columns)
+        named = [_priced_as(self._context, token) for token in known.tokens]
         prices = [
-            await self._tokens.prices(
-                known.chain_id, _priced_as(self._context, token), kept.first, revision, progress
-            )
-            for token in known.tokens
+            await self._tokens.prices(known.chain_id, each, kept.first, revision, progress) for each in named
         ]
         if kept.revision >= revision:
             return  # another call was quicker
+        priced = [
+            self._tokens.changed_after(known.chain_id, token, kept.revision)
+            for token, each, was in zip(named, prices, kept.prices, strict=False)
+            if each is was
+        ]
+        if len(priced) == len(named):
+            # Most commits change the newest hour of few pools: the other hours are as they were.
+            changed = min(_first_difference(kept.rows, rows, since), kept.end, *priced)
+            since = max(since, changed if until >= kept.until else min(changed, until // HOUR_S * HOUR_S))
+        if since > kept.first:
+            before = [states[kept.place(since) - 1] for states in kept.states]
         kept.cut(since)
         _append(kept, rows, before, prices, since, until)
+        kept.rows, kept.prices = rows, prices
         kept.until, kept.revision, kept.read_at = until, revision, self._context.now()
         kept.closed = max(kept.first, progress.closed(known.source) // HOUR_S * HOUR_S)
 
@@ -247,6 +273,16 @@ def _append(
             column_of_states.append(value)
         kept.inexact.append(inexact)
     kept.usd.add(added)
+
+
+def _first_difference(before: Sequence[Row], after: Sequence[Row], since: int) -> int:
+    """Returns the first hour from ``since`` on whose row is another one; one after all when none is."""
+    column = _COLUMNS.index("hour")
+    known = [row for row in before if (_integer(row[column]) or 0) >= since]
+    for one, other in zip_longest(known, after):
+        if one != other:
+            return min(_integer(row[column]) or 0 for row in (one, other) if row is not None)
+    return _NEVER
 
 
 def _usd(amounts: Sequence[int | None], decimals: Sequence[int], prices: Sequence[float]) -> float:

@@ -62,8 +62,11 @@ def _flow(
     parts: dict[str, tuple[str, int, tuple[int, int]]],
     method: str,
 ) -> Series:
+    columns = [hours.usd.columns[VALUES.index(name)] for name in names]
+
     def total(first: int, until: int) -> float | None:
-        return known(math.fsum(_sum(hours, name, first, until) for name in names))
+        start, end = hours.place(first), hours.place(until)
+        return known(math.fsum([math.fsum(column[start:end]) for column in columns]))
 
     last = hours.until // HOUR_S * HOUR_S
     amounts = {name: hours.amount(flow, side, *span) for name, (flow, side, span) in parts.items()}
@@ -83,9 +86,11 @@ def _flow(
 
 
 def _tvl(hours: PoolHours, asked: Asked) -> Series:
+    columns = [hours.usd.columns[VALUES.index(name)] for name in STATES]
+
     def standing(_first: int, until: int) -> float | None:
         place = hours.place(until) - 1
-        return known(sum(hours.usd.columns[VALUES.index(name)][place] for name in STATES))
+        return known(sum([column[place] for column in columns]))
 
     end = min(max((moment + asked.step_s for moment in asked.moments), default=asked.end), hours.until)
     place = hours.place(end + HOUR_S - 1) - 1
@@ -163,17 +168,9 @@ def _made(
     unit: str = "usd",
 ) -> Series:
     """Returns a series with the ``value`` of each interval that the index knows, by its span."""
-    created, until, step_s = hours.known.created, hours.until, asked.step_s
+    created, until = hours.known.created, hours.until
+    points = _points(hours, asked, value)
     covered_to = -(-until // HOUR_S) * HOUR_S
-    points = tuple(
-        (
-            moment,
-            value(moment, min(moment + step_s, covered_to))
-            if moment + step_s > created and moment < until
-            else None,
-        )
-        for moment in asked.moments
-    )
     inexact = hours.inexact[hours.place(min(asked.end, covered_to))] - hours.inexact[hours.place(asked.start)]
     if inexact:
         method += f" {inexact} event(s) of the span could not be computed exactly."
@@ -187,6 +184,28 @@ def _made(
         windows=windows,
         amounts=amounts,
     )
+
+
+def _points(
+    hours: PoolHours, asked: Asked, value: Callable[[int, int], float | None]
+) -> tuple[tuple[int, float | None], ...]:
+    """Returns the points of a series. Those of intervals that have ended are made once."""
+    created, until, step_s, moments = hours.known.created, hours.until, asked.step_s, asked.moments
+    covered_to = -(-until // HOUR_S) * HOUR_S
+
+    def point(moment: int) -> tuple[int, float | None]:
+        if moment + step_s <= created or moment >= until:
+            return moment, None
+        return moment, value(moment, min(moment + step_s, covered_to))
+
+    ended = range(moments.start, min(moments.stop, until // HOUR_S * HOUR_S - step_s + 1), step_s)
+    made = hours.points.setdefault((asked.metric, step_s), [])
+    if made and not made[0][0] <= moments.start <= made[-1][0] + step_s:
+        made.clear()
+    made += map(point, ended[len(made) - (moments.start - made[0][0]) // step_s if made else 0 :])
+    place = (moments.start - made[0][0]) // step_s if made else 0
+    found = made[place : place + len(ended)]
+    return (*found, *map(point, moments[len(found) :]))
 
 
 def _over(hours: PoolHours, asked: Asked) -> tuple[int, int]:

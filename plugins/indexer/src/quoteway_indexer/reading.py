@@ -46,12 +46,13 @@ class SocketReader(ChangingReader):
         self._connecting = asyncio.Lock()
         self._connection: _Connection | None = None
 
-    async def fetch(self, query: Query) -> list[Row]:
+    async def read(self, query: Query) -> tuple[int, list[Row]]:
         wanted = statement(query, DuckDBDialect())
-        packed = (await self._ask(question_of(next(self._ids), query))).columns
+        answer = await self._ask(question_of(next(self._ids), query))
+        packed = answer.columns
         if sum(column.rows for column in packed) <= _ON_THE_LOOP:
-            return wanted.rows(columns_of(packed))
-        return await asyncio.to_thread(lambda: wanted.rows(columns_of(packed)))
+            return answer.revision, wanted.rows(columns_of(packed))
+        return answer.revision, await asyncio.to_thread(lambda: wanted.rows(columns_of(packed)))
 
     async def spans(self, chain_id: int) -> list[Span]:
         answer = await self._ask(Question(next(self._ids), "spans", chain_id))

@@ -41,8 +41,8 @@ _MOST_CALLERS: Final = 64
 class Reads(Protocol):
     """What is served: the reads of a database from any thread. They raise ``StoreError``."""
 
-    def columns(self, query: Query) -> list[PackedColumn]:
-        """Returns the columns of a query's statement."""
+    def read(self, query: Query) -> tuple[int, list[PackedColumn]]:
+        """Returns the columns of a query's statement, and the revision that they are of."""
 
     def spans(self, chain_id: int) -> list[Span]:
         """See ``Reader.spans``."""
@@ -144,7 +144,8 @@ class ReadServer:
 
     def _answered(self, asked: Question) -> Answer:
         if asked.method == "fetch":
-            return Answer(asked.id, columns=self._reads.columns(asked.query()))
+            revision, columns = self._reads.read(asked.query())
+            return Answer(asked.id, columns=columns, revision=revision)
         if asked.method == "spans":
             spans = [(s.source, s.version, s.first, s.last) for s in self._reads.spans(asked.chain_id)]
             return Answer(asked.id, spans=spans)

@@ -46,7 +46,7 @@ class StoreSettings(Schema):
         strict=True,
         load_default=128,
         validate=validate.Range(1, 1 << 16),
-        metadata={"description": "The most memory of rows that the server keeps of `duckdb`, in MB, about."},
+        metadata={"description": "The most memory of rows of the index that the server keeps, in MB, about."},
     )
     url = SecretField(
         load_default=None,

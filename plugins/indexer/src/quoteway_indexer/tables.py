@@ -45,6 +45,10 @@ class Table:
                 return column
         raise KeyError(f"table {self.name!r} has no column {name!r}")
 
+    def place(self, name: str) -> int:
+        """Returns the index of a column. Raises ``KeyError`` when the table has no such column."""
+        return self.columns.index(self.column(name))
+
 
 PLACE: Final = (
     Column("chain_id", "int64"),

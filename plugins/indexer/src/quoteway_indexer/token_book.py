@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 from quoteway import Address
@@ -15,16 +15,24 @@ from quoteway_indexer.store import Condition, Reader, Row, Select
 
 MEAN, CLOSE = 0, 1
 _MOST_HOURS = 1_000_000
+_NEVER = 2**63
+"""After every hour."""
+_MOST_CHANGES = 200
+"""Those of an older revision count as of all hours."""
 
 
 @dataclass(slots=True)
 class _Kept:
-    """Prices as of a revision of the index; those before ``closed`` are not read again."""
+    """Prices as of a revision of the index; those before ``closed`` are not read again.
+
+    ``changed`` has revisions in ascending order, each with the first hour that it or a later one changed.
+    """
 
     prices: HourColumns
     basis: str
     revision: int
     closed: int
+    changed: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -54,12 +62,21 @@ class TokenBook:
         since = kept.closed
         rows = await self._rows(chain_id, token, since)
         if kept.revision < revision:  # else another call was quicker
-            kept.prices.cut(since)
-            kept.prices.add((int(hour or 0), (_number(mean), _number(close))) for hour, mean, close in rows)
+            numbers = [(int(hour or 0), (_number(mean), _number(close))) for hour, mean, close in rows]
+            first_changed = kept.prices.replace(since, numbers)
+            kept.changed = [each for each in kept.changed if each[1] < first_changed][-_MOST_CHANGES:]
+            kept.changed.append((revision, first_changed))
             kept.revision = revision
             kept.closed = max(kept.prices.first, ((progress.prices or 0) - LATE_CHANGE_S) // 3_600 * 3_600)
             self._kept[chain_id, token] = kept
         return kept.prices
+
+    def changed_after(self, chain_id: int, token: Address, revision: int) -> int:
+        """Returns the first hour whose price changed after a revision, in the columns that are kept."""
+        kept = self._kept.get((chain_id, token))
+        if kept is None or kept.changed[0][0] > revision:
+            return -_NEVER
+        return min((hour for at, hour in kept.changed if at > revision), default=_NEVER)
 
     async def _rows(self, chain_id: int, token: Address, since: int) -> list[Row]:
         where = (

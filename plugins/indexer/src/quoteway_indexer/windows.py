@@ -11,7 +11,7 @@ from quoteway_indexer.changes import subject_of
 from quoteway_indexer.store import Condition, Query, Row, Select
 from quoteway_indexer.tables import TABLES
 
-_HOUR: Final = "hour"
+HOUR: Final = "hour"
 
 
 class Subject(NamedTuple):
@@ -69,15 +69,15 @@ def subject(query: Query) -> Subject:
 def window_of(query: Query) -> Window | None:
     """Returns the window that a query asks for; None when it asks for something else."""
     of = subject(query)
-    if not isinstance(query, Select) or of.chain_id is None or of.one is None or _HOUR not in query.columns:
+    if not isinstance(query, Select) or of.chain_id is None or of.one is None or HOUR not in query.columns:
         return None
-    if query.order not in ((), (_HOUR,), (f"-{_HOUR}",)) or (query.limit is not None and query.limit < 0):
+    if query.order not in ((), (HOUR,), (f"-{HOUR}",)) or (query.limit is not None and query.limit < 0):
         return None
     first, last = bounds(query)
     where = tuple(one for one in query.where if not _is_bound(one))
-    if any(one.column == _HOUR for one in where):
+    if any(one.column == HOUR for one in where):
         return None
-    descending = query.order == (f"-{_HOUR}",)
+    descending = query.order == (f"-{HOUR}",)
     return Window(of, query.columns, where, first, last, descending, query.limit)
 
 
@@ -93,7 +93,7 @@ def bounds(query: Query) -> tuple[int | None, int | None]:
 
 def _is_bound(condition: Condition) -> bool:
     return (
-        condition.column == _HOUR
+        condition.column == HOUR
         and condition.operator in ("<", "<=", ">", ">=")
         and isinstance(condition.value, int)
     )

@@ -27,11 +27,12 @@ def open_store(settings: Mapping[str, Any]) -> Store:
 
 def open_reader(settings: Mapping[str, Any]) -> Reader:
     """Returns a reader of the index, which connects when it is first used. Raises ``StoreError``."""
+    from quoteway_indexer.caching import CachedReader
+
     if settings["store"] == "postgres":
         with _extra("postgres"):
             from quoteway_indexer.stores.postgres_reading import PostgresReader
-        return PostgresReader(settings["url"].reveal())
-    from quoteway_indexer.caching import CachedReader
+        return CachedReader(PostgresReader(settings["url"].reveal()), memory_mb=settings["cache_mb"])
     from quoteway_indexer.reading import SocketReader
 
     return CachedReader(SocketReader(socket_path(settings)), memory_mb=settings["cache_mb"])

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quoteway_indexer.changes import Change, changes_of
+from quoteway_indexer.changes import Change, Committed, changes_of
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreBusyError, StoreError
 from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
@@ -68,6 +68,7 @@ class DuckDBStore(Store):
         self.reads = DuckDBReads(self._connection)
         self._leases: dict[tuple[int, str], str] = {}
         self._changed: list[Change] = []
+        self._revision: int | None = None
 
     def migrate(self) -> None:
         with self._transaction() as connection:
@@ -131,7 +132,7 @@ class DuckDBStore(Store):
                 if rows:
                     table = ROLLUPS[name]
                     self._replace(connection, table, rollup_table(table, rows), table.time)
-            _count(connection)
+            self._count(connection)
 
     def spans(self, chain_id: int) -> list[Span]:
         return self.reads.spans(chain_id)
@@ -158,7 +159,7 @@ class DuckDBStore(Store):
                     f"DELETE FROM {name} WHERE chain_id = ? AND source = ?",  # noqa: S608
                     [chain_id, source],
                 )
-            _count(connection)
+            self._count(connection)
 
     def prune(self, table: str, before: int) -> int:
         declared = TABLES[table]
@@ -168,7 +169,7 @@ class DuckDBStore(Store):
                 f"DELETE FROM {declared.name} WHERE {declared.time} < ?",  # noqa: S608
                 [before],
             ).fetchone()
-            _count(connection)
+            self._count(connection)
         return int(deleted[0]) if deleted else 0
 
     def note(self, chain_id: int, text: str) -> None:
@@ -182,7 +183,7 @@ class DuckDBStore(Store):
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        self._changed = []
+        self._changed, self._revision = [], None
         with duckdb_errors():
             self._connection.begin()
             try:
@@ -190,12 +191,17 @@ class DuckDBStore(Store):
             except BaseException:
                 self._connection.rollback()
                 raise
-            # Before and after: see ``ChangeLog``.
-            self.reads.log.add(self._changed)
             try:
                 self._connection.commit()
-            finally:
-                self.reads.log.add(self._changed)
+            except BaseException:
+                self.reads.log.clear()  # it may count all the same
+                raise
+            if self._revision is not None:
+                self.reads.log.add(Committed(self._revision, self._changed))
+
+    def _count(self, connection: duckdb.DuckDBPyConnection) -> None:
+        counted = connection.execute("UPDATE revision SET number = number + 1 RETURNING number")
+        ((self._revision,),) = counted.fetchall()
 
     @staticmethod
     def _add_missing(connection: duckdb.DuckDBPyConnection) -> None:
@@ -288,10 +294,6 @@ def _stored(table: Table, rows: pa.Table) -> pa.Table:
         else:
             arrays[column.name] = values
     return pa.table(arrays)
-
-
-def _count(connection: duckdb.DuckDBPyConnection) -> None:
-    connection.execute("UPDATE revision SET number = number + 1")
 
 
 def _refusal(path: Path, error: Exception) -> StoreError:

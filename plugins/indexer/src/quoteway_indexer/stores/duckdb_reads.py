@@ -37,14 +37,23 @@ class DuckDBReads:
         self._connection = connection
         self._own = threading.local()
         self.log = ChangeLog()
-        self._newest = Mark("", -1), 0
+        self._before = "", 0
 
     def columns(self, query: Query) -> list[PackedColumn]:
         """Returns the columns of a query's ``Statement``."""
-        wanted = statement(query, _DIALECT)
         with duckdb_errors():
-            result: Any = self._cursor().sql(wanted.text, params=wanted.parameters)
-            return packed(result.to_arrow_reader(_BATCH_ROWS).read_all())
+            return _columns(self._cursor(), query)
+
+    def read(self, query: Query) -> tuple[int, list[PackedColumn]]:
+        """Returns the columns of a query's ``Statement``, and the revision that they are of."""
+        with duckdb_errors():
+            cursor = self._cursor()
+            cursor.begin()
+            try:
+                return _revision(cursor), _columns(cursor, query)
+            finally:
+                # It wrote nothing, and may have failed.
+                cursor.rollback()
 
     def spans(self, chain_id: int) -> list[Span]:
         """See ``Reader.spans``."""
@@ -57,18 +66,18 @@ class DuckDBReads:
     def revision(self) -> int:
         """See ``Reader.revision``."""
         with duckdb_errors():
-            # All rows: a cursor with an unfinished result can do nothing else.
-            ((number,),) = self._cursor().execute("SELECT number FROM revision").fetchall()
-        return int(number)
+            return _revision(self._cursor())
 
     def changes(self, mark: Mark) -> Changes:
         """See ``ChangingReader.changes``."""
-        newest, changes = self.log.since(mark)
-        known, revision = self._newest
-        if known != newest:
+        newest, commits = self.log.since(mark)
+        if newest.number:
+            return Changes(newest, newest.number, commits)
+        known, revision = self._before
+        if known != newest.log:  # this process has not committed yet
             revision = self.revision()
-            self._newest = newest, revision
-        return Changes(newest, revision, changes)
+            self._before = newest.log, revision
+        return Changes(newest, revision, commits)
 
     def notes(self) -> dict[str, str]:
         """Returns the JSON texts of ``Store.note``, by chain id as text."""
@@ -81,3 +90,15 @@ class DuckDBReads:
         if cursor is None:
             cursor = self._own.cursor = self._connection.cursor()
         return cursor
+
+
+def _columns(cursor: duckdb.DuckDBPyConnection, query: Query) -> list[PackedColumn]:
+    wanted = statement(query, _DIALECT)
+    result: Any = cursor.sql(wanted.text, params=wanted.parameters)
+    return packed(result.to_arrow_reader(_BATCH_ROWS).read_all())
+
+
+def _revision(cursor: duckdb.DuckDBPyConnection) -> int:
+    # All rows: a cursor with an unfinished result can do nothing else.
+    ((number,),) = cursor.execute("SELECT number FROM revision").fetchall()
+    return int(number)

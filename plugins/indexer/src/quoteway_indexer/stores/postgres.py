@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quoteway_indexer.changes import Change, changes_of
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreError
 from quoteway_indexer.stores import schema
 from quoteway_indexer.stores import spans as span_lists
@@ -21,7 +23,7 @@ from quoteway_indexer.stores.csv_rows import csv_rows
 from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.leases import check_leases
 from quoteway_indexer.stores.postgres_connection import CONNECT_TIMEOUT_S, FAILURES, connect, is_lost, refusal
-from quoteway_indexer.stores.postgres_schema import OWN, SCHEMA, TYPES, create_table, partition
+from quoteway_indexer.stores.postgres_schema import CHANGE, OWN, SCHEMA, TYPES, create_table, partition
 from quoteway_indexer.stores.postgres_sql import PostgresDialect, spans_of
 from quoteway_indexer.stores.sql import statement
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
@@ -30,6 +32,9 @@ T = TypeVar("T")
 
 _LOCK_CHAIN: Final = "SELECT pg_advisory_xact_lock(hashtextextended('quoteway_index ' || $1::bigint, 0))"
 _LOCK_SCHEMA: Final = "SELECT pg_advisory_xact_lock(hashtextextended('quoteway_index schema', 0))"
+
+_CHANGES: Final = 100
+"""The changes of so many commits are kept. Readers that ask less often forget what they have."""
 
 
 class PostgresStore(Store):
@@ -139,6 +144,8 @@ class PostgresStore(Store):
             found = await connection.fetchval("SELECT version FROM index_schema")
             for text in OWN if found is None else schema.steps_from(found):
                 await connection.execute(text)
+            # New in a version 1: a reader sees where an older program committed without a row.
+            await connection.execute(CHANGE)
             await self._add_missing(connection)
             await connection.execute("DELETE FROM index_schema")
             await connection.execute("INSERT INTO index_schema VALUES ($1)", schema.VERSION)
@@ -198,7 +205,8 @@ class PostgresStore(Store):
             if commit.rewind_to is not None:
                 await self._rewind(connection, chain_id, commit.rewind_to)
                 known = span_lists.cut(known, commit.rewind_to)
-            for span in span_lists.overlaps(known, commit.read):
+            again = span_lists.overlaps(known, commit.read)
+            for span in again:
                 for name in FACTS:
                     await connection.execute(
                         f"DELETE FROM {name} WHERE chain_id = $1 AND block BETWEEN $2 AND $3 AND source = $4",  # noqa: S608
@@ -220,7 +228,7 @@ class PostgresStore(Store):
                 if rows:
                     table = ROLLUPS[name]
                     await self._replace(connection, chain_id, table, rollup_table(table, rows), table.time)
-            await _count(connection)
+            await _count(connection, changes_of(commit, overlaps=bool(again)))
 
     async def _check_leases(self, connection: Any, chain_id: int) -> None:
         """Raises ``StoreError`` when another process has taken over a source that this one holds."""
@@ -295,15 +303,17 @@ class PostgresStore(Store):
             for name in (*FACTS, "span"):
                 text = f"DELETE FROM {name} WHERE chain_id = $1 AND source = $2"  # noqa: S608
                 await connection.execute(text, chain_id, source)
-            await _count(connection)
+            await _count(connection, [Change(name, chain_id) for name in TABLES])
 
     async def _prune(self, table: Table, before: int) -> int:
         async with self._transaction() as connection:
             done = await connection.execute(f"DELETE FROM {table.name} WHERE {table.time} < $1", before)  # noqa: S608
-            await _count(connection)
+            await _count(connection, [Change(table.name, None)])
         return int(done.split()[-1])
 
 
-async def _count(connection: Any) -> None:
+async def _count(connection: Any, changes: Sequence[Change]) -> None:
     # Last: from here on no other process ends a commit before this one does.
-    await connection.execute("UPDATE revision SET number = number + 1")
+    revision = await connection.fetchval("UPDATE revision SET number = number + 1 RETURNING number")
+    await connection.execute("INSERT INTO change VALUES ($1, $2)", revision, msgspec.msgpack.encode(changes))
+    await connection.execute("DELETE FROM change WHERE revision <= $1", revision - _CHANGES)

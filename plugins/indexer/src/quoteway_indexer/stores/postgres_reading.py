@@ -7,18 +7,25 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import asyncpg
+import msgspec
 import orjson
 from quoteway import Reason, UpstreamError
 
-from quoteway_indexer.store import Query, Reader, Row, Span
+from quoteway_indexer.caching import ChangingReader
+from quoteway_indexer.changes import Change, Changes, Committed, Mark
+from quoteway_indexer.store import Query, Row, Span
 from quoteway_indexer.stores.postgres_connection import CONNECT_TIMEOUT_S, FAILURES, SETTINGS, set_types
 from quoteway_indexer.stores.postgres_sql import PostgresDialect, spans_of
 from quoteway_indexer.stores.sql import statement
 
 _CONNECTIONS: Final = 8
+_CHANGES: Final = (
+    "SELECT (SELECT oid FROM pg_database WHERE datname = current_database()), number, change.revision, data"
+    " FROM revision LEFT JOIN change ON change.revision > $1 ORDER BY change.revision"
+)
 
 
-class PostgresReader(Reader):
+class PostgresReader(ChangingReader):
     """Reads through a pool of connections, which it makes at the first read.
 
     Every read takes at most ``timeout_s`` seconds, the wait for a connection included.
@@ -29,10 +36,37 @@ class PostgresReader(Reader):
         self._timeout_s = timeout_s
         self._connecting = asyncio.Lock()
         self._pool: Any = None
+        # One connection is left to questions what changed: they are short, and all reads wait for them.
+        self._reads = asyncio.Semaphore(_CONNECTIONS - 1)
 
-    async def fetch(self, query: Query) -> list[Row]:
+    async def read(self, query: Query) -> tuple[int, list[Row]]:
         wanted = statement(query, PostgresDialect())
-        return wanted.rows_of(await self._rows(wanted.text, *wanted.parameters))
+
+        async def work(connection: Any) -> tuple[int, Any]:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                revision = await connection.fetchval("SELECT number FROM revision")
+                return revision, await connection.fetch(wanted.text, *wanted.parameters)
+
+        async with self._reads:
+            revision, records = await self._read(work)
+        return revision, wanted.rows_of(records)
+
+    async def changes(self, mark: Mark) -> Changes:
+        try:
+            rows = await self._rows(_CHANGES, mark.number)
+        except UpstreamError as error:
+            if not isinstance(error.__cause__, asyncpg.UndefinedTableError):
+                raise
+            # An older program migrated it: all may be others with each revision.
+            revision = await self.revision()
+            same = mark == Mark("", revision)
+            return Changes(Mark("", revision), revision, () if same else None)
+        database, revision = rows[0][:2]
+        commits = [_committed(row) for row in rows if row[2] is not None]
+        newest = Mark(str(database), revision)
+        # Without a row are commits of an older program, and those that are too long ago.
+        all_known = mark.log == newest.log and len(commits) == revision - mark.number
+        return Changes(newest, revision, commits if all_known else None)
 
     async def spans(self, chain_id: int) -> list[Span]:
         spans: list[Span] = await self._read(lambda connection: spans_of(connection, chain_id))
@@ -81,3 +115,7 @@ class PostgresReader(Reader):
                     init=set_types,
                 )
             return self._pool
+
+
+def _committed(row: Any) -> Committed:
+    return Committed(row[2], msgspec.msgpack.decode(row[3], type=list[Change]))

@@ -30,6 +30,8 @@ OWN: Final = (
     "CREATE TABLE revision (number bigint NOT NULL)",
     "INSERT INTO revision VALUES (0)",
 )
+CHANGE: Final = "CREATE TABLE IF NOT EXISTS change (revision bigint PRIMARY KEY, data bytea NOT NULL)"
+"""What the newest commits changed, for readers that keep rows."""
 _LOOKUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "pool_created": ("pool",),
     "pool_initialized": ("pool",),
