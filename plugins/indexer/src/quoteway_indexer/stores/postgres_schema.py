@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
+from quoteway_indexer.stores.lookups import LOOKUPS
 from quoteway_indexer.tables import Table
 
 SCHEMA: Final = "quoteway_index"
@@ -30,25 +30,6 @@ OWN: Final = (
     "CREATE TABLE revision (number bigint NOT NULL)",
     "INSERT INTO revision VALUES (0)",
 )
-_LOOKUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "pool_created": ("pool",),
-    "pool_initialized": ("pool",),
-    "swap": ("pool, block",),
-    "liquidity": ("pool, block", "owner"),
-    "collected": ("pool, block", "owner"),
-    "flash": ("pool, block",),
-    "donation": ("pool, block",),
-    "protocol_fee": ("pool, block",),
-    "reserves": ("pool, block",),
-    "vault_flow": ("vault, block", "owner"),
-    "transfer": ("sender", "recipient", "token, block"),
-    "nft_transfer": ("sender", "recipient", "collection, token_id"),
-    "bridge_event": ("transfer_id",),
-    "pool_hour": ("hour",),
-    "vault_hour": ("hour",),
-    "token_hour": ("hour",),
-}
-"""The columns by which rows are looked up beside the key, within a chain."""
 
 
 def create_table(table: Table) -> list[str]:
@@ -56,7 +37,7 @@ def create_table(table: Table) -> list[str]:
     columns = ", ".join(f"{column.name} {TYPES[column.type]}" for column in table.columns)
     key = f"PRIMARY KEY ({', '.join(table.key)})"
     lookups = [
-        f"CREATE INDEX ON {table.name} (chain_id, {columns})" for columns in _LOOKUPS.get(table.name, ())
+        f"CREATE INDEX ON {table.name} (chain_id, {columns})" for columns in LOOKUPS.get(table.name, ())
     ]
     return [f"CREATE TABLE {table.name} ({columns}, {key}) PARTITION BY LIST (chain_id)", *lookups]
 
