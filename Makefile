@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TOOLS  := $(VENV)/.tools
+SERVICES := $(VENV)/.services
 PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 # The Solidity compiler and its libraries, beside each plugin's own contracts.
 COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(wildcard plugins/*/contracts/package-lock.json))
@@ -38,6 +39,10 @@ $(TOOLS): $(INSTALLED)
 	@echo "Adding the development tools to $(VENV)..."
 	$(call install,.[dev])
 
+$(SERVICES): $(TOOLS)
+	@echo "Adding ClickHouse's engine to $(VENV)..."
+	$(call install,.[services])
+
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "Fetching the packages of $* with npm..."
 	@cd $* && npm ci --silent --ignore-scripts --no-audit --no-fund
@@ -57,7 +62,7 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 test: prepare  ## every test that needs pip and npm alone
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" $(OPTIONS) tests plugins
 
-test-all: prepare  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, and a skip is a failure
+test-all: prepare $(SERVICES)  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, adds ClickHouse's engine (600 MB), and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips $(OPTIONS) tests plugins
 

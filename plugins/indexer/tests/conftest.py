@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import count
 
+import msgspec
 import pytest
+from back_ends import BACK_ENDS
+from clickhouse_server import clickhouse_server, clickhouse_settings
 from postgres_server import postgres_server, postgres_settings
 from quoteway_indexer.stores import open_store
-
-BACK_ENDS = ["duckdb", pytest.param("postgres", marks=pytest.mark.services)]
 
 
 @pytest.fixture(scope="session")
@@ -18,11 +19,20 @@ def postgres():
         yield folder, count(1)
 
 
+@pytest.fixture(scope="session")
+def clickhouse(tmp_path_factory):
+    """The address of a ClickHouse engine, and numbers for its databases."""
+    with clickhouse_server(tmp_path_factory.mktemp("clickhouse") / "data") as address:
+        yield address, count(1)
+
+
 @pytest.fixture(params=BACK_ENDS)
 def settings(request, tmp_path):
     """The settings of an index that does not exist yet, in each back end."""
     if request.param == "postgres":
         return postgres_settings(*request.getfixturevalue("postgres"))
+    if request.param == "clickhouse":
+        return clickhouse_settings(*request.getfixturevalue("clickhouse"))
     return {
         "store": "duckdb",
         "path": str(tmp_path / "index.duckdb"),
@@ -62,6 +72,10 @@ def leases_expire(settings, monkeypatch):
     def expire(store):
         if settings["store"] == "duckdb":
             monkeypatch.setattr("quoteway_indexer.stores.duckdb.time.time", lambda: 2e9)
+        elif settings["store"] == "clickhouse":
+            state = store._newest().state
+            leases = [one._replace(expires_ms=0) for one in state.leases]
+            store._append(msgspec.structs.replace(state, leases=leases))
         else:
             store._run(store._execute("UPDATE lease SET expires = clock_timestamp()"))
 

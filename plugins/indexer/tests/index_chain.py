@@ -19,6 +19,7 @@ from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_indexer.ingest.chain_index import ChainIndex
 from quoteway_indexer.ingest.sources import compile_sources
 from quoteway_indexer.store import Condition, Select
+from quoteway_indexer.stores import open_store
 from quoteway_indexer.stores.duckdb import DuckDBStore
 from quoteway_indexer.tables import FACTS
 from quoteway_indexer.writing import Writer
@@ -139,12 +140,13 @@ async def chain_at(*urls, rpc=None, **facts):
 
 
 class Index:
-    """An index of a chain in a file."""
+    """An index of a chain, in a file of DuckDB or where settings say."""
 
     def __init__(
-        self, chain, declared, path, *, computations=(), finality_blocks=64, wrap=lambda store: store
+        self, chain, declared, place, *, computations=(), finality_blocks=64, wrap=lambda store: store
     ):
-        self.store = DuckDBStore(path, memory_mb=256, threads=1)
+        is_file = isinstance(place, pathlib.Path)
+        self.store = DuckDBStore(place, memory_mb=256, threads=1) if is_file else open_store(place)
         self.store.migrate()
         self.writer = Writer(wrap(self.store))
         self.chain_index = ChainIndex(
@@ -204,9 +206,9 @@ def contents(store, chain_id=CHAIN_ID):
     return facts, hashes, spans
 
 
-async def clean_contents(chain, declared, path):
+async def clean_contents(chain, declared, place):
     """What an index has that is made, or completed, at once."""
-    index = Index(chain, declared, path)
+    index = Index(chain, declared, place)
     try:
         await index.once()
         return index.contents()

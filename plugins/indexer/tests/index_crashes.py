@@ -70,12 +70,22 @@ def _write(settings: Mapping[str, Any], seed: int, committed: Any) -> None:
     draw = random.Random(seed)
     store = open_store(settings)
     store.migrate()
+    if settings["store"] == "clickhouse":
+        _tidy_often(store)
     while True:
-        store.commit(_next(store, draw))
+        store.commit(next_commit(store, draw))
         committed.release()
 
 
-def _next(store: Store, draw: random.Random) -> Commit:
+def _tidy_often(store: Any) -> None:
+    """Lets a process that is about to be killed delete what nobody reads meanwhile."""
+    from quoteway_indexer.stores import clickhouse, clickhouse_tidying
+
+    clickhouse.READ_MS = clickhouse_tidying.READ_MS = 1
+    clickhouse._RULES = 40
+
+
+def next_commit(store: Store, draw: random.Random) -> Commit:
     """Returns a random commit: of new blocks, of known ones, or of others after some are taken back."""
     spans = store.spans(CHAIN)
     top = max((span.last for span in spans), default=TOP // 2)

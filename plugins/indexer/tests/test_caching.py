@@ -6,6 +6,7 @@ import asyncio
 import random
 
 import pytest
+from back_ends import WITH_TRANSACTIONS
 from index_rows import CHAIN, POOL, facts, row
 from quoteway import UpstreamError
 from quoteway_indexer.caching import CachedReader
@@ -66,6 +67,7 @@ def cached(counted):
     return CachedReader(counted, memory_mb=8)
 
 
+@pytest.mark.parametrize("settings", WITH_TRANSACTIONS, indirect=True)
 @pytest.mark.parametrize("seed", range(2))
 async def test_reads_equal_the_store_whatever_was_written(store, settings, seed):
     draw = random.Random(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from index_rows import CHAIN, POOL, facts, row
 from quoteway_indexer.store import Commit, Select
-from quoteway_indexer.stores.dropping import CONDITIONS
+from quoteway_indexer.stores.dropping import conditions
 from quoteway_indexer.tables import ROLLUPS
 
 
@@ -21,4 +21,4 @@ def test_old_rows_are_pruned_by_their_time(store):
 
 def test_every_rollup_says_which_of_its_rows_come_from_a_source():
     share_prices = {"vault_hour"}  # they stay: nodes may not have the states any more
-    assert set(CONDITIONS) == set(ROLLUPS) - share_prices
+    assert set(conditions()) == set(ROLLUPS) - share_prices

@@ -88,3 +88,10 @@ async def test_a_restart_goes_on_where_it_ended(chain, traffic, declared, tmp_pa
 @pytest.mark.slow
 async def test_reorganisations_with_a_crash_at_any_statement_end_as_a_clean_index(fresh_devnet, tmp_path):
     assert await trials(fresh_devnet, tmp_path, 20, 11) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.services
+@pytest.mark.parametrize("settings", ["clickhouse"], indirect=True)
+async def test_an_index_of_clickhouse_ends_as_a_clean_one_of_duckdb_too(fresh_devnet, settings, tmp_path):
+    assert await trials(fresh_devnet, tmp_path, 4, 11, settings=settings, statements=20) > 1

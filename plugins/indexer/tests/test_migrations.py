@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from back_ends import WITH_TRANSACTIONS
 from index_rows import CHAIN, POOL, facts, row
 from quoteway_indexer.store import Commit, Select, StoreError
 from quoteway_indexer.stores import schema
 from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
+
+# ClickHouse refuses to change rows to a newer version: see ``test_clickhouse``.
+TRANSACTIONAL = pytest.mark.parametrize("settings", WITH_TRANSACTIONS, indirect=True)
 
 
 def smaller(table, missing):
@@ -35,6 +39,18 @@ def older(opened, monkeypatch):
     return store
 
 
+def test_an_older_index_gets_the_tables_and_columns_that_it_does_not_have(older, opened):
+    store = opened()
+    for _ in range(2):
+        store.migrate()
+        assert store.fetch(Select("swap", ("amount0", "fee_pips"))) == [(-(2**255), None)]
+        assert store.fetch(Select("donation", ("amount0",))) == []
+    donation = facts("donation", {"block": 2, "pool": POOL, "amount0": 2**255})
+    store.commit(Commit(CHAIN, facts={"donation": donation}))
+    assert store.fetch(Select("donation", ("amount0",))) == [(2**255,)]
+
+
+@TRANSACTIONAL
 def test_an_older_index_is_migrated_with_what_it_has(older, opened, monkeypatch):
     monkeypatch.setattr(schema, "VERSION", 3)
     steps = {1: ["UPDATE pool_hour SET swaps = swaps + 1"], 2: ["DELETE FROM note", "DELETE FROM lease"]}
@@ -43,11 +59,6 @@ def test_an_older_index_is_migrated_with_what_it_has(older, opened, monkeypatch)
     for _ in range(2):
         store.migrate()
         assert store.fetch(Select("pool_hour", ("swaps",))) == [(42,)]
-        assert store.fetch(Select("swap", ("amount0", "fee_pips"))) == [(-(2**255), None)]
-        assert store.fetch(Select("donation", ("amount0",))) == []
-    donation = facts("donation", {"block": 2, "pool": POOL, "amount0": 2**255})
-    store.commit(Commit(CHAIN, facts={"donation": donation}))
-    assert store.fetch(Select("donation", ("amount0",))) == [(2**255,)]
 
 
 def test_an_index_of_the_first_version_gets_the_facts_of_pools_of_several_tokens(opened, monkeypatch):
@@ -71,6 +82,7 @@ def test_an_index_of_the_first_version_gets_the_facts_of_pools_of_several_tokens
     )
 
 
+@TRANSACTIONAL
 def test_a_migration_that_fails_changes_nothing(older, opened, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(schema, "VERSION", 2)

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: a server that others stop, and an address that nobody is told."""
+"""What is PostgreSQL's own: a server that others stop."""
 
 from __future__ import annotations
 
@@ -18,26 +18,6 @@ pytestmark = pytest.mark.services
 @pytest.fixture
 def settings(postgres):
     return postgres_settings(*postgres)
-
-
-async def test_a_database_that_is_gone_or_refuses_is_told_without_its_address(settings, store):
-    url = settings["url"].reveal()
-    wrong = {
-        "cannot be reached": "postgresql://index:canary@127.0.0.1:1/index",
-        "no such database": url.replace("/index_", "/canary_"),
-        "refuses the user or the password": url.replace("index@", "canary:canary@"),
-    }
-    for words, other in wrong.items():
-        refusing = open_store({**settings, "url": Secret(other)})
-        with pytest.raises(StoreError, match=words) as refused:
-            refusing.spans(CHAIN)
-        assert "canary" not in str(refused.value)
-        refusing.close()
-        reader = open_reader({**settings, "url": Secret(other)})
-        with pytest.raises(UpstreamError, match="cannot be read") as failed:
-            await reader.revision()
-        assert failed.value.reason is Reason.PROVIDER_ERROR
-        await reader.close()
 
 
 async def test_a_connection_that_was_lost_is_made_again(settings, store):

@@ -10,7 +10,12 @@ from quoteway import Secret
 from quoteway_indexer.store_settings import StoreSettings, expired, socket_path
 from quoteway_indexer.stores import open_reader, open_store, served
 
-ENVIRONMENT = {"INDEX_URL": "postgresql://index:pass@db.example/index", "OTHER_URL": "https://db.example"}
+ENVIRONMENT = {
+    "INDEX_URL": "postgresql://index:pass@db.example/index",
+    "CLICKHOUSE_URL": "clickhouse://index:pass@db.example:8123/index",
+    "CLICKHOUSE_TLS_URL": "clickhouses://index:pass@db.example/index",
+    "OTHER_URL": "https://db.example",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -26,9 +31,13 @@ def test_a_file_of_duckdb_beside_its_socket_is_the_default():
     assert socket_path(StoreSettings().load({"socket": "/run/index.sock"})) == Path("/run/index.sock")
 
 
-def test_the_url_of_a_database_comes_by_reference():
-    settings = StoreSettings().load({"store": "postgres", "url": {"env": "INDEX_URL"}})
-    assert settings["url"] == Secret(ENVIRONMENT["INDEX_URL"])
+@pytest.mark.parametrize(
+    ("store", "name"),
+    [("postgres", "INDEX_URL"), ("clickhouse", "CLICKHOUSE_URL"), ("clickhouse", "CLICKHOUSE_TLS_URL")],
+)
+def test_the_url_of_a_database_comes_by_reference(store, name):
+    settings = StoreSettings().load({"store": store, "url": {"env": name}})
+    assert settings["url"] == Secret(ENVIRONMENT[name])
 
 
 @pytest.mark.parametrize(
@@ -37,7 +46,8 @@ def test_the_url_of_a_database_comes_by_reference():
         ({"store": "sqlite"}, "store", "Must be one of"),
         ({"store": "postgres"}, "url", "is needed for postgres"),
         ({"store": "postgres", "url": {"env": "OTHER_URL"}}, "url", "must begin with postgresql://"),
-        ({"store": "clickhouse", "url": {"env": "INDEX_URL"}}, "store", "Must be one of: duckdb, postgres."),
+        ({"store": "clickhouse"}, "url", "is needed for clickhouse"),
+        ({"store": "clickhouse", "url": {"env": "INDEX_URL"}}, "url", "must begin with clickhouse://"),
         ({"store": "postgres", "url": ENVIRONMENT["INDEX_URL"]}, "url", "by reference only"),
         ({"url": {"env": "INDEX_URL"}}, "url", "no use for duckdb"),
         ({"retention_days": {"nothing": 3}}, "retention_days", "Must be one of"),

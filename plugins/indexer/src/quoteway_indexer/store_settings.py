@@ -12,7 +12,7 @@ from quoteway import Secret, SecretField
 
 from quoteway_indexer.tables import TABLES
 
-_SCHEMES: Final = {"postgres": ("postgresql", "postgres")}
+_SCHEMES: Final = {"postgres": ("postgresql", "postgres"), "clickhouse": ("clickhouse", "clickhouses")}
 _PRUNED: Final = tuple(table.name for table in TABLES.values() if table.time in ("timestamp", "hour"))
 DAY_S: Final = 86_400
 
@@ -22,8 +22,11 @@ class StoreSettings(Schema):
 
     store = fields.String(
         load_default="duckdb",
-        validate=validate.OneOf(("duckdb", "postgres")),
-        metadata={"description": "`duckdb` for one machine, `postgres` for several."},
+        validate=validate.OneOf(("duckdb", "postgres", "clickhouse")),
+        metadata={
+            "description": "`duckdb` for one machine, `postgres` for several, `clickhouse` for more rows than"
+            " these read fast; see the plugin's README."
+        },
     )
     path = fields.String(
         load_default="quoteway-index.duckdb",
@@ -51,7 +54,7 @@ class StoreSettings(Schema):
     url = SecretField(
         load_default=None,
         allow_none=True,
-        metadata={"description": "The URL of the `postgres` database, by reference."},
+        metadata={"description": "The URL of the `postgres` or `clickhouse` database, by reference."},
     )
     retention_days = fields.Dict(
         keys=fields.String(validate=validate.OneOf(_PRUNED)),

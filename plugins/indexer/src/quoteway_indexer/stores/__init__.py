@@ -20,6 +20,10 @@ def open_store(settings: Mapping[str, Any]) -> Store:
         with _extra("postgres"):
             from quoteway_indexer.stores.postgres import PostgresStore
         return PostgresStore(settings["url"].reveal())
+    if settings["store"] == "clickhouse":
+        with _extra("clickhouse"):
+            from quoteway_indexer.stores.clickhouse import ClickHouseStore
+        return ClickHouseStore(settings["url"].reveal())
     from quoteway_indexer.stores.duckdb import DuckDBStore
 
     return DuckDBStore(Path(settings["path"]), memory_mb=settings["memory_mb"])
@@ -33,6 +37,10 @@ def open_reader(settings: Mapping[str, Any]) -> Reader:
         with _extra("postgres"):
             from quoteway_indexer.stores.postgres_reading import PostgresReader
         return CachedReader(PostgresReader(settings["url"].reveal()), memory_mb=settings["cache_mb"])
+    if settings["store"] == "clickhouse":
+        with _extra("clickhouse"):
+            from quoteway_indexer.stores.clickhouse_reading import ClickHouseReader
+        return ClickHouseReader(settings["url"].reveal())
     from quoteway_indexer.reading import SocketReader
 
     return CachedReader(SocketReader(socket_path(settings)), memory_mb=settings["cache_mb"])

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-_POOLS: Final = "SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2 AND token0 IS NOT NULL"
+IS_PAIR: Final = "token0 IS NOT NULL"
+"""The condition of a pool that prices may come from: those of more tokens have no ``token0``."""
+HAS_POOLS: Final = (
+    f"EXISTS (SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2 AND {IS_PAIR})"
+)
 
-CONDITIONS: Final[Mapping[str, str]] = {
-    "pool_hour": "chain_id = $1 AND source = $2",
-    "replay_state": "chain_id = $1 AND source = $2",
-    # The price of any token of the chain may have come from a pool of the source.
-    "token_hour": f"chain_id = $1 AND EXISTS ({_POOLS})",
-    "computed": f"chain_id = $1 AND (part = 'pools:' || $2 OR (part = 'prices' AND EXISTS ({_POOLS})))",
-}
-"""For each rollup the condition of the rows to delete before the facts are.
 
-Share prices of vaults stay: nodes may not have the states that they were read from any more.
+def conditions(chain_id: str = "$1", source: str = "$2", has_pools: str = HAS_POOLS) -> Mapping[str, str]:
+    """Returns for each rollup the condition of the rows to delete before the facts are.
 
-$1 is the chain id, $2 the source.
-"""
+    The arguments are what stands in a statement for the chain, the source, and whether the source has pools.
+    Share prices of vaults stay: nodes may not have the states that they were read from any more.
+    """
+    return {
+        "pool_hour": f"chain_id = {chain_id} AND source = {source}",
+        "replay_state": f"chain_id = {chain_id} AND source = {source}",
+        # The price of any token of the chain may have come from a pool of the source.
+        "token_hour": f"chain_id = {chain_id} AND {has_pools}",
+        "computed": f"chain_id = {chain_id} AND"
+        f" (part = 'pools:' || {source} OR (part = 'prices' AND {has_pools}))",
+    }

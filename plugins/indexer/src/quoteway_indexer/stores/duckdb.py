@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 
 from quoteway_indexer.changes import Change, Committed, changes_of
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreBusyError, StoreError
-from quoteway_indexer.stores import schema
+from quoteway_indexer.stores import dropping, schema
 from quoteway_indexer.stores import spans as span_lists
 from quoteway_indexer.stores.batches import check_commit, rollup_table
 from quoteway_indexer.stores.columns import columns_of
-from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.duckdb_reads import DuckDBReads, duckdb_errors
 from quoteway_indexer.stores.duckdb_sql import DuckDBDialect, create_table, is_wide, stored_columns
 from quoteway_indexer.stores.leases import check_leases
@@ -152,7 +151,7 @@ class DuckDBStore(Store):
     def drop_source(self, chain_id: int, source: str) -> None:
         with self._transaction() as connection:
             self._changed += [Change(name, chain_id) for name in TABLES]
-            for name, condition in CONDITIONS.items():
+            for name, condition in dropping.conditions().items():
                 connection.execute(f"DELETE FROM {name} WHERE {condition}", [chain_id, source])  # noqa: S608
             for name in (*FACTS, "span"):
                 connection.execute(

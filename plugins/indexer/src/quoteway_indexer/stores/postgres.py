@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 
 from quoteway_indexer.changes import Change, changes_of
 from quoteway_indexer.store import Commit, IndexedBlock, Query, Row, Span, Store, StoreError
-from quoteway_indexer.stores import schema
+from quoteway_indexer.stores import dropping, schema
 from quoteway_indexer.stores import spans as span_lists
 from quoteway_indexer.stores.batches import check_commit, rollup_table
 from quoteway_indexer.stores.csv_rows import csv_rows
-from quoteway_indexer.stores.dropping import CONDITIONS
 from quoteway_indexer.stores.leases import check_leases
 from quoteway_indexer.stores.postgres_connection import CONNECT_TIMEOUT_S, FAILURES, connect, is_lost, refusal
 from quoteway_indexer.stores.postgres_schema import CHANGE, OWN, SCHEMA, TYPES, create_table, partition
@@ -298,7 +297,7 @@ class PostgresStore(Store):
     async def _drop_source(self, chain_id: int, source: str) -> None:
         async with self._transaction() as connection:
             await connection.execute(_LOCK_CHAIN, chain_id)
-            for name, condition in CONDITIONS.items():
+            for name, condition in dropping.conditions().items():
                 await connection.execute(f"DELETE FROM {name} WHERE {condition}", chain_id, source)  # noqa: S608
             for name in (*FACTS, "span"):
                 text = f"DELETE FROM {name} WHERE chain_id = $1 AND source = $2"  # noqa: S608

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
+from quoteway_indexer.stores.lookups import LOOKUPS
 from quoteway_indexer.tables import Table
 
 SCHEMA: Final = "quoteway_index"
@@ -32,29 +32,6 @@ OWN: Final = (
 )
 CHANGE: Final = "CREATE TABLE IF NOT EXISTS change (revision bigint PRIMARY KEY, data bytea NOT NULL)"
 """What the newest commits changed, for readers that keep rows."""
-_LOOKUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "pool_created": ("pool",),
-    "pool_initialized": ("pool",),
-    "swap": ("pool, block",),
-    "token_swap": ("pool, block",),
-    "pool_token": ("pool",),
-    "token_liquidity": ("pool, block", "owner"),
-    "liquidity": ("pool, block", "owner"),
-    "collected": ("pool, block", "owner"),
-    "fee": ("pool, block",),
-    "flash": ("pool, block",),
-    "donation": ("pool, block",),
-    "protocol_fee": ("pool, block",),
-    "reserves": ("pool, block",),
-    "vault_flow": ("vault, block", "owner"),
-    "transfer": ("sender", "recipient", "token, block"),
-    "nft_transfer": ("sender", "recipient", "collection, token_id"),
-    "bridge_event": ("transfer_id",),
-    "pool_hour": ("hour",),
-    "vault_hour": ("hour",),
-    "token_hour": ("hour",),
-}
-"""The columns by which rows are looked up beside the key, within a chain."""
 
 
 def create_table(table: Table) -> list[str]:
@@ -62,7 +39,7 @@ def create_table(table: Table) -> list[str]:
     columns = ", ".join(f"{column.name} {TYPES[column.type]}" for column in table.columns)
     key = f"PRIMARY KEY ({', '.join(table.key)})"
     lookups = [
-        f"CREATE INDEX ON {table.name} (chain_id, {columns})" for columns in _LOOKUPS.get(table.name, ())
+        f"CREATE INDEX ON {table.name} (chain_id, {columns})" for columns in LOOKUPS.get(table.name, ())
     ]
     return [f"CREATE TABLE {table.name} ({columns}, {key}) PARTITION BY LIST (chain_id)", *lookups]
 

@@ -47,6 +47,11 @@ class Dialect:
         """Returns the names of the columns that keep a column."""
         return [column.name]
 
+    def source(self, table: Table, conditions: Sequence[tuple[Column, str]]) -> str:
+        """Returns what follows ``FROM``: the rows of a table for which conditions of columns hold."""
+        where = " AND ".join(text for _, text in conditions)
+        return f"{table.name} WHERE {where}" if where else table.name
+
     def values(self, column: Column, parts: Parts) -> Sequence[Any]:
         """Returns the values of a column from the columns that keep it."""
         return parts[0]
@@ -77,8 +82,11 @@ def statement(query: Query, dialect: Dialect) -> Statement:
     """Returns the statement of a query. Raises ``KeyError`` or ``ValueError`` for one that has no meaning."""
     table = TABLES[query.table]
     parameters: list[Any] = []
-    where = " AND ".join(_condition(table, condition, dialect, parameters) for condition in query.where)
-    tail = f"FROM {table.name} WHERE {where}" if where else f"FROM {table.name}"
+    conditions = [
+        (table.column(condition.column), _condition(table, condition, dialect, parameters))
+        for condition in query.where
+    ]
+    tail = f"FROM {dialect.source(table, conditions)}"
     if isinstance(query, Sum):
         return _sums(query, table, dialect, tail, parameters)
     columns = [table.column(name) for name in query.columns]

@@ -14,7 +14,7 @@ _DECIMAL: Final = pa.decimal128(38)
 
 def split_column(column: Any, signed: bool) -> tuple[pa.Array, pa.Array]:
     """Returns the decimals and the 32 bytes of a column of 32-byte binaries: a row has one or none."""
-    array = _contiguous(column)
+    array = contiguous(column)
     rows = len(array)
     known = np.ones(rows, dtype=bool) if array.null_count == 0 else array.is_valid().to_numpy(False)
     data = array.buffers()[1]
@@ -40,7 +40,7 @@ def split_column(column: Any, signed: bool) -> tuple[pa.Array, pa.Array]:
     )
 
 
-def _contiguous(column: Any) -> pa.Array:
+def contiguous(column: Any) -> pa.Array:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks else pa.array([], pa.binary(32))
