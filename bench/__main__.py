@@ -27,6 +27,7 @@ from bench import (
     liars,
     liquidity,
     plugins,
+    ponder_peer,
     portfolio,
     positions,
     price_attacks,
@@ -72,6 +73,7 @@ ON_REQUEST = {
     "history": history.measure,
     "index-store": index_store.measure,
     "index-kills": index_kills.measure,
+    "ponder": ponder_peer.measure,
 }
 """Parts that run only when they are named: they take long."""
 
