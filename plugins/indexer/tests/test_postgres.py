@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 from index_rows import CHAIN, POOL, row
 from postgres_server import postgres_settings
-from quoteway import Reason, Secret, UpstreamError
+from quoteway import UpstreamError
 from quoteway_indexer.store import Commit, Condition, Select, Span, StoreError
-from quoteway_indexer.stores import open_reader, open_store
+from quoteway_indexer.stores import open_reader
 
 pytestmark = pytest.mark.services
 
