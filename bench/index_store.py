@@ -2,7 +2,8 @@
 
 A process of its own has the index, and commits swaps and hours while 64 callers ask at once. Every pool has
 all hours of the last 30 days, some of them those of a year. The first read of each is timed apart. A read
-that fails counts with its time. PostgreSQL gets fewer rows, and is left out where it is not installed.
+that fails counts with its time. The baseline is a reader that keeps no rows. PostgreSQL gets fewer rows, and
+is left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -110,6 +111,15 @@ async def _measure(
                 )
         finally:
             await reader.close()
+        bare = _bare(settings)
+        try:
+            times = await _times(bare, 30, MONTH_POOLS, seed)
+        finally:
+            await bare.close()
+        report.baseline(
+            f"{name}: hours of a pool over 30 d, {CALLERS} callers, no rows kept (median, p99)",
+            f"{statistics.median(times):.1f} ms, {_p99(times):.1f} ms",
+        )
         own, index = (resident_bytes(pid) / 1e6 for pid in (os.getpid(), child.pid or 0))
         report.baseline(
             f"{name}: memory of the reader, of the index process", f"{own:.0f} MB, {index:.0f} MB"
@@ -118,6 +128,18 @@ async def _measure(
         stop.set()
         await asyncio.to_thread(child.join)
     report.baseline(f"{name}: commits while callers asked", str(results.get()))
+
+
+def _bare(settings: dict[str, Any]) -> Any:
+    """Returns a reader that asks the index at each read."""
+    if settings["store"] == "postgres":
+        from quoteway_indexer.stores.postgres_reading import PostgresReader
+
+        return PostgresReader(settings["url"].reveal())
+    from quoteway_indexer.reading import SocketReader
+    from quoteway_indexer.store_settings import socket_path
+
+    return SocketReader(socket_path(settings))
 
 
 def _hours(days: int, pool: int) -> Any:
