@@ -7,9 +7,7 @@ from typing import Final
 
 IS_PAIR: Final = "token0 IS NOT NULL"
 """The condition of a pool that prices may come from: those of more tokens have no ``token0``."""
-HAS_POOLS: Final = (
-    f"EXISTS (SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2 AND {IS_PAIR})"  # noqa: S608
-)
+HAS_POOLS: Final = f"EXISTS (SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2 AND {IS_PAIR})"  # noqa: S608
 
 
 def conditions(chain_id: str = "$1", source: str = "$2", has_pools: str = HAS_POOLS) -> Mapping[str, str]:
