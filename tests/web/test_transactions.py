@@ -1,5 +1,7 @@
 """What became of a transaction that was signed and broadcast on the devnet, as built or tampered with."""
 
+import asyncio
+
 import pytest
 from eth_account import Account
 from quoteway.errors import UpstreamError
@@ -151,7 +153,10 @@ async def test_a_reorganised_transaction_is_no_longer_confirmed(signing_client, 
     receipt = await here.rpc("eth_getTransactionReceipt", sent)
     await here.rpc("evm_revert", before)
     await here.rpc("anvil_mine", "0x1")
-    gone = await here.report(tx_id, sent, contract)
+    # Until the new head is seen, the gateway knows of the old one.
+    async with asyncio.timeout(20):
+        while (gone := await here.report(tx_id, sent, contract))["status"] == "confirmed":
+            await asyncio.sleep(0.05)
     assert (gone["match"], gone["status"]) == ("not_found", "unknown")
     # A node that still serves the receipt of the block that was replaced is not believed.
     await here.mined(again := await here.send(transaction))
