@@ -371,7 +371,7 @@ def _number(end: Any, heads: Mapping[str, _Head]) -> int | None:
 
 
 def _is_log(log: Any) -> bool:
-    is_one = isinstance(log, Mapping) and isinstance(log.get("data"), str)
+    is_one = isinstance(log, dict) and isinstance(log.get("data"), str)
     return is_one and isinstance(log.get("topics"), list)
 
 

@@ -12,9 +12,10 @@ from quoteway_indexer.store import Span
 TARGET_LOGS: Final = 8_000
 """The logs that one range is made for: some megabytes of JSON."""
 MAX_BLOCKS: Final = 50_000
-FIRST_BLOCKS: Final = 1_000
+FIRST_BLOCKS: Final = 100
+"""Few: of a range that has too many logs, all of them come before that is known."""
 _TARGET_S: Final = 3.0
-_GROWTH: Final = 4
+_GROWTH: Final = 10
 _STEPS: Final = (1, 2, 5)
 
 
