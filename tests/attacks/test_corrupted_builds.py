@@ -29,9 +29,11 @@ CASES, SEED = 200, 20_261_122
 async def cases(devnet):
     """Honest answers of every provider, and what runs changed ones."""
     snapshot = devnet.snapshot()
-    async with running(devnet) as world:
-        yield Cases(world, await gather(world), SEED)
-    devnet.revert(snapshot)
+    try:
+        async with running(devnet) as world:
+            yield Cases(world, await gather(world), SEED)
+    finally:
+        devnet.revert(snapshot)
 
 
 @pytest.mark.slow

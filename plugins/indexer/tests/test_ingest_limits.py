@@ -45,7 +45,7 @@ async def test_an_index_behind_limits_is_that_of_a_node_without(busy_chain, tmp_
         ({"most_blocks": 1_000}, 1.3),
         ({"most_blocks": 1_000, "most_results": 2_000}, 1.3),
         # How many logs the next blocks have is not known: ranges are made for less than the limit.
-        ({"most_results": 1_000}, 1.8),
+        ({"most_results": 1_000}, 1.7),
     ],
     ids=json.dumps,
 )

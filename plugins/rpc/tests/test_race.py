@@ -137,6 +137,7 @@ async def test_calls_at_once_to_a_hanging_upstream_do_not_wait_for_its_timeout(o
         assert answers == ["0x2a"] * 60
 
 
+@pytest.mark.slow  # in real time: many environments beside it would make all requests slow
 async def test_slow_requests_that_end_together_do_not_put_their_upstream_out(over):
     """Three of its requests are slow at once while it answers others: that is a tail, not an outage."""
 

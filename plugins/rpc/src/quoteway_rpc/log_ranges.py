@@ -32,7 +32,7 @@ _UNSETTLED_BLOCKS: Final = 64
 """A range that ends this near to the head may be of two chains when it is read in parts."""
 _TAGS = ("latest", "safe", "finalized")
 _INVALID_PARAMS = -32602
-_STRETCH: Final = 1.08
+_STRETCH: Final = 1.03
 """Parts may be so much longer than estimated when one call is spared by it: estimates leave room for that."""
 _LOG_BYTES: Final = 450
 """The JSON of a log without its data and topics; a topic has 69 characters."""
@@ -301,8 +301,10 @@ class _Reading:
             return
         self.spans.refused_results(self.key, blocks, refusal)
         working = refusal.working
-        fits = working is not None and working[0] == first and working[1] < last
-        self.longest = working[1] - first + 1 if fits and working is not None else max(1, blocks // 2)
+        if working is not None and working[0] == first and working[1] < last:
+            self.longest = working[1] - first + 1
+        elif self.spans.blocks_for(self.key) is None:
+            self.longest = max(1, blocks // 2)
 
     def _is_suspicious(self, first: int, last: int, found: list[Any]) -> bool:
         """Whether an answer may have been cut off at a limit: a round number of logs."""

@@ -17,9 +17,33 @@ _COMMON: Final = (
     *(20_000, 30_000, 50_000, 100_000, 200_000, 500_000, 1_000_000),
 )
 _CLOSE_ENOUGH: Final = 1.05
-_FILL: Final = 0.85
-"""The part of the results limit that a range is made for: logs are not spread evenly."""
+_SPREAD: Final = 2.5
+"""Ranges leave room for so many mean deviations: a refusal costs two calls, a shorter range part of one."""
+_KEPT: Final = 0.9
+"""What the ranges before count, beside each new one."""
 _MAX_FILTERS: Final = 1024
+
+
+@dataclass(slots=True, eq=False)
+class _Density:
+    """How many logs a filter has in how many blocks, and by which part of that ranges differ from it."""
+
+    blocks: float
+    logs: float
+    deviation: float = 0.07
+
+    @property
+    def per_block(self) -> float:
+        return self.logs / self.blocks
+
+    def gave(self, blocks: int, logs: int, usual: int | None) -> None:
+        """Notes a range. ``usual`` is how many blocks ranges have: the logs of few blocks differ more."""
+        expected = self.per_block * blocks
+        if usual is not None and expected and 4 * blocks >= 3 * usual:
+            off = abs(logs - expected) / expected
+            self.deviation += (min(off, 1.0) - self.deviation) / 8
+        self.blocks = _KEPT * self.blocks + blocks
+        self.logs = _KEPT * self.logs + logs
 
 
 @dataclass(slots=True, eq=False)
@@ -37,7 +61,7 @@ class Spans:
     results: int | None = None
     _said: int | None = None
     _refused_at: float = float("-inf")
-    _density: LRUCache[Hashable, float] = field(default_factory=lambda: LRUCache(_MAX_FILTERS))
+    _densities: LRUCache[Hashable, _Density] = field(default_factory=lambda: LRUCache(_MAX_FILTERS))
 
     @property
     def is_known(self) -> bool:
@@ -61,19 +85,21 @@ class Spans:
 
     def blocks_for(self, filter_key: Hashable) -> int | None:
         """Returns how many blocks of a filter's logs stay below the results limit; None: not known."""
-        density = self._density.get(filter_key)
-        if density is None or self.results is None or density <= 0:
+        density = self._densities.get(filter_key)
+        if density is None or self.results is None or density.logs <= 0:
             return None
-        return max(1, int(_FILL * self.results / density))
+        return max(1, int(self.results / density.per_block / (1 + _SPREAD * density.deviation)))
 
     def gave(self, filter_key: Hashable, blocks: int, logs: int) -> None:
         """Notes a range that was given."""
         self.passed = max(self.passed, blocks)
         if self.refused is not None and self.passed >= self.refused:
             self.refused = self._said = None
-        known = self._density.get(filter_key)
-        now = logs / blocks
-        self._density[filter_key] = now if known is None else (3 * known + now) / 4
+        density = self._densities.get(filter_key)
+        if density is None:
+            self._densities[filter_key] = _Density(blocks, logs)
+        else:
+            density.gave(blocks, logs, self.blocks_for(filter_key))
 
     def refused_range(self, blocks: int, refusal: Refusal) -> None:
         """Notes a range that was refused for its number of blocks."""
@@ -90,8 +116,12 @@ class Spans:
         """Notes a range that was refused for how much it holds."""
         if refusal.results is not None:
             self.results = refusal.results
-        least = (self.results or 0) / blocks
-        self._density[filter_key] = max(self._density.get(filter_key, 0.0), least)
+        density = self._densities.get(filter_key)
+        if density is not None and density.logs > 0:
+            # Its parts will tell how many it has: they shall count more than what was expected.
+            density.blocks, density.logs = density.blocks / 2, density.logs / 2
+        elif self.results:
+            self._densities[filter_key] = _Density(blocks, self.results + 1)  # as many at least
 
     def truncates_at(self, results: int) -> None:
         """Notes that answers end silently after this many logs."""

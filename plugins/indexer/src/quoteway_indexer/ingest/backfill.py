@@ -60,7 +60,12 @@ class Backfill:
     def _next(self, sources: Sequence[Source], taken: Sequence[Gap], until: int) -> Gap | None:
         claimed = [Span(each.id, each.version, gap.first, gap.last) for gap in taken for each in gap.sources]
         gap = newest_gap(sources, [*self._state.spans, *claimed], until)
-        return None if gap is None else gap.newest(self._size(gap).blocks)
+        if gap is None:
+            return None
+        size = self._size(gap)
+        if not size.is_learned and any(each.sources == gap.sources for each in taken):
+            return None
+        return gap.newest(size.blocks)
 
     def _size(self, gap: Gap) -> RangeSize:
         return self._sizes[tuple(each.id for each in gap.sources)]

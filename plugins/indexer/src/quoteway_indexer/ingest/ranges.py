@@ -9,7 +9,7 @@ from typing import Final
 from quoteway_indexer.ingest.sources import Source
 from quoteway_indexer.store import Span
 
-TARGET_LOGS: Final = 8_000
+TARGET_LOGS: Final = 12_000
 """The logs that one range is made for: some megabytes of JSON."""
 MAX_BLOCKS: Final = 50_000
 FIRST_BLOCKS: Final = 100
@@ -24,20 +24,25 @@ class RangeSize:
     """How many blocks a range has: learned from how many logs came, and how long it took."""
 
     blocks: int = FIRST_BLOCKS
+    is_learned: bool = False
+    """Whether the logs, the time or a refusal limit it; until then it grows, and one range is read at a time."""
 
     def gave(self, blocks: int, logs: int, took_s: float) -> None:
         """Notes a range that was read."""
-        wanted = blocks * _GROWTH
+        most = MAX_BLOCKS
         if logs:
-            wanted = min(wanted, blocks * TARGET_LOGS // logs)
+            most = min(most, blocks * TARGET_LOGS // logs)
         if took_s > 0:
-            wanted = min(wanted, int(blocks * _TARGET_S / took_s))
+            most = min(most, int(blocks * _TARGET_S / took_s))
+        wanted = min(most, blocks * _GROWTH)
+        self.is_learned = self.is_learned or most == wanted
         if blocks < self.blocks and wanted >= blocks:
             return  # a short range at the end of a gap says nothing against longer ones
-        self.blocks = _rounded(max(1, min(wanted, MAX_BLOCKS)))
+        self.blocks = _rounded(max(1, wanted))
 
     def refused(self, blocks: int, working: int | None = None) -> None:
         """Notes a range that was too long. ``working`` is how many blocks would pass, where that is known."""
+        self.is_learned = True
         known = working if working is not None and 0 < working < blocks else blocks // 2
         self.blocks = max(1, min(self.blocks, known))
 
