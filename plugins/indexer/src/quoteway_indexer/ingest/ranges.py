@@ -25,7 +25,7 @@ class RangeSize:
 
     blocks: int = FIRST_BLOCKS
     is_learned: bool = False
-    """Whether the logs, the time or a refusal limit it; until then it grows, and one range is read at a time."""
+    """Whether logs, time or a refusal limit it. Until then it grows, and one range is read at a time."""
 
     def gave(self, blocks: int, logs: int, took_s: float) -> None:
         """Notes a range that was read."""
