@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 from guard_cases import QUOTE, REQUEST, Provider, check, leg, plain, step
 from quoteway.guard.findings import UnsafeAnswer
-from quoteway.guard.model_types import MAX_ITEMS
+from quoteway.guard.model_types import MAX_ITEMS, flaw
 from quoteway.guard.quotes import check_quote
 from quoteway.models import (
     DeploymentTerms,
@@ -16,6 +16,7 @@ from quoteway.models import (
     Preview,
     RefundTerms,
     RoutePath,
+    Series,
     TransferTerms,
     TransferTracking,
 )
@@ -139,3 +140,35 @@ def test_a_quote_is_what_its_class_says_in_every_member(changes):
 def test_a_build_is_what_its_class_says_in_every_member(build):
     with pytest.raises((UnsafeAnswer, TypeError)):
         check(build)
+
+
+def series(*points):
+    return Series("1:0x01", "tvl", "usd", "1h", 0, 9, points, "index", "read", updated_at=9)
+
+
+@pytest.mark.parametrize(
+    "points", [(), ((1, 2.5),), ((1, None), (2, 2)), ((2**53, 1e308), (1, 1e308))], ids=range(4)
+)
+def test_points_of_a_series_may_be_empty_unknown_or_whole(points):
+    assert flaw(series(*points), Series) is None
+
+
+@pytest.mark.parametrize(
+    ("point", "where"),
+    [
+        ((1, float("nan")), r"[2][1]"),
+        ((1, float("inf")), r"[2][1]"),
+        ((1, "2.5"), r"[2][1]"),
+        ((1, True), r"[2][1]"),
+        ((2**53 + 1, 2.5), r"[2][0]"),
+        ((-(2**53) - 1, 2.5), r"[2][0]"),
+        ((True, 2.5), r"[2][0]"),
+        ((1.0, 2.5), r"[2][0]"),
+        ((1, 2.5, 3), r"[2]"),
+        ((1,), r"[2]"),
+        (None, r"[2]"),
+    ],
+    ids=range(11),
+)
+def test_one_wrong_point_of_a_series_is_found(point, where):
+    assert flaw(series((1, 2.5), (2, None), point, (4, 1.0)), Series).startswith(f".points{where}")

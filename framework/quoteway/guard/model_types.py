@@ -7,7 +7,7 @@ Python does not enforce annotations: without this, one ``None`` among a thousand
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -40,6 +40,7 @@ BUILD_TERMS: Mapping[type, Any] = {
 }
 """The terms that a quote and a build may have, by the type of the request."""
 
+_POINT: Any = tuple[int, float | None]
 _EXACT_IN_JSON = 1 << 53
 _WIDE = 1 << 256
 _BOUNDS: Mapping[str, tuple[int, int]] = {
@@ -136,6 +137,7 @@ def _items(kinds: tuple[Any, ...], name: str) -> Check:
     each = None if kinds[-1] is ... else [_check(kind, name) for kind in kinds]
     bounded = name and name not in _SERIES
     check_item = _check(kinds[0], name)
+    are_points = kinds == (_POINT, ...)
 
     def check(value: object) -> str:
         if not isinstance(value, (tuple, list)) or type(value) not in (tuple, list):
@@ -144,6 +146,8 @@ def _items(kinds: tuple[Any, ...], name: str) -> Check:
             return f" has not {len(each)} members"
         if bounded and len(value) > MAX_ITEMS:
             return f" has more than {MAX_ITEMS} items"
+        if are_points and _are_points(value):
+            return ""
         for index, item in enumerate(value):
             found = check_item(item) if each is None else each[index](item)
             if found:
@@ -151,6 +155,18 @@ def _items(kinds: tuple[Any, ...], name: str) -> Check:
         return ""
 
     return check
+
+
+def _are_points(points: Sequence[Any]) -> bool:
+    """Tells whether all are points of a series, without a call for each. Others may be points too."""
+    if set(map(type, points)) != {tuple} or set(map(len, points)) != {2}:
+        return False
+    moments, values = zip(*points, strict=True)
+    if set(map(type, moments)) != {int} or min(moments) < -_EXACT_IN_JSON or max(moments) > _EXACT_IN_JSON:
+        return False
+    if not set(map(type, values)) <= {float, NoneType}:
+        return False
+    return math.isfinite(sum(value for value in values if value is not None))
 
 
 def _mapping(kind: Any, name: str) -> Check:

@@ -29,7 +29,7 @@ VALUES = (*FLOWS, HELD, *STATES)
 _AMOUNTS = tuple(f"{name}{side}" for name in (*FLOWS, HELD, *STATES) for side in (0, 1))
 _COLUMNS = ("hour", "inexact", *_AMOUNTS)
 _SUMMED = 2 * len(FLOWS)
-_MOST_HOURS = 150_000
+_MOST_HOURS = 400_000
 _POINTS_OF_AN_HOUR = 8
 """So many points take as much memory as an hour."""
 _NEVER = 2**63
