@@ -319,7 +319,7 @@ asyncio.run(main())
     assert done.returncode == 0, done.stderr
     heavy, _, rss_kb = done.stdout.strip().rpartition(" ")
     assert heavy == "[]"
-    assert int(rss_kb) < 90 * 1024
+    assert int(rss_kb) < 100 * 1024  # 88 MB; a heavy library takes tens more
 
 
 def test_config_hides_secrets(tmp_path):

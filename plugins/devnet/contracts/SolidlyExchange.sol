@@ -68,6 +68,13 @@ contract SolidlyExchange {
         _send(token1, to, amount1);
     }
 
+    function claim(address pool, address to) external {
+        (,,,,, address token0, address token1) = SolidlyExchangePool(pool).metadata();
+        (uint256 amount0, uint256 amount1) = SolidlyExchangePool(pool).claim(to);
+        _send(token0, to, amount0);
+        _send(token1, to, amount1);
+    }
+
     function setPaused(bool paused) external {
         isPaused = paused;
     }
@@ -175,6 +182,7 @@ contract SolidlyExchangePool {
         uint256 amount1Out
     );
     event Sync(uint256 reserve0, uint256 reserve1);
+    event Claim(address indexed sender, address indexed recipient, uint256 amount0, uint256 amount1);
 
     address private immutable EXCHANGE = msg.sender;
     address private immutable TOKEN0;
@@ -184,6 +192,8 @@ contract SolidlyExchangePool {
     uint256 private immutable UNIT1;
     uint256 private reserve0;
     uint256 private reserve1;
+    uint256 public owed0;
+    uint256 public owed1;
 
     constructor(address token0, address token1, bool stable) {
         (TOKEN0, TOKEN1, STABLE) = (token0, token1, stable);
@@ -209,6 +219,7 @@ contract SolidlyExchangePool {
         if (fee > 0) {
             emit Fees(msg.sender, sells0 ? fee : 0, sells0 ? 0 : fee);
         }
+        (owed0, owed1) = sells0 ? (owed0 + fee, owed1) : (owed0, owed1 + fee);
         int256 kept = int256(amount - fee);
         if (sells0) {
             _move(kept, -int256(paid));
@@ -217,6 +228,13 @@ contract SolidlyExchangePool {
             _move(-int256(paid), kept);
             emit Swap(msg.sender, to, 0, amount, paid, 0);
         }
+    }
+
+    function claim(address to) external returns (uint256 amount0, uint256 amount1) {
+        require(msg.sender == EXCHANGE, "EXCHANGE");
+        (amount0, amount1) = (owed0, owed1);
+        (owed0, owed1) = (0, 0);
+        emit Claim(msg.sender, to, amount0, amount1);
     }
 
     function _move(int256 change0, int256 change1) private {

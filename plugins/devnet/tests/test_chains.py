@@ -1,5 +1,4 @@
 import asyncio
-import time
 import urllib.request
 
 import pytest
@@ -248,19 +247,6 @@ def test_revert_brings_the_snapshot_back(devnet):
         assert int(rpc("eth_getBalance", SOMEONE, "latest"), 16) == 0
     with pytest.raises(DevnetError, match="only once"):
         devnet.revert(snapshot)
-
-
-def test_revert_does_not_turn_back_time(fresh):
-    snapshot = fresh.snapshot()
-    with fresh.rpc() as rpc:
-        late = int(time.time()) - 3_600  # as after an hour of tests, if each revert turned time back
-        rpc("evm_setTime", hex(late))
-        rpc("evm_setNextBlockTimestamp", hex(int(time.time()) + 3_600))
-        rpc("evm_mine")
-        fresh.revert(snapshot)
-        rpc("evm_mine")
-        timestamp = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-    assert abs(timestamp - time.time()) < 60
 
 
 def test_reads_stay_possible_at_earlier_blocks(fresh):

@@ -44,6 +44,13 @@ class Exchange(OwnExchange):
         )
         self.send(self.address, call)
 
+    def remove(self, pool, amount0, amount1):
+        call = encode_call("remove(address,uint256,uint256,address)", [pool, amount0, amount1, self.account])
+        self.send(self.address, call)
+
+    def claim(self, pool):
+        self.send(self.address, encode_call("claim(address,address)", [pool, self.account]))
+
     def pause(self, paused):
         self.send(self.address, encode_call("setPaused(bool)", [paused]))
 

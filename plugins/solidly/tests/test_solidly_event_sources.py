@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 from quoteway import Network
-from quoteway.evm.abi import encode_call
 from quoteway.networks import Networks
 from quoteway_solidly.event_sources import event_sources
 from solidly_exchange import OWN
@@ -79,6 +78,13 @@ EVENTS = {
         ["uint256", "uint256"],
         lambda log, reserve0, reserve1: of("reserves", log, reserve0=reserve0, reserve1=reserve1),
     ),
+    "Claim(address,address,uint256,uint256)": (
+        ["address", "address"],
+        ["uint256", "uint256"],
+        lambda log, sender, recipient, amount0, amount1: of(
+            "collected", log, owner=raw(sender), recipient=raw(recipient), amount0=amount0, amount1=amount1
+        ),
+    ),
 }
 
 
@@ -114,11 +120,8 @@ async def test_the_facts_are_those_of_the_logs(exchange, make_gateway, tmp_path)
     with exchange.devnet.rpc("devnet") as rpc:
         pools = [row["pool"] for row in facts(rpc, tmp_path / "before.duckdb", source)["pool_created"]]
     for at, pool in enumerate(pools):
-        call = encode_call(
-            "remove(address,uint256,uint256,address)",
-            ["0x" + pool.hex(), 10**3 + at, 10**4 + at, exchange.account],
-        )
-        exchange.send(exchange.address, call)
+        exchange.remove("0x" + pool.hex(), 10**3 + at, 10**4 + at)
+    exchange.claim("0x" + pools[0].hex())
     exchange.add("USDC", "DAI", 10_000, True, 5)
     with exchange.devnet.rpc("devnet") as rpc:
         found = facts(rpc, tmp_path / "index.duckdb", source)

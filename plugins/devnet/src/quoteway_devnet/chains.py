@@ -136,16 +136,12 @@ class Devnet:
         return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
 
     def revert(self, snapshot: Mapping[str, str]) -> None:
-        """Restore a snapshot of every chain, but not its time. A snapshot can be used once."""
+        """Restore a snapshot of every chain. A snapshot can be used once."""
         for slug, identity in snapshot.items():
-            with self.rpc(slug) as rpc:
-                if rpc("evm_revert", identity) is not True:
-                    raise DevnetError(
-                        f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once."
-                    )
-                # The node sets its clock back to the snapshot's block: blocks would be ever more behind.
-                latest = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
-                rpc("evm_setTime", hex(max(int(time.time()), latest)))
+            if self._once(slug, "evm_revert", identity) is not True:
+                raise DevnetError(
+                    f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once."
+                )
 
     def diverge(self, slug: str = "devnet") -> None:
         """Mine a block that was never mined before, so that ``anvil_reorg`` works on those after it.

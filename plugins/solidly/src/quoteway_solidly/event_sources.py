@@ -57,6 +57,11 @@ _RULES = (
         "reserves",
         {**_POOL, "reserve0": "reserve0", "reserve1": "reserve1"},
     ),
+    EventRule(
+        "Claim(address indexed sender, address indexed recipient, uint256 amount0, uint256 amount1)",
+        "collected",
+        {**_POOL, **_AMOUNTS, "owner": "sender", "recipient": "recipient"},
+    ),
 )
 
 

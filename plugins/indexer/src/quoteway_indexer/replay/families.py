@@ -8,9 +8,11 @@ from typing import Any, Final, TypeAlias
 
 from quoteway import EventSource
 
+from quoteway_indexer.replay.fee_pair import FeePair
 from quoteway_indexer.replay.pair import Pair
 from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.replay.range_pool import RangePool
+from quoteway_indexer.replay.reserve_pool import ReservePool
 from quoteway_indexer.store import Row
 
 PLACE: Final = ("block", "log_index", "timestamp", "pool")
@@ -35,6 +37,10 @@ def _pair(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
     known = source.parameters
     fee = known["fee_numerator"], known["fee_denominator"]
     return Pair(key, fee, (known["protocol_share"], known["protocol_parts"]))
+
+
+def _fee_pair(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
+    return FeePair(key)
 
 
 def _range_v3(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
@@ -64,15 +70,27 @@ def _initialised(pool: RangePool, row: Any) -> None:
     pool.initialise(row[2], row[4], row[5])
 
 
-def _pair_swap(pool: Pair, row: Any) -> None:
+def _created_solidly(pool: FeePair, row: Any) -> None:
+    pool.is_stable = bool(row[7])
+
+
+def _fee(pool: FeePair, row: Any) -> None:
+    pool.take_fee(*row[4:])
+
+
+def _claimed(pool: FeePair, row: Any) -> None:
+    pool.collect(*row[4:])
+
+
+def _pair_swap(pool: Pair | FeePair, row: Any) -> None:
     pool.swap(*row[4:])
 
 
-def _pair_change(pool: Pair, row: Any) -> None:
+def _pair_change(pool: Pair | FeePair, row: Any) -> None:
     pool.change(*row[4:])
 
 
-def _reserves(pool: Pair, row: Any) -> None:
+def _reserves(pool: ReservePool, row: Any) -> None:
     pool.synchronise(row[2], row[4], row[5])
 
 
@@ -119,6 +137,17 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "liquidity": (("amount0", "amount1"), _pair_change),
         },
         _pair,
+    ),
+    "solidly": Family(
+        {
+            "pool_created": ((*CREATED, "is_stable"), _created_solidly),
+            "fee": (("amount0", "amount1"), _fee),
+            "reserves": (("reserve0", "reserve1"), _reserves),
+            "swap": ((*_TRADER, "in0", "in1"), _pair_swap),
+            "liquidity": (("amount0", "amount1"), _pair_change),
+            "collected": (("amount0", "amount1"), _claimed),
+        },
+        _fee_pair,
     ),
     "concentrated-v3": Family(
         {
