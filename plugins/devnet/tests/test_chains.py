@@ -1,4 +1,5 @@
 import asyncio
+import time
 import urllib.request
 
 import pytest
