@@ -2,11 +2,14 @@
 
 import random
 from collections import defaultdict
+from dataclasses import dataclass
 
 import pytest
 from eth_abi import decode
 from eth_utils import keccak
+from quoteway import Token
 from quoteway.evm.abi import encode_call
+from quoteway.networks import Networks
 from solidly_exchange import Exchange
 from test_solidly_event_sources import sources_of
 
@@ -15,11 +18,12 @@ pytest.importorskip("history_index", reason="needs the quoteway-indexer distribu
 from history_index import COLUMNS
 from history_trader import mine_block
 from quoteway_indexer.computing import Frontier
+from quoteway_indexer.metrics import IndexMetrics
 from quoteway_indexer.replay.computation import PoolReplay
 from quoteway_indexer.store import IndexedBlock, Select
 from quoteway_indexer.stores.duckdb import DuckDBStore
 from quoteway_indexer.writing import Writer
-from small_index import fill
+from small_index import StoreReader, fill
 
 HOUR = 3_600
 HOURS = 30
@@ -219,7 +223,7 @@ async def test_hours_are_what_logs_and_contracts_say(fresh_devnet, tmp_path):
         until = int(trading.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
         expected, last = replayed(logs, trading.pools, until)
         (source,) = sources_of(exchange.row())
-        rows = await computed(trading.rpc, source, tmp_path / "index.duckdb")
+        rows, shown = await computed(trading, source, tmp_path / "index.duckdb", until)
         compared = 0
         for pool in trading.pools:
             for hour, number in last.items():
@@ -237,6 +241,15 @@ async def test_hours_are_what_logs_and_contracts_say(fresh_devnet, tmp_path):
                 assert [row["principal0"], row["principal1"]] == list(trading.state(pool, hex(number))[2:4])
                 assert [row["uncollected0"], row["uncollected1"]] == trading.owed(pool, hex(number))
                 compared += 1
+            own = [bucket for (key, _), bucket in expected.items() if key == pool]
+            for side in (0, 1):
+                volume = sum(bucket[f"volume{side}"] for bucket in own)
+                assert shown[pool, "volume"].amounts[f"volume{side}"] == volume > 0
+                fees = sum(bucket[f"lp_fee{side}"] for bucket in own)
+                assert shown[pool, "fees"].amounts[f"lp{side}"] == fees > 0
+                newest = own[-1]
+                assert shown[pool, "tvl"].amounts[f"principal{side}"] == newest[f"principal{side}"]
+                assert shown[pool, "tvl"].amounts[f"uncollected{side}"] == newest[f"uncollected{side}"]
         assert not rows
         assert compared > HOURS
         assert {log["name"] for log in logs} == {name for name, _, _ in EVENTS.values()}
@@ -244,8 +257,24 @@ async def test_hours_are_what_logs_and_contracts_say(fresh_devnet, tmp_path):
         trading.close()
 
 
-async def computed(rpc, source, path):
-    """Returns the rows of ``pool_hour`` of an index, computed in two steps, by pool and hour."""
+@dataclass
+class Context:
+    """What series need of a deployment: tokens without prices."""
+
+    time: int
+    networks = Networks([])
+    event_sources = ()
+
+    def now(self):
+        return self.time
+
+    async def token(self, chain_id, address):
+        return Token(chain_id, address, 18, "TKN")
+
+
+async def computed(trading, source, path, until):
+    """Returns hours by pool and hour, computed in two steps, and series by pool and metric."""
+    rpc = trading.rpc
     store = DuckDBStore(path, memory_mb=256)
     writer = Writer(store)
     try:
@@ -263,6 +292,14 @@ async def computed(rpc, source, path):
             )
             await replay.advance(Frontier(source.chain_id, head, number - FINALITY, {source.id: 0}))
         rows = (dict(zip(COLUMNS, row, strict=True)) for row in store.fetch(Select("pool_hour", COLUMNS)))
-        return {("0x" + row["pool"].hex(), row["hour"]): row for row in rows}
+        by_hour = {("0x" + row["pool"].hex(), row["hour"]): row for row in rows}
+        metrics = IndexMetrics(Context(until), StoreReader(store), frozenset({source.chain_id}))
+        first = min(hour for _, hour in by_hour)
+        shown = {
+            (pool, metric): await metrics.series(f"{source.chain_id}:{pool}", metric, first, until, "1h")
+            for pool in trading.pools
+            for metric in ("volume", "fees", "tvl")
+        }
+        return by_hour, shown
     finally:
         await writer.close()
