@@ -82,7 +82,7 @@ def _claimed(pool: FeePair, row: Any) -> None:
     pool.collect(*row[4:])
 
 
-def _pair_swap(pool: Pair | FeePair, row: Any) -> None:
+def _pair_swap(pool: ReservePool, row: Any) -> None:
     pool.swap(*row[4:])
 
 

@@ -16,6 +16,7 @@ class FeePair(ReservePool):
     """
 
     __slots__ = ("_fee0", "_fee1", "is_stable", "owed0", "owed1")
+    _fees_leave = True
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
@@ -28,28 +29,11 @@ class FeePair(ReservePool):
         self._fee0 += amount0
         self._fee1 += amount1
 
-    def swap(
-        self,
-        transaction: bytes,
-        sender: bytes,
-        recipient: bytes | None,
-        amount0: int,
-        amount1: int,
-        in0: int,
-        in1: int,
-    ) -> None:
-        """Applies Swap, which follows its Sync."""
+    def _fees(self, in0: int, in1: int) -> tuple[int, int, int, int]:
         fee0, fee1, self._fee0, self._fee1 = self._fee0, self._fee1, 0, 0
-        self._explain(amount0 - fee0, amount1 - fee1)
         self.owed0 += fee0
         self.owed1 += fee1
-        hour = self.hour
-        hour.swaps += 1
-        hour.volume0 += in0
-        hour.volume1 += in1
-        hour.lp0 += fee0
-        hour.lp1 += fee1
-        hour.trade(transaction, sender, recipient, (in0, in1, in0 - amount0, in1 - amount1))
+        return fee0, fee1, 0, 0
 
     def change(self, amount0: int, amount1: int) -> None:
         """Applies Mint, or Burn with negative amounts, which follows its Sync."""

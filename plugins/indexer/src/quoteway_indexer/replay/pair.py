@@ -28,35 +28,16 @@ class Pair(ReservePool):
         self._since = 0
         self._minted = 0
 
-    def swap(
-        self,
-        transaction: bytes,
-        sender: bytes,
-        recipient: bytes | None,
-        amount0: int,
-        amount1: int,
-        in0: int,
-        in1: int,
-    ) -> None:
-        """Applies Swap, which follows its Sync."""
-        self._explain(amount0, amount1)
+    def _fees(self, in0: int, in1: int) -> tuple[int, int, int, int]:
         numerator, denominator = self._fee
-        hour = self.hour
-        hour.swaps += 1
+        fee0 = in0 * (denominator - numerator) // denominator
+        fee1 = in1 * (denominator - numerator) // denominator
         self._since += 1
-        if in0:
-            fee = in0 * (denominator - numerator) // denominator
-            protocol = fee * self._share[0] // self._share[1] if self._sharing else 0
-            hour.volume0 += in0
-            hour.lp0 += fee - protocol
-            hour.protocol0 += protocol
-        if in1:
-            fee = in1 * (denominator - numerator) // denominator
-            protocol = fee * self._share[0] // self._share[1] if self._sharing else 0
-            hour.volume1 += in1
-            hour.lp1 += fee - protocol
-            hour.protocol1 += protocol
-        hour.trade(transaction, sender, recipient, (in0, in1, in0 - amount0, in1 - amount1))
+        if not self._sharing:
+            return fee0, fee1, 0, 0
+        share, whole = self._share
+        protocol0, protocol1 = fee0 * share // whole, fee1 * share // whole
+        return fee0 - protocol0, fee1 - protocol1, protocol0, protocol1
 
     def transfer_shares(self, sender: bytes, recipient: bytes) -> None:
         """Applies Transfer of liquidity tokens. Those that come into being precede Mint and Burn."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from math import isqrt
-from typing import Any
+from typing import Any, ClassVar
 
 from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.replay.tick_prices import tick_of
@@ -14,6 +15,8 @@ class ReservePool(ReplayedPool):
     """A pool whose principal is its reserves. What came in without a reason was donated."""
 
     __slots__ = ("_waiting", "reserve0", "reserve1")
+    _fees_leave: ClassVar[bool] = False
+    """Whether the fee of a swap leaves the reserves in the same call."""
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
@@ -31,6 +34,36 @@ class ReservePool(ReplayedPool):
         self.price = self._price()
         if self.price is not None:
             self.hour.quote(self.price)
+
+    def swap(
+        self,
+        transaction: bytes,
+        sender: bytes,
+        recipient: bytes | None,
+        amount0: int,
+        amount1: int,
+        in0: int,
+        in1: int,
+    ) -> None:
+        """Applies Swap, which follows its Sync."""
+        lp0, lp1, protocol0, protocol1 = self._fees(in0, in1)
+        if self._fees_leave:
+            self._explain(amount0 - lp0, amount1 - lp1)
+        else:
+            self._explain(amount0, amount1)
+        hour = self.hour
+        hour.swaps += 1
+        hour.volume0 += in0
+        hour.volume1 += in1
+        hour.lp0 += lp0
+        hour.lp1 += lp1
+        hour.protocol0 += protocol0
+        hour.protocol1 += protocol1
+        hour.trade(transaction, sender, recipient, (in0, in1, in0 - amount0, in1 - amount1))
+
+    @abstractmethod
+    def _fees(self, in0: int, in1: int) -> tuple[int, int, int, int]:
+        """Takes the fees of a swap: those of the providers of both sides, and those of the protocol."""
 
     def _price(self) -> int | None:
         """Returns the square root of the price times ``2 ** 96``; None for no price."""
