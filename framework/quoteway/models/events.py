@@ -55,7 +55,9 @@ class EventSource:
     ``concentrated``, and ``parameters`` are those of the family. ``usd_tokens`` are tokens that are meant to
     be worth a US dollar: an indexer compares them with each other and prices others in them. Through
     ``base_tokens`` it may price tokens that have no pool with one. With ``accounts``, only those logs count
-    of which an indexed address is one of them.
+    of which an indexed address is one of them. ``tokens_by`` is the function that
+    gives a pool's tokens by their places, such as ``coins(uint256)``: of pools whose events name neither
+    themselves when they are made nor their tokens.
     """
 
     id: str
@@ -70,3 +72,4 @@ class EventSource:
     usd_tokens: tuple[Address, ...] = ()
     base_tokens: tuple[Address, ...] = ()
     accounts: tuple[Address, ...] = ()
+    tokens_by: str = ""

@@ -113,6 +113,22 @@ def test_every_event_of_pools_of_any_size_is_decoded_as_by_eth_abi():
                 assert all(row["token"] is None for row in facts["token_liquidity"])
 
 
+def test_a_swap_with_coins_under_a_meta_pool_tells_who_swapped_alone():
+    logs = pytest.importorskip("decoded_logs")
+    router = {"network": "devnet", "address": "0x" + "22" * 20, "release": "1.1"}
+    pool = {"network": "devnet", "address": logs.CONTRACT, "release": "ng", "coins": []}
+    (source,) = sources_of([router], [pool])
+    data = [("int128", 0), ("uint256", 10**20), ("int128", 3), ("uint256", 10**8)]
+    signature = "TokenExchangeUnderlying(address,int128,uint256,int128,uint256)"
+    log = logs.log_of(signature, [("address", bytes(range(20)))], data)
+    facts, skipped = logs.rows(source, [log])
+    assert not skipped
+    (row,) = facts["token_swap"]
+    assert (row["pool"], row["sender"]) == (raw(log["address"]), bytes(range(20)))
+    for name in ("place_in", "place_out", "amount_in", "amount_out", "token_in", "token_out"):
+        assert row[name] is None
+
+
 def as_tuple(value):
     return tuple(value) if isinstance(value, list) else value
 

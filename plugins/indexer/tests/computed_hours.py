@@ -34,7 +34,7 @@ class Context:
         return Token(chain_id, address, 18, "TKN")
 
 
-async def computed(rpc, source, path, until, pools, table="pool_hour"):
+async def computed(rpc, source, path, until, pools, table="pool_hour", chain=None):
     """Returns the rows of a table as mappings, and series by pool and metric.
 
     They are computed over a restart and a reorganisation.
@@ -46,8 +46,8 @@ async def computed(rpc, source, path, until, pools, table="pool_hour"):
         store.migrate()
         last = fill(store, rpc, [source])
         # The index process ends, and starts again from a snapshot.
-        await _advance(PoolReplay(source.chain_id, [source], writer), source, rpc, last - 30)
-        replay = PoolReplay(source.chain_id, [source], writer)
+        await _advance(PoolReplay(source.chain_id, [source], writer, chain), source, rpc, last - 30)
+        replay = PoolReplay(source.chain_id, [source], writer, chain)
         await _advance(replay, source, rpc, last - 20)
         # Blocks are taken back, and come again.
         kept = last - 20 - FINALITY

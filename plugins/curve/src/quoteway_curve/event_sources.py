@@ -12,7 +12,7 @@ from quoteway import Context, EventRule, EventSource
 from quoteway_curve.deployments import deployments_of
 
 SOURCE = "curve-stableswap"
-VERSION = 1
+VERSION = 2
 """Increase it when the rows of facts change their meaning: indexers read the source again."""
 
 _SIZES = range(2, 9)
@@ -30,6 +30,13 @@ _SWAP = EventRule(
         "amount_in": "tokens_sold",
         "amount_out": "tokens_bought",
     },
+)
+# Of a swap with coins under a meta pool the log has amounts of these, not what the pool got and paid.
+_SWAP_UNDERLYING = EventRule(
+    "TokenExchangeUnderlying(address indexed buyer, int128 sold_id, uint256 tokens_sold, int128 bought_id, "
+    "uint256 tokens_bought)",
+    "token_swap",
+    {"pool": "@", "sender": "buyer"},
 )
 _CHANGE = {"pool": "@", "place": "#", "owner": "provider", "share_supply": "token_supply"}
 # NG tells which coin was taken; the releases before do not, and no rule makes a row of theirs.
@@ -64,6 +71,7 @@ def _changes(array: str, *, always_fees: bool) -> Iterator[EventRule]:
 
 _RULES = (
     _SWAP,
+    _SWAP_UNDERLYING,
     _REMOVED_ONE,
     *_changes("uint256[]", always_fees=False),
     *(rule for size in _SIZES for rule in _changes(f"uint256[{size}]", always_fees=True)),
@@ -80,6 +88,7 @@ def event_sources(context: Context) -> tuple[EventSource, ...]:
             rules=_RULES,
             addresses=tuple(pool.address for pool in row.pools),
             family=SOURCE,
+            tokens_by="coins(uint256)",
         )
         for chain_id, row in deployments_of(context).items()
     )

@@ -19,7 +19,7 @@ def computations_of(context: Context, chain: Chain, writer: Writer) -> list[Comp
 
     # Prices are of the hours of pools: after their replay.
     return [
-        PoolReplay(chain.network.chain_id, context.event_sources, writer),
+        PoolReplay(chain.network.chain_id, context.event_sources, writer, chain),
         TokenPrices(context, chain, writer),
         VaultPrices(context, chain, writer),
     ]

@@ -222,17 +222,17 @@ class PoolBook:
         if found is not None and found[0] == progress.basis:
             return found[1]
         where = Condition("chain_id", "=", chain_id), Condition("pool", "=", pool)
+        # No event tells of some pools when they were made: they are known from their first hour on.
         columns = ("source", "token0", "token1", "timestamp")
         created = await self._reader.fetch(Select("pool_created", columns, where))
-        if not created:
-            return None
-        source, *pair, at = created[0]
+        source, *pair, at = created[0] if created else (None,) * len(columns)
         addresses = [each for each in pair if isinstance(each, bytes)]
         of_tokens = not addresses
         reading = PoolRows(self._reader, chain_id, pool, of_tokens)
-        since = await reading.first()
-        if since is None:
+        begins = await reading.first()
+        if begins is None:
             return None
+        since, of_source = begins
         if of_tokens:
             addresses = await reading.tokens()
         tokens = []
@@ -242,7 +242,8 @@ class PoolBook:
                 return None
             tokens.append(token)
         moment = max(int(at or 0), since)
-        known = KnownPool(chain_id, pool, str(source), tuple(tokens), moment, since, of_tokens)
+        named = str(source) if created else of_source
+        known = KnownPool(chain_id, pool, named, tuple(tokens), moment, since, of_tokens)
         # A pool of several tokens may get one more.
         if progress.closed(known.source) > known.created and not of_tokens:
             self._known[chain_id, pool] = progress.basis, known

@@ -28,10 +28,10 @@ class PoolRows:
         self._of_tokens = of_tokens
         self._table = "pool_token_hour" if of_tokens else "pool_hour"
 
-    async def first(self) -> int | None:
-        """Returns the first hour; None when there is none."""
-        found = await self._reader.fetch(Select(self._table, ("hour",), self._where, ("hour",), 1))
-        return int(found[0][0] or 0) if found else None
+    async def first(self) -> tuple[int, str] | None:
+        """Returns the first hour and its source; None when there is none."""
+        found = await self._reader.fetch(Select(self._table, ("hour", "source"), self._where, ("hour",), 1))
+        return (int(found[0][0] or 0), str(found[0][1])) if found else None
 
     async def tokens(self) -> list[bytes]:
         """Returns the tokens of a pool of several, as its newest hour has them."""

@@ -14,6 +14,7 @@ from quoteway_indexer.pool_rows import AMOUNTS, HELD, STATES
 FEES = ("lp_fee", "protocol_fee", "donated")
 _SHOWN = {"lp_fee": "lp", "protocol_fee": "protocol", "flash_fee": "flash"}
 _LONGEST_S = max(WINDOWS_S.values())
+_FEES_UNTOLD = "its fees"
 
 
 async def pool_series(book: PoolBook, chain_id: int, pool: bytes, asked: Asked) -> Series | None:
@@ -41,7 +42,8 @@ def _volume(hours: PoolHours, asked: Asked) -> Series:
         "Inputs of swaps with their fees. Components are whole coins of each token over all points: washed "
         "is what the same account traded back within the hour, and part of the volume."
     )
-    return _flow(hours, asked, ("volume",), parts, method)
+    untold = "what a swap moved"
+    return _flow(hours, asked, ("volume",), parts, method, untold)
 
 
 def _fees(hours: PoolHours, asked: Asked) -> Series:
@@ -55,7 +57,7 @@ def _fees(hours: PoolHours, asked: Asked) -> Series:
         "to the providers. Components are whole coins of each token over all points; flash is part of lp and "
         "protocol."
     )
-    return _flow(hours, asked, FEES, parts, method)
+    return _flow(hours, asked, FEES, parts, method, _FEES_UNTOLD)
 
 
 def _flow(
@@ -64,6 +66,7 @@ def _flow(
     names: tuple[str, ...],
     parts: dict[str, tuple[str, int, tuple[int, int]]],
     method: str,
+    untold: str,
 ) -> Series:
     columns = [hours.usd.columns[AMOUNTS.index(name)] for name in names]
 
@@ -81,7 +84,7 @@ def _flow(
         current=total(last - DAY_S, last) if last - DAY_S >= hours.known.created else None,
         method=(
             f"{method} In US dollars at the mean price of each hour; null where a token that moved had none. "
-            "current: the last 24 whole hours."
+            f"current: the last 24 whole hours.{_null_for(untold) if None in amounts.values() else ''}"
         ),
         components={
             name: None if amount is None else amount / units[parts[name][1]]
@@ -102,6 +105,7 @@ def _tvl(hours: PoolHours, asked: Asked) -> Series:
     place = hours.place(end + HOUR_S - 1) - 1
     amounts: dict[str, int | None] = {}
     components: dict[str, float | None] = {}
+    is_untold = place >= 0 and any(values[place] is None for values in hours.states)
     for at, values in enumerate(hours.states):
         state, side = divmod(at, hours.sides)
         name = f"{STATES[state]}{side}"
@@ -117,6 +121,7 @@ def _tvl(hours: PoolHours, asked: Asked) -> Series:
             "What all liquidity would pay if it was withdrawn (principal) with the fees that providers have "
             "not collected, at the end of each interval and at the closing price of its last hour; null "
             "where a token had no price. Components are whole coins of each token at the end."
+            f"{_null_for('all that left the pool') if is_untold else ''}"
         ),
         components=components,
         amounts=amounts,
@@ -132,6 +137,7 @@ def _apr(hours: PoolHours, asked: Asked) -> Series:
         end = min(until, last)
         return _rate(hours, end - WINDOWS_S[window], end)
 
+    fees = [hours.amount("lp_fee", side, last - _LONGEST_S, last) for side in range(hours.sides)]
     lp_usd, held = (known(_sum(hours, name, last - DAY_S, last)) for name in ("lp_fee", HELD))
     return _made(
         hours,
@@ -144,6 +150,7 @@ def _apr(hours: PoolHours, asked: Asked) -> Series:
             f"each hour, times a year of {YEAR_S} seconds over the window; not compounded, without donations "
             f"and rewards. Points are of the {window} before their end, windows and current (1d) end with "
             "the last whole hour; null unless the whole window is known."
+            f"{_null_for(_FEES_UNTOLD) if None in fees else ''}"
         ),
         components={
             "base": windows["1d"],
@@ -213,6 +220,11 @@ def _points(
     place = (moments.start - made[0][0]) // step_s if made else 0
     found = made[place : place + len(ended)]
     return (*found, *map(point, moments[len(found) :]))
+
+
+def _null_for(untold: str) -> str:
+    """Returns what a method says of values that are missing because the pool logs too little."""
+    return f" Null where the events of the pool do not tell {untold}."
 
 
 def _over(hours: PoolHours, asked: Asked) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from quoteway_indexer.replay.pair import Pair
 from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.replay.range_pool import RangePool
 from quoteway_indexer.replay.reserve_pool import ReservePool
+from quoteway_indexer.replay.swap_pool import SwapPool
 from quoteway_indexer.replay.token_pool import TokenPool
 from quoteway_indexer.store import Row
 
@@ -30,12 +31,19 @@ class Family:
 
     ``make`` returns a new pool, given its source, its key and the values of ``CREATED``. ``table`` is that of
     the hours. Rows of the tables ``early`` may come before the creation of their pool, in the same block.
+    A family without ``pool_created`` has pools that no event announces: the first event begins them, with the
+    tokens that ``EventSource.tokens_by`` gives.
     """
 
     reads: Mapping[str, tuple[tuple[str, ...], Apply]]
     make: Callable[[EventSource, bytes, Row], ReplayedPool]
     table: str = "pool_hour"
     early: frozenset[str] = frozenset()
+
+    @property
+    def announces(self) -> bool:
+        """Whether an event tells that a pool was made."""
+        return "pool_created" in self.reads
 
 
 def _pair(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
@@ -69,6 +77,10 @@ def _tokens(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
 
 def _fee_tokens(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
     return FeeTokenPool(key)
+
+
+def _swaps_only(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
+    return SwapPool(key)
 
 
 def _created(pool: ReplayedPool, row: Row) -> None:
@@ -147,6 +159,14 @@ def _token_change(pool: TokenPool, row: Any) -> None:
     pool.change(*row[:3], *row[4:])
 
 
+def _exchange(pool: SwapPool, row: Any) -> None:
+    pool.exchange(*row[4:])
+
+
+def _changed(pool: SwapPool, row: Row) -> None:
+    """An hour with such a change is known, also without swaps."""
+
+
 def _setting(pool: FeeTokenPool, row: Any) -> None:
     pool.set(*row[4:])
 
@@ -215,6 +235,17 @@ FAMILIES: Final[Mapping[str, Family]] = {
         _fee_tokens,
         "pool_token_hour",
         frozenset({"pool_setting"}),
+    ),
+    "curve-stableswap": Family(
+        {
+            "token_swap": (
+                ("transaction_hash", "place_in", "place_out", "amount_in", "amount_out"),
+                _exchange,
+            ),
+            "token_liquidity": (("place",), _changed),
+        },
+        _swaps_only,
+        "pool_token_hour",
     ),
 }
 """The families whose pools are replayed. Hooks that return deltas leave a v4 pool's own amounts exact."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from quoteway import EventSource
@@ -9,17 +10,23 @@ from quoteway import EventSource
 from quoteway_indexer.computing import Frontier
 from quoteway_indexer.replay.families import CREATED, FAMILIES, PLACE, Apply
 from quoteway_indexer.replay.pool import HOUR_S, ReplayedPool
+from quoteway_indexer.replay.pool_tokens import PoolTokens
 from quoteway_indexer.replay.reading import Event, FactReader
 from quoteway_indexer.replay.states import Snapshot, StateKeeper, saved
+from quoteway_indexer.replay.token_pool import TokenPool
 from quoteway_indexer.store import Commit, Row
 from quoteway_indexer.writing import Writer
 
+_log = logging.getLogger(__name__)
+
+_LEAST_TOKENS: Final = 2
 _ROWS_AT_ONCE: Final = 5_000
 _EVENTS_BETWEEN_SNAPSHOTS: Final = 200_000
 _MOST_WAITING: Final = 24
 _MOST_LOADED: Final = 20_000
 _MADE = slice(len(PLACE), len(PLACE) + len(CREATED))
 _CALLS_BEFORE_A_LOWER_START: Final = 50
+_NO_HOUR: Final = -1
 _REFUSED = ArithmeticError, LookupError, TypeError, ValueError
 
 
@@ -30,14 +37,19 @@ class SourceReplay:
     snapshot, which is of an hour that is final: the hours since then are computed again, and are the same.
     """
 
-    def __init__(self, chain_id: int, source: EventSource, writer: Writer) -> None:
+    def __init__(
+        self, chain_id: int, source: EventSource, writer: Writer, tokens: PoolTokens | None = None
+    ) -> None:
+        """``tokens`` is needed for a family that does not announce its pools."""
         family = FAMILIES[source.family]
+        self.id = source.id
         self._chain_id = chain_id
         self._source = source
         self._writer = writer
         self._facts = FactReader(chain_id, source.id, family, writer)
         self._states = StateKeeper(chain_id, source, family, writer)
-        self._creating = family.reads["pool_created"][1]
+        self._tokens = None if family.announces else tokens
+        self._creating = family.reads["pool_created"][1] if family.announces else None
         self._early = {family.reads[table][1] for table in family.early}
         self._table = family.table
         self._started = False
@@ -49,7 +61,11 @@ class SourceReplay:
         self._first = first
         self._position = first - 1
         self._hour = self._end = 0
+        # Where pools begin with any event, the hour of the first may have had events before.
+        is_cut = self._tokens is not None and first > self._source.first_block
+        self._cut_hour = None if is_cut else _NO_HOUR
         self._known: set[bytes] = set()
+        self._unfit: set[bytes] = set()
         self._loaded: dict[bytes, ReplayedPool] = {}
         self._open: dict[bytes, ReplayedPool] = {}
         self._changed: set[bytes] = set()
@@ -68,7 +84,7 @@ class SourceReplay:
             return  # blocks in between are still to be read
         while self._position < frontier.head.number:
             events, last = await self._facts.page(self._position + 1, frontier.head.number)
-            await self._load(events)
+            await self._load(events, frontier.head.number)
             self._apply(events, frontier)
             self._position = last
             if len(self._rows) >= _ROWS_AT_ONCE:
@@ -99,7 +115,11 @@ class SourceReplay:
             first, block = progress or (complete_from, complete_from - 1)
             self._begin(first)
             self._position = block
-            self._known = await self._facts.created(first, block)
+            if self._tokens is None:
+                self._known = await self._facts.created(first, block)
+            elif progress is not None:
+                self._known = await self._states.pools(block)
+                self._cut_hour = _NO_HOUR  # it was before the snapshot
             self._started = True
         if complete_from != self._lowest:
             self._lowest, self._calls_at_start = complete_from, 0
@@ -111,10 +131,22 @@ class SourceReplay:
         ):
             self._begin(complete_from)
 
-    async def _load(self, events: list[Event]) -> None:
+    async def _load(self, events: list[Event], head: int) -> None:
         keys = {key for row, _ in events if isinstance(key := row[3], bytes)}
         for pool in await self._states.load((keys & self._known) - self._loaded.keys()):
             self._loaded[pool.key] = pool
+        if self._tokens is None:
+            return
+        new = keys - self._known - self._unfit
+        for key, tokens in (await self._tokens.read(new, head)).items():
+            if len(tokens) < _LEAST_TOKENS:
+                _log.warning("0x%s of %r has no hours: it does not tell its tokens", key.hex(), self.id)
+                self._unfit.add(key)
+                continue
+            made = self._made(key, (None,) * len(CREATED))
+            assert isinstance(made, TokenPool)
+            for token in tokens:
+                made.add_token(token, None)
 
     def _apply(self, events: list[Event], frontier: Frontier) -> None:
         loaded, open_, creating = self._loaded, self._open, self._creating
@@ -128,13 +160,15 @@ class SourceReplay:
                 self._close_hour(block - 1, frontier)
                 self._hour = timestamp - timestamp % HOUR_S
                 self._end = self._hour + HOUR_S
+                if self._cut_hour is None:
+                    self._cut_hour = self._hour
             pool = loaded.get(key)
             if pool is None:
                 if apply is not creating:
                     if apply in self._early:
                         early.setdefault(key, []).append((row, apply))
                     continue  # created before the first block
-                pool = self._made(key, row)
+                pool = self._made(key, row[_MADE])
                 if pool is None:
                     continue
             if key not in open_:
@@ -151,8 +185,8 @@ class SourceReplay:
                 pool.spoil()
         self._events += len(events)
 
-    def _made(self, key: bytes, row: Row) -> ReplayedPool | None:
-        fee_pips, spacing, hooks = created = row[_MADE]
+    def _made(self, key: bytes, created: Row) -> ReplayedPool | None:
+        fee_pips, spacing, hooks = created
         try:
             pool = self._states.make(key, created)
         except _REFUSED:
@@ -180,6 +214,8 @@ class SourceReplay:
         self._hour = self._end = 0
 
     def _keep(self, pool: ReplayedPool) -> None:
+        if pool.hour.start == self._cut_hour:
+            return
         rows = pool.rows(self._chain_id, self._source.id, self._known.__contains__)
         self._rows[pool.key, pool.hour.start] = rows
 

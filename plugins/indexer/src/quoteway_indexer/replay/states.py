@@ -83,6 +83,13 @@ class StateKeeper:
             ]
         return found
 
+    async def pools(self, block: int) -> set[bytes]:
+        """Returns the pools that have a state of this block or of one before."""
+        rows = await self._writer.fetch(
+            Select("replay_state", ("pool",), (*self._where, Condition("block", "<=", block)))
+        )
+        return {pool for (pool,) in rows if isinstance(pool, bytes) and pool != _OF_SOURCE}
+
     def make(self, pool: bytes, created: Row) -> ReplayedPool:
         """Returns a new pool. Raises ``ValueError`` for one that no contract makes."""
         return self._family.make(self._source, pool, created)

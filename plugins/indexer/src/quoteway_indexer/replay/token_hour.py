@@ -8,8 +8,9 @@ from quoteway_indexer.replay.hour import HourSums
 class TokenHour(HourSums):
     """The sums of an hour, with an item for each token.
 
-    Volume is washed where the same transaction bought back what it had sold. ``knows_fees`` says whether
-    what providers and the protocol got follows from the events.
+    Volume is washed where the same transaction bought back what it had sold. ``knows_volume`` is false when a
+    swap did not tell what it moved. ``knows_fees`` says whether what providers and the protocol got follows
+    from the events.
     """
 
     __slots__ = (
@@ -19,6 +20,7 @@ class TokenHour(HourSums):
         "_washed",
         "donated",
         "knows_fees",
+        "knows_volume",
         "lp",
         "principal_seconds",
         "protocol",
@@ -29,6 +31,7 @@ class TokenHour(HourSums):
     def __init__(self, start: int, tokens: int, knows_fees: bool) -> None:
         super().__init__(start)
         self.knows_fees = knows_fees
+        self.knows_volume = True
         self.swaps = [0] * tokens
         self.volume = [0] * tokens
         self.lp = [0] * tokens

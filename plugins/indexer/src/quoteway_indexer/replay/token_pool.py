@@ -122,18 +122,18 @@ class TokenPool(ReplayedPool):
         hour, washed = self.hour, self.hour.washed()
         found = []
         for place, token in enumerate(self.tokens):
-            moved = hour.volume[place], washed[place]
+            moved = hour.swaps[place], hour.volume[place], washed[place]
             fees = hour.lp[place], hour.protocol[place], hour.donated[place]
             stood = self.amounts[place], hour.principal_seconds[place]
             values: tuple[int | None, ...] = (
-                *moved,
+                *(moved if hour.knows_volume else (None,) * len(moved)),
                 *(fees if hour.knows_fees else (None,) * len(fees)),
                 *(stood if self.knows_principal else (None,) * len(stood)),
             )
             found.append((token, place, values, tuple(map(fitting, values))))
         inexact = hour.inexact + any(values != stored for _, _, values, stored in found)
         return [
-            (chain_id, self.key, hour.start, source, place, token, hour.swaps[place], *stored, inexact)
+            (chain_id, self.key, hour.start, source, place, token, *stored, inexact)
             for token, place, _, stored in found
         ]
 
