@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from index_rows import CHAIN, POOL, facts
+from index_rows import CHAIN, POOL, facts, row
 from quoteway import EventSource
 from quoteway_indexer.computing import Frontier
 from quoteway_indexer.replay.computation import PoolReplay
@@ -125,6 +125,27 @@ async def test_progress_is_kept_however_far_behind_finality_is(duckdb_store):
     index.restart()
     await index.advance(120, 20)
     assert index.hours("liquidity", "inexact") == expected(120)
+
+
+async def test_a_pool_whose_first_facts_were_deleted_has_no_hours(duckdb_store):
+    index = Index(duckdb_store)
+    third = bytes.fromhex("cc" * 20)
+    at = {"block": 3, "timestamp": 3 * STEP_S, "pool": third}
+    index.write(
+        {
+            "pool_created": [{**at, "log_index": 8, "fee_pips": 500, "tick_spacing": 10}],
+            "pool_initialized": [{**at, "log_index": 9, "sqrt_price_x96": 1 << 96, "tick": 0}],
+            "liquidity": [change(4, third, 10**18)],
+        }
+    )
+    index.add(5, 9)
+    since = row("computed", part="kept:dex", block=0, timestamp=2 * STEP_S)
+    duckdb_store.commit(Commit(CHAIN, rollups={"computed": [since]}))
+    await index.advance(9, 8)
+    index.restart()
+    await index.advance(9, 8)
+    # Others than the new one were made before what is kept.
+    assert index.hours("liquidity", "inexact") == [(third, 0, 0, 0), (third, 3600, 10**18, 0)]
 
 
 def test_liquidity_that_cannot_be_is_not_told():

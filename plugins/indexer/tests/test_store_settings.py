@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from marshmallow import ValidationError
 from quoteway import Secret
-from quoteway_indexer.store_settings import StoreSettings, expired, socket_path
+from quoteway_indexer.store_settings import StoreSettings, chosen_rollups, expired, socket_path
 from quoteway_indexer.stores import open_reader, open_store, served
+from quoteway_indexer.tables import BY_HOUR
 
 ENVIRONMENT = {
     "INDEX_URL": "postgresql://index:pass@db.example/index",
@@ -52,6 +53,13 @@ def test_the_url_of_a_database_comes_by_reference(store, name):
         ({"url": {"env": "INDEX_URL"}}, "url", "no use for duckdb"),
         ({"retention_days": {"nothing": 3}}, "retention_days", "Must be one of"),
         ({"retention_days": {"replay_state": 3}}, "retention_days", "Must be one of"),
+        (
+            {"rollups": ["pool_hours"]},
+            "rollups",
+            "pool_hours is no rollup, known are: pool_hour, pool_token_hour",
+        ),
+        ({"rollups": ["computed"]}, "rollups", "computed is no rollup"),
+        ({"rollups": ["token_hour", "vault_hour"]}, "rollups", 'computed from pool_hour: add "pool_hour"'),
         ({"retention_days": {"swap": 0}}, "retention_days", "greater than or equal to 1"),
     ],
 )
@@ -65,6 +73,13 @@ def test_settings_that_cannot_be_used_are_refused_with_the_remedy(given, member,
 def test_rows_expire_after_the_days_of_their_table():
     settings = StoreSettings().load({"retention_days": {"swap": 2, "pool_hour": 365}})
     assert list(expired(settings, 400 * 86_400)) == [("swap", 398 * 86_400), ("pool_hour", 35 * 86_400)]
+
+
+def test_all_rollups_are_chosen_unless_some_are_named():
+    assert chosen_rollups(StoreSettings().load({})) == BY_HOUR
+    named = StoreSettings().load({"rollups": ["token_hour", "pool_hour", "pool_hour"]})
+    assert chosen_rollups(named) == ("pool_hour", "token_hour")
+    assert chosen_rollups(StoreSettings().load({"rollups": []})) == ()
 
 
 async def test_what_the_settings_name_is_opened_served_and_read(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 from computed_hours import Context
-from index_rows import CHAIN, POOL, facts
+from index_rows import CHAIN, POOL, facts, row
 from quoteway import EventSource, UpstreamError
 from quoteway.evm.chain import CallFailed
 from quoteway_indexer.computing import Frontier
@@ -106,6 +106,15 @@ async def test_the_hour_in_which_facts_begin_is_left_out(duckdb_store):
     # Earlier blocks were read: all of it is known now.
     await index.advance(13, first=0)
     assert index.hours() == hour(2, 2_000) + hour(3, 2_000) + hour(4, 1_000)
+
+
+async def test_hours_before_the_oldest_fact_that_was_kept_are_left_out(duckdb_store):
+    index = Index(duckdb_store)
+    index.swap(7, 8, 9, 12)
+    kept = row("computed", part="kept:dex", block=0, timestamp=2 * HOUR + 1)
+    duckdb_store.commit(Commit(CHAIN, rollups={"computed": [kept]}))
+    await index.advance(13)
+    assert index.hours() == hour(3, 1_000) + hour(4, 1_000)
 
 
 async def test_volume_is_not_known_of_an_hour_with_a_swap_that_does_not_tell_it(duckdb_store):

@@ -56,7 +56,10 @@ def quoteway_metrics_providers(context: Context) -> Iterable[MetricsProvider]:
 
     if not enabled(context):
         return ()
+    from quoteway_indexer.chosen_rollups import ChosenRollups
     from quoteway_indexer.metrics import IndexMetrics
+    from quoteway_indexer.store_settings import chosen_rollups
 
     chain_ids = frozenset(network.chain_id for network in networks_of(context))
-    return [IndexMetrics(context, reader_of(context), chain_ids)]
+    reader = ChosenRollups(reader_of(context), chosen_rollups(context.settings))
+    return [IndexMetrics(context, reader, chain_ids)]

@@ -41,8 +41,12 @@ async def price_history(
         Condition("hour", "<", -(-end // step_s) * step_s),
     )
     rows = await reader.fetch(Select("token_hour", _COLUMNS, where, ("hour",)))
-    begins = await reader.fetch(Select("pool_hour", ("hour",), (where[0],), ("hour",), 1))
-    since = begins[0][0] if begins else None
+    # Either may be kept for longer than the other one.
+    begins = [
+        await reader.fetch(Select(table, ("hour",), (where[0],), ("hour",), 1))
+        for table in ("pool_hour", "token_hour")
+    ]
+    since = min((hour for rows in begins for (hour,) in rows if isinstance(hour, int)), default=None)
     until = max([progress.prices, *(hour + HOUR_S for row in rows[-1:] if isinstance(hour := row[0], int))])
     by_interval: dict[int, list[Row]] = {}
     for row in rows:
@@ -58,7 +62,7 @@ async def price_history(
         source="index",
         method=METHOD,
         updated_at=until,
-        coverage=(since, until) if isinstance(since, int) else None,
+        coverage=None if since is None else (since, until),
     )
 
 

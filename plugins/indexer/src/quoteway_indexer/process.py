@@ -10,21 +10,20 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from quoteway import ConfigError, Context, Network
+from quoteway import ConfigError, Context, EventSource, Network
 
 from quoteway_indexer.computations import computations_of
 from quoteway_indexer.deployment import enabled, networks_of
 from quoteway_indexer.ingest.chain_index import ChainIndex
 from quoteway_indexer.ingest.notes import ChainNote, encode_note
 from quoteway_indexer.ingest.sources import compile_sources
+from quoteway_indexer.retention import RETENTION_S, Retention
 from quoteway_indexer.store import Store, StoreBusyError, StoreError
-from quoteway_indexer.store_settings import expired
 from quoteway_indexer.stores import open_store, served
 from quoteway_indexer.writing import Writer
 
 LEASE_S: Final = 30.0
 NOTE_S: Final = 1.0
-RETENTION_S: Final = 3_600.0
 _LONGEST_RETRY_S: Final = 30.0
 _BUSY_S: Final = 1.0
 
@@ -40,7 +39,9 @@ class IndexProcess:
         self._log = context.log
         self._report = report
         self._writer: Writer
+        self._retention: Retention
         self._chains: dict[int, ChainIndex] = {}
+        self._begun: list[ChainIndex] = []
         # A file of DuckDB is open in one process only: what one that was killed held there is ours.
         is_own = context.settings["store"] == "duckdb"
         self._holder = "duckdb" if is_own else f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
@@ -55,6 +56,7 @@ class IndexProcess:
         networks = networks_of(self._context)
         store = await self._opened()
         self._writer = Writer(store)
+        self._retention = Retention(self._context.settings, self._writer, self._log)
         # Modules stay for good; logs come and go by the ten thousand, without cycles.
         gc.collect()
         gc.freeze()
@@ -126,7 +128,7 @@ class IndexProcess:
         failures = 0
         while True:
             await self._leased(chain)
-            running = asyncio.create_task(chain.run(once=once))
+            running = asyncio.create_task(self._index(chain, once))
             keeping = asyncio.create_task(self._keep_lease(chain))
             try:
                 await asyncio.wait([running, keeping], return_when=asyncio.FIRST_COMPLETED)
@@ -146,6 +148,12 @@ class IndexProcess:
                     task.cancel()
                 await asyncio.wait([running, keeping])
             await asyncio.sleep(min(_LONGEST_RETRY_S, 0.5 * 2 ** min(failures, 10)))
+
+    async def _index(self, chain: ChainIndex, once: bool) -> None:
+        await self._retention.begin(*self._kept(chain))
+        if chain not in self._begun:
+            self._begun.append(chain)
+        await chain.run(once=once)
 
     # --- leases ---------------------------------------------------------------------------------------------
 
@@ -192,15 +200,17 @@ class IndexProcess:
     async def _retain(self) -> None:
         """Deletes rows that are older than the settings keep, now and then."""
         while True:
-            for table, before in expired(self._context.settings, self._context.now()):
-                try:
-                    count = await self._writer.prune(table, before)
-                except StoreError as error:
-                    self._log.warning("old rows of %s cannot be deleted: %s", table, error)
-                    continue
-                if count:
-                    self._log.info("deleted %d old rows of %s", count, table)
+            try:
+                for chain in self._begun:
+                    await self._retention.note(*self._kept(chain))
+                await self._retention.prune(self._context.now())
+            except StoreError as error:
+                self._log.warning("old rows stay, what is kept cannot be written: %s", error)
             await asyncio.sleep(RETENTION_S)
+
+    def _kept(self, chain: ChainIndex) -> tuple[int, list[EventSource], int]:
+        declared = [each.declared for each in chain.sources.others]
+        return chain.network.chain_id, declared, self._context.now()
 
     async def _note(self) -> None:
         notes = {chain_id: chain.note() for chain_id, chain in self._chains.items()}

@@ -157,6 +157,13 @@ class Store(ABC):
         """Deletes facts, spans and rollups of a source, in one transaction: it is read again then."""
 
     @abstractmethod
+    def drop_rollup(self, chain_id: int, table: str) -> int:
+        """Deletes the rows of a rollup by hours, and how far it is computed, in one transaction.
+
+        It is computed anew then. Returns how many rows it had.
+        """
+
+    @abstractmethod
     def prune(self, table: str, before: int) -> int:
         """Deletes the rows of a table whose time is before ``before``. Returns how many."""
 

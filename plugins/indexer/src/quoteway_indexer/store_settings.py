@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 from quoteway import Secret, SecretField
 
-from quoteway_indexer.tables import TABLES
+from quoteway_indexer.tables import BASES, BY_HOUR, TABLES
 
 _SCHEMES: Final = {"postgres": ("postgresql", "postgres"), "clickhouse": ("clickhouse", "clickhouses")}
 _PRUNED: Final = tuple(table.name for table in TABLES.values() if table.time in ("timestamp", "hour"))
@@ -63,6 +63,22 @@ class StoreSettings(Schema):
         metadata={"description": "How many days the rows of a table are kept; for ever by default."},
     )
 
+    rollups = fields.List(
+        fields.String(validate=validate.OneOf(BY_HOUR, error="{input} is no rollup, known are: {choices}")),
+        load_default=None,
+        allow_none=True,
+        metadata={"description": "The tables by hours that are computed and kept; by default all."},
+    )
+
+    @validates_schema
+    def _check_rollups(self, data: dict[str, Any], **_: Any) -> None:
+        wanted = chosen_rollups(data)
+        for name, base in BASES.items():
+            if name in wanted and base not in wanted:
+                raise ValidationError(
+                    f'{name} is computed from {base}: add "{base}", or leave "{name}" out', "rollups"
+                )
+
     @validates_schema
     def _check_url(self, data: dict[str, Any], **_: Any) -> None:
         schemes = _SCHEMES.get(data["store"])
@@ -80,6 +96,12 @@ class StoreSettings(Schema):
 def socket_path(settings: Mapping[str, Any]) -> Path:
     """Returns where the index process serves the reads of a DuckDB index."""
     return Path(settings["socket"] or f"{settings['path']}.sock")
+
+
+def chosen_rollups(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the tables by hours that the index has."""
+    chosen = settings["rollups"]
+    return BY_HOUR if chosen is None else tuple(name for name in BY_HOUR if name in chosen)
 
 
 def expired(settings: Mapping[str, Any], now: int) -> Iterator[tuple[str, int]]:

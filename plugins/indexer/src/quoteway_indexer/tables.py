@@ -335,7 +335,8 @@ ROLLUPS: Final[Mapping[str, Table]] = {
         ),
         # How far a computation has come: what it computes of events up to ``block`` and ``timestamp`` is
         # written. ``basis`` says from what, such as a version: with another one all rows may be others.
-        # ``pools:`` and the id of a source are the hours of its pools, ``prices`` those of tokens.
+        # ``pools:`` and the id of a source are the hours of its pools, ``prices`` those of tokens. With
+        # ``kept:`` and the id of a source, ``timestamp`` is since when no fact of it was deleted for its age.
         _rollup(
             "computed", ("part",), "timestamp", part="text", block="int64", timestamp="int64", basis="text"
         ),
@@ -354,6 +355,11 @@ ROLLUPS: Final[Mapping[str, Table]] = {
 }
 
 TABLES: Final[Mapping[str, Table]] = {**FACTS, **ROLLUPS}
+
+BY_HOUR: Final = tuple(name for name, table in ROLLUPS.items() if table.time == "hour")
+"""The rollups that an operator chooses from."""
+BASES: Final[Mapping[str, str]] = {"token_hour": "pool_hour"}
+"""The tables by hours that are computed from another one, and that one."""
 
 OF_EVENTS: Final = "pool_hour", "pool_token_hour", "token_hour"
 """The tables by hours that are computed from facts: a reorganisation deletes their newest rows."""

@@ -52,6 +52,10 @@ class Writer:
         """See ``Store.drop_source``."""
         await self.run(self._store.drop_source, chain_id, source)
 
+    async def drop_rollup(self, chain_id: int, table: str) -> int:
+        """See ``Store.drop_rollup``."""
+        return await self.run(self._store.drop_rollup, chain_id, table)
+
     async def lease(self, chain_id: int, source: str, holder: str, ttl_s: float) -> bool:
         """See ``Store.lease``."""
         return await self.run(self._store.lease, chain_id, source, holder, ttl_s)

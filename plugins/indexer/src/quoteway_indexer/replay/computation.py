@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from quoteway import Chain, EventSource, GatewayError
 
@@ -11,6 +11,7 @@ from quoteway_indexer.computing import Computation, Frontier
 from quoteway_indexer.replay.families import FAMILIES
 from quoteway_indexer.replay.pool_tokens import PoolTokens
 from quoteway_indexer.replay.source_replay import SourceReplay
+from quoteway_indexer.tables import BY_HOUR
 from quoteway_indexer.writing import Writer
 
 _log = logging.getLogger(__name__)
@@ -19,18 +20,24 @@ _log = logging.getLogger(__name__)
 class PoolReplay(Computation):
     """Writes the hours of pools and ``replay_state`` of every source of one chain whose family is known.
 
-    ``chain`` is asked for the tokens of pools whose events do not name them. Sources of these are left out
-    without it.
+    Families whose hours are of none of ``tables`` are left out. ``chain`` is asked for the tokens of pools
+    whose events do not name them. Sources of these are left out without it.
     """
 
     def __init__(
-        self, chain_id: int, sources: Sequence[EventSource], writer: Writer, chain: Chain | None = None
+        self,
+        chain_id: int,
+        sources: Sequence[EventSource],
+        writer: Writer,
+        chain: Chain | None = None,
+        tables: Collection[str] = BY_HOUR,
     ) -> None:
         self._sources = [
             SourceReplay(chain_id, source, writer, _tokens_of(source, chain))
             for source in sources
             if source.chain_id == chain_id
             and (family := FAMILIES.get(source.family)) is not None
+            and family.table in tables
             and (family.announces or _tokens_of(source, chain) is not None)
         ]
 

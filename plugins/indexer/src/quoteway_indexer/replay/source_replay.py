@@ -26,7 +26,6 @@ _MOST_WAITING: Final = 24
 _MOST_LOADED: Final = 20_000
 _MADE = slice(len(PLACE), len(PLACE) + len(CREATED))
 _CALLS_BEFORE_A_LOWER_START: Final = 50
-_NO_HOUR: Final = -1
 _REFUSED = ArithmeticError, LookupError, TypeError, ValueError
 
 
@@ -57,13 +56,15 @@ class SourceReplay:
         self._lowest = 0
         self._begin(0)
 
-    def _begin(self, first: int) -> None:
+    def _begin(self, first: int, kept_since: int = 0) -> None:
+        """Forgets all. Facts before ``kept_since`` were deleted: pools of that time cannot be computed."""
         self._first = first
         self._position = first - 1
         self._hour = self._end = 0
         # Where pools begin with any event, the hour of the first may have had events before.
         is_cut = self._tokens is not None and first > self._source.first_block
-        self._cut_hour = None if is_cut else _NO_HOUR
+        self._whole_from = None if is_cut else kept_since
+        self._kept_since = kept_since
         self._known: set[bytes] = set()
         self._unfit: set[bytes] = set()
         self._loaded: dict[bytes, ReplayedPool] = {}
@@ -113,13 +114,13 @@ class SourceReplay:
         if not self._started:
             progress = await self._states.progress()
             first, block = progress or (complete_from, complete_from - 1)
-            self._begin(first)
+            self._begin(first, 0 if progress else await self._states.kept_since())
             self._position = block
             if self._tokens is None:
                 self._known = await self._facts.created(first, block)
             elif progress is not None:
                 self._known = await self._states.pools(block)
-                self._cut_hour = _NO_HOUR  # it was before the snapshot
+                self._whole_from = 0  # that hour was before the snapshot
             self._started = True
         if complete_from != self._lowest:
             self._lowest, self._calls_at_start = complete_from, 0
@@ -129,7 +130,7 @@ class SourceReplay:
             or head - complete_from >= 2 * (head - self._first)
             or self._calls_at_start > _CALLS_BEFORE_A_LOWER_START
         ):
-            self._begin(complete_from)
+            self._begin(complete_from, await self._states.kept_since())
 
     async def _load(self, events: list[Event], head: int) -> None:
         keys = {key for row, _ in events if isinstance(key := row[3], bytes)}
@@ -160,14 +161,16 @@ class SourceReplay:
                 self._close_hour(block - 1, frontier)
                 self._hour = timestamp - timestamp % HOUR_S
                 self._end = self._hour + HOUR_S
-                if self._cut_hour is None:
-                    self._cut_hour = self._hour
+                if self._whole_from is None:
+                    self._whole_from = max(self._end, self._kept_since)
             pool = loaded.get(key)
             if pool is None:
                 if apply is not creating:
                     if apply in self._early:
                         early.setdefault(key, []).append((row, apply))
                     continue  # created before the first block
+                if timestamp < self._kept_since:
+                    continue
                 pool = self._made(key, row[_MADE])
                 if pool is None:
                     continue
@@ -214,7 +217,7 @@ class SourceReplay:
         self._hour = self._end = 0
 
     def _keep(self, pool: ReplayedPool) -> None:
-        if pool.hour.start == self._cut_hour:
+        if self._tokens is not None and pool.hour.start < (self._whole_from or 0):
             return
         rows = pool.rows(self._chain_id, self._source.id, self._known.__contains__)
         self._rows[pool.key, pool.hour.start] = rows

@@ -12,6 +12,7 @@ from quoteway import EventSource
 from quoteway_indexer.replay.families import Family
 from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.store import Condition, Row, Select
+from quoteway_indexer.stores.dropping import KEPT
 from quoteway_indexer.writing import Writer
 
 VERSION: Final = 1
@@ -82,6 +83,12 @@ class StateKeeper:
                 self._restored(pool, json.loads(str(text))) for pool, text in rows if isinstance(pool, bytes)
             ]
         return found
+
+    async def kept_since(self) -> int:
+        """Returns the time since when all facts of the source are there; 0 when none were deleted."""
+        part = Condition("part", "=", KEPT + self._source.id)
+        rows = await self._writer.fetch(Select("computed", ("timestamp",), (self._where[0], part)))
+        return int(rows[0][0] or 0) if rows else 0
 
     async def pools(self, block: int) -> set[bytes]:
         """Returns the pools that have a state of this block or of one before."""

@@ -33,7 +33,7 @@ from quoteway_indexer.stores.clickhouse_state import (
     newest,
 )
 from quoteway_indexer.stores.clickhouse_tidying import READ_MS, tidied
-from quoteway_indexer.stores.dropping import IS_PAIR, conditions
+from quoteway_indexer.stores.dropping import IS_PAIR, POOL_HOURS, conditions, of_rollup
 from quoteway_indexer.stores.leases import check_leases
 from quoteway_indexer.stores.sql import statement
 from quoteway_indexer.tables import FACTS, OF_EVENTS, ROLLUPS, TABLES, Table
@@ -155,16 +155,35 @@ class ClickHouseStore(Store):
             spans = [one for one in entry.state.spans if (one.chain_id, one.source) != (chain_id, source)]
             self._take_back(entry, [*rules, (EVERY_FACT, of_source)], spans)
 
+    def drop_rollup(self, chain_id: int, table: str) -> int:
+        here = f"chain_id = {chain_id}"
+        with self._errors():
+            entry, declared = self._newest(), TABLES[table]
+            sources = "''"
+            if table in POOL_HOURS:
+                rows = rows_of(entry.state, declared, [(declared.column("chain_id"), here)])
+                found = self._connection.columns(f"SELECT DISTINCT source FROM {rows}")[0]  # noqa: S608
+                sources = ", ".join(map(literal, found)) or sources
+            gone = of_rollup(table, str(chain_id), sources)
+            counts = [self._counted(entry, TABLES[name], "chain_id", text) for name, text in gone.items()]
+            if any(counts):
+                self._take_back(entry, [*gone.items()], entry.state.spans)
+        return counts[-1]
+
     def prune(self, table: str, before: int) -> int:
         declared = TABLES[table]
         old = f"{declared.time} < {before}"
         with self._errors():
             entry = self._newest()
-            rows = rows_of(entry.state, declared, [(declared.column(declared.time), old)])
-            count = int(self._connection.columns(f"SELECT count() FROM {rows}")[0][0])  # noqa: S608
+            count = self._counted(entry, declared, declared.time, old)
             if count:
                 self._take_back(entry, [(table, old)], entry.state.spans)
         return count
+
+    def _counted(self, entry: Entry, table: Table, column: str, condition: str) -> int:
+        """Returns how many rows meet a condition of a column."""
+        rows = rows_of(entry.state, table, [(table.column(column), condition)])
+        return int(self._connection.columns(f"SELECT count() FROM {rows}")[0][0])  # noqa: S608
 
     def note(self, chain_id: int, text: str) -> None:
         with self._errors():

@@ -1,10 +1,13 @@
-"""Which rows of rollups go when a source is dropped."""
+"""Which rows of rollups go when a source, or a rollup itself, is dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
+POOL_HOURS: Final = "pool_hour", "pool_token_hour"
+KEPT: Final = "kept:"
+"""With the id of a source, the part of ``computed`` that says since when all of its facts are there."""
 IS_PAIR: Final = "token0 IS NOT NULL"
 """The condition of a pool that prices may come from: those of more tokens have no ``token0``."""
 HAS_POOLS: Final = f"EXISTS (SELECT pool FROM pool_created WHERE chain_id = $1 AND source = $2 AND {IS_PAIR})"  # noqa: S608
@@ -18,9 +21,27 @@ def conditions(chain_id: str = "$1", source: str = "$2", has_pools: str = HAS_PO
     """
     of_source = f"chain_id = {chain_id} AND source = {source}"
     return {
-        **dict.fromkeys(("pool_hour", "pool_token_hour", "replay_state"), of_source),
+        **dict.fromkeys((*POOL_HOURS, "replay_state"), of_source),
         # The price of any token of the chain may have come from a pool of the source.
         "token_hour": f"chain_id = {chain_id} AND {has_pools}",
         "computed": f"chain_id = {chain_id} AND"
-        f" (part = 'pools:' || {source} OR (part = 'prices' AND {has_pools}))",
+        f" (part = 'pools:' || {source} OR part = '{KEPT}' || {source} OR (part = 'prices' AND {has_pools}))",
+    }
+
+
+def of_rollup(table: str, chain_id: str = "$1", sources: str | None = None) -> Mapping[str, str]:
+    """Returns the conditions of the rows to delete with a rollup by hours, in this order.
+
+    ``sources`` is what stands in a statement for the sources whose pools have rows in the table.
+    """
+    here = f"chain_id = {chain_id}"
+    if table == "token_hour":
+        return {"computed": f"{here} AND part = 'prices'", table: here}
+    if table not in POOL_HOURS:
+        return {table: here}
+    sources = sources or f"SELECT source FROM {table} WHERE {here}"  # noqa: S608
+    return {
+        "replay_state": f"{here} AND source IN ({sources})",
+        "computed": f"{here} AND part LIKE 'pools:%' AND substr(part, 7) IN ({sources})",
+        table: here,
     }

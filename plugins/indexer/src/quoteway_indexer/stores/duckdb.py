@@ -160,6 +160,16 @@ class DuckDBStore(Store):
                 )
             self._count(connection)
 
+    def drop_rollup(self, chain_id: int, table: str) -> int:
+        deleted = None
+        with self._transaction() as connection:
+            for name, condition in dropping.of_rollup(table).items():
+                self._changed.append(Change(name, chain_id))
+                text = f"DELETE FROM {name} WHERE {condition}"  # noqa: S608
+                deleted = connection.execute(text, [chain_id]).fetchone()
+            self._count(connection)
+        return int(deleted[0]) if deleted else 0
+
     def prune(self, table: str, before: int) -> int:
         declared = TABLES[table]
         with self._transaction() as connection:

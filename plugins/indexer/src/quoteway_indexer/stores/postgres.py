@@ -84,6 +84,9 @@ class PostgresStore(Store):
     def drop_source(self, chain_id: int, source: str) -> None:
         self._run(self._drop_source(chain_id, source))
 
+    def drop_rollup(self, chain_id: int, table: str) -> int:
+        return self._run(self._drop_rollup(chain_id, table))
+
     def prune(self, table: str, before: int) -> int:
         return self._run(self._prune(TABLES[table], before))
 
@@ -303,6 +306,15 @@ class PostgresStore(Store):
                 text = f"DELETE FROM {name} WHERE chain_id = $1 AND source = $2"  # noqa: S608
                 await connection.execute(text, chain_id, source)
             await _count(connection, [Change(name, chain_id) for name in TABLES])
+
+    async def _drop_rollup(self, chain_id: int, table: str) -> int:
+        conditions, done = dropping.of_rollup(table), ""
+        async with self._transaction() as connection:
+            await connection.execute(_LOCK_CHAIN, chain_id)
+            for name, condition in conditions.items():
+                done = await connection.execute(f"DELETE FROM {name} WHERE {condition}", chain_id)  # noqa: S608
+            await _count(connection, [Change(name, chain_id) for name in conditions])
+        return int(done.split()[-1])
 
     async def _prune(self, table: Table, before: int) -> int:
         async with self._transaction() as connection:
