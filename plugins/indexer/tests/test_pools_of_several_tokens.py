@@ -103,6 +103,22 @@ async def test_swaps_of_both_kinds_of_pools_are_looked_at(store, index):
     assert await index.pools_untouched(CHAIN, 5, 9, "0x" + MINE.hex()) is False
 
 
+@pytest.mark.parametrize(
+    ("block", "place", "pool", "expected"),
+    [
+        (7, 1, POOL, False),
+        (9, 2, POOL, False),
+        (9, 4, POOL, True),  # after the swap
+        (5, 1, POOL, True),  # before the quote
+        (7, 1, b"\x09" * 32, True),
+    ],
+)
+async def test_a_new_setting_of_a_pool_is_a_change(store, index, block, place, pool, expected):
+    logged = {"block": block, "log_index": place, "pool": pool, "transaction_hash": OTHERS}
+    keep(store, [swap(9, 3)], pool_setting=[logged | {"setting": "swap_fee_share", "value": 5}])
+    assert await index.pools_untouched(CHAIN, 5, 9, "0x" + MINE.hex()) is expected
+
+
 async def test_a_pool_that_is_a_token_is_no_pair(store, index):
     came = {"block": 5, "log_index": 9, "token": ITS_OWN, "sender": ONE, "amount": 1}
     keep(store, transfer=[came | {"recipient": bytes.fromhex(WALLET[2:])}])

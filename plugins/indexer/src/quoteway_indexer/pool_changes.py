@@ -8,7 +8,10 @@ from typing import cast
 from quoteway_indexer.store import Condition, Reader, Select
 
 _SWAPS = ("swap", "token_swap")
-_CHANGES = (*_SWAPS, "liquidity", "token_liquidity", "donation", "flash", "protocol_fee", "collected")
+_LIQUIDITY = ("liquidity", "token_liquidity", "donation", "flash", "collected")
+_SETTINGS = ("protocol_fee", "pool_setting")
+"""What leaves a pool with a swap is less or more after these: the next swap finds other balances."""
+_CHANGES = (*_SWAPS, *_LIQUIDITY, *_SETTINGS)
 
 
 async def untouched(
