@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -68,14 +68,21 @@ class Window:
 async def answer(call: Call, collect: Callable[[], Awaitable[Listing | Window]]) -> web.Response:
     """The page that a request asks for. It is cached unless rows are missing."""
 
-    async def render() -> tuple[bytes, bool]:
+    async def make() -> tuple[bytes, bool]:
         found = await collect()
         return _rendered(call, found), not found.missing
 
+    return await once(call, make)
+
+
+async def once(call: Call, make: Callable[[], Coroutine[Any, Any, tuple[bytes, bool]]]) -> web.Response:
+    """What ``make`` returns for a request: the bytes, and whether they are complete and so may be cached.
+
+    Requests for what is being made share its result.
+    """
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
-    # Requests for a page that is being made share its result.
-    body, complete = await flights.run((revision, call.request.raw_path), render)
+    body, complete = await flights.run((revision, call.request.raw_path), make)
     return keep(call, revision, body) if complete else json_response(body, 200, NO_STORE)
 
 
