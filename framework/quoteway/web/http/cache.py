@@ -13,6 +13,7 @@ from cachetools import LRUCache
 from multidict import CIMultiDict
 
 from quoteway.evm.single_flight import SingleFlight
+from quoteway.web.http.compression import MAX_KEPT, Kept, coding_of, content_of, kept_compressed, mark, tag_of
 
 if TYPE_CHECKING:
     from quoteway.web.http.operation import Call, Operation
@@ -34,6 +35,8 @@ class CatalogCache:
     entries: LRUCache[tuple[int, str], Rendered] = field(default_factory=lambda: LRUCache(512))
     changed: LRUCache[str, tuple[bytes, int]] = field(default_factory=lambda: LRUCache(512))
     """By path and query of a list that is not kept: a digest of its rows, and since when they are so."""
+    compressed: Kept = field(default_factory=lambda: LRUCache(MAX_KEPT))
+    """Kept bodies by themselves and their content coding."""
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: bool = True
 
@@ -58,13 +61,14 @@ CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 def keep(call: Call, revision: int, body: bytes) -> web.Response:
     """Keeps an answer for its path and query, and answers with it. ``revision`` is from before rendering."""
     rendered = _rendered(call, body, f"max-age={MAX_AGE_S}")
-    call.request.app[CACHE].entries[revision, call.request.raw_path] = rendered
-    return respond(call.request, rendered)
+    cache = call.request.app[CACHE]
+    cache.entries[revision, call.request.raw_path] = rendered
+    return respond(call.request, rendered, cache)
 
 
 def revalidated(call: Call, body: bytes) -> web.Response:
     """Answers with what was made for this request alone. Caches may keep it, but ask each time."""
-    return respond(call.request, _rendered(call, body, "no-cache"))
+    return respond(call.request, _rendered(call, body, "no-cache"), call.request.app[CACHE])
 
 
 def changed_at(call: Call, rows: bytes, now: int) -> int:
@@ -85,14 +89,21 @@ def _rendered(call: Call, body: bytes, caching: str) -> Rendered:
             "Cache-Control": f"{'public' if call.request.app[CACHE].public else 'private'}, {caching}",
         }
     )
+    mark(headers)
     return Rendered(call.operation, time.monotonic() + MAX_AGE_S, body, headers)
 
 
-def respond(request: web.Request, rendered: Rendered) -> web.Response:
-    """The kept bytes, or 304 when the caller has them."""
+def respond(request: web.Request, rendered: Rendered, cache: CatalogCache) -> web.Response:
+    """The kept bytes, compressed where the caller takes that, or 304 when the caller has them."""
     headers = CIMultiDict(rendered.headers)
+    coding = coding_of(request.headers.get("Accept-Encoding"), len(rendered.body))
+    headers["ETag"] = tag_of(rendered.headers["ETag"], coding)
+    own = rendered.headers["ETag"].strip('"')
     # RFC 9110, 13.1.2: weak comparison, a list, or ``*``
-    if any(tag.value in ("*", rendered.headers["ETag"].strip('"')) for tag in request.if_none_match or ()):
+    if any(tag.value == "*" or content_of(tag.value) == own for tag in request.if_none_match or ()):
         del headers["Content-Type"]
         return web.Response(status=304, headers=headers)
-    return web.Response(body=rendered.body, headers=headers)
+    if coding is None:
+        return web.Response(body=rendered.body, headers=headers)
+    headers["Content-Encoding"] = coding
+    return web.Response(body=kept_compressed(cache.compressed, rendered.body, coding), headers=headers)

@@ -22,6 +22,7 @@ from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
+from quoteway.web.http.compression import compress
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
@@ -126,7 +127,7 @@ class Middleware:
                         counted = Counted(self.limiter, group, caller)
                         await counted.take()
                 if isinstance(source, Rendered):
-                    response = respond(request, source)
+                    response = respond(request, source, self._cache)
                 else:
                     request[REQUEST_ID] = request_id
                     if counted is not None:
@@ -136,6 +137,8 @@ class Middleware:
             raise
         except Exception as error:
             response = self.failure(error, operation.path if operation else _route(request), request_id)
+        if operation is not None and operation.group != "rpc" and isinstance(response, web.Response):
+            compress(headers, response)
         self.complete(response, request_id, counted, trace)
         response.headers.extend(self.allowed_origin(request.method, headers))
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
