@@ -73,7 +73,8 @@ class ServerConfig:
     allowed_hosts: tuple[str, ...] = setting(
         Listing(kinds.matching(r"^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)$")),
         "Host names, without port, that requests may be for beside `localhost` and loopback addresses; for "
-        "others they are refused (421). Unset: any, but in the embedded default those of loopback alone.",
+        "others they are refused (421), also for probes of health. Unset: any, but in the embedded default "
+        "those of loopback alone.",
         (),
     )
     trusted_proxies: tuple[str, ...] = setting(

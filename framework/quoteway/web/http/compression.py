@@ -11,21 +11,16 @@ from functools import lru_cache
 from typing import Final
 
 from aiohttp import web
-from cachetools import LRUCache
 from multidict import CIMultiDict
 
 MIN_BYTES: Final = 1_024
 """Shorter bodies fit one packet as they are."""
 LEVEL: Final = 1
 """100 kB of a list take 0.65 ms and become 22 kB; with zlib's default of 6 it is 2.0 ms and 19 kB."""
-MAX_KEPT: Final = 128
-"""Compressed bodies of kept answers in memory."""
 _MAX_HEADER_CHARS: Final = 256
 
 _WINDOWS: Final[Mapping[str, int]] = {"gzip": 31, "deflate": 15}
 """zlib's ``wbits`` of each content coding (RFC 9110, 8.4.1), the preferred one first."""
-
-Kept = LRUCache[tuple[bytes, str], bytes]
 
 
 def coding_of(accepted: str | None, size: int) -> str | None:
@@ -58,24 +53,9 @@ def compressed(body: bytes, coding: str) -> bytes:
     return packer.compress(body) + packer.flush()
 
 
-def kept_compressed(kept: Kept, body: bytes, coding: str) -> bytes:
-    """As ``compressed``, for a body that is sent again and again: it is compressed once."""
-    found = kept.get((body, coding))
-    if found is None:
-        found = kept[body, coding] = compressed(body, coding)
-    return found
-
-
 def tag_of(etag: str, coding: str | None) -> str:
     """The strong ETag of the same content in a coding: other bytes need another one (RFC 9110, 8.8.3)."""
     return etag if coding is None else f'{etag[:-1]}-{coding}"'
-
-
-def content_of(tag: str) -> str:
-    """What a tag says of the content, whatever its coding: 304 is right for each of them."""
-    for coding in _WINDOWS:
-        tag = tag.removesuffix(f"-{coding}")
-    return tag
 
 
 def compress(request_headers: Mapping[str, str], response: web.Response) -> None:
