@@ -22,10 +22,12 @@ POST /v2/vaults/{vaultId}/action
 POST /v2/vaults/{vaultId}/manage/action
 POST /v2/vaults/deploy/quote
 POST /v2/vaults/deploy/action
+GET /v2/vaults/{vaultId}
 GET /v2/vaults/{vaultId}/tvl
 GET /v2/vaults/{vaultId}/apy
 POST /v2/pools/{poolId}/quote
 POST /v2/pools/{poolId}/action
+GET /v2/pools/{poolId}
 GET /v2/pools/{poolId}/volume
 GET /v2/pools/{poolId}/fees
 GET /v2/pools/{poolId}/apr

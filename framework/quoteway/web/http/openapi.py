@@ -13,7 +13,7 @@ from quoteway.web.http.operation import Operation
 from quoteway.web.wire.errors import Error
 
 _ERRORS: Mapping[int, str] = {
-    400: "Malformed request (`invalid_request`); also 405, 408, 413 and 415",
+    400: "Malformed request (`invalid_request`); also 405, 408, 413, 415 and 421",
     401: "A key is required (`unauthorized`)",
     404: "Unknown, expired or forged quote; unknown pool, vault or token (`not_found`)",
     422: "A refused member (`validation_error`); `details.fields` names every one",

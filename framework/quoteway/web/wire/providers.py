@@ -23,6 +23,14 @@ class Spender(View):
     address = required(text.AddressText, 1)
 
 
+class Strategy(View):
+    """A strategy that a new vault may have."""
+
+    network = required(text.NetworkText, 0)
+    chain_id = required(fields.Integer, 0)
+    id = required(fields.String, 1, description="What `strategy` of `/v2/vaults/deploy/quote` names")
+
+
 class ProviderScore(View):
     rehearsed = required(fields.Integer, description="Quotes that were rehearsed lately, and count")
     failed = required(fields.Integer, description="Those of them in which the provider was at fault")
@@ -109,6 +117,7 @@ class ProviderRow(View):
     capabilities = required([fields.String])
     networks = required([text.NetworkText], "chain_ids")
     actions = required(ProviderActions)
+    strategies = required([Strategy], description="Those that new vaults may have, by network")
     protocols = required([fields.String], description="Those that routes of its swaps may show")
     limits = required([fields.String], description="The limits on the route of a swap that it can keep")
     enforces_fees = required(
