@@ -33,7 +33,9 @@ from quoteway.web.wire import (
     actions,
     allowances,
     candles,
+    echoes,
     errors,
+    holdings,
     index_status,
     indications,
     parts,
@@ -168,9 +170,9 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.Profile: instances(models.TokenProfile),
     rows.PoolEntry: instances(models.Pool),
     rows.PositionEntry: instances(models.PoolPosition),
-    rows.PortfolioPosition: instances(rows.HeldPosition),
-    rows.VaultPositionEntry: instances(models.VaultPosition),
-    rows.Balance: instances(rows.ValuedHolding),
+    holdings.PortfolioPosition: instances(holdings.HeldPosition),
+    holdings.VaultPositionEntry: instances(models.VaultPosition),
+    holdings.Balance: instances(holdings.ValuedHolding),
     allowances.AllowanceEntry: instances(allowances.ShownAllowance),
     rows.VaultEntry: instances(models.Vault),
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
@@ -185,7 +187,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     wallet_past.ValuePoint: instances(ValuePoint),
     wallet_past.HeldThen: instances(HeldThen),
     wallet_past.GainEntry: st.builds(
-        wallet_past.PositionGain, instances(rows.HeldPosition), instances(Gain).map(of_two_tokens)
+        wallet_past.PositionGain, instances(holdings.HeldPosition), instances(Gain).map(of_two_tokens)
     ),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: SWAP_QUOTES,
@@ -203,11 +205,11 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     ),
     providers.ProviderRow: PROVIDERS,
     actions.HashReport: instances(transactions._Report),
-    parts.SwapEcho: instances(models.SwapRequest),
-    parts.PoolEcho: instances(models.PoolRequest),
-    parts.VaultEcho: instances(models.VaultRequest),
-    parts.ManageEcho: instances(models.ManageRequest),
-    parts.DeployEcho: instances(models.DeployRequest),
+    echoes.SwapEcho: instances(models.SwapRequest),
+    echoes.PoolEcho: instances(models.PoolRequest),
+    echoes.VaultEcho: instances(models.VaultRequest),
+    echoes.ManageEcho: instances(models.ManageRequest),
+    echoes.DeployEcho: instances(models.DeployRequest),
     actions.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
     **TERMS,
 }
@@ -220,7 +222,7 @@ SAME_RENDERING = {
     quotes.ManageAction,
     quotes.DeployAction,
     quotes.BridgeAction,
-    rows.Whereabouts,
+    holdings.Whereabouts,
 }
 """Quotes and actions with the members of their terms, and parts of other nouns."""
 
@@ -228,8 +230,8 @@ GIVEN_BY_MEMBER = {
     quotes.SwapQuotes,
     quotes.QuoteResult,
     actions.Submitted,
-    rows.Balances,
-    rows.BalancesOfWallets,
+    holdings.Balances,
+    holdings.BalancesOfWallets,
     prices.Prices,
     performance.ProviderPerformance,
     index_status.IndexStatus,
@@ -237,9 +239,11 @@ GIVEN_BY_MEMBER = {
     wallet_past.WalletHistory,
     wallet_past.Gains,
     allowances.Allowances,
-    rows.AsOf,
-    rows.Partial,
-    errors.RpcAnswer,
+    holdings.AsOf,
+    holdings.Partial,
+    errors.RpcFailure,
+    errors.RpcIdentified,
+    errors.RpcResult,
     errors.RpcErrorObject,
 }
 """Made by ``View.of``; the tests of their operations check them."""
@@ -317,8 +321,8 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
-    bases = {quotes.Quote, rows.Page, rows.Whereabouts, rows.VaultPositionEntry}
-    bases |= {actions.Broadcast, parts.RefundPlace, *TERMS, *parts.ECHOES.values()}
+    bases = {quotes.Quote, rows.Page, holdings.Whereabouts, holdings.VaultPositionEntry}
+    bases |= {actions.Broadcast, errors.RpcIdentified, parts.RefundPlace, *TERMS, *echoes.ECHOES.values()}
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 
@@ -344,10 +348,10 @@ def test_members_come_from_attributes_and_functions_and_absent_ones_are_left_out
 
 
 def test_members_given_by_name_are_all_of_them_that_are_required():
-    given_all = errors.RpcAnswer.of(NETWORKS, id=1, result=None)
+    given_all = errors.RpcResult.of(NETWORKS, id=1, result=None)
     assert given_all == {"jsonrpc": "2.0", "id": 1, "result": None}
     with pytest.raises(AttributeError):
-        errors.RpcAnswer.of(NETWORKS, result=None)
+        errors.RpcResult.of(NETWORKS, result=None)
 
 
 def test_terms_never_replace_members_that_were_checked():

@@ -29,7 +29,12 @@ from quoteway.web.resources.wallet_tokens import (
     named_tokens,
     tokens_to_read,
 )
-from quoteway.web.wire.rows import Balances, BalancesOfWallets, Missing, ValuedHolding
+from quoteway.web.wire.holdings import (
+    Balances,
+    BalancesOfWallets,
+    Missing,
+    ValuedHolding,
+)
 from quoteway.web.wire.view import Wire
 
 MAX_WALLETS = 20

@@ -25,6 +25,11 @@ from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.rows import Page
 
+FROM_MEMORY = (
+    "Rows are served from memory and read anew in the background: `updatedAt` says how old they are, and "
+    "`partial` names providers without an answer. Ask again while there are any."
+)
+
 T = TypeVar("T")
 D = TypeVar("D", Pool, Vault)
 Row = Mapping[str, Any]

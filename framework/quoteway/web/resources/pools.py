@@ -15,7 +15,7 @@ from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import refuse_all
+from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.ids import PoolPath, owner_of
@@ -32,6 +32,17 @@ TICK_LIMIT = 887_272
 class PoolBody(DeadlineBody):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
+
+    cases = {
+        "Add": Case(
+            ("add",),
+            "Adds liquidity: `amount` is exact, of one of the pool's tokens.",
+            ("amount", "asset"),
+            {"amount": fields.Amount.patterns[1]},
+        ),
+        "Remove": Case(("remove",), "Removes liquidity.", ("amount", "asset")),
+        "Collect": Case(("collect",), "Collects fees; needs neither `amount` nor `asset`."),
+    }
 
     action = fields.Action("What to do with liquidity", ("add", "remove", "collect"), required=True)
     address = fields.AddressField("Who signs, pays and holds the position", required=True)
@@ -86,7 +97,7 @@ class PositionsQuery(FreshQuery, catalog.PageQuery):
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
 
 
-@get("/v2/pools", "Pools", PoolPage, query=PoolsQuery)
+@get("/v2/pools", "Pools", PoolPage, query=PoolsQuery, cached=True, description=catalog.FROM_MEMORY)
 async def list_pools(call: Call) -> web.Response:
     async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
         tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
@@ -129,6 +140,7 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     "/v2/pools/{poolId}/positions",
     "A wallet's positions in a pool",
     PositionPage,
+    description="Read from the chain at one block. `partial` names a provider that could not look for all.",
     path_schema=PoolPath,
     query=PositionsQuery,
     failures=(404, 502),

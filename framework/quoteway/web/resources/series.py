@@ -21,6 +21,10 @@ from quoteway.web.wire.view import Wire
 
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 
+_DESCRIPTION = """From an index where there is one, else from the node's state and logs: `method` says which.
+A value that is not known is null. A series is read in the background: before the first read has ended every
+value is null with the reason `provider_timeout`; ask again in some seconds."""
+
 
 class SeriesQuery(RequestSchema):
     from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33)
@@ -45,7 +49,13 @@ def series_operations(
     for metric, title in metrics.items():
         path, summary = f"/v2/{noun}s/{{{noun}Id}}/{metric}", f"{title} of a {noun} over time"
         declared = get(
-            path, summary, SeriesView, path_schema=path_schema, query=SeriesQuery, failures=(404, 502)
+            path,
+            summary,
+            SeriesView,
+            description=_DESCRIPTION,
+            path_schema=path_schema,
+            query=SeriesQuery,
+            failures=(404, 502),
         )
         yield declared(partial(show, capability, metric), f"get{noun.capitalize()}{metric.capitalize()}")
 

@@ -230,6 +230,7 @@ async def _read_transfer(call: Call) -> tuple[SwapRequest, str | None]:
     "/v2/swaps/quote/{quoteId}",
     "Read a quote back from its token",
     SwapQuote,
+    description="Made from the token alone, also of an expired quote: what the token does not hold is null.",
     group="quotes",
     failures=(404,),
 )
@@ -239,7 +240,14 @@ async def get_swap_quote(call: Call) -> Wire:
     return SwapQuote.render(ShownQuote(sealed, int(gateway.runtime.clock())), call.networks)
 
 
-@get("/v2/bridges/routes", "Routes between two networks", RoutePage, query=RoutesQuery)
+@get(
+    "/v2/bridges/routes",
+    "Routes between two networks",
+    RoutePage,
+    query=RoutesQuery,
+    cached=True,
+    description=catalog.FROM_MEMORY,
+)
 async def list_bridge_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")

@@ -37,7 +37,15 @@ class TokensQuery(catalog.PageQuery):
     sort = catalog.sort_field("rank", "symbol", "priceUsd")
 
 
-@get("/v2/tokens", "Tokens, the best match first", TokenPage, query=TokensQuery)
+@get(
+    "/v2/tokens",
+    "Tokens, the best match first",
+    TokenPage,
+    query=TokensQuery,
+    cached=True,
+    description="With `query`: whole symbols, names and ids first, then beginnings, then typing errors. "
+    "Without: by market rank, then in the order of the catalogs.",
+)
 async def list_tokens(call: Call) -> web.Response:
     network: Network | None = call.query.get("network")
     chain_ids = (network.chain_id,) if network else ()
@@ -146,7 +154,14 @@ def _on_chain(profile: TokenProfile, chain_id: int) -> TokenProfile | None:
     )
 
 
-@get("/v2/tokens/{id}", "One token, by its id or {chainId}:{address}", Profile, failures=(404, 502))
+@get(
+    "/v2/tokens/{id}",
+    "One token, by its id or {chainId}:{address}",
+    Profile,
+    description="What the catalogs say of the token, each member from the first that has it; `sources` names "
+    "the others. Decimals are those of the chain.",
+    failures=(404, 502),
+)
 async def get_token(call: Call) -> Wire:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])

@@ -183,6 +183,8 @@ class HashBody(RequestSchema):
     "/v2/transactions/{txId}/submit",
     "Broadcast a signed transaction, where a relay is enabled",
     Submitted,
+    description="The transaction is compared with the one that was built, and broadcast by a relay. Without "
+    "an enabled relay the answer is 503 `relay_unsupported`: nothing is ever said to be sent that was not.",
     body=SubmitBody,
 )
 async def submit_transaction(call: Call) -> dict[str, Any]:
@@ -233,6 +235,8 @@ class _Report:
     "/v2/transactions/{txId}/submit-hash",
     "Compare a broadcast transaction with the one that was built",
     HashReport,
+    description="Looks for the transaction on its network, else on the others. `realized` "
+    "is what it did beside the quote.",
     body=HashBody,
 )
 async def submit_transaction_hash(call: Call) -> dict[str, Any]:
@@ -285,7 +289,14 @@ async def _on_another_chain(
     return None
 
 
-@get("/v2/transactions/{txId}", "Where a bridge transfer is", Tracked, query=HashBody, failures=(404, 502))
+@get(
+    "/v2/transactions/{txId}",
+    "Where a bridge transfer is",
+    Tracked,
+    description="By the transaction on the network that it left: `txId` of the step, and the hash sent.",
+    query=HashBody,
+    failures=(404, 502),
+)
 async def track_transaction(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]

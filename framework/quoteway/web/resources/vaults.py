@@ -16,7 +16,7 @@ from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import invalid, refuse
+from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import VaultPath, owner_of
 from quoteway.web.resources.quote_action import ConsentBody, Quotable
@@ -29,6 +29,15 @@ from quoteway.web.wire.view import Wire
 
 class VaultBody(ConsentBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
+
+    cases = {
+        "Entry": Case(
+            ("deposit", "mint"),
+            "Puts assets in: `amount` is exact.",
+            patterns={"amount": fields.Amount.patterns[1]},
+        ),
+        "Exit": Case(("withdraw", "redeem"), "Takes assets out: `max` redeems all shares."),
+    }
 
     action = fields.Action("What to do", ("deposit", "withdraw", "mint", "redeem"), required=True)
     address = fields.AddressField("Who signs, and pays", required=True)
@@ -57,6 +66,20 @@ class ManageBody(ConsentBody):
     ``amount`` is the value of ``setCap`` and ``setFee`` ("max": no cap); ``bot`` the account of ``setBot``
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
+
+    cases = {
+        suffix: Case(
+            tuple(action for action, needed in MANAGE_ACTIONS.items() if needed == member),
+            f"Needs `{member}`." if member else "Needs no value.",
+            (member,) if member else (),
+        )
+        for suffix, member in (
+            ("Plain", None),
+            ("Amount", "amount"),
+            ("Bot", "bot"),
+            ("Strategy", "strategy"),
+        )
+    }
 
     action = fields.Action("What to manage", tuple(MANAGE_ACTIONS), required=True)
     address = fields.AddressField("Who signs; must have the role", required=True)
@@ -112,7 +135,7 @@ class VaultsQuery(catalog.PageQuery):
 VAULTS = ListKind(Capability.VAULT, Vault, lambda source, chain_id: source.vaults(chain_id), by_chain=True)
 
 
-@get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery)
+@get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery, cached=True, description=catalog.FROM_MEMORY)
 async def list_vaults(call: Call) -> web.Response:
     async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
         tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}

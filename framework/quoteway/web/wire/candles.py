@@ -37,26 +37,44 @@ def _of(member: str) -> Callable[[CandleRow], Any]:
 
 
 class Candle(View):
-    timestamp = required(fields.Integer)
-    open = nullable(fields.Float, _of("open"))
-    high = nullable(fields.Float, _of("high"))
-    low = nullable(fields.Float, _of("low"))
-    close = nullable(fields.Float, _of("close"))
-    mean = nullable(fields.Float, _of("mean"))
-    depth_usd = nullable(fields.Float, _of("depth_usd"))
-    confidence = nullable(fields.Float, _of("confidence"))
-    hours = required(fields.Integer, lambda row: row.candle.hours if row.candle else 0)
+    timestamp = required(text.UnixTime, description="Start of the interval")
+    open = nullable(text.UsdNumber, _of("open"), description="First price of the interval")
+    high = nullable(text.UsdNumber, _of("high"), description="Highest price of the interval")
+    low = nullable(text.UsdNumber, _of("low"), description="Lowest price of the interval")
+    close = nullable(text.UsdNumber, _of("close"), description="Last price of the interval")
+    mean = nullable(
+        text.UsdNumber, _of("mean"), description="Average price of the interval, weighted by time"
+    )
+    depth_usd = nullable(
+        text.UsdNumber,
+        _of("depth_usd"),
+        description="Least depth of the interval: what could be sold near the price",
+    )
+    confidence = nullable(
+        fields.Float, _of("confidence"), description="Least confidence of the interval, from 0 to 1"
+    )
+    hours = required(
+        fields.Integer,
+        lambda row: row.candle.hours if row.candle else 0,
+        description="How many hours of the interval have a price",
+    )
 
 
 class PriceHistory(View):
     network = required(text.NetworkText, "token.chain_id")
-    chain_id = required(fields.Integer, "token.chain_id")
-    token = required(TokenRef)
-    interval = required(fields.String, "history.interval", enum=["1h", "1d", "1w"])
-    from_ = required(fields.Integer, "history.start")
-    to = required(fields.Integer, "history.end")
-    candles = required([Candle], "rows")
-    coverage = nullable(Coverage, "history.coverage")
-    source = required(fields.String, "history.source")
-    method = required(fields.String, "history.method")
-    updated_at = required(text.TimeText, "history.updated_at")
+    chain_id = required(text.ChainIdNumber, "token.chain_id")
+    token = required(TokenRef, description="Token whose prices these are")
+    interval = required(text.IntervalText, "history.interval")
+    from_ = required(
+        text.UnixTime, "history.start", description="Start of the first candle that was asked for"
+    )
+    to = required(text.UnixTime, "history.end", description="End of the time that was asked for")
+    candles = required([Candle], "rows", description="Prices of each interval in order of time")
+    coverage = nullable(
+        Coverage, "history.coverage", description="Time in which prices are known. Null without any"
+    )
+    source = required(fields.String, "history.source", description="Id of the provider that has the prices")
+    method = required(fields.String, "history.method", description="Sentence: how the prices are computed")
+    updated_at = required(
+        text.TimeText, "history.updated_at", description="When the newest hour was computed"
+    )

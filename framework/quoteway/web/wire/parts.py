@@ -9,13 +9,21 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText, LinkText, NetworkText
+from quoteway.web.wire.text import (
+    AddressText,
+    AmountText,
+    ChainIdNumber,
+    CodeText,
+    DecimalsNumber,
+    IntegerText,
+    LogoText,
+    NetworkText,
+    ProviderId,
+    UnixTime,
+    UsdNumber,
+)
 from quoteway.web.wire.view import (
-    NetworkField,
     View,
-    camel_case,
-    constant,
-    hidden,
     itself,
     nullable,
     optional,
@@ -24,99 +32,117 @@ from quoteway.web.wire.view import (
 
 
 class TokenRef(View):
-    address = required(AddressText)
-    chain_id = required(fields.Integer)
+    address = required(AddressText, description="Contract of the token; the zero address is the native coin")
+    chain_id = required(ChainIdNumber)
     network = required(NetworkText, "chain_id")
-    symbol = nullable(fields.String)
-    name = nullable(fields.String)
-    decimals = required(fields.Integer)
-    is_native = required(fields.Boolean)
-    logo_uri = nullable(LinkText)
-    price_usd = nullable(fields.Float)
+    symbol = nullable(fields.String, description="Ticker of the token; not unique")
+    name = nullable(fields.String, description="Name of the token for people")
+    decimals = required(DecimalsNumber)
+    is_native = required(fields.Boolean, description="Whether it is the native coin of the network")
+    logo_uri = nullable(LogoText)
+    price_usd = nullable(UsdNumber, description="Price of one whole token")
 
 
 class BlockRef(View):
-    number = required(fields.Integer)
-    hash = required(fields.String)
-    timestamp = required(fields.Integer, description="Unix seconds")
+    number = required(fields.Integer, description="Height of the block")
+    hash = required(fields.String, description="Hash of the block, 0x hex")
+    timestamp = required(UnixTime, description="Time of the block")
 
 
 class Leg(View):
-    token = required(TokenRef)
-    amount = required(AmountText)
-    amount_min = nullable(AmountText)
-    amount_max = nullable(AmountText)
-    amount_usd = nullable(fields.Float)
-    account = required(AddressText)
+    token = required(TokenRef, description="Token that moves")
+    amount = required(AmountText, description="How much moves, as quoted")
+    amount_min = nullable(
+        AmountText,
+        description="Least that the chain or the simulation allows. Null where it is exact or not limited",
+    )
+    amount_max = nullable(
+        AmountText,
+        description="Most that the chain or the simulation allows. Null where it is exact or not limited",
+    )
+    amount_usd = nullable(UsdNumber, description="Worth of the amount")
+    account = required(AddressText, description="Account that pays or gets it")
 
 
 class Fee(View):
-    name = required(fields.String)
-    kind = required(fields.String, enum=["protocol", "integrator", "bridge", "lp", "gas"])
-    token = required(TokenRef)
-    amount = required(AmountText)
-    amount_usd = nullable(fields.Float)
-    bps = nullable(fields.Float)
+    name = required(fields.String, description="Name of the fee for people")
+    kind = required(
+        fields.String,
+        enum=["protocol", "integrator", "bridge", "lp", "gas"],
+        description="Who the fee is for",
+    )
+    token = required(TokenRef, description="Token that the fee is paid in")
+    amount = required(AmountText, description="How much the fee is")
+    amount_usd = nullable(UsdNumber, description="Worth of the fee")
+    bps = nullable(
+        fields.Float, description="Rate of the fee, in basis points. Null for a fee that is no rate"
+    )
     included = required(fields.Boolean, description="Whether the outputs are after it")
-    recipient = nullable(AddressText, description="Who gets it, where that is known")
+    recipient = nullable(AddressText, description="Who gets it. Null where that is not known")
 
 
 class Gas(View):
-    units = required(IntegerText)
-    limit = required(IntegerText)
-    max_fee_per_gas = nullable(AmountText, "max_fee_per_gas_wei")
+    units = required(IntegerText, description="Gas that the transactions use, as simulated or estimated")
+    limit = required(IntegerText, description="Limit of gas with a reserve")
+    max_fee_per_gas = nullable(
+        AmountText, "max_fee_per_gas_wei", description="Most to pay for a unit of gas, in wei"
+    )
     l1_fee = nullable(
         AmountText, "l1_fee_wei", description="Wei that a rollup charges for data on its parent chain"
     )
-    cost = nullable(AmountText, "cost_wei")
+    cost = nullable(AmountText, "cost_wei", description="What the gas costs, in wei, with `l1Fee`")
     price = nullable(AmountText, "price_wei", description="Wei per unit that `cost` is counted with")
-    cost_usd = nullable(fields.Float)
+    cost_usd = nullable(UsdNumber, description="Worth of the cost")
 
 
 class Approval(View):
-    token = required(AddressText)
-    spender = required(AddressText)
-    required = required(AmountText)
-    current = nullable(AmountText)
-    needed = nullable(fields.Boolean)
-    needs_reset = nullable(fields.Boolean)
+    token = required(AddressText, description="Token that must be approved")
+    spender = required(AddressText, description="Contract that must be allowed to take it")
+    required = required(AmountText, description="Allowance that the transactions need")
+    current = nullable(AmountText, description="Allowance that there is now")
+    needed = nullable(fields.Boolean, description="Whether an approval must come before the transactions")
+    needs_reset = nullable(
+        fields.Boolean, description="Whether the token wants the allowance set to zero first"
+    )
 
 
 class Issue(View):
-    code = required(fields.String)
-    token = nullable(AddressText)
-    actual = nullable(AmountText)
-    required = nullable(AmountText)
+    code = required(
+        fields.String, description="What is wrong, such as `insufficient_balance`; more codes may come"
+    )
+    token = nullable(AddressText, description="Token that it is about. Null when it is about none")
+    actual = nullable(AmountText, description="What there is. Null where it is no amount")
+    required = nullable(AmountText, description="What is needed. Null where it is no amount")
 
 
 class TradeTax(View):
     """What a token's own taxes take, in a simulation against a pool."""
 
-    token = required(AddressText)
+    token = required(AddressText, description="Token that was measured")
     buy_bps = nullable(fields.Integer, description="Of a purchase, in basis points")
     sell_bps = nullable(fields.Integer, description="Of a sale, in basis points")
     sellable = nullable(fields.Boolean, description="Whether the simulated sale succeeded")
 
 
 class Notice(View):
-    code = required(fields.String)
-    message = required(fields.String)
+    code = required(fields.String, description="Word for programs; more may come")
+    message = required(fields.String, description="Sentence for people")
 
 
 class Hop(View):
-    provider = required(fields.String)
-    protocol = required(fields.String)
-    pool = required(fields.String)
-    token_in = required(AddressText)
-    token_out = required(AddressText)
-    amount_in = required(AmountText)
-    amount_out = required(AmountText)
-    fee_bps = nullable(fields.Float)
+    provider = required(ProviderId)
+    protocol = required(fields.String, description="Protocol of the pool, such as `uniswap-v3`")
+    pool = required(fields.String, description="Contract of the pool; of v4 its 32-byte id")
+    token_in = required(AddressText, description="Token that goes into the pool")
+    token_out = required(AddressText, description="Token that comes out of the pool")
+    amount_in = required(AmountText, description="How much goes into the pool")
+    amount_out = required(AmountText, description="How much comes out of the pool")
+    fee_bps = nullable(fields.Float, description="Fee of the pool, in basis points")
 
 
 class RoutePath(View):
-    bps = required(fields.Integer)
-    hops = required([Hop])
+    bps = required(fields.Integer, description="Part of the input that goes this way, in basis points")
+    hops = required([Hop], description="Pools of the way in their order")
 
 
 class RouteLeg(Hop):
@@ -130,199 +156,163 @@ class RouteLeg(Hop):
 class QuotePart(View):
     """One provider's part of a quote that several carry out, in order: its own legs and minimums."""
 
-    kind = required(CodeText, "capability", enum=["swap", "bridge"])
-    provider = required(fields.String)
-    inputs = required([Leg])
-    outputs = required([Leg])
-
-
-class SwapEcho(View):
-    from_chain = required(NetworkText, "chain_id")
-    to_chain = required(NetworkText, "to_chain_id")
-    from_token = required(AddressText, "token_in.address")
-    to_token = required(AddressText, "token_out.address")
-    amount = required(AmountText, description="Of `fromToken`; with `exactOut` of `toToken`")
-    side = required(fields.String, enum=list(models.SIDES))
-    address = required(AddressText, "sender")
-    to_address = required(AddressText, "recipient")
-    refund_address = nullable(AddressText, lambda swap: swap.refund_account if swap.is_cross_chain else None)
-    slippage_bps = required(fields.Integer)
-    approval_mode = required(
-        fields.String, lambda request: "permit2-signature" if request.permit2_signature else "transactions"
-    )
-    max_hops = nullable(fields.Integer, "routing.max_hops")
-    max_legs = nullable(fields.Integer, "routing.max_legs")
-    protocols = nullable([fields.String], lambda swap: swap.routing.protocols or None)
-    exclude_protocols = nullable([fields.String], lambda swap: swap.routing.exclude_protocols or None)
-    pools = nullable([fields.String], lambda swap: swap.routing.pools or None)
-    exclude_pools = nullable([fields.String], lambda swap: swap.routing.exclude_pools or None)
-    max_price_impact_bps = nullable(fields.Integer, "routing.max_price_impact_bps")
-    gas_price_wei = nullable(AmountText, "routing.gas_price_wei")
-    fee_bps = nullable(fields.Integer, lambda swap: swap.fee and swap.fee.bps)
-    fee_recipient = nullable(AddressText, lambda swap: swap.fee and swap.fee.recipient)
-    omitted = nullable(
-        [fields.String],
-        lambda swap: list(map(camel_case, swap.routing.omitted)) or None,
-        description="Members that were given and that the quote token has no space for",
-    )
-
-
-class PoolEcho(View):
-    pool_id = required(fields.String)
-    action = required(fields.String)
-    asset = required(AddressText)
-    amount = required(fields.String, lambda request: "max" if request.amount is None else str(request.amount))
-    address = required(AddressText, "sender")
-    recipient = required(AddressText)
-    slippage_bps = required(fields.Integer)
-    tick_lower = nullable(fields.Integer)
-    tick_upper = nullable(fields.Integer)
-    position_id = nullable(fields.String)
-    use_native = required(fields.Boolean)
-
-
-class VaultEcho(View):
-    vault_id = required(fields.String)
-    action = required(fields.String)
-    asset = nullable(AddressText)
-    amount = nullable(AmountText)
-    address = required(AddressText, "sender")
-    recipient = required(AddressText)
-    slippage_bps = required(fields.Integer)
-    strategy = nullable(fields.String, constant(None))
-    bot = nullable(AddressText, constant(None))
-
-
-class ManageEcho(VaultEcho):
-    recipient = optional(AddressText, hidden)
-    strategy = nullable(fields.String)
-    bot = nullable(AddressText)
-
-
-class DeployEcho(View):
-    network = required(NetworkText, "chain_id")
-    asset = required(AddressText)
-    owner = required(AddressText)
-    strategy = required(fields.String)
-    bot = nullable(AddressText)
-
-
-ECHOES: Mapping[type, type[View]] = {
-    models.SwapRequest: SwapEcho,
-    models.PoolRequest: PoolEcho,
-    models.VaultRequest: VaultEcho,
-    models.ManageRequest: ManageEcho,
-    models.DeployRequest: DeployEcho,
-}
-
-
-class RequestEcho(fields.Dict, NetworkField):
-    """A request by its kind."""
-
-    def convert(self, value: models.Request, networks: Networks) -> dict[str, Any]:
-        return ECHOES[type(value)].render(value, networks)
+    kind = required(CodeText, "capability", enum=["swap", "bridge"], description="What the part does")
+    provider = required(ProviderId)
+    inputs = required([Leg], description="What the part takes")
+    outputs = required([Leg], description="What the part pays, with its own minimum")
 
 
 class Range(View):
-    tick_lower = required(fields.Integer, 0)
-    tick_upper = required(fields.Integer, 1)
+    tick_lower = required(fields.Integer, 0, description="Where the position begins")
+    tick_upper = required(fields.Integer, 1, description="Where the position ends")
 
 
 class PoolState(View):
-    kind = required(fields.String)
-    fee_bps = optional(fields.Float, allow_none=True)
-    reserves = optional([IntegerText], allow_none=True)
-    sqrt_price_x96 = optional(IntegerText, allow_none=True)
-    tick = optional(fields.Integer, allow_none=True)
-    liquidity = optional(IntegerText, allow_none=True)
+    kind = required(fields.String, description="How the pool prices, such as `v2` or `v3`")
+    fee_bps = optional(fields.Float, allow_none=True, description="Fee of a swap, in basis points")
+    reserves = optional(
+        [IntegerText], allow_none=True, description="What the pool holds of each token, in base units"
+    )
+    sqrt_price_x96 = optional(
+        IntegerText, allow_none=True, description="Square root of the price times 2^96, of v3 and v4"
+    )
+    tick = optional(fields.Integer, allow_none=True, description="Tick of the price, of v3 and v4")
+    liquidity = optional(IntegerText, allow_none=True, description="Liquidity in range, of v3 and v4")
 
 
 class PoolTerms(View):
-    pool_state = optional(PoolState, allow_none=True)
-    dependent = optional(Leg, allow_none=True)
-    liquidity_delta = optional(IntegerText, allow_none=True)
-    range = optional(Range, "tick_range", allow_none=True)
-    share_of_pool = optional(fields.Float, allow_none=True)
+    pool_state = optional(PoolState, allow_none=True, description="State of the pool at the quote's block")
+    dependent = optional(
+        Leg,
+        allow_none=True,
+        description="Side that follows from `amount`: the other token that is taken or paid",
+    )
+    liquidity_delta = optional(
+        IntegerText,
+        allow_none=True,
+        description="Liquidity or shares that the position gains, or with a minus sign loses",
+    )
+    range = optional(
+        Range, "tick_range", allow_none=True, description="Ticks of the position. Null where it has no range"
+    )
+    share_of_pool = optional(
+        fields.Float,
+        allow_none=True,
+        description="Part of the pool that the position has then, as a fraction: 0.05 is 5 %",
+    )
 
 
 class QuotedVault(View):
-    id = required(fields.String, "vault_id")
-    asset = required(TokenRef)
-    share = required(TokenRef)
+    id = required(fields.String, "vault_id", description="Id of the vault")
+    asset = required(TokenRef, description="Token that is deposited (the underlying)")
+    share = required(TokenRef, description="Token that the vault gives for it")
     share_price = nullable(fields.String, description="Whole assets per whole share")
 
 
 class QuotedVaultFees(View):
-    entry = nullable(fields.Integer, "entry_bps")
-    exit = nullable(fields.Integer, "exit_bps")
+    entry = nullable(
+        fields.Integer, "entry_bps", description="Part of a deposit that the vault keeps, in basis points"
+    )
+    exit = nullable(
+        fields.Integer, "exit_bps", description="Part of a withdrawal that the vault keeps, in basis points"
+    )
 
 
 class VaultTerms(View):
-    vault = optional(QuotedVault, itself)
-    limit = optional(IntegerText, allow_none=True)
-    lock_seconds = optional(fields.Integer, allow_none=True)
-    fees_bps = optional(QuotedVaultFees, itself)
+    vault = optional(QuotedVault, itself, description="Vault with its tokens and share price")
+    limit = optional(
+        IntegerText,
+        allow_none=True,
+        description="Most that the vault takes or pays now, in base units. Null when there is no limit",
+    )
+    lock_seconds = optional(
+        fields.Integer, allow_none=True, description="Seconds that a deposit is locked. Null when it is not"
+    )
+    fees_bps = optional(
+        QuotedVaultFees, itself, description="Fees of deposits and withdrawals, in basis points"
+    )
 
 
 class RefundPlace(View):
-    chain_id = required(fields.Integer)
-    token = required(AddressText)
-    address = required(AddressText)
+    chain_id = required(ChainIdNumber)
+    token = required(AddressText, description="Token that is paid back")
+    address = required(AddressText, description="Account that is paid back")
 
 
 class Refund(RefundPlace):
-    on_expiry = nullable(fields.String)
+    on_expiry = nullable(
+        fields.String, description="Sentence: what happens when the transfer does not arrive in time"
+    )
 
 
 class TransferTerms(View):
-    estimated_seconds = optional(fields.Integer, allow_none=True)
-    fill_deadline = optional(fields.Integer, allow_none=True)
-    refund = optional(Refund, allow_none=True)
+    estimated_seconds = optional(
+        fields.Integer, allow_none=True, description="Seconds until arrival, as the bridge estimates them"
+    )
+    fill_deadline = optional(
+        UnixTime,
+        allow_none=True,
+        description="Until when the transfer may arrive; after it the refund is due",
+    )
+    refund = optional(
+        Refund,
+        allow_none=True,
+        description="Where the refund goes when the transfer does not arrive. Null when the provider "
+        "does not say",
+    )
 
 
 class Tracking(View):
-    bridge = required(fields.String)
-    origin_chain_id = required(fields.Integer)
-    destination_chain_id = required(fields.Integer)
-    expected_seconds = nullable(fields.Integer)
-    refund_address = nullable(AddressText)
+    bridge = required(fields.String, description="Id of the provider that carries the transfer")
+    origin_chain_id = required(fields.Integer, description="Chain id of the network that the transfer leaves")
+    destination_chain_id = required(
+        fields.Integer, description="Chain id of the network where the transfer arrives"
+    )
+    expected_seconds = nullable(
+        fields.Integer, description="Seconds until arrival, as the bridge estimates them"
+    )
+    refund_address = nullable(
+        AddressText,
+        description="Account that is paid back when the transfer does not arrive. Null when the "
+        "provider does not say",
+    )
 
 
 class TransferTracking(View):
-    tracking = optional(Tracking, itself)
+    tracking = optional(Tracking, itself, description="How to follow the transfer")
 
 
 class DeploymentParams(View):
-    asset = required(AddressText)
-    owner = required(AddressText)
-    bot = nullable(AddressText)
-    strategy = required(fields.String)
+    asset = required(AddressText, description="Token that the vault takes (the underlying)")
+    owner = required(AddressText, description="Account that owns the vault")
+    bot = nullable(AddressText, description="Account that may rebalance. Null for nobody")
+    strategy = required(fields.String, description="Strategy of the new vault")
 
 
 class DeploymentTerms(View):
-    factory = optional(fields.String)
-    predicted_address = optional(fields.String)
-    salt = optional(fields.String)
-    init_code_hash = optional(fields.String)
-    params = optional(DeploymentParams, itself)
+    factory = optional(fields.String, description="Contract that deploys the vault")
+    predicted_address = optional(fields.String, description="Address that the vault will have")
+    salt = optional(fields.String, description="Salt of CREATE2, 32 bytes as 0x hex")
+    init_code_hash = optional(fields.String, description="keccak-256 of the code that CREATE2 runs, 0x hex")
+    params = optional(DeploymentParams, itself, description="What the vault is deployed with")
 
 
 class Difference(View):
-    member = required(fields.String)
-    expected = nullable(fields.String)
-    actual = nullable(fields.String)
+    member = required(fields.String, description="Member of the transaction that differs")
+    expected = nullable(fields.String, description="Value that was built. Null for none")
+    actual = nullable(fields.String, description="Value that was found. Null for none")
 
 
 class RequiredRole(View):
     """Who may take a vault's management action."""
 
-    name = required(fields.String)
-    holder = nullable(AddressText)
-    caller_has_role = nullable(fields.Boolean)
+    name = required(fields.String, description="Name of the role in the contract")
+    holder = nullable(AddressText, description="Account that has the role")
+    caller_has_role = nullable(fields.Boolean, description="Whether the caller has the role")
 
 
 class ManagementTerms(View):
-    required_role = optional(RequiredRole, allow_none=True)
+    required_role = optional(RequiredRole, allow_none=True, description="Who may take the action")
 
 
 VIEWS: Mapping[type, type[View]] = {

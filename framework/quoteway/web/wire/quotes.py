@@ -11,22 +11,28 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire import parts
+from quoteway.web.wire import echoes, parts
 from quoteway.web.wire.actions import Action, Simulation
 from quoteway.web.wire.errors import Attempt, ErrorMembers
 from quoteway.web.wire.text import (
     AddressText,
     AmountTable,
     AmountText,
+    ChainIdNumber,
     CodeText,
     DigestText,
     NetworkText,
+    PriceImpact,
     PrivateSubmissionText,
+    ProviderId,
     TimeText,
+    UnixTime,
+    UsdNumber,
 )
-from quoteway.web.wire.view import ABSENT, View, Wire, itself, nullable, optional, required
+from quoteway.web.wire.view import ABSENT, Field, View, Wire, itself, nullable, optional, required
 
 _PRICE = Context(prec=18)
+_UNDERSTOOD = "The request as it was understood"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +111,22 @@ def routed(shown: Any) -> models.Quote | None:
 class Route(View):
     """The route as paths, whose amounts sum to those of its legs, and as legs, in the order of execution."""
 
-    paths = required([parts.RoutePath], "route")
-    legs = optional([parts.RouteLeg], lambda quote: ABSENT if quote.route_legs is None else quote.route_legs)
+    paths = required(
+        [parts.RoutePath], "route", description="Ways through pools, whose amounts sum to those of the legs"
+    )
+    legs = optional(
+        [parts.RouteLeg],
+        lambda quote: ABSENT if quote.route_legs is None else quote.route_legs,
+        description="What passes through each pool, in the order of execution",
+    )
 
 
 class CertifiedPool(View):
     """A pool whose state the bound counts."""
 
     pool = required(fields.String, description="Contract address, or 32-byte id")
-    protocol = required(fields.String)
-    tokens = required([AddressText])
+    protocol = required(fields.String, description="Protocol of the pool, such as `uniswap-v3`")
+    tokens = required([AddressText], description="Tokens of the pool")
     parameters = required(
         [fields.Integer], description="By which the provider reads the same part of the pool's state again"
     )
@@ -125,7 +137,7 @@ class Certificate(View):
     """What proves the bound. `quoteway verify-quote` checks it against the chain."""
 
     prices = required(AmountTable, description="An integer per base unit of each token, all at one scale")
-    pools = required([CertifiedPool])
+    pools = required([CertifiedPool], description="Pools that the bound counts, at most 1,000")
 
 
 class Optimality(View):
@@ -147,11 +159,17 @@ class Optimality(View):
         "`exactOut`, in `fromToken`",
     )
     pools = required(fields.Integer, description="How many pools were searched")
-    families = required([fields.String])
-    block = required(parts.BlockRef)
-    method = required(fields.String, enum=["single_path", "split"])
+    families = required([fields.String], description="Protocols whose pools were searched")
+    block = required(parts.BlockRef, description="Block at which the pools were read")
+    method = required(
+        fields.String,
+        enum=["single_path", "split"],
+        description="`single_path`: the route may not divide the amount; `split`: it may",
+    )
     certificate = optional(
-        Certificate, lambda found: ABSENT if found.certificate is None else found.certificate
+        Certificate,
+        lambda found: ABSENT if found.certificate is None else found.certificate,
+        description="What proves the bound; with `certificate` in the request alone",
     )
 
 
@@ -164,12 +182,12 @@ class Mev(View):
         description="Base units of toToken: the quoted output less the minimum that the chain enforces. No "
         "sandwich costs more than this; it is no estimate of what one would take",
     )
-    at_risk_usd = nullable(fields.Float, at_risk_usd)
+    at_risk_usd = nullable(UsdNumber, at_risk_usd, description="The same in money. Null without a price")
     private_submission = nullable(
         PrivateSubmissionText,
         "sealed.request.chain_id",
-        description="URL of a JSON-RPC endpoint of the operator's choice, to send the signed transaction to "
-        "instead of the public mempool",
+        description="URL of a JSON-RPC endpoint of the operator's choice, to send the signed "
+        "transaction to instead of the public mempool. Null where there is none",
     )
 
 
@@ -179,42 +197,86 @@ class Quote(View):
         "sealed.token",
         description="Signed, short-lived; exchange it for an action any number of times.",
     )
-    kind = required(CodeText, "sealed.capability", enum=["swap", "bridge", "pool", "vault"])
+    kind = required(
+        CodeText,
+        "sealed.capability",
+        enum=["swap", "bridge", "pool", "vault"],
+        description="What the quote is for",
+    )
     status = required(
         fields.String,
         lambda shown: "active" if shown.now < shown.sealed.expires_at else "expired",
         enum=["active", "expired"],
+        description="`expired` quotes can be read and not be exchanged for an action",
     )
-    provider = required(fields.String, "sealed.provider")
+    provider = required(ProviderId, "sealed.provider")
     network = required(NetworkText, "sealed.request.chain_id")
-    chain_id = required(fields.Integer, "sealed.request.chain_id")
-    created_at = required(TimeText, "sealed.created_at")
-    expires_at = required(TimeText, "sealed.expires_at")
+    chain_id = required(ChainIdNumber, "sealed.request.chain_id")
+    created_at = required(TimeText, "sealed.created_at", description="When the quote was made")
+    expires_at = required(
+        TimeText, "sealed.expires_at", description="Until when it can be exchanged for an action"
+    )
     expires_in = required(
         fields.Integer, lambda shown: max(0, shown.sealed.expires_at - shown.now), description="Seconds"
     )
-    request = required(parts.RequestEcho, "sealed.request", description="The request as it was understood")
-    inputs = required([parts.Leg])
-    outputs = required([parts.Leg])
-    slippage_bps = required(fields.Integer, "sealed.slippage_bps")
-    deadline = nullable(fields.Integer, description="Unix seconds")
-    price_impact_bps = nullable(fields.Integer, _fresh("price_impact_bps"))
-    fees = nullable([parts.Fee], _fresh("fees"))
-    gas = nullable(parts.Gas, _fresh("gas"))
-    approvals = nullable([parts.Approval])
-    issues = nullable([parts.Issue])
-    route = nullable(Route, routed)
-    block = required(parts.BlockRef, "sealed.block")
-    simulation = nullable(Simulation)
-    warnings = nullable([parts.Notice])
+    request = required(echoes.RequestEcho, "sealed.request", description=_UNDERSTOOD)
+    inputs = required([parts.Leg], description="What the caller pays")
+    outputs = required(
+        [parts.Leg], description="What the recipient gets, with the minimum that the chain enforces"
+    )
+    slippage_bps = required(
+        fields.Integer,
+        "sealed.slippage_bps",
+        description="How far below the quoted amount the minimum is, in basis points",
+    )
+    deadline = nullable(UnixTime, description="Until when the transactions may execute")
+    price_impact_bps = nullable(PriceImpact, _fresh("price_impact_bps"))
+    fees = nullable(
+        [parts.Fee],
+        _fresh("fees"),
+        description="Fees, with whether the outputs are after them. Null in a quote that is read back",
+    )
+    gas = nullable(
+        parts.Gas,
+        _fresh("gas"),
+        description="What the transactions cost. Null when not known, and in a quote that is read back",
+    )
+    approvals = nullable(
+        [parts.Approval],
+        description="Allowances that the transactions need. Null in a quote that is read back",
+    )
+    issues = nullable(
+        [parts.Issue],
+        description="What would keep the action from succeeding now. Null in a quote that is read back",
+    )
+    route = nullable(
+        Route, routed, description="Pools that the swap goes through. Null where the provider does not tell"
+    )
+    block = required(parts.BlockRef, "sealed.block", description="Block at which the quote was computed")
+    simulation = nullable(
+        Simulation, description="Run of the transactions at that block. Null in a quote that is read back"
+    )
+    warnings = nullable(
+        [parts.Notice],
+        description="What to know before accepting the quote. Null in a quote that is read back",
+    )
     acknowledgement_needed = required(
         [parts.Notice],
         "sealed.unacknowledged",
         description="What `acknowledge` must name before there is an action",
     )
-    acknowledged = required([fields.String], "sealed.acknowledged")
-    attempts = nullable([Attempt])
-    taxes = nullable([parts.TradeTax], description="Of the unlisted tokens that could be measured")
+    acknowledged = required(
+        [fields.String],
+        "sealed.acknowledged",
+        description="Codes that the request has accepted in `acknowledge`",
+    )
+    attempts = nullable(
+        [Attempt], description="How each provider did that was asked. Null in a quote that is read back"
+    )
+    taxes = nullable(
+        [parts.TradeTax],
+        description="Of the unlisted tokens that could be measured. Null in a quote that is read back",
+    )
 
     @classmethod
     def render(cls, model: ShownQuote, networks: Networks) -> Wire:
@@ -222,22 +284,39 @@ class Quote(View):
         return super().render(model, networks) | parts.terms_wire(of_kind, networks)
 
 
+def _understood(echo: type[View]) -> Field:
+    return required(echo, "sealed.request", description=_UNDERSTOOD)
+
+
 class SwapQuote(Quote):
-    from_token = required(parts.TokenRef, lambda shown: shown.inputs[0].token)
-    to_token = required(parts.TokenRef, lambda shown: shown.outputs[0].token)
+    request = _understood(echoes.SwapEcho)
+    from_token = required(parts.TokenRef, lambda shown: shown.inputs[0].token, description="Token sold")
+    to_token = required(parts.TokenRef, lambda shown: shown.outputs[0].token, description="Token bought")
     side = required(
         fields.String, "sealed.request.side", enum=list(models.SIDES), description="Which amount is exact"
     )
-    from_amount = required(AmountText, lambda shown: shown.inputs[0].amount)
+    from_amount = required(
+        AmountText, lambda shown: shown.inputs[0].amount, description="What is sold, as quoted"
+    )
     from_amount_max = required(
         AmountText,
         lambda shown: shown.inputs[0].most,
         description="The most that is taken: of `exactOut` above `fromAmount` by the slippage",
     )
-    to_amount = required(AmountText, lambda shown: shown.outputs[0].amount)
-    to_amount_min = nullable(AmountText, lambda shown: shown.outputs[0].amount_min)
-    from_amount_usd = nullable(fields.Float, lambda shown: shown.inputs[0].amount_usd)
-    to_amount_usd = nullable(fields.Float, lambda shown: shown.outputs[0].amount_usd)
+    to_amount = required(
+        AmountText, lambda shown: shown.outputs[0].amount, description="What is bought, as quoted"
+    )
+    to_amount_min = nullable(
+        AmountText,
+        lambda shown: shown.outputs[0].amount_min,
+        description="Least that the chain lets the swap pay",
+    )
+    from_amount_usd = nullable(
+        UsdNumber, lambda shown: shown.inputs[0].amount_usd, description="Worth of what is sold"
+    )
+    to_amount_usd = nullable(
+        UsdNumber, lambda shown: shown.outputs[0].amount_usd, description="Worth of what is bought"
+    )
     execution_price = nullable(
         fields.String, execution_price, description="Whole output coins per whole input coin"
     )
@@ -246,15 +325,24 @@ class SwapQuote(Quote):
         _fresh("optimality"),
         description="As the provider computed it; null where it did not",
     )
-    mev = required(Mev, itself)
-    parts = nullable([parts.QuotePart], lambda shown: shown.sealed.parts or None)
+    mev = required(
+        Mev, itself, description="What others could take from the swap, and how to keep it from them"
+    )
+    parts = nullable(
+        [parts.QuotePart],
+        lambda shown: shown.sealed.parts or None,
+        description="Parts of a quote that several providers carry out. Null where one does it all",
+    )
 
 
 class QuoteResult(View):
     """A quote, or the error that its request would have had alone."""
 
-    quote = optional(SwapQuote)
-    error = optional(ErrorMembers)
+    quote = optional(SwapQuote, description="Quote of the request; left out when there is an error")
+    error = optional(
+        ErrorMembers,
+        description="Error that the request would have had alone; left out when there is a quote",
+    )
 
 
 class SwapQuotes(View):
@@ -264,9 +352,13 @@ class SwapQuotes(View):
 class PoolQuote(parts.PoolTerms, Quote):
     """Of adding, removing or collecting liquidity."""
 
+    request = _understood(echoes.PoolEcho)
+
 
 class VaultQuote(parts.VaultTerms, Quote):
     """Of a deposit or withdrawal."""
+
+    request = _understood(echoes.VaultEcho)
 
 
 class ManageAction(parts.ManagementTerms, Action):
@@ -276,6 +368,8 @@ class ManageAction(parts.ManagementTerms, Action):
 class DeployQuote(parts.DeploymentTerms, Quote):
     """Of deploying a vault."""
 
+    request = _understood(echoes.DeployEcho)
+
 
 class DeployAction(parts.DeploymentTerms, Action):
     """Of deploying a vault."""
@@ -283,6 +377,8 @@ class DeployAction(parts.DeploymentTerms, Action):
 
 class BridgeQuote(parts.TransferTerms, Quote):
     """Of a transfer to another network."""
+
+    request = _understood(echoes.SwapEcho)
 
 
 class BridgeAction(parts.TransferTracking, Action):

@@ -11,8 +11,14 @@ from marshmallow import fields
 from quoteway import models
 from quoteway.evm.units import format_units
 from quoteway.web.wire import text
+from quoteway.web.wire.holdings import (
+    HeldPosition,
+    Partial,
+)
 from quoteway.web.wire.parts import BlockRef, TokenRef
-from quoteway.web.wire.rows import FailedSource, HeldPosition, Partial
+from quoteway.web.wire.rows import (
+    FailedSource,
+)
 from quoteway.web.wire.series import Coverage
 from quoteway.web.wire.view import ConvertedField, View, nullable, required
 
@@ -20,9 +26,15 @@ from quoteway.web.wire.view import ConvertedField, View, nullable, required
 class IndexCoverage(View):
     """The blocks of which the index has everything; ``complete``: there is nothing before them."""
 
-    from_block = required(fields.Integer, "first")
-    to_block = required(fields.Integer, "last")
-    complete = required(fields.Boolean, "from_start")
+    from_block = required(
+        fields.Integer, "first", description="First block of which the index has everything"
+    )
+    to_block = required(fields.Integer, "last", description="Last block of which the index has everything")
+    complete = required(
+        fields.Boolean,
+        "from_start",
+        description="Whether there is nothing of the wallet before the first block",
+    )
 
 
 # --- activity ---------------------------------------------------------------------------------------------
@@ -33,13 +45,29 @@ def _units(move: Any) -> str | None:
 
 
 class MovementEntry(View):
-    token_address = required(text.AddressText, "address")
-    token = nullable(TokenRef)
-    listed = required(fields.Boolean, lambda move: move.token is not None and move.token.listed)
-    direction = required(fields.String, enum=["in", "out", "self"])
-    amount = required(text.AmountText)
-    amount_formatted = nullable(fields.String, _units)
-    counterparty = required(text.AddressText)
+    token_address = required(
+        text.AddressText,
+        "address",
+        description="Contract of the token that moved; the zero address is the native coin",
+    )
+    token = nullable(TokenRef, description="Facts of the token")
+    listed = required(
+        fields.Boolean,
+        lambda move: move.token is not None and move.token.listed,
+        description="Whether a list of this deployment has the token",
+    )
+    direction = required(
+        fields.String,
+        enum=["in", "out", "self"],
+        description="`in`: to the wallet; `out`: from it; `self`: to itself",
+    )
+    amount = required(text.AmountText, description="How much moved")
+    amount_formatted = nullable(
+        fields.String,
+        _units,
+        description="How much moved, in whole tokens. Null when the token's decimals are not known",
+    )
+    counterparty = required(text.AddressText, description="Account at the other end")
     hearsay = required(
         fields.Boolean,
         description="An unlisted token says that the wallet sent it, in a transaction of another account",
@@ -47,58 +75,71 @@ class MovementEntry(View):
 
 
 class DoneCall(View):
-    action = required(fields.String)
-    function = required(fields.String)
-    target = nullable(fields.String)
+    action = required(
+        fields.String, description="What the call does, in the words of the description that was found"
+    )
+    function = required(fields.String, description="Signature of the called function")
+    target = nullable(fields.String, description="Name of the called contract")
 
 
 class KnownEvent(View):
-    kind = required(fields.String)
-    source = required(fields.String)
-    subject = required(fields.String)
+    kind = required(fields.String, description="What happened, such as `swap`")
+    source = required(fields.String, description="Name of the event source that declares the event")
+    subject = required(fields.String, description="What it happened to, such as the address of a pool")
 
 
 class ActivityEntry(View):
-    hash = required(text.DigestText)
-    block = required(fields.Integer)
-    timestamp = required(fields.Integer)
+    hash = required(text.DigestText, description="Hash of the transaction")
+    block = required(fields.Integer, description="Number of its block")
+    timestamp = required(text.UnixTime, description="Time of its block")
     status = required(
-        fields.String, lambda done: "success" if done.success else "reverted", enum=["success", "reverted"]
+        fields.String,
+        lambda done: "success" if done.success else "reverted",
+        enum=["success", "reverted"],
+        description="Whether the transaction succeeded",
     )
-    from_ = required(text.AddressText, "sender")
-    to = nullable(text.AddressText)
-    call = nullable(DoneCall)
-    description = required(fields.String, "sentence")
-    transfers = required([MovementEntry], "movements")
-    transfers_left_out = required(fields.Integer, "cut")
-    events = required([KnownEvent])
-    fee_wei = nullable(text.AmountText)
+    from_ = required(text.AddressText, "sender", description="Account that sent the transaction")
+    to = nullable(text.AddressText, description="Called account. Null for a deployment")
+    call = nullable(DoneCall, description="What the calldata says, as the core reads it")
+    description = required(
+        fields.String, "sentence", description="Sentence for people: what the transaction did"
+    )
+    transfers = required(
+        [MovementEntry], "movements", description="Tokens and coins that came to the wallet or went from it"
+    )
+    transfers_left_out = required(
+        fields.Integer, "cut", description="How many further transfers are not shown"
+    )
+    events = required([KnownEvent], description="What known protocols logged in the transaction")
+    fee_wei = nullable(
+        text.AmountText, description="What the wallet paid for gas, in wei. Null when another account paid"
+    )
 
 
 class Unread(View):
     """A transaction that could not be read, and why."""
 
-    hash = required(text.DigestText, 0)
-    reason = required(fields.String, 1)
+    hash = required(text.DigestText, 0, description="Hash of the transaction")
+    reason = required(fields.String, 1, description="Why it could not be read, a `details.reason`")
 
 
 class Activity(View):
-    wallet = required(text.AddressText)
+    wallet = required(text.WalletText)
     network = required(text.NetworkText, "chain_id")
-    chain_id = required(fields.Integer)
-    data = required([ActivityEntry])
-    next_cursor = nullable(fields.String)
-    coverage = required(IndexCoverage)
-    partial_ = required([Unread], "missing")
+    chain_id = required(text.ChainIdNumber)
+    data = required([ActivityEntry], description="Transactions, newest first")
+    next_cursor = nullable(text.CursorText)
+    coverage = required(IndexCoverage, description="Blocks of which the index has everything")
+    partial_ = required([Unread], "missing", description="Transactions that could not be read")
 
 
 # --- value over time --------------------------------------------------------------------------------------
 
 
 class ValuePoint(View):
-    timestamp = required(fields.Integer)
-    value_usd = nullable(fields.Float)
-    unpriced = required([text.AddressText])
+    timestamp = required(text.UnixTime, description="Moment of the value")
+    value_usd = nullable(text.UsdNumber, description="Worth of all tokens with a price")
+    unpriced = required([text.AddressText], description="Tokens held then that have no price")
 
 
 class Amounts(fields.List[Any], ConvertedField):
@@ -113,23 +154,23 @@ class Amounts(fields.List[Any], ConvertedField):
 
 
 class HeldThen(View):
-    token = required(TokenRef)
+    token = required(TokenRef, description="Token that the wallet held")
     amounts = required(Amounts, description="At each point, in base units; null where it is not known")
 
 
 class WalletHistory(View):
-    wallet = required(text.AddressText)
+    wallet = required(text.WalletText)
     network = required(text.NetworkText, "chain_id")
-    chain_id = required(fields.Integer)
-    interval = required(fields.String, enum=["1h", "1d", "1w"])
-    from_ = required(fields.Integer, "start")
-    to = required(fields.Integer, "end")
-    points = required([ValuePoint])
-    tokens = required([HeldThen])
-    coverage = required(Coverage)
-    as_of_block = required(BlockRef, "block")
-    method = required(fields.String)
-    partial_ = required([Partial], "missing")
+    chain_id = required(text.ChainIdNumber)
+    interval = required(text.IntervalText)
+    from_ = required(text.UnixTime, "start", description="Start of the time that was asked for")
+    to = required(text.UnixTime, "end", description="End of the time that was asked for")
+    points = required([ValuePoint], description="Worth of the wallet at each moment, in order of time")
+    tokens = required([HeldThen], description="Tokens with what the wallet held of each")
+    coverage = required(Coverage, description="Time in which values are known")
+    as_of_block = required(BlockRef, "block", description="Block at which the balances of now were read")
+    method = required(fields.String, description="Sentence: how the values are computed")
+    partial_ = required([Partial], "missing", description="What is not counted, with the reason")
 
 
 # --- gains ------------------------------------------------------------------------------------------------
@@ -154,33 +195,59 @@ class PositionGain:
 
 
 class TokenAmount(View):
-    token = required(TokenRef, 0)
-    amount = required(text.AmountText, 1)
+    token = required(TokenRef, 0, description="Token that the amount counts")
+    amount = required(text.AmountText, 1, description="How much of the token")
 
 
 class GainEntry(View):
-    position_id = required(fields.String)
-    provider = required(fields.String, "held.provider")
-    pool_id = nullable(fields.String, "held.pool_id")
-    vault_id = nullable(fields.String, "held.vault_id")
+    position_id = required(fields.String, description="Id of the position; of a vault that of the vault")
+    provider = required(text.ProviderId, "held.provider")
+    pool_id = nullable(
+        fields.String, "held.pool_id", description="Pool that holds the position. Null in a vault"
+    )
+    vault_id = nullable(
+        fields.String, "held.vault_id", description="Vault that holds the position. Null in a pool"
+    )
     network = required(text.NetworkText, "held.chain_id")
-    chain_id = required(fields.Integer, "held.chain_id")
-    opened_at = nullable(fields.Integer, "gain.opened_at")
-    deposited = nullable([TokenAmount], lambda row: row.legs(row.gain.deposited))
-    withdrawn = nullable([TokenAmount], lambda row: row.legs(row.gain.withdrawn))
-    collected_fees = nullable([TokenAmount], lambda row: row.legs(row.gain.collected_fees))
-    uncollected_fees = nullable([TokenAmount], lambda row: row.legs(row.gain.uncollected_fees))
-    cost_usd = nullable(fields.Float, "gain.cost_usd")
-    value_usd = nullable(fields.Float, "gain.value_usd")
-    realised_usd = nullable(fields.Float, "gain.realised_usd")
-    unrealised_usd = nullable(fields.Float, "gain.unrealised_usd")
-    fees_usd = nullable(fields.Float, "gain.fees_usd")
-    impermanent_loss_usd = nullable(fields.Float, "gain.impermanent_loss_usd")
-    reasons = required([fields.String], "gain.reasons")
+    chain_id = required(text.ChainIdNumber, "held.chain_id")
+    opened_at = nullable(text.UnixTime, "gain.opened_at", description="When the position was opened")
+    deposited = nullable(
+        [TokenAmount], lambda row: row.legs(row.gain.deposited), description="What was put in, by token"
+    )
+    withdrawn = nullable(
+        [TokenAmount], lambda row: row.legs(row.gain.withdrawn), description="What was taken out, by token"
+    )
+    collected_fees = nullable(
+        [TokenAmount],
+        lambda row: row.legs(row.gain.collected_fees),
+        description="Fees that were paid out, by token",
+    )
+    uncollected_fees = nullable(
+        [TokenAmount],
+        lambda row: row.legs(row.gain.uncollected_fees),
+        description="Fees that can be collected now, by token",
+    )
+    cost_usd = nullable(
+        text.UsdNumber,
+        "gain.cost_usd",
+        description="What the position cost: the average cost at the prices of the hours of the deposits",
+    )
+    value_usd = nullable(text.UsdNumber, "gain.value_usd", description="What the position is worth now")
+    realised_usd = nullable(text.UsdNumber, "gain.realised_usd", description="Gain of what was taken out")
+    unrealised_usd = nullable(text.UsdNumber, "gain.unrealised_usd", description="Gain of what is still in")
+    fees_usd = nullable(text.UsdNumber, "gain.fees_usd", description="Worth of all fees, collected or not")
+    impermanent_loss_usd = nullable(
+        text.UsdNumber,
+        "gain.impermanent_loss_usd",
+        description="Difference to holding the deposited tokens; negative is a loss",
+    )
+    reasons = required(
+        [fields.String], "gain.reasons", description="Why members are null, a `details.reason` each"
+    )
 
 
 class Gains(View):
-    wallet = required(text.AddressText)
-    data = required([GainEntry])
-    method = required(fields.String)
-    partial_ = required([FailedSource], "missing")
+    wallet = required(text.WalletText)
+    data = required([GainEntry], description="One row for each position")
+    method = required(fields.String, description="Sentence: how each member is computed")
+    partial_ = required([FailedSource], "missing", description="Providers whose positions are missing")
