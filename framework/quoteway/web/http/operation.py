@@ -101,8 +101,8 @@ class Operation:
         async def list_tokens(call: Call) -> web.Response: ...
 
     ``group`` is the rate limit it counts against, ``status`` that of success. ``body_shape`` and
-    ``response_shape`` are OpenAPI schemas for what is no single object; the handler then reads the body.
-    ``shapes`` are named schemas that they refer to. ``cached``: the answer has an ETag; ``may_be_empty``: it
+    ``response_shape`` name OpenAPI schemas in ``shapes``, for what is no single object; the handler then
+    reads the body. ``cached``: the answer has an ETag; ``may_be_empty``: it
     may be 204. ``failures`` are the statuses it has besides those of every operation and of wrong members.
     A query is checked only where the operation has a schema for it: unknown query members are then refused
     like unknown body members.
@@ -123,8 +123,8 @@ class Operation:
     query: type[RequestSchema] | None = None
     body: type[RequestSchema] | None = None
     body_required: bool = True
-    body_shape: Mapping[str, Any] | None = None
-    response_shape: Mapping[str, Any] | None = None
+    body_shape: str | None = None
+    response_shape: str | None = None
     shapes: Mapping[str, Any] = field(default_factory=dict)
     cached: bool = False
     may_be_empty: bool = False

@@ -68,6 +68,7 @@ _SHAPES: Mapping[str, Any] = {
         "maxItems": MAX_BATCH,
         "items": "RpcCall",
     },
+    "RpcRequest": {"description": "One call, or a batch", "oneOf": ["RpcCall", "RpcBatch"]},
     "RpcResult": RpcResult,
     "RpcFailure": RpcFailure,
     "RpcAnswer": {"description": "The answer to one call", "oneOf": ["RpcResult", "RpcFailure"]},
@@ -75,6 +76,10 @@ _SHAPES: Mapping[str, Any] = {
         "type": "array",
         "description": "The answers to a batch, in the order of its calls",
         "items": "RpcAnswer",
+    },
+    "RpcResponse": {
+        "description": "The answer to one call, or those to a batch",
+        "oneOf": ["RpcAnswer", "RpcAnswers"],
     },
 }
 _DESCRIPTION = f"""One call or a batch of up to {MAX_BATCH}, answered in its order. Each call counts against
@@ -92,8 +97,8 @@ notification, which is not answered: 204 when there is nothing else."""
     description=_DESCRIPTION,
     group="rpc",
     path_schema=RpcPath,
-    body_shape={"oneOf": ["RpcCall", "RpcBatch"]},
-    response_shape={"oneOf": ["RpcAnswer", "RpcAnswers"]},
+    body_shape="RpcRequest",
+    response_shape="RpcResponse",
     shapes=_SHAPES,
     may_be_empty=True,
     failures=(502,),
