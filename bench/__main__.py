@@ -22,6 +22,7 @@ from bench import (
     gaps,
     history,
     index_kills,
+    index_series,
     index_store,
     ingest,
     liars,
@@ -72,6 +73,7 @@ ON_REQUEST = {
     "reorgs": reorgs.measure,
     "history": history.measure,
     "index-store": index_store.measure,
+    "index-series": index_series.measure,
     "index-kills": index_kills.measure,
     "ponder": ponder_peer.measure,
 }

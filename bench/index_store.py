@@ -36,7 +36,7 @@ POSTGRES_ROWS = 200_000
 POOLS = 1000
 MONTH_POOLS = 200
 YEAR_POOLS = 20
-CHAIN = 1
+CHAIN = 31337
 BATCH = 500_000
 HOURS = 24 * 365
 START = 1_700_000_000 // 3600 * 3600
@@ -192,14 +192,14 @@ def _index(settings: dict[str, Any], rows: int, loaded: Any, stop: Any, results:
     from quoteway_indexer.store import Commit
     from quoteway_indexer.stores import open_store, served
 
-    threading.Thread(target=_end_with_parent, name="bench-parent", daemon=True).start()
+    threading.Thread(target=end_with_parent, name="bench-parent", daemon=True).start()
     if "url" in settings:
         settings = {**settings, "url": Secret(settings["url"])}
     store = open_store(settings)
     store.migrate()
     seconds = 0.0
     for first in range(0, rows, BATCH):
-        swaps = _swaps(first, min(BATCH, rows - first), rows)
+        swaps = swaps_table(first, min(BATCH, rows - first), rows)
         started = time.perf_counter()
         store.commit(Commit(CHAIN, facts={"swap": swaps}))
         seconds += time.perf_counter() - started
@@ -211,14 +211,14 @@ def _index(settings: dict[str, Any], rows: int, loaded: Any, stop: Any, results:
         draw = random.Random(1)  # noqa: S311
         while not stop.wait(0.2):
             hours = [_hour(int(MONTH_POOLS * draw.random() ** 3), HOURS - 1, commits) for _ in range(20)]
-            swaps = _swaps(rows + commits * 200, 200, rows)
+            swaps = swaps_table(rows + commits * 200, 200, rows)
             store.commit(Commit(CHAIN, facts={"swap": swaps}, rollups={"pool_hour": list(set(hours))}))
             commits += 1
     store.close()
     results.put(commits)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Ends the index process when the benchmark is gone, by SIGKILL too: nobody would tell it to stop."""
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -254,7 +254,7 @@ def _hour(pool: int, hour: int, more: int) -> tuple[Any, ...]:
     )
 
 
-def _swaps(first: int, count: int, total: int) -> Any:
+def swaps_table(first: int, count: int, total: int) -> Any:
     import numpy as np
     import pyarrow as pa
     from quoteway_indexer.stores.batches import arrow_schema

@@ -36,6 +36,9 @@ STOP_SIGNALS = tuple(name for name in signal.Signals if name.name in ("SIGTERM",
 STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
 """With this environment variable the process stops gracefully when its standard input ends. The kernel closes
 a pipe when the process at its other end is gone, after SIGKILL too, so no child outlives its parent."""
+GC_THRESHOLDS = 10_000, 20, 20
+"""The defaults collect after each 700 new objects, which cost an eighth of a call that is passed on, and a
+quarter of the time that long lists take."""
 UNUSABLE_CONFIG = 2
 """The exit status of the command after a ``ConfigError``."""
 MAX_BACKOFF_S = 30.0
@@ -63,9 +66,7 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
     from quoteway.engine.gateway import Gateway
     from quoteway.web.app import make_app
 
-    # The defaults collect after each 700 new objects, which cost an eighth of a call that is passed on, and a
-    # quarter of the time that long lists take.
-    gc.set_threshold(10_000, 20, 20)
+    gc.set_threshold(*GC_THRESHOLDS)
     stopping.listen(_unignored(STOP_SIGNALS))
     if STOP_AT_EOF in os.environ:
         threading.Thread(target=_stop_at_eof, args=(stopping,), daemon=True).start()
@@ -163,11 +164,15 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
         failed = [p for p in gateway.registry.plugins if p.reason is NotEnabled.STARTUP_FAILED]
         if failed:
             raise ConfigError("; ".join(f"plugin {p.name} did not start: {p.detail}" for p in failed))
-    # Modules and plugins stay for good: walking them at every collection costs a tenth of a cached answer.
-    gc.collect()
-    gc.freeze()
+    freeze_what_stays()
     if announce is not None:
         announce(gateway, url)
+
+
+def freeze_what_stays() -> None:
+    """Takes modules and plugins out of collections: to walk them costs a tenth of a cached answer."""
+    gc.collect()
+    gc.freeze()
 
 
 def is_worker() -> bool:

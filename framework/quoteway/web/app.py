@@ -72,6 +72,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     middleware = Middleware(gateway.config, metrics, cache, lambda: gateway.registry.revision)
     app = web.Application(middlewares=[middleware.serve])
     app[CACHE] = cache
+    app.on_cleanup.append(lambda _: cache.close())
     app[MIDDLEWARE] = middleware
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.watchdog.listeners.append(metrics.stalled)

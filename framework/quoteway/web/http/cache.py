@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import hashlib
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 from cachetools import LRUCache
@@ -22,24 +24,70 @@ ALWAYS: Mapping[str, str] = {"Server": "quoteway", "X-Content-Type-Options": "no
 
 MAX_AGE_S = 5
 """How long a rendered list is served again: about half a block of the usual chain."""
+MAX_KEPT_BYTES = 64 << 20
+CROWD = 8
+"""While more answers than these are made by ``made_once``, those that are kept are sent again."""
+MOST_MADE = 16
+"""While so many are made, those that are kept are sent without being made anew."""
 
 
 @dataclass(slots=True)
 class CatalogCache:
-    """Rendered lists by the registry's revision, and path and query.
+    """Rendered answers by the registry's revision, and path and query.
 
     ``public`` False keeps the answers out of the caches of proxies, which would give them to anybody.
     """
 
-    entries: LRUCache[tuple[int, str], Rendered] = field(default_factory=lambda: LRUCache(512))
+    entries: LRUCache[tuple[int, str], Rendered] = field(
+        default_factory=lambda: LRUCache(MAX_KEPT_BYTES, getsizeof=lambda rendered: rendered.size)
+    )
     changed: LRUCache[str, tuple[bytes, int]] = field(default_factory=lambda: LRUCache(512))
     """By path and query of a list that is not kept: a digest of its rows, and since when they are so."""
     flights: SingleFlight = field(default_factory=SingleFlight)
     public: bool = True
+    making: dict[tuple[int, str], asyncio.Task[Rendered]] = field(default_factory=dict)
+    """What is made by ``made_once``, by its key."""
+    crowded: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set while more than ``CROWD`` answers are made."""
 
     def get(self, path: str, revision: int, now: float) -> Rendered | None:
+        """Returns the kept answer of a path and query, when it may be served again at ``now``."""
         found = self.entries.get((revision, path))
-        return found if found is not None and found.expires > now else None
+        if found is None or now < found.expires:
+            return found
+        return found if len(self.making) >= MOST_MADE and now < found.expires_in_crowd else None
+
+    def begin(
+        self, key: tuple[int, str], make: Callable[[], Coroutine[Any, Any, Rendered]]
+    ) -> asyncio.Task[Rendered]:
+        """Returns the task that makes an answer. It goes on when nobody waits for it any more."""
+        task = self.making.get(key)
+        if task is None:
+            task = self.making[key] = asyncio.create_task(make(), name="rendering")
+            task.add_done_callback(functools.partial(self._ended, key))
+            if len(self.making) > CROWD:
+                self.crowded.set()
+        return task
+
+    def _ended(self, key: tuple[int, str], task: asyncio.Task[Rendered]) -> None:
+        del self.making[key]
+        if len(self.making) <= CROWD:
+            self.crowded.clear()
+        if not task.cancelled() and task.exception() is None and task.result().expires_in_crowd:
+            self.add(key, task.result())
+
+    def add(self, key: tuple[int, str], rendered: Rendered) -> None:
+        """Keeps an answer."""
+        if rendered.size <= MAX_KEPT_BYTES:
+            self.entries[key] = rendered
+
+    async def close(self) -> None:
+        """Ends what is being made."""
+        tasks = list(self.making.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +96,64 @@ class Rendered:
 
     operation: Operation
     expires: float
+    expires_in_crowd: float
     body: bytes
     headers: CIMultiDict[str]
 
+    @property
+    def size(self) -> int:
+        """Returns about how many bytes it takes in memory."""
+        return len(self.body) + _OVERHEAD_BYTES
+
+
+_OVERHEAD_BYTES = 2_000
+"""The headers of an answer, its path and its place in the cache."""
 
 CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 
 def keep(call: Call, revision: int, body: bytes) -> web.Response:
     """Keeps an answer for its path and query, and answers with it. ``revision`` is from before rendering."""
-    rendered = _rendered(call, body, f"max-age={MAX_AGE_S}")
-    call.request.app[CACHE].entries[revision, call.request.raw_path] = rendered
+    rendered = _rendered(call, body, f"max-age={MAX_AGE_S}", MAX_AGE_S, MAX_AGE_S)
+    call.request.app[CACHE].add((revision, call.request.raw_path), rendered)
     return respond(call.request, rendered)
+
+
+async def made_once(
+    call: Call, make: Callable[[], Coroutine[Any, Any, tuple[bytes, bool]]], old_s: float
+) -> web.Response:
+    """Answers with what ``make`` makes once for all who ask for the same path and query meanwhile.
+
+    ``make`` returns the body, and whether it may be kept. While more than ``CROWD`` answers are being made,
+    one that is at most ``old_s`` old is sent again, and renewed in the background: with little to do all
+    callers get the newest, with much to do they do not wait for each other's answers.
+    """
+    cache, key = call.request.app[CACHE], (call.gateway.registry.revision, call.request.raw_path)
+
+    async def made() -> Rendered:
+        body, is_kept = await make()
+        made = _rendered(call, body, "no-cache", 0, old_s)
+        if not is_kept:
+            made.headers["Cache-Control"] = "no-store"
+            made = replace(made, expires_in_crowd=0.0)
+        return made
+
+    old = cache.entries.get(key)
+    task = cache.begin(key, made)
+    if old is not None and time.monotonic() < old.expires_in_crowd:
+        crowd = asyncio.ensure_future(cache.crowded.wait())
+        try:
+            await asyncio.wait((task, crowd), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            crowd.cancel()
+        if not task.done():
+            return respond(call.request, old)
+    return respond(call.request, await asyncio.shield(task))
 
 
 def revalidated(call: Call, body: bytes) -> web.Response:
     """Answers with what was made for this request alone. Caches may keep it, but ask each time."""
-    return respond(call.request, _rendered(call, body, "no-cache"))
+    return respond(call.request, _rendered(call, body, "no-cache", 0, 0))
 
 
 def changed_at(call: Call, rows: bytes, now: int) -> int:
@@ -76,7 +165,7 @@ def changed_at(call: Call, rows: bytes, now: int) -> int:
     return int(changed[path][1])
 
 
-def _rendered(call: Call, body: bytes, caching: str) -> Rendered:
+def _rendered(call: Call, body: bytes, caching: str, fresh_s: float, old_s: float) -> Rendered:
     headers = CIMultiDict(
         {
             **ALWAYS,
@@ -85,7 +174,8 @@ def _rendered(call: Call, body: bytes, caching: str) -> Rendered:
             "Cache-Control": f"{'public' if call.request.app[CACHE].public else 'private'}, {caching}",
         }
     )
-    return Rendered(call.operation, time.monotonic() + MAX_AGE_S, body, headers)
+    now = time.monotonic()
+    return Rendered(call.operation, now + fresh_s, now + old_s, body, headers)
 
 
 def respond(request: web.Request, rendered: Rendered) -> web.Response:

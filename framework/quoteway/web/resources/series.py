@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
+import orjson
+from aiohttp import web
 from marshmallow import validates_schema
 
 from quoteway.errors import FieldError, Reason, UpstreamError, disabled
-from quoteway.host.series_book import MAX_POINTS, SeriesKey
+from quoteway.host.series_book import MAX_POINTS, POLICY, SeriesKey
 from quoteway.models import Capability, Series
+from quoteway.web.http.cache import made_once
 from quoteway.web.http.fields import Choice, QueryInteger
 from quoteway.web.http.operation import Call, Operation, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
@@ -24,6 +27,13 @@ INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 _DESCRIPTION = """From an index where there is one, else from the node's state and logs: `method` says which.
 A value that is not known is null. A series is read in the background: before the first read has ended every
 value is null with the reason `provider_timeout`; ask again in some seconds."""
+
+OLD_IN_CROWD_S = POLICY.old_s
+"""How old a rendered series may be that is sent while many are rendered; ``updatedAt`` shows it. The shortest
+interval is an hour."""
+
+Show: TypeAlias = Callable[[Capability, str, Call], Awaitable[Wire]]
+"""Renders a series."""
 
 
 class SeriesQuery(RequestSchema):
@@ -41,7 +51,7 @@ class SeriesQuery(RequestSchema):
 def series_operations(
     capability: Capability,
     metrics: Mapping[str, str],
-    show: Callable[[Capability, str, Call], Awaitable[Wire]],
+    show: Show,
     path_schema: type[RequestSchema],
 ) -> Iterator[Operation]:
     """The routes of these metrics, with their titles, of a pool or vault; ``show`` is ``series_of``."""
@@ -53,11 +63,21 @@ def series_operations(
             summary,
             SeriesView,
             description=_DESCRIPTION,
+            cached=True,
             path_schema=path_schema,
             query=SeriesQuery,
             failures=(404, 502),
         )
-        yield declared(partial(show, capability, metric), f"get{noun.capitalize()}{metric.capitalize()}")
+        handler = partial(_answer, show, capability, metric)
+        yield declared(handler, f"get{noun.capitalize()}{metric.capitalize()}")
+
+
+async def _answer(show: Show, capability: Capability, metric: str, call: Call) -> web.Response:
+    async def make() -> tuple[bytes, bool]:
+        wire = await show(capability, metric, call)
+        return orjson.dumps(wire), wire["reason"] is None
+
+    return await made_once(call, make, OLD_IN_CROWD_S)
 
 
 async def series_of(capability: Capability, metric: str, call: Call) -> Wire:

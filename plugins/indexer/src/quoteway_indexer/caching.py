@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections import OrderedDict, defaultdict
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from quoteway_indexer.changes import Change, Changes, Committed, Mark
 from quoteway_indexer.kept_rows import KeptRows, kept_answer
 from quoteway_indexer.store import Query, Reader, Row, Select, Span
-from quoteway_indexer.windows import window_of
+from quoteway_indexer.windows import Subject, window_of
 
 Place: TypeAlias = tuple[object, ...]
 
@@ -49,6 +49,10 @@ class CachedReader(Reader):
         self._reader = reader
         self._most = memory_mb * _VALUES_OF_A_MB
         self._kept: OrderedDict[object, KeptRows] = OrderedDict()
+        self._of_table: defaultdict[str, defaultdict[Subject, set[object]]] = defaultdict(
+            lambda: defaultdict(set)
+        )
+        """The keys of what is kept, by table and subject: most commits concern few of them."""
         self._size = 0
         self._mark = Mark("", 0)
         self._revision = 0
@@ -133,10 +137,8 @@ class CachedReader(Reader):
                 for place in ((table, chain_id), (table,)):
                     since = min(change.since, several[place][1].since if place in several else change.since)
                     several[place] = revision, Change(table, None, None, since)
-        for kept in self._kept.values():
+        for kept in self._concerned(changes):
             name, chain, one = kept.subject
-            if (name,) not in several:
-                continue
             before = kept.size
             if chain is not None and (one is not None or kept.splice is not None):
                 subjects = {(name, chain, one), (name, chain, None), (name, None, None)}
@@ -148,6 +150,14 @@ class CachedReader(Reader):
                 kept.change(revision, change)
             self._size += kept.size - before
         self._bound()
+
+    def _concerned(self, changes: Collection[Place]) -> Iterator[KeptRows]:
+        """Returns what is kept that changes of these subjects may concern."""
+        wide = {place[0] for place in changes if None in place}
+        for name in self._of_table.keys() & {place[0] for place in changes}:
+            for subject, keys in self._of_table[name].items():
+                if name in wide or subject in changes or None in subject:
+                    yield from map(self._kept.__getitem__, keys)
 
     async def _current(self, key: object, kept: KeptRows) -> None:
         """Returns when all that the last check found, or more, is in the rows."""
@@ -169,20 +179,29 @@ class CachedReader(Reader):
         if self._kept.get(key) is kept:
             self._size += kept.size - before
             if kept.size * _LARGE > self._most:
-                self._size -= self._kept.pop(key).size
+                self._remove(key)
             self._bound()
 
     def _bound(self) -> None:
         while self._size > self._most and self._kept:
-            _, oldest = self._kept.popitem(last=False)
-            self._size -= oldest.size
+            self._remove(next(iter(self._kept)))
 
     def _add(self, key: object, kept: KeptRows) -> None:
         self._kept[key] = kept
+        self._of_table[kept.subject.table][kept.subject].add(key)
         self._size += kept.size
+
+    def _remove(self, key: object) -> None:
+        kept = self._kept.pop(key)
+        of_table = self._of_table[kept.subject.table]
+        of_table[kept.subject].discard(key)
+        if not of_table[kept.subject]:
+            del of_table[kept.subject]
+        self._size -= kept.size
 
     def _forget(self) -> None:
         self._kept.clear()
+        self._of_table.clear()
         self._size = 0
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
