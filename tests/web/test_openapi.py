@@ -249,6 +249,39 @@ def test_a_description_that_repeats_the_name_is_found():
     assert says_more("fromToken", "Token sold")
 
 
+UNITS = {"Bps": "basis points", "bps": "basis points", "Usd": "US dollars", "Pct": "percent", "Wei": "[Ww]ei"}
+UNITS |= {
+    "Seconds": "[Ss]econds",
+    "Ms": "milliseconds",
+    "apr": "fraction",
+    "apy": "fraction",
+    "share": "[Ff]raction",
+}
+"""By the end of a name, what its description has to say."""
+
+
+def test_the_unit_of_a_number_is_told(document):
+    schemas, counted = document["components"]["schemas"], 0
+    for place, name, member in members_of(document):
+        ends = [end for end in UNITS if name.endswith(end)]
+        is_number = "number" in (kind := member.get("type", ())) or "integer" in kind or "pattern" in member
+        if ends and is_number:
+            counted += 1
+            assert re.search(UNITS[ends[0]], member["description"]), place
+    assert counted > 100
+    amounts = [each for each in members_of(document) if each[2].get("pattern") == "^(0|[1-9][0-9]{0,77})$"]
+    assert len(amounts) > 50
+    vague = {
+        place for place, _, member in amounts if not re.search("(base units|[Ww]ei|Decimal)", _told(member))
+    }
+    assert vague == set()
+    assert "basis points" in schemas["Issue"]["properties"]["actual"]["description"]
+
+
+def _told(member):
+    return member["description"].replace("Base units", "base units")
+
+
 def test_every_operation_parameter_header_and_answer_is_described(document):
     parts = document["components"]
     tags = {tag["name"] for tag in document["tags"]}

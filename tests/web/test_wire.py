@@ -38,16 +38,18 @@ from quoteway.web.wire import (
     holdings,
     index_status,
     indications,
-    parts,
     performance,
     prices,
     providers,
     quotes,
+    routes,
     rows,
     series,
+    terms,
     view,
     wallet_past,
 )
+from quoteway.web.wire import transactions as sent
 from quoteway.web.wire.view import ABSENT, View
 
 NETWORKS = Networks([Network("ethereum", 1, "Ethereum", explorer_url="https://explorer.example/")])
@@ -135,7 +137,7 @@ class Followed:
     state: models.TransferState
 
 
-TERMS = {view: instances(model) for model, view in parts.VIEWS.items()}
+TERMS = {view: instances(model) for model, view in terms.VIEWS.items()}
 
 SWAP_QUOTES = st.builds(
     lambda shown, request: dataclasses.replace(
@@ -204,13 +206,13 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
         SimpleNamespace, network=st.just(next(iter(NETWORKS))), capabilities=st.lists(TEXTS, max_size=2)
     ),
     providers.ProviderRow: PROVIDERS,
-    actions.HashReport: instances(transactions._Report),
+    sent.HashReport: instances(transactions._Report),
     echoes.SwapEcho: instances(models.SwapRequest),
     echoes.PoolEcho: instances(models.PoolRequest),
     echoes.VaultEcho: instances(models.VaultRequest),
     echoes.ManageEcho: instances(models.ManageRequest),
     echoes.DeployEcho: instances(models.DeployRequest),
-    actions.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
+    sent.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
     **TERMS,
 }
 
@@ -229,7 +231,7 @@ SAME_RENDERING = {
 GIVEN_BY_MEMBER = {
     quotes.SwapQuotes,
     quotes.QuoteResult,
-    actions.Submitted,
+    sent.Submitted,
     holdings.Balances,
     holdings.BalancesOfWallets,
     prices.Prices,
@@ -278,7 +280,7 @@ def nested_in(noun: type[View]) -> set[type[View]]:
 def test_every_noun_is_tried():
     tried = set().union(*map(nested_in, NOUNS))
     others = {noun for noun in every_view() if not issubclass(noun, rows.Page)} - tried
-    others -= {rows.FailedSource, actions.Broadcast, parts.RefundPlace}
+    others -= {rows.FailedSource, sent.Broadcast, terms.RefundPlace}
     assert others - SAME_RENDERING - GIVEN_BY_MEMBER == set()
 
 
@@ -322,7 +324,13 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
     bases = {quotes.Quote, rows.Page, holdings.Whereabouts, holdings.VaultPositionEntry}
-    bases |= {actions.Broadcast, errors.RpcIdentified, parts.RefundPlace, *TERMS, *echoes.ECHOES.values()}
+    bases |= {
+        sent.Broadcast,
+        errors.RpcIdentified,
+        terms.RefundPlace,
+        *TERMS,
+        *echoes.ECHOES.values(),
+    }
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 
@@ -365,7 +373,7 @@ def test_terms_never_replace_members_that_were_checked():
 def test_terms_are_shown_beside_the_members_of_an_action(action, tracking):
     plain = actions.Action.render(action, NETWORKS)
     told = actions.Action.render(dataclasses.replace(action, terms=tracking), NETWORKS)
-    assert told == plain | {"tracking": parts.Tracking.render(tracking, NETWORKS)}
+    assert told == plain | {"tracking": terms.Tracking.render(tracking, NETWORKS)}
 
 
 def test_a_route_has_legs_where_its_provider_names_them():
@@ -373,8 +381,8 @@ def test_a_route_has_legs_where_its_provider_names_them():
     ends = models.NATIVE, models.NATIVE
     leg = models.RouteLeg("uniswap", "uniswap-v2", "0x01", *ends, 10, 9, 30.0, share_bps=10_000)
     of_paths = SimpleNamespace(route=(models.RoutePath(10_000, (hop,)),), route_legs=None)
-    rendered = quotes.Route.render(of_paths, NETWORKS)
+    rendered = routes.Route.render(of_paths, NETWORKS)
     assert set(rendered) == {"paths"}
     assert rendered["paths"][0]["hops"][0]["amountOut"] == "9"
-    of_legs = quotes.Route.render(SimpleNamespace(route=of_paths.route, route_legs=(leg,)), NETWORKS)
+    of_legs = routes.Route.render(SimpleNamespace(route=of_paths.route, route_legs=(leg,)), NETWORKS)
     assert of_legs["legs"] == [{**rendered["paths"][0]["hops"][0], "shareBps": 10_000}]

@@ -18,17 +18,22 @@ from quoteway.web.wire.errors import Error
 
 _INFO: dict[str, Any] = {
     "summary": "Self-hosted gateway for on-chain finance: quotes in, unsigned transactions out.",
-    "description": """Quotes in, unsigned transactions out. The service holds no keys and broadcasts nothing.
+    "description": """Quotes in, unsigned transactions out. The service holds no keys, and broadcasts only
+what is submitted to it where a relay is enabled.
 
 Amounts are base units in decimal strings. Addresses are EIP-55 on output and any case on input. `...Bps` is
-an integer of 1/10,000; bare `apr` and `apy` are fractions. Members that are not known are null. Members may
-be added within v2; none is removed.
+a number of basis points (1/10,000), `...Pct` one of percent; bare `apr` and `apy` are fractions. Members that
+are not known are null. Members may be added within v2; none is removed.
 
 `/v2/rpc/{chainId}` takes WebSocket connections too (GET with `Upgrade`): JSON-RPC 2.0 in text messages, with
 `eth_subscribe` to `newHeads` and `logs`.""",
     "contact": {"name": "The operator of this deployment"},
     "license": {"name": "MIT", "identifier": "MIT"},
 }
+
+
+_SHAPED_BODY = "JSON in UTF-8."
+_BODY = f"{_SHAPED_BODY} Members that the schema does not have are refused."
 
 
 def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]:
@@ -116,7 +121,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
     if body is not None:
         described["requestBody"] = {
             "required": operation.body_required,
-            "description": "JSON in UTF-8. Members that the schema does not have are refused.",
+            "description": _BODY if operation.body_shape is None else _SHAPED_BODY,
             "content": {"application/json": {"schema": body}},
         }
     responses |= {str(status): parts.name_of(status, operation.path) for status in operation.errors}
@@ -125,9 +130,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 _IDS = {
-    "id": "The token's id, or {chainId}:{address}",
-    "quoteId": "The quoteId that a quote was answered with",
-    "txId": "The txId of a step of an action",
+    "id": "Id of the token in its catalog, or {chainId}:{address}",
+    "quoteId": "Signed token of a quote, its `quoteId`",
+    "txId": "Signed commitment to a transaction, the `txId` of a step of an action",
 }
 
 

@@ -40,8 +40,8 @@ CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
 
 
 class ApprovalsQuery(FreshQuery):
-    wallet = AddressField("Whose approvals", required=True)
-    network = NetworkField("On this network; on all when left out")
+    wallet = AddressField("Account whose approvals are listed", required=True)
+    network = NetworkField("Network to read. Left out: all")
     tokens = tokens_field()
 
 
@@ -58,13 +58,13 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
             "additionalProperties": False,
             "required": ["token", "spender"],
             "properties": {
-                "token": {**fields.ADDRESS, "description": "Token whose approval ends"},
-                "spender": {**fields.ADDRESS, "description": "Account that may take the token until then"},
+                "token": {**fields.ADDRESS, "description": "Token of the approval"},
+                "spender": {**fields.ADDRESS, "description": "Account that may take the token now"},
                 "kind": {
                     "type": "string",
                     "enum": list(kinds),
                     "default": "erc20",
-                    "description": "Where the allowance is kept: by the token, or by Permit2",
+                    "description": "Which contract keeps the allowance: `erc20` the token, `permit2` Permit2",
                 },
             },
         },
@@ -91,9 +91,9 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
 
 
 class RevokeBody(FreshBody):
-    address = AddressField("Who signs: the wallet whose approvals end", required=True)
-    network = NetworkField("Where", required=True)
-    approvals = GrantsField("As `GET /v2/portfolio/approvals` shows them", required=True)
+    address = AddressField("Account that signs, and whose approvals end", required=True)
+    network = NetworkField("Network of the approvals", required=True)
+    approvals = GrantsField("Approvals to revoke, as `GET /v2/portfolio/approvals` shows them", required=True)
 
 
 @get(

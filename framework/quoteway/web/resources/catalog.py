@@ -36,9 +36,9 @@ Row = Mapping[str, Any]
 
 
 class PageQuery(RequestSchema):
-    limit = QueryInteger("Rows of a page", 1, 200, load_default=50)
+    limit = QueryInteger("Number of rows on a page", 1, 200, load_default=50)
     cursor = Text(
-        "nextCursor of the page before",
+        "Value of `nextCursor` of the page before",
         max_length=300,
         pattern=r"[A-Za-z0-9_-]+",
         hint="must be a nextCursor of this list",
@@ -230,7 +230,9 @@ def read_cursor(cursor: str) -> tuple[str, int]:
 def sort_field(*members: str) -> Choice:
     """``sort`` of a query: each of these members, and with ``-`` before it for descending."""
     choices = [sign + member for member in members for sign in ("", "-")]
-    return Choice("The member to sort by; - before it for descending", choices)
+    return Choice(
+        "Member to sort by, ascending; with `-` before it descending. Rows without it come last", choices
+    )
 
 
 def names_token(text: str, token: Token) -> bool:

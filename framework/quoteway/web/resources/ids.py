@@ -52,12 +52,14 @@ class PoolIdField(VaultIdField):
 
 class PoolPath(RequestSchema):
     resource = PoolIdField(
-        "{chainId}:{address}, or {chainId}:{32-byte id} on v4", data_key="poolId", required=True
+        "Id of the pool: {chainId}:{address}, or {chainId}:{32-byte id} for Uniswap v4",
+        data_key="poolId",
+        required=True,
     )
 
 
 class VaultPath(RequestSchema):
-    resource = VaultIdField("{chainId}:{vaultAddress}", data_key="vaultId", required=True)
+    resource = VaultIdField("Id of the vault: {chainId}:{address}", data_key="vaultId", required=True)
 
 
 async def owner_of(call: Call, capability: Capability) -> tuple[ResourceId, Provider]:

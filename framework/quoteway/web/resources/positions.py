@@ -27,8 +27,8 @@ from quoteway.web.wire.holdings import (
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
-    wallet = AddressField("Whose positions", required=True)
-    network = NetworkField("On this network; on all when left out")
+    wallet = AddressField("Account whose positions are listed", required=True)
+    network = NetworkField("Network to read. Left out: all")
 
 
 @get(

@@ -20,7 +20,7 @@ WAIT_S = 1.0
 
 
 class PricesQuery(RequestSchema):
-    network = NetworkField("The network of the tokens", required=True)
+    network = NetworkField("Network of the tokens", required=True)
     tokens = AddressesField(
         f"Token addresses separated by commas, at most {MOST_TOKENS}; the zero address is the native coin",
         MOST_TOKENS,

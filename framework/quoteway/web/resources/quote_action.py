@@ -42,8 +42,9 @@ class DeadlineBody(ConsentBody):
     """The body of what can have a deadline on chain."""
 
     deadline = fields.StrictInteger(
-        "Until when the transactions may execute, in Unix seconds: 60 seconds to 24 hours from now. "
-        "Left out: `quotes.action_deadline_s` after the action",
+        "Time until which the transactions may be executed, in Unix seconds: 60 seconds to 24 "
+        "hours from now. Left out: the setting `quotes.action_deadline_s` (seconds), counted "
+        "from the action",
         0,
         (1 << 53) - 1,
     )

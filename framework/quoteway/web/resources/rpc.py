@@ -34,12 +34,13 @@ def _plain_path(members: Mapping[str, str]) -> Mapping[str, Any] | None:
 
 _CALL = {
     "type": "object",
-    "description": "A call of JSON-RPC 2.0",
+    "description": "Call of JSON-RPC 2.0",
     "required": ["jsonrpc", "method"],
     "properties": {
         "jsonrpc": {"type": "string", "enum": ["2.0"], "description": "Version of JSON-RPC"},
         "id": {
-            "description": "The caller's own, given back. A call without it is a notification: not answered",
+            "description": "Id of the call, which its answer repeats. A call without it is a notification, "
+            "which is not answered",
             "oneOf": [
                 {"type": "integer", "minimum": -MAX_ID, "maximum": MAX_ID},
                 {"type": "string", "maxLength": MAX_ID_CHARS},
@@ -49,11 +50,12 @@ _CALL = {
         },
         "method": {
             "type": "string",
-            "description": "A read-only method of the list; others are -32601",
+            "description": "Name of a method that only reads, such as `eth_call`; another one is refused "
+            "with -32601",
             "example": "eth_blockNumber",
         },
         "params": {
-            "description": "As the method takes them, by position; null is none",
+            "description": "Parameters of the method in their order. Null or left out: none",
             "type": ["array", "null"],
             "maxItems": MAX_PARAMS,
             "items": {},
@@ -64,7 +66,7 @@ _SHAPES: Mapping[str, Any] = {
     "RpcCall": _CALL,
     "RpcBatch": {
         "type": "array",
-        "description": "Calls that are answered together",
+        "description": "Calls that are answered in one answer",
         "maxItems": MAX_BATCH,
         "items": "RpcCall",
     },

@@ -37,9 +37,9 @@ Show: TypeAlias = Callable[[Capability, str, Call], Awaitable[Wire]]
 
 
 class SeriesQuery(RequestSchema):
-    from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33)
-    to = QueryInteger("Unix seconds; now when left out", 0, 2**33)
-    interval = Choice("Time between points", tuple(INTERVALS_S), load_default="1d")
+    from_ = QueryInteger("Start of the series, in Unix seconds. Left out: 30 days before `to`", 0, 2**33)
+    to = QueryInteger("End of the series, in Unix seconds. Left out: now", 0, 2**33)
+    interval = Choice("Time between points: an hour, a day or a week", tuple(INTERVALS_S), load_default="1d")
 
     @validates_schema
     def check_span(self, data: Mapping[str, Any], **kwargs: Any) -> None:

@@ -29,9 +29,9 @@ _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
 
 class TokensQuery(catalog.PageQuery):
-    network = NetworkField("Tokens of this network")
+    network = NetworkField("Only tokens of this network")
     query = Text(
-        "An id, symbol, name or address, the beginning or a part of one; typing errors are forgiven",
+        "Id, symbol, name or address to look for, or a part of one; typing errors are forgiven",
         max_length=MAX_QUERY_CHARS,
     )
     sort = catalog.sort_field("rank", "symbol", "priceUsd")

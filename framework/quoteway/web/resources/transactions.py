@@ -29,7 +29,7 @@ from quoteway.web.http.fields import HexField
 from quoteway.web.http.operation import Call, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources import catalog
-from quoteway.web.wire.actions import HashReport, Submitted, Tracked
+from quoteway.web.wire.transactions import HashReport, Submitted, Tracked
 
 # --- a signed transaction and the one that was built ------------------------------------------------------
 
@@ -172,11 +172,11 @@ def _refused(text: str) -> InvalidRequest:
 
 
 class SubmitBody(RequestSchema):
-    signed_payload = HexField("The signed transaction as it is broadcast, 0x hex", 60, 131_072, required=True)
+    signed_payload = HexField("Signed transaction as it is broadcast, as 0x hex", 60, 131_072, required=True)
 
 
 class HashBody(RequestSchema):
-    hash = HexField("The hash of the broadcast transaction", 32, 32, required=True)
+    hash = HexField("Hash of the broadcast transaction, 32 bytes as 0x hex", 32, 32, required=True)
 
 
 @post_quotes(

@@ -28,8 +28,8 @@ METHOD = (
 
 
 class WalletHistoryQuery(SeriesQuery):
-    wallet = AddressField("Whose tokens", required=True)
-    network = NetworkField("On this network", required=True)
+    wallet = AddressField("Account whose tokens are valued", required=True)
+    network = NetworkField("Network to read", required=True)
     include_unlisted = QueryBoolean("Whether tokens that no catalog lists count too", load_default=False)
 
 

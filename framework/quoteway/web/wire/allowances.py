@@ -36,29 +36,30 @@ class AllowanceEntry(View):
         fields.String,
         lambda held: "erc20" if held.expiration is None else "permit2",
         enum=["erc20", "permit2"],
-        description="permit2: an allowance that Permit2 keeps, and that the spender uses through it",
+        description="`erc20`: the token keeps the allowance. `permit2`: the contract Permit2 keeps it, "
+        "and the spender takes the token through it",
     )
-    token = required(TokenRef, description="Token that the spender may take")
-    listed = required(fields.Boolean, description="Whether a list of this deployment has the token")
+    token = required(TokenRef, description="Token of the allowance")
+    listed = required(fields.Boolean, description="Whether a catalog of this deployment lists the token")
     spender = required(text.AddressText, description="Account that may take the token from the wallet")
     label = nullable(
         fields.String,
-        description="The name of the spender, where a provider declares it. Null where none does",
+        description="Name of the spender, as a provider declares it. Null where none does",
     )
-    amount = required(text.AmountText, description="How much the spender may still take")
+    amount = required(text.AmountText, description="Amount that the spender may still take")
     unlimited = required(
         fields.Boolean,
-        description="Whether the amount is the largest that the token stores, which stands for no limit",
+        description="Whether the amount is one that stands for no limit, such as 2^256 - 1",
     )
     expiration = nullable(
         text.UnixTime,
-        description="When an allowance of Permit2 ends. Null for an ERC-20 allowance, which does not end",
+        description="Time at which a `permit2` allowance ends. Null for `erc20`, which does not end",
     )
 
 
 class Allowances(View):
     wallet = required(text.WalletText)
-    data = required([AllowanceEntry], description="Allowances above zero that are not expired")
+    data = required([AllowanceEntry], description="Allowances above zero")
     as_of = required([AsOf], description="Block of each network at which the allowances were read")
     partial_ = required(
         [Partial], "missing", description="What could not be read; empty when nothing is missing"

@@ -42,39 +42,44 @@ class Candle(View):
     high = nullable(text.UsdNumber, _of("high"), description="Highest price of the interval")
     low = nullable(text.UsdNumber, _of("low"), description="Lowest price of the interval")
     close = nullable(text.UsdNumber, _of("close"), description="Last price of the interval")
-    mean = nullable(
-        text.UsdNumber, _of("mean"), description="Average price of the interval, weighted by time"
-    )
+    mean = nullable(text.UsdNumber, _of("mean"), description="Mean price of the interval, weighted by time")
     depth_usd = nullable(
         text.UsdNumber,
         _of("depth_usd"),
-        description="Least depth of the interval: what could be sold near the price",
+        description="Lowest depth of the interval: the amount that could be sold near the price",
     )
     confidence = nullable(
-        fields.Float, _of("confidence"), description="Least confidence of the interval, from 0 to 1"
+        fields.Float, _of("confidence"), description="Lowest confidence of the interval, from 0 to 1"
     )
     hours = required(
         fields.Integer,
         lambda row: row.candle.hours if row.candle else 0,
-        description="How many hours of the interval have a price",
+        description="Number of hours of the interval with a known price",
     )
 
 
 class PriceHistory(View):
     network = required(text.NetworkText, "token.chain_id")
     chain_id = required(text.ChainIdNumber, "token.chain_id")
-    token = required(TokenRef, description="Token whose prices these are")
+    token = required(TokenRef, description="Token of the prices")
     interval = required(text.IntervalText, "history.interval")
-    from_ = required(
-        text.UnixTime, "history.start", description="Start of the first candle that was asked for"
+    from_ = required(text.UnixTime, "history.start", description="Start of the requested time")
+    to = required(text.UnixTime, "history.end", description="End of the requested time")
+    candles = required(
+        [Candle],
+        "rows",
+        description="One candle for each interval, in the order of time; its prices are null where none "
+        "is known",
     )
-    to = required(text.UnixTime, "history.end", description="End of the time that was asked for")
-    candles = required([Candle], "rows", description="Prices of each interval in order of time")
     coverage = nullable(
-        Coverage, "history.coverage", description="Time in which prices are known. Null without any"
+        Coverage, "history.coverage", description="Span in which prices were looked for. Null when none were"
     )
-    source = required(fields.String, "history.source", description="Id of the provider that has the prices")
-    method = required(fields.String, "history.method", description="Sentence: how the prices are computed")
+    source = required(
+        fields.String, "history.source", description="Where the prices are from, such as `index`"
+    )
+    method = required(
+        fields.String, "history.method", description="How the prices are computed, in sentences"
+    )
     updated_at = required(
-        text.TimeText, "history.updated_at", description="When the newest hour was computed"
+        text.TimeText, "history.updated_at", description="End of the newest hour that was computed"
     )

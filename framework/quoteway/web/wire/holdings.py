@@ -62,57 +62,61 @@ class HeldPosition:
 class Balance(View):
     network = required(text.NetworkText, "token.chain_id")
     chain_id = required(text.ChainIdNumber, "token.chain_id")
-    token = required(TokenRef, description="Token that the wallet holds")
-    amount = required(text.AmountText, description="How much the wallet holds")
+    token = required(TokenRef, description="Token of the balance")
+    amount = required(text.AmountText, description="Balance of the wallet")
     amount_formatted = required(
         fields.String,
         lambda held: format_units(held.amount, held.token.decimals),
-        description="How much the wallet holds, in whole tokens",
+        description="Balance of the wallet in whole tokens, as a decimal number in text",
     )
     value_usd = nullable(
         text.UsdNumber,
-        description="Worth of the balance, limited for tokens that no list has or whose price is not "
-        "confirmed",
+        description="Value of the balance. Of a token that no catalog lists, or whose price is not "
+        "anchored or has moved, no more than can be sold. Null when not known, and for spam",
     )
     realisable_usd = nullable(
-        text.UsdNumber, description="What pools would pay at least for all of it, sold alone"
+        text.UsdNumber, description="Least that pools pay for the whole balance, sold alone"
     )
     confidence = nullable(text.ConfidenceNumber, lambda held: held.price and held.price.confidence)
     liquidity_usd = nullable(
         text.UsdNumber,
         lambda held: held.price and held.price.depth_usd,
-        description="What can be sold near the price",
+        description="Amount that can be sold near the price",
     )
     sources = required(
         [fields.String],
         lambda held: held.price.sources if held.price else (),
-        description="Ids of the price sources that agree on the price",
+        description="Ids of the price sources that agree on the price; empty without a price",
     )
     anchored = required(
         fields.Boolean,
         lambda held: held.price is not None and held.price.anchored,
-        description="Whether the price is confirmed from independent sides",
+        description="Whether the price is confirmed: reached from dollar tokens through pools that stood "
+        "for a while, or agreed on by sources of several plugins",
     )
     moved_1h_pct = nullable(
         fields.Float,
         lambda held: held.price and held.price.moved_1h_pct,
-        description="How far the market is from its price within the last hour, where that was most, "
-        "in percent",
+        description="Largest difference of the present price to one of the last hour, in percent: 2 is 2 %",
     )
     warnings = required(
         [Notice],
         lambda held: held.price.warnings if held.price else (),
-        description="What to know before relying on the value",
+        description="What to know about the price, such as `price_moved`",
     )
-    counted = required(fields.Boolean, description="Whether the value is a part of `totalUsd`")
-    listed = required(fields.Boolean, "token.listed", description="Whether a catalog has the token")
+    counted = required(fields.Boolean, description="Whether `valueUsd` is part of `totalUsd`")
+    listed = required(
+        fields.Boolean, "token.listed", description="Whether a catalog of this deployment lists the token"
+    )
     spam = nullable(
         fields.Boolean,
         lambda held: None if held.spam is None else bool(held.spam),
-        description="Whether the token breaks rules of spam. Null when it was not judged",
+        description="Whether the token breaks a rule of spam. Null when it was not judged",
     )
     spam_reasons = required(
-        [fields.String], lambda held: held.spam or (), description="Rules of spam that the token breaks"
+        [fields.String],
+        lambda held: held.spam or (),
+        description="Rules that the token breaks, such as `link` or `mass_gift`",
     )
 
 
@@ -135,19 +139,24 @@ class Partial(View):
 
     chain_id = required(text.ChainIdNumber)
     token = nullable(
-        text.AddressText, description="Token that is missing. Null for a network, or for the rest of its list"
+        text.AddressText,
+        description="Token that could not be read. Null for a whole network, or for the rest of its list",
     )
     reason = required(
-        fields.String, description="Why it is missing, a `details.reason` or a word such as `no_token`"
+        fields.String,
+        description="Why it is missing: one of `details.reason`, or a code that the operation's "
+        "description names",
     )
 
 
 class Balances(View):
     wallet = required(text.WalletText)
-    data = required([Balance], description="Tokens that the wallet holds")
-    total_usd = nullable(text.UsdNumber, description="The sum of the values that are `counted`")
+    data = required([Balance], description="Balances of the wallet, one for each token and network")
+    total_usd = nullable(
+        text.UsdNumber, description="Sum of `valueUsd` of the balances that are `counted`. Null when none is"
+    )
     total_complete = required(
-        fields.Boolean, description="Whether every held token is in the total with a known value"
+        fields.Boolean, description="Whether nothing that should count is missing from `totalUsd`"
     )
     as_of = required([AsOf], description="Block of each network at which the balances were read")
     partial_ = required(
@@ -156,14 +165,16 @@ class Balances(View):
 
 
 class BalancesOfWallets(View):
-    data = required([Balances], description="Balances of each wallet in the order asked for")
-    total_usd = nullable(text.UsdNumber, description="The sum of the wallets' totals that are known")
+    data = required([Balances], description="Balances of each wallet, in the order of `wallets`")
+    total_usd = nullable(
+        text.UsdNumber, description="Sum of the known totals of the wallets. Null when none is known"
+    )
     total_complete = required(fields.Boolean, description="Whether the totals of all wallets are complete")
 
 
 class Whereabouts(View):
-    pool_id = nullable(fields.String, description="Pool that holds the position. Null for one in a vault")
-    vault_id = nullable(fields.String, description="Vault that holds the position. Null for one in a pool")
+    pool_id = nullable(fields.String, description="Pool of the position. Null for a vault")
+    vault_id = nullable(fields.String, description="Vault of the position. Null for a pool")
     provider = required(text.ProviderId)
     network = required(text.NetworkText, "chain_id")
     chain_id = required(text.ChainIdNumber)
@@ -175,7 +186,7 @@ class VaultPositionEntry(PositionEntry):
     position_id = required(fields.String, "vault_id", description="Id of the vault")
     pool_id = optional(fields.String, hidden, description="Not of a vault")
     kind = required(fields.String, constant("fungible"), description="Always `fungible`")
-    liquidity = required(text.AmountText, "shares", description="Shares of the vault")
+    liquidity = required(text.AmountText, "shares", description="Base units of the vault's shares")
     uncollected_fees = required([Leg], constant(()), description="Always empty")
     range = nullable(Range, constant(None), description="Always null")
     in_range = nullable(fields.Boolean, constant(None), description="Always null")
@@ -191,4 +202,4 @@ class PortfolioPosition(Whereabouts, PositionEntry):
 
 
 class Positions(Page):
-    data = required([PortfolioPosition], description="Positions of the wallet in pools and vaults")
+    data = required([PortfolioPosition], description="Positions that the wallet has in pools and vaults")

@@ -9,23 +9,29 @@ from quoteway.web.wire.view import View, nullable, required
 
 
 class BlockSpan(View):
-    from_ = required(fields.Integer, 0, description="First block that was read")
-    to = required(fields.Integer, 1, description="Last block that was read")
+    from_ = required(fields.Integer, 0, description="First block of the span")
+    to = required(fields.Integer, 1, description="Last block of the span, included")
 
 
 class IndexedSource(View):
-    """``spans`` are the blocks that were read, both inclusive. ``refusal`` says why a source is not read."""
+    """Event source of an index, with what was read of it."""
 
     id = required(fields.String, description="Name of the event source, as its plugin declares it")
     version = required(
-        fields.Integer, description="Version of the declaration; a new one is read from the start"
+        fields.Integer,
+        description="Version of the declaration. A new version is read again from the first block",
     )
-    first_block = required(fields.Integer, description="Block from which on the source has events")
-    spans = required([BlockSpan], description="Blocks that were read, both ends inclusive")
+    first_block = required(fields.Integer, description="First block that is read for the source")
+    spans = required([BlockSpan], description="Spans of blocks that were read, in ascending order")
     skipped_logs = required(
-        fields.Integer, description="Logs that did not have the declared form and were left out"
+        fields.Integer,
+        description="Number of logs left out since the index process started, because they lack the "
+        "declared form",
     )
-    refusal = nullable(fields.String, description="Why the source is not read. Null when it is")
+    refusal = nullable(
+        fields.String,
+        description="What is wrong with the source, which is not read for it. Null when it is read",
+    )
 
 
 class IndexEntry(View):
@@ -33,25 +39,36 @@ class IndexEntry(View):
     chain_id = required(text.ChainIdNumber)
     state = required(
         fields.String,
-        description="`starting`, `indexing` (history is missing), `following` (complete), `waiting` "
-        "(the last attempt failed) or `stopped`",
+        description="`starting`: no block was read yet. `indexing`: history is missing. `following`: "
+        "complete, new blocks are read as they come. `waiting`: the last attempt failed, "
+        "another one follows. `stopped`: the index process says nothing any more",
     )
-    percent = required(fields.Float, description="How much of the history is indexed, in percent")
-    blocks_per_second = required(fields.Float, "blocks_per_s", description="Blocks indexed a second, of late")
-    logs_per_second = required(fields.Float, "logs_per_s", description="Logs indexed a second, of late")
+    percent = required(
+        fields.Float, description="Part of the blocks of all sources that was read, in percent: 100 is all"
+    )
+    blocks_per_second = required(
+        fields.Float, "blocks_per_s", description="Blocks read in a second, in the last seconds"
+    )
+    logs_per_second = required(
+        fields.Float, "logs_per_s", description="Logs read in a second, in the last seconds"
+    )
     eta_seconds = nullable(
         fields.Integer, "eta_s", description="Estimated seconds until the history is complete"
     )
-    head_block = nullable(fields.Integer, "head", description="Newest block that the index knows of")
-    indexed_block = nullable(fields.Integer, description="Newest block up to which everything is indexed")
-    finalized_block = nullable(fields.Integer, description="Newest block that cannot be reorganised")
-    lag_blocks = nullable(fields.Integer, description="Blocks between the head and the newest indexed one")
-    lag_seconds = nullable(
-        fields.Integer, "lag_s", description="Seconds between the head and the newest indexed block"
+    head_block = nullable(
+        fields.Integer, "head", description="Number of the newest block that the index process knows"
     )
-    problem = nullable(fields.String, description="Why the last attempt failed. Null when it did not")
-    sources = required([IndexedSource], description="Event sources of the network with what was read of each")
-    updated_at = required(text.TimeText, description="When the index told this")
+    indexed_block = nullable(fields.Integer, description="Number of the newest indexed block")
+    finalized_block = nullable(fields.Integer, description="Number of the newest finalized block")
+    lag_blocks = nullable(fields.Integer, description="`headBlock` less `indexedBlock`")
+    lag_seconds = nullable(
+        fields.Integer, "lag_s", description="Time of `headBlock` less that of `indexedBlock`, in seconds"
+    )
+    problem = nullable(
+        fields.String, description="Why the last attempt failed, in a sentence. Null when it did not fail"
+    )
+    sources = required([IndexedSource], description="Event sources of the network")
+    updated_at = required(text.TimeText, description="Time at which the index process reported this")
 
 
 class IndexStatus(View):

@@ -26,36 +26,38 @@ class PricedToken:
 class PriceEntry(View):
     network = required(text.NetworkText, "token.chain_id")
     chain_id = required(text.ChainIdNumber, "token.chain_id")
-    token = required(TokenRef, description="Token whose price this is")
+    token = required(TokenRef, description="Token of the price")
     price_usd = nullable(
-        text.UsdNumber, lambda row: row.price and row.price.usd, description="Price of one whole token"
+        text.UsdNumber,
+        lambda row: row.price and row.price.usd,
+        description="Price of one whole token. Null where no source knows one, or no majority agrees",
     )
     confidence = nullable(text.ConfidenceNumber, lambda row: row.price and row.price.confidence)
     liquidity_usd = nullable(
         text.UsdNumber,
         lambda row: row.price and row.price.depth_usd,
-        description="What can be sold near the price",
+        description="Amount that can be sold near the price",
     )
     sources = required(
         [fields.String],
         lambda row: row.price.sources if row.price else (),
-        description="Ids of the price sources that agree on the price",
+        description="Ids of the price sources that agree on the price; empty without a price",
     )
     anchored = required(
         fields.Boolean,
         lambda row: row.price is not None and row.price.anchored,
-        description="Whether the price is confirmed from independent sides",
+        description="Whether the price is confirmed: reached from dollar tokens through pools that stood "
+        "for a while, or agreed on by sources of several plugins",
     )
     moved_1h_pct = nullable(
         fields.Float,
         lambda row: row.price and row.price.moved_1h_pct,
-        description="How far the market is from its price within the last hour, where that was most, "
-        "in percent",
+        description="Largest difference of the present price to one of the last hour, in percent: 2 is 2 %",
     )
     warnings = required(
         [Notice],
         lambda row: row.price.warnings if row.price else (),
-        description="What to know before relying on the price",
+        description="What to know about the price, such as `price_moved`",
     )
     as_of_block = nullable(
         BlockRef, lambda row: row.price and row.price.block, description="Block at which the price was read"
@@ -63,7 +65,9 @@ class PriceEntry(View):
 
 
 class Prices(View):
-    """``partial`` names the tokens that could not be read."""
+    """Prices of tokens. ``partial`` names the addresses that are no tokens."""
 
-    data = required([PriceEntry], description="One row for each token that is one, in the order asked for")
-    partial_ = required([Partial], "missing", description="Addresses that are no tokens, with the reason")
+    data = required(
+        [PriceEntry], description="One row for each address that is a token, in the order of the request"
+    )
+    partial_ = required([Partial], "missing", description="Addresses that are no tokens (`no_token`)")

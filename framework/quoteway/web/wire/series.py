@@ -24,27 +24,35 @@ def _windows(series: models.Series) -> Any:
 
 
 class Point(View):
-    timestamp = required(text.UnixTime, 0, description="Start of the interval")
+    timestamp = required(
+        text.UnixTime,
+        0,
+        description="Start of the interval, or the moment of a value read from the chain: `method` says "
+        "which",
+    )
     value = nullable(fields.Float, 1, description="Value in the `unit` of the series")
 
 
 class Coverage(View):
-    """The span in which values are known, in Unix seconds."""
+    """Span of time, in Unix seconds."""
 
-    from_ = required(text.UnixTime, 0, description="Start of the time with known values")
-    to = required(text.UnixTime, 1, description="End of the time with known values")
+    from_ = required(text.UnixTime, 0, description="Start of the span")
+    to = required(text.UnixTime, 1, description="End of the span")
 
 
 class SharePrice(View):
     block = required(fields.Integer, description="Number of the block at which the price was read")
     timestamp = required(text.UnixTime, description="Time of that block")
-    price = required(fields.String, description="whole assets of a whole share, exact")
+    price = required(
+        fields.String,
+        description="Whole assets that a whole share was worth, as an exact decimal number in text",
+    )
 
 
 class GrowthWindow(View):
     """The two share prices that the yield of a window is computed from."""
 
-    window = required(fields.String, description="Length of the window, such as `7d`")
+    window = required(fields.String, description="Name of the window: `1d`, `7d` or `30d`")
     from_ = nullable(SharePrice, "first", description="Share price at the start of the window")
     to = nullable(SharePrice, "last", description="Share price at the end of the window")
 
@@ -64,49 +72,56 @@ class Series(View):
     )
     unit = required(
         fields.String,
-        description="Unit of the values, such as `usd` or `fraction`; `unknown` while nothing is read",
+        description="Unit of the values: `usd`, `fraction` (0.05 is 5 %), or the symbol of a token for "
+        "whole tokens; `unknown` before the first read",
     )
     interval = required(text.IntervalText)
-    from_ = required(text.UnixTime, "start", description="Start of the time that was asked for")
-    to = required(text.UnixTime, "end", description="End of the time that was asked for")
-    points = required([Point], description="Value of each interval in order of time")
-    current = nullable(fields.Float, description="Newest value, in the same unit")
+    from_ = required(text.UnixTime, "start", description="Start of the requested time")
+    to = required(text.UnixTime, "end", description="End of the requested time")
+    points = required([Point], description="One value for each interval, in the order of time")
+    current = nullable(fields.Float, description="Newest value, in the `unit` of the series")
     source = required(
-        fields.String, description="Id of the provider that computed the values; `none` while nothing is read"
+        fields.String,
+        description="Where the values are from: `index`, `chain`, or another name of the provider; `none` "
+        "before the first read",
     )
-    method = required(fields.String, description="Sentence: how the values are computed")
+    method = required(fields.String, description="How the values are computed, in sentences")
     as_of_block = nullable(BlockRef, "block", description="Block at which the newest value was read")
-    updated_at = required(text.TimeText, description="When the values were read")
+    updated_at = required(text.TimeText, description="Time of the newest data")
     preview = required(
-        fields.Boolean, description="Whether the values are of a provider that calls its own data a preview"
+        fields.Boolean, description="Whether the provider marks the values as a preview, which are not live"
     )
     gaps = required(
-        [[fields.Integer]], description="Times without values, each as start and end in Unix seconds"
+        [[fields.Integer]], description="Spans without values, each as start and end in Unix seconds"
     )
     components = optional(
         text.NumberTable,
         _components,
         allow_none=True,
-        description="Parts of the newest value by name, such as `base` and `reward` of a yield. Null "
-        "when not known",
+        description="Parts of the value by name, such as `base` and `reward` of a rate or `usd` and "
+        "`assets` of a vault's TVL; `method` gives their units. A part is null when not "
+        "known, and so is the member",
     )
     windows = optional(
         text.NumberTable,
         _windows,
         allow_none=True,
-        description="Yield over the last `1d`, `7d` and `30d`, as a fraction. Null when not known",
+        description="Yearly rate over the last `1d`, `7d` and `30d`, as a fraction: 0.05 is 5 %. A rate "
+        "is null when not known, and so is the member",
     )
     amounts = optional(
         text.AmountTable,
         _amounts,
-        description="Exact sums over all points by token",
+        description="Exact amounts behind `components`, by name, each of one token of the pool or vault: "
+        "sums over all points, and for TVL the amounts at the end",
     )
     endpoints = optional(
         [GrowthWindow],
         _endpoints,
-        description="Share prices that the yields of the windows are computed from",
+        description="Share prices at the ends of each window, from which the yields are computed",
     )
-    coverage = nullable(Coverage, description="Time in which values are known. Null without any")
+    coverage = nullable(Coverage, description="Span in which values are known. Null when none is")
     reason = nullable(
-        fields.String, description="Why values are missing or old, a `details.reason`. Null when they are not"
+        fields.String,
+        description="Why values are missing or old, one of `details.reason`. Null when they are neither",
     )

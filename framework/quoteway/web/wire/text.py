@@ -38,21 +38,35 @@ class AddressText(PatternText):
 class IntegerText(fields.String, ConvertedField):
     """An integer as a decimal string, as gas is."""
 
+    unit = "An integer in decimal digits"
+
     convert = staticmethod(str)
 
 
 class AmountText(PatternText, IntegerText):
-    """Base units as a decimal string; wei where the description says so."""
+    """Base units as a decimal string."""
 
     form = {"pattern": "^(0|[1-9][0-9]{0,77})$"}
     unit = "Base units in decimal digits"
+
+
+class WeiText(AmountText):
+    """Wei as a decimal string."""
+
+    unit = "Wei in decimal digits"
+
+
+class CountText(AmountText):
+    """A number of what the description says, as a decimal string."""
+
+    unit = "Decimal digits"
 
 
 class DeltaText(AmountText):
     """A gain or a loss in base units as a decimal string."""
 
     form = {"pattern": "^(0|-?[1-9][0-9]{0,77})$"}
-    unit = "Decimal digits"
+    unit = "Base units in decimal digits, with a minus sign for a loss"
 
 
 class QuantityText(PatternText, ConvertedField):
@@ -92,6 +106,12 @@ class AmountTable(fields.Dict, ConvertedField):
     @staticmethod
     def convert(value: Mapping[str, int | None]) -> dict[str, str | None]:
         return {name: None if amount is None else str(amount) for name, amount in value.items()}
+
+
+class IntegerTable(AmountTable):
+    """Integers by name."""
+
+    unit = IntegerText.unit
 
 
 class Table(fields.Dict, ConvertedField):
@@ -192,7 +212,7 @@ class UnixTime(fields.Integer):
 class DecimalsNumber(fields.Integer):
     """``decimals`` of ERC-20."""
 
-    about = "Digits after the point: one whole token is 10 to the power of it base units"
+    about = "Number of decimals: one whole token is 10^decimals base units"
 
 
 class PriceImpact(fields.Integer):
@@ -204,7 +224,7 @@ class PriceImpact(fields.Integer):
 class SlippageNumber(fields.Integer):
     """Basis points."""
 
-    about = "How far amounts may move against the caller, in basis points"
+    about = "How far amounts may change to the caller's disadvantage, in basis points"
 
 
 class UsdNumber(fields.Float):
@@ -216,7 +236,7 @@ class UsdNumber(fields.Float):
 class ConfidenceNumber(fields.Float):
     """A number from 0 to 1."""
 
-    about = "How sure the price sources are, from 0 to 1"
+    about = "Confidence of the price sources in the price, from 0 to 1"
 
 
 class ProviderId(fields.String):
@@ -228,26 +248,26 @@ class ProviderId(fields.String):
 class WalletText(AddressText):
     """The wallet of a request."""
 
-    about = "Wallet that was asked for"
+    about = "Wallet of the request"
 
 
 class CursorText(fields.String):
     """Where a list goes on."""
 
-    about = "`cursor` of the request for the next page. Null on the last page"
+    about = "Value of `cursor` for the next page. Null on the last page"
 
 
 class LogoText(LinkText):
     """A picture."""
 
-    about = "Link to a picture of the token"
+    about = "Link to the logo of the token"
 
 
 class SideText(PatternText):
     """One of ``SIDES``."""
 
     form = {"enum": list(SIDES)}
-    about = "Which amount is exact: `exactIn` what is sold, `exactOut` what is bought"
+    about = "Which amount is exact: `exactIn` the amount sold, `exactOut` the amount bought"
 
 
 class IntervalText(PatternText):

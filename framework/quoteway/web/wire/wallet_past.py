@@ -24,16 +24,16 @@ from quoteway.web.wire.view import ConvertedField, View, nullable, required
 
 
 class IndexCoverage(View):
-    """The blocks of which the index has everything; ``complete``: there is nothing before them."""
+    """Blocks of which the index has everything."""
 
     from_block = required(
-        fields.Integer, "first", description="First block of which the index has everything"
+        fields.Integer, "first", description="First block of the span that is indexed without a gap"
     )
-    to_block = required(fields.Integer, "last", description="Last block of which the index has everything")
+    to_block = required(fields.Integer, "last", description="Last block of that span")
     complete = required(
         fields.Boolean,
         "from_start",
-        description="Whether there is nothing of the wallet before the first block",
+        description="Whether the index has everything before the first block too",
     )
 
 
@@ -48,50 +48,54 @@ class MovementEntry(View):
     token_address = required(
         text.AddressText,
         "address",
-        description="Contract of the token that moved; the zero address is the native coin",
+        description="Contract of the token; the zero address stands for the native coin",
     )
-    token = nullable(TokenRef, description="Facts of the token")
+    token = nullable(TokenRef, description="Facts of the token. Null where the address is no ERC-20 token")
     listed = required(
         fields.Boolean,
         lambda move: move.token is not None and move.token.listed,
-        description="Whether a list of this deployment has the token",
+        description="Whether a catalog of this deployment lists the token",
     )
     direction = required(
         fields.String,
         enum=["in", "out", "self"],
-        description="`in`: to the wallet; `out`: from it; `self`: to itself",
+        description="`in`: received by the wallet. `out`: sent by it. `self`: from it to itself",
     )
-    amount = required(text.AmountText, description="How much moved")
+    amount = required(text.AmountText, description="Amount that moved")
     amount_formatted = nullable(
         fields.String,
         _units,
-        description="How much moved, in whole tokens. Null when the token's decimals are not known",
+        description="Amount that moved, in whole tokens, as a decimal number in text. Null when `token` is",
     )
-    counterparty = required(text.AddressText, description="Account at the other end")
+    counterparty = required(text.AddressText, description="Account at the other end of the movement")
     hearsay = required(
         fields.Boolean,
-        description="An unlisted token says that the wallet sent it, in a transaction of another account",
+        description="True where an unlisted token logs that the wallet sent it, in a transaction of "
+        "another account: any contract can log that",
     )
 
 
 class DoneCall(View):
-    action = required(
-        fields.String, description="What the call does, in the words of the description that was found"
-    )
+    action = required(fields.String, description="What the called function does, such as `swap`")
     function = required(fields.String, description="Signature of the called function")
-    target = nullable(fields.String, description="Name of the called contract")
+    target = nullable(
+        fields.String,
+        description="Name of the called contract in the gateway's registry of call descriptions",
+    )
 
 
 class KnownEvent(View):
-    kind = required(fields.String, description="What happened, such as `swap`")
-    source = required(fields.String, description="Name of the event source that declares the event")
-    subject = required(fields.String, description="What it happened to, such as the address of a pool")
+    kind = required(fields.String, description="Kind of the event, such as `swap`")
+    source = required(fields.String, description="Id of the event source of the index")
+    subject = required(
+        fields.String, description="Pool, vault or bridge that the event is about: its address or 32-byte id"
+    )
 
 
 class ActivityEntry(View):
     hash = required(text.DigestText, description="Hash of the transaction")
-    block = required(fields.Integer, description="Number of its block")
-    timestamp = required(text.UnixTime, description="Time of its block")
+    block = required(fields.Integer, description="Number of the block of the transaction")
+    timestamp = required(text.UnixTime, description="Time of the block")
     status = required(
         fields.String,
         lambda done: "success" if done.success else "reverted",
@@ -99,20 +103,25 @@ class ActivityEntry(View):
         description="Whether the transaction succeeded",
     )
     from_ = required(text.AddressText, "sender", description="Account that sent the transaction")
-    to = nullable(text.AddressText, description="Called account. Null for a deployment")
-    call = nullable(DoneCall, description="What the calldata says, as the core reads it")
+    to = nullable(text.AddressText, description="Account that the transaction calls. Null for a deployment")
+    call = nullable(
+        DoneCall, description="Called function, where a description of it is known. Null otherwise"
+    )
     description = required(
-        fields.String, "sentence", description="Sentence for people: what the transaction did"
+        fields.String, "sentence", description="What the transaction did, in a sentence of the gateway"
     )
     transfers = required(
-        [MovementEntry], "movements", description="Tokens and coins that came to the wallet or went from it"
+        [MovementEntry],
+        "movements",
+        description="Tokens and coins that the wallet received or sent, at most 100",
     )
     transfers_left_out = required(
-        fields.Integer, "cut", description="How many further transfers are not shown"
+        fields.Integer, "cut", description="Number of further transfers that `transfers` leaves out"
     )
-    events = required([KnownEvent], description="What known protocols logged in the transaction")
+    events = required([KnownEvent], description="Events of known protocols in the transaction")
     fee_wei = nullable(
-        text.AmountText, description="What the wallet paid for gas, in wei. Null when another account paid"
+        text.WeiText,
+        description="Fee that the wallet paid for the transaction. Null where another account sent it",
     )
 
 
@@ -120,7 +129,11 @@ class Unread(View):
     """A transaction that could not be read, and why."""
 
     hash = required(text.DigestText, 0, description="Hash of the transaction")
-    reason = required(fields.String, 1, description="Why it could not be read, a `details.reason`")
+    reason = required(
+        fields.String,
+        1,
+        description="Why it could not be read: one of `details.reason`, or `transaction_not_found`",
+    )
 
 
 class Activity(View):
@@ -128,9 +141,11 @@ class Activity(View):
     network = required(text.NetworkText, "chain_id")
     chain_id = required(text.ChainIdNumber)
     data = required([ActivityEntry], description="Transactions, newest first")
-    next_cursor = nullable(text.CursorText)
-    coverage = required(IndexCoverage, description="Blocks of which the index has everything")
-    partial_ = required([Unread], "missing", description="Transactions that could not be read")
+    next_cursor = nullable(
+        text.CursorText, description="Value of `cursor` for the next page. Null on the last page"
+    )
+    coverage = required(IndexCoverage, description="Span of blocks whose transactions are indexed")
+    partial_ = required([Unread], "missing", description="Transactions of the page that could not be read")
 
 
 # --- value over time --------------------------------------------------------------------------------------
@@ -138,8 +153,14 @@ class Activity(View):
 
 class ValuePoint(View):
     timestamp = required(text.UnixTime, description="Moment of the value")
-    value_usd = nullable(text.UsdNumber, description="Worth of all tokens with a price")
-    unpriced = required([text.AddressText], description="Tokens held then that have no price")
+    value_usd = nullable(
+        text.UsdNumber,
+        description="Value of the tokens with a price. Null outside of `coverage`, and where none of the "
+        "held tokens has a price",
+    )
+    unpriced = required(
+        [text.AddressText], description="Tokens that the wallet held then and that have no price"
+    )
 
 
 class Amounts(fields.List[Any], ConvertedField):
@@ -155,7 +176,9 @@ class Amounts(fields.List[Any], ConvertedField):
 
 class HeldThen(View):
     token = required(TokenRef, description="Token that the wallet held")
-    amounts = required(Amounts, description="At each point, in base units; null where it is not known")
+    amounts = required(
+        Amounts, description="Balance at each point, in base units; null where it is not known"
+    )
 
 
 class WalletHistory(View):
@@ -163,14 +186,20 @@ class WalletHistory(View):
     network = required(text.NetworkText, "chain_id")
     chain_id = required(text.ChainIdNumber)
     interval = required(text.IntervalText)
-    from_ = required(text.UnixTime, "start", description="Start of the time that was asked for")
-    to = required(text.UnixTime, "end", description="End of the time that was asked for")
-    points = required([ValuePoint], description="Worth of the wallet at each moment, in order of time")
-    tokens = required([HeldThen], description="Tokens with what the wallet held of each")
-    coverage = required(Coverage, description="Time in which values are known")
-    as_of_block = required(BlockRef, "block", description="Block at which the balances of now were read")
-    method = required(fields.String, description="Sentence: how the values are computed")
-    partial_ = required([Partial], "missing", description="What is not counted, with the reason")
+    from_ = required(text.UnixTime, "start", description="Start of the requested time")
+    to = required(text.UnixTime, "end", description="End of the requested time")
+    points = required(
+        [ValuePoint], description="Value of the wallet's tokens at each moment, in the order of time"
+    )
+    tokens = required([HeldThen], description="Tokens that count, with the balance at each point")
+    coverage = required(Coverage, description="Span in which the balances are known")
+    as_of_block = required(
+        BlockRef,
+        "block",
+        description="Block whose balances are the newest, from which those of the past are computed",
+    )
+    method = required(fields.String, description="How the values are computed, in sentences")
+    partial_ = required([Partial], "missing", description="What the values do not count, with the reason")
 
 
 # --- gains ------------------------------------------------------------------------------------------------
@@ -195,59 +224,80 @@ class PositionGain:
 
 
 class TokenAmount(View):
-    token = required(TokenRef, 0, description="Token that the amount counts")
-    amount = required(text.AmountText, 1, description="How much of the token")
+    token = required(TokenRef, 0, description="Token of the amount")
+    amount = required(text.AmountText, 1, description="Amount of the token")
 
 
 class GainEntry(View):
-    position_id = required(fields.String, description="Id of the position; of a vault that of the vault")
+    position_id = required(fields.String, description="Id of the position; for a vault the id of the vault")
     provider = required(text.ProviderId, "held.provider")
-    pool_id = nullable(
-        fields.String, "held.pool_id", description="Pool that holds the position. Null in a vault"
-    )
-    vault_id = nullable(
-        fields.String, "held.vault_id", description="Vault that holds the position. Null in a pool"
-    )
+    pool_id = nullable(fields.String, "held.pool_id", description="Pool of the position. Null for a vault")
+    vault_id = nullable(fields.String, "held.vault_id", description="Vault of the position. Null for a pool")
     network = required(text.NetworkText, "held.chain_id")
     chain_id = required(text.ChainIdNumber, "held.chain_id")
-    opened_at = nullable(text.UnixTime, "gain.opened_at", description="When the position was opened")
+    opened_at = nullable(
+        text.UnixTime, "gain.opened_at", description="Time of the first event of the position"
+    )
     deposited = nullable(
-        [TokenAmount], lambda row: row.legs(row.gain.deposited), description="What was put in, by token"
+        [TokenAmount],
+        lambda row: row.legs(row.gain.deposited),
+        description="Sum of what was deposited, for each token",
     )
     withdrawn = nullable(
-        [TokenAmount], lambda row: row.legs(row.gain.withdrawn), description="What was taken out, by token"
+        [TokenAmount],
+        lambda row: row.legs(row.gain.withdrawn),
+        description="Sum of what was withdrawn, for each token, without fees",
     )
     collected_fees = nullable(
         [TokenAmount],
         lambda row: row.legs(row.gain.collected_fees),
-        description="Fees that were paid out, by token",
+        description="Sum of the fees that were paid out, for each token",
     )
     uncollected_fees = nullable(
         [TokenAmount],
         lambda row: row.legs(row.gain.uncollected_fees),
-        description="Fees that can be collected now, by token",
+        description="Fees that can be collected now, for each token",
     )
     cost_usd = nullable(
         text.UsdNumber,
         "gain.cost_usd",
-        description="What the position cost: the average cost at the prices of the hours of the deposits",
+        description="Cost of what is in the position now: deposits at the prices of their hours, less the "
+        "share of each withdrawal (average cost)",
     )
-    value_usd = nullable(text.UsdNumber, "gain.value_usd", description="What the position is worth now")
-    realised_usd = nullable(text.UsdNumber, "gain.realised_usd", description="Gain of what was taken out")
-    unrealised_usd = nullable(text.UsdNumber, "gain.unrealised_usd", description="Gain of what is still in")
-    fees_usd = nullable(text.UsdNumber, "gain.fees_usd", description="Worth of all fees, collected or not")
+    value_usd = nullable(
+        text.UsdNumber, "gain.value_usd", description="Value of the principal now, without fees"
+    )
+    realised_usd = nullable(
+        text.UsdNumber,
+        "gain.realised_usd",
+        description="Withdrawals at the prices of their hours less their share of the cost; negative is a "
+        "loss",
+    )
+    unrealised_usd = nullable(
+        text.UsdNumber, "gain.unrealised_usd", description="`valueUsd` less `costUsd`; negative is a loss"
+    )
+    fees_usd = nullable(
+        text.UsdNumber,
+        "gain.fees_usd",
+        description="Value of all fees: collected ones at the prices of their hours, others at those of now",
+    )
     impermanent_loss_usd = nullable(
         text.UsdNumber,
         "gain.impermanent_loss_usd",
-        description="Difference to holding the deposited tokens; negative is a loss",
+        description="`valueUsd` less the present value of the deposits that are still in the position; "
+        "negative is a loss",
     )
     reasons = required(
-        [fields.String], "gain.reasons", description="Why members are null, a `details.reason` each"
+        [fields.String],
+        "gain.reasons",
+        description="Codes of why members are null; the operation's description explains them",
     )
 
 
 class Gains(View):
     wallet = required(text.WalletText)
     data = required([GainEntry], description="One row for each position")
-    method = required(fields.String, description="Sentence: how each member is computed")
-    partial_ = required([FailedSource], "missing", description="Providers whose positions are missing")
+    method = required(fields.String, description="How the members are computed, in sentences")
+    partial_ = required(
+        [FailedSource], "missing", description="Providers whose positions or events are missing"
+    )
