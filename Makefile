@@ -84,13 +84,14 @@ test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's
 test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
 	@$(BIN)/python tests/wheels.py
 
-check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents
+check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents, compatibility of the API
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 	@for plugin in $(PLUGINS); do (cd $$plugin && $(CURDIR)/$(BIN)/deptry src) || exit 1; done
 	@$(BIN)/python docs/generate.py --check
+	@$(BIN)/python docs/compatibility.py
 
 docs: $(TOOLS)  ## write the generated reference pages anew
 	@$(BIN)/python docs/generate.py
