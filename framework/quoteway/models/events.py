@@ -17,7 +17,8 @@ class EventRule:
     ``event`` is its Solidity declaration with ``indexed``, such as ``Swap(address indexed sender, int256
     amount0)``; the parameters that columns take are of types of one word. ``fact`` is the table. ``columns``
     gives for each column the value: a parameter's name (``struct.member`` in a struct), ``-name``, ``name -
-    other``, an integer, or ``@`` for the contract that logged the event. A column that is left out is null.
+    other``, ``name + other``, an integer, or ``@`` for the contract that logged the event. A column that is
+    left out is null.
 
     With ``name[]`` a column takes the items of an array, ``T[]`` or ``T[n]``, and with ``name[].member`` a
     member of each where they are structs. The log then makes a row of each item, and ``#`` is the item's

@@ -69,7 +69,7 @@ class BalancerV3Chain:
             vault, 90 * DAYS, 30 * DAYS, LEAST_TRADE, 10**4,
         )  # fmt: skip
         extension = deploy("BalancerV3VaultExtension", "(address,address)", vault, admin)
-        fees = deploy(
+        self.fees = fees = deploy(
             "BalancerV3ProtocolFeeController", "(address,uint256,uint256)",
             vault, SWAP_FEE_SHARE, YIELD_FEE_SHARE,
         )  # fmt: skip
@@ -95,7 +95,9 @@ class BalancerV3Chain:
         self.state = ChainState(port, SimpleNamespace(contracts={}), DEPLOYER)
         self.made = 0
 
-    def weighted(self, tokens, weights, swap_fee, rates=None, hooks=ZERO, pays_yield_fees=True):
+    def weighted(
+        self, tokens, weights, swap_fee, rates=None, hooks=ZERO, pays_yield_fees=True, donations=False
+    ):
         """Creates a pool and returns its state, with balances of 1. A rate of 0: no provider."""
         self.made += 1
         addresses, rates = [address for address, _ in tokens], rates or [0] * len(tokens)
@@ -106,7 +108,7 @@ class BalancerV3Chain:
             for token, rate in zip(addresses, rates, strict=True)
         ]
         data = calldata(
-            CREATE, "Pool", "P", configured, weights, (ZERO, ZERO, ZERO), swap_fee, hooks, False, False,
+            CREATE, "Pool", "P", configured, weights, (ZERO, ZERO, ZERO), swap_fee, hooks, donations, False,
             self.made.to_bytes(32),
         )  # fmt: skip
         receipt = self._send(self.factory, data)

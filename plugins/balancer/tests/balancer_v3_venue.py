@@ -51,6 +51,7 @@ class VenueV3(OnDevnet, BalancerV3Chain):
             "batch_router": checksum(self.batch_router),
             "factories": {checksum(self.factory): "weighted"},
             "since_block": 0,
+            "fee_controllers": [checksum(self.fees)],
         }
         return given | more
 

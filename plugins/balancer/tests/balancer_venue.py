@@ -133,6 +133,39 @@ class Venue(OnDevnet, BalancerChain):
         return given | more
 
 
+class Managed:
+    """A pool without code, whose tokens are all its manager's: both are the deployer.
+
+    The Vault asks nothing of a pool that nobody joins.
+    """
+
+    manager = True
+
+    def __init__(self, venue):
+        rows, _ = venue.rows(["WETH", "DAI", "LINK"])
+        self.tokens = tuple(address for address, _ in rows)
+        receipt = venue._send(venue.vault, encode_call("registerPool(uint8)", [0]))
+        self.id = receipt["logs"][0]["topics"][1]
+        self.register(venue, self.tokens[:2])
+
+    def register(self, venue, tokens):
+        managers = [DEPLOYER] * len(tokens)
+        signature = "registerTokens(bytes32,address[],address[])"
+        order = [bytes.fromhex(self.id[2:]), tokens, managers]
+        venue._send(venue.vault, encode_call(signature, order))
+
+    def add_token(self, venue):
+        self.register(venue, self.tokens[2:])
+
+    def managing(self, token, amount):
+        """Returns the calldata that tells the Vault what the manager has of a token."""
+        update = 2, bytes.fromhex(self.id[2:]), token, amount
+        return encode_call("managePoolBalance((uint8,bytes32,address,uint256)[])", [[update]])
+
+    def update(self, venue, token, amount):
+        venue._send(venue.vault, self.managing(token, amount))
+
+
 @contextlib.contextmanager
 def venue_on(devnet, fill=True, make=Venue):
     """Yields the venue on a devnet, which is restored afterwards."""

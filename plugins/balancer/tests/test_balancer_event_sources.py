@@ -2,7 +2,7 @@
 
 import pytest
 from balancer_chain import GIVEN_IN, GIVEN_OUT
-from balancer_venue import PERCENT, event_sources_of
+from balancer_venue import PERCENT, Managed, event_sources_of
 from chain_state import MAX_UINT256, calldata
 from eth_abi import encode
 from quoteway.evm.abi import event_topic
@@ -13,6 +13,7 @@ declared = pytest.importorskip("declared_facts", reason="needs the quoteway-inde
 raw, raws = declared.raw, declared.raws
 EXACT_TOKENS_IN, EXACT_SHARES_IN = 1, 1
 """Kinds of a join and of an exit of a weighted pool."""
+CONTROLLER = "0xa731C23D7c95436Baaae9D52782f966E1ed07cc8"
 ORDER = "(address[],uint256[],bytes,bool)"
 
 
@@ -21,11 +22,17 @@ def test_each_row_of_a_vault_is_a_source():
     router = "0x136f1EFcC3f8f88516B9E94110D56FDBfB1778d1"
     rows = [
         {"network": "ethereum", "factories": factories, "since_block": 12_272_146},
-        {"network": "ethereum", "version": 3, "factories": factories, "batch_router": router},
+        {
+            "network": "ethereum",
+            "version": 3,
+            "factories": factories,
+            "batch_router": router,
+            "fee_controllers": [CONTROLLER],
+        },
     ]
     v2, v3 = event_sources_of(rows, "ethereum", 1)
     assert (v2.id, v2.chain_id, v2.addresses, v2.first_block) == ("balancer-v2", 1, (VAULT,), 12_272_146)
-    assert (v3.id, v3.chain_id, v3.addresses, v3.first_block) == ("balancer-v3", 1, (VAULT_V3,), 0)
+    assert (v3.id, v3.chain_id, v3.addresses, v3.first_block) == ("balancer-v3", 1, (VAULT_V3, CONTROLLER), 0)
     assert v2.children is v3.children is None
     assert {v2.family, v3.family} == {"balancer-v2", "balancer-v3"}
     assert event_sources_of([]) == ()
@@ -70,6 +77,22 @@ V2_EVENTS = {
             protocol_fee=fees,
         ),
     ),
+    "PoolBalanceManaged(bytes32,address,address,int256,int256)": (
+        ["bytes32", "address", "address"],
+        ["int256", "int256"],
+        lambda log, pool, manager, token, cash, managed: [
+            (
+                "token_liquidity",
+                {
+                    "pool": pool,
+                    "place": 0,
+                    "owner": raw(manager),
+                    "token": raw(token),
+                    "amount": cash + managed,
+                },
+            )
+        ],
+    ),
 }
 
 
@@ -113,15 +136,18 @@ def test_the_facts_of_v2_are_those_of_the_logs(venue, tmp_path):
         )
         for pool in (three, first):
             change(venue, pool, "exit", encode(["uint256", "uint256"], [EXACT_SHARES_IN, 10**18]))
+        managed = Managed(venue)
+        for amount in (7 * 10**18, 10**18):
+            managed.update(venue, managed.tokens[1], amount)
     with venue.devnet.rpc("devnet") as rpc:
         found = declared.facts_of(tmp_path / "index.duckdb", rpc, [source])
         expected = declared.Logs(rpc, source, V2_EVENTS).expected([venue.vault])
     assert found == expected
     assert {name: len(rows) for name, rows in found.items()} == {
-        "pool_created": 7,
-        "pool_token": 2 + 3 + 2 + 2 + 2 + 4 + 3,
+        "pool_created": 7 + 1,
+        "pool_token": 2 + 3 + 2 + 2 + 2 + 4 + 3 + 2,
         "token_swap": 5,
-        "token_liquidity": 2 + 3 + 2 + 2 + 2 + 4 + 3 + 3 + 3 + 2,
+        "token_liquidity": 2 + 3 + 2 + 2 + 2 + 4 + 3 + 3 + 3 + 2 + 2,
     }
     # The amounts are those by which the Vault's balances of the pools moved.
     assert [
@@ -132,6 +158,7 @@ def test_the_facts_of_v2_are_those_of_the_logs(venue, tmp_path):
         assert balances_by_facts(found, raw(pool.id)) == [
             (raw(token), balance) for token, balance in zip(pool.tokens, venue.balances(pool), strict=True)
         ]
+    assert [row["amount"] for row in found["token_liquidity"][-2:]] == [7 * 10**18, -6 * 10**18]
     protocol = [row["protocol_fee"] for row in found["token_liquidity"] if row["pool"] == raw(first.id)]
     assert any(protocol)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from balancer_chain import GIVEN_IN, GIVEN_OUT
+from balancer_v3_chain import SWAP_FEE_SHARE, YIELD_FEE_SHARE
 from balancer_v3_venue import ODD_RATE, v3_venue_on
 from balancer_venue import event_sources_of
 from chain_state import MAX_UINT256, calldata
@@ -33,13 +34,24 @@ def changed(sign):
     )
 
 
+def setting_of(setting):
+    return lambda log, pool, value, *more: [
+        ("pool_setting", {"pool": raw(pool), "setting": setting, "value": int(value)})
+    ]
+
+
 V3_EVENTS = {
     f"PoolRegistered(address,address,{','.join(REGISTERED)})": (
         ["address", "address"],
         REGISTERED,
         lambda log, pool, factory, config, *more: [
             ("pool_created", {"pool": raw(pool)}),
-            *declared.of_items("pool_token", raw(pool), token=raws(each[0] for each in config)),
+            *declared.of_items(
+                "pool_token",
+                raw(pool),
+                token=raws(each[0] for each in config),
+                pays_yield_fees=tuple(int(each[3]) for each in config),
+            ),
         ],
     ),
     "Swap(address,address,address,uint256,uint256,uint256,uint256)": (
@@ -59,6 +71,16 @@ V3_EVENTS = {
             )
         ],
     ),
+    **{
+        f"{name}(address,{','.join(data)})": (["address"], data, setting_of(setting))
+        for setting, name, data in (
+            ("swap_fee_share", "InitialPoolAggregateSwapFeePercentage", ["uint256", "bool"]),
+            ("swap_fee_share", "AggregateSwapFeePercentageChanged", ["uint256"]),
+            ("yield_fee_share", "InitialPoolAggregateYieldFeePercentage", ["uint256", "bool"]),
+            ("yield_fee_share", "AggregateYieldFeePercentageChanged", ["uint256"]),
+            ("recovery_mode", "PoolRecoveryModeStateChanged", ["bool"]),
+        )
+    },
     "LiquidityAdded(address,address,uint8,uint256,uint256[],uint256[])": (*CHANGE, changed(1)),
     "LiquidityRemoved(address,address,uint8,uint256,uint256[],uint256[])": (*CHANGE, changed(-1)),
 }
@@ -90,15 +112,21 @@ def test_the_facts_of_v3_are_those_of_the_logs(v3, tmp_path):
         v3._send(three.id, calldata("approve(address,uint256)", v3.router, MAX_UINT256))
         remove = "removeLiquidityProportional(address,uint256,uint256[],bool,bytes)"
         v3._send(v3.router, calldata(remove, three.id, 10**18, [0] * 3, False, b""))
+        for kind in ("Swap", "Yield"):
+            name = f"setProtocol{kind}FeePercentage(address,uint256)"
+            v3._send(v3.fees, calldata(name, rate.id, 5 * 10**16))
+        for way in ("enable", "disable"):
+            v3._send(v3.vault, calldata(f"{way}RecoveryMode(address)", rate.id))
     with v3.devnet.rpc("devnet") as rpc:
         found = declared.facts_of(tmp_path / "index.duckdb", rpc, [source])
-        expected = declared.Logs(rpc, source, V3_EVENTS).expected([v3.vault])
+        expected = declared.Logs(rpc, source, V3_EVENTS).expected([v3.vault, v3.fees])
     assert found == expected
     assert {name: len(rows) for name, rows in found.items()} == {
         "pool_created": 6,
         "pool_token": 2 * 5 + 3,
         "token_swap": 4,
         "token_liquidity": 2 * 5 + 3 + 3 + 3,
+        "pool_setting": 2 * 6 + 2 + 2,
     }
     for row, (pool, sold, bought, paid, got) in zip(found["token_swap"], swapped, strict=True):
         assert row["pool"] == raw(pool.id)
@@ -109,6 +137,14 @@ def test_the_facts_of_v3_are_those_of_the_logs(v3, tmp_path):
     added = [row for row in found["token_liquidity"] if row["pool"] == raw(three.id)][3:6]
     assert [row["amount"] for row in added] == uneven
     assert added[0]["fee"] > 0
+    paying = [row for row in found["pool_token"] if row["pays_yield_fees"]]
+    assert [row["pool"] for row in paying] == [raw(rate.id)]
+    settings = [
+        (row["setting"], row["value"]) for row in found["pool_setting"] if row["pool"] == raw(rate.id)
+    ]
+    begun = [("swap_fee_share", SWAP_FEE_SHARE), ("yield_fee_share", YIELD_FEE_SHARE)]
+    changed_to = [("swap_fee_share", 5 * 10**16), ("yield_fee_share", 5 * 10**16)]
+    assert settings == [*begun, *changed_to, ("recovery_mode", 1), ("recovery_mode", 0)]
     assert ODD_RATE in rate.rates
 
 

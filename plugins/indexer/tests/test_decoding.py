@@ -91,6 +91,21 @@ def test_differences_are_exact_or_the_log_is_left_out(left, right, delta):
 
 
 @settings(max_examples=200, deadline=None)
+@given(signed(256), signed(256), unsigned(256))
+def test_sums_are_exact_or_the_log_is_left_out(one, other, large):
+    columns = {"vault": "@", "assets": "a + b", "shares": "a + c"}
+    rule = EventRule("Moved(int256 a, int256 b, uint256 c)", "vault_flow", columns)
+    values = [("int256", one), ("int256", other), ("uint256", large)]
+    facts, skipped = rows(source_of(rule), [log_of("Moved(int256,int256,uint256)", [], values)])
+    sums = one + other, one + large
+    fits = all(-(1 << 255) <= each < 1 << 255 for each in sums)
+    assert skipped["test"] == (not fits)
+    if fits:
+        (row,) = facts["vault_flow"]
+        assert (number(row["assets"]), number(row["shares"])) == sums
+
+
+@settings(max_examples=200, deadline=None)
 @given(unsigned(256), signed(256))
 def test_integers_that_do_not_fit_their_column_are_left_out_and_never_wrapped(large, small):
     rule = EventRule(

@@ -62,7 +62,7 @@ def test_an_older_index_is_migrated_with_what_it_has(older, opened, monkeypatch)
 
 
 def test_an_index_of_the_first_version_gets_the_facts_of_pools_of_several_tokens(opened, monkeypatch):
-    new = ("token_swap", "pool_token", "token_liquidity", "fee")
+    new = ("token_swap", "pool_token", "token_liquidity", "fee", "pool_setting", "pool_token_hour")
     with monkeypatch.context() as patch:
         patch.setattr(schema, "VERSION", 1)
         for name in new:
@@ -77,6 +77,9 @@ def test_an_index_of_the_first_version_gets_the_facts_of_pools_of_several_tokens
     items = facts("token_liquidity", *({"block": 2, "log_index": 0, "place": place} for place in (0, 1)))
     store.commit(Commit(CHAIN, facts={"token_liquidity": items}))
     assert store.fetch(Select("token_liquidity", ("place",), order=("place",))) == [(0,), (1,)]
+    hour = row("pool_token_hour", pool=POOL, hour=0, place=0, volume=2**255)
+    store.commit(Commit(CHAIN, rollups={"pool_token_hour": [hour]}))
+    assert store.fetch(Select("pool_token_hour", ("volume", "lp_fee"))) == [(2**255, None)]
     assert (
         store.fetch(Select("token_swap", ("block",))) == store.fetch(Select("pool_token", ("block",))) == []
     )

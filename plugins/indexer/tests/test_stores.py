@@ -209,7 +209,11 @@ def test_a_reorganisation_takes_back_what_came_after_the_block(store):
     hours = [row("pool_hour", pool=POOL, hour=hour, swaps=1) for hour in (0, 3600, 7200)]
     prices = [row("token_hour", token=POOL, hour=hour, mean_usd=1.5) for hour in (0, 3600, 7200)]
     vaults = [row("vault_hour", vault=POOL, hour=hour, block=block) for hour, block in ((0, 3), (3600, 7))]
-    store.commit(Commit(CHAIN, rollups={"pool_hour": hours, "token_hour": prices, "vault_hour": vaults}))
+    several = [
+        row("pool_token_hour", pool=POOL, hour=hour, place=place) for hour in (0, 3600) for place in (0, 1)
+    ]
+    of_tokens = {"pool_token_hour": several, "token_hour": prices}
+    store.commit(Commit(CHAIN, rollups={"pool_hour": hours, "vault_hour": vaults, **of_tokens}))
     store.commit(
         Commit(
             CHAIN,
@@ -225,6 +229,8 @@ def test_a_reorganisation_takes_back_what_came_after_the_block(store):
     assert store.blocks(CHAIN, 0, 100) == blocks(1, 6) + blocks(7, 7, b"\1")
     assert store.spans(CHAIN) == [Span("dex", 1, 1, 7)]
     assert all_of(store, "pool_hour", "hour", "swaps", order=("hour",)) == [(0, 1), (3600, 5)]
+    found = all_of(store, "pool_token_hour", "hour", "place", order=("hour", "place"))
+    assert found == [(0, 0), (0, 1)]
     assert all_of(store, "token_hour", "hour", "mean_usd", order=("hour",)) == [(0, 1.5)]
     assert all_of(store, "vault_hour", "hour", order=("hour",)) == [(0,)]
 
@@ -333,6 +339,7 @@ def test_a_dropped_source_leaves_nothing(store):
         hour = row("pool_hour", pool=pool, hour=0, source=source)
         rollups = {
             "pool_hour": [hour],
+            "pool_token_hour": [row("pool_token_hour", pool=pool, hour=0, source=source, place=0)],
             "replay_state": [row("replay_state", pool=pool, source=source, block=5, state="{}")],
             "vault_hour": [row("vault_hour", vault=pool, hour=0, block=5)],
         }
@@ -343,7 +350,7 @@ def test_a_dropped_source_leaves_nothing(store):
     prices = [row("token_hour", token=POOL, hour=0, mean_usd=1.0)]
     store.commit(Commit(CHAIN, rollups={"token_hour": prices, "computed": parts}))
     store.drop_source(CHAIN, "dex")
-    for table in ("pool_created", "swap", "pool_hour", "replay_state"):
+    for table in ("pool_created", "swap", "pool_hour", "pool_token_hour", "replay_state"):
         assert store.fetch(Select(table, ("pool",))) == [(pools["other"],)]
     # The states of vaults cannot be read again.
     assert len(store.fetch(Select("vault_hour", ("vault",)))) == 2

@@ -2,34 +2,22 @@
 
 import random
 from collections import defaultdict
-from dataclasses import dataclass
 
 import pytest
 from eth_abi import decode
 from eth_utils import keccak
-from quoteway import Token
 from quoteway.evm.abi import encode_call
-from quoteway.networks import Networks
 from solidly_exchange import Exchange
 from test_solidly_event_sources import sources_of
 
-pytest.importorskip("history_index", reason="needs the quoteway-indexer distribution")
+pytest.importorskip("computed_hours", reason="needs the quoteway-indexer distribution")
 
-from history_index import COLUMNS
+from computed_hours import FINALITY, HOUR, computed
 from history_trader import mine_block
-from quoteway_indexer.computing import Frontier
-from quoteway_indexer.metrics import IndexMetrics
-from quoteway_indexer.replay.computation import PoolReplay
-from quoteway_indexer.store import IndexedBlock, Select
-from quoteway_indexer.stores.duckdb import DuckDBStore
-from quoteway_indexer.writing import Writer
-from small_index import StoreReader, fill
 
-HOUR = 3_600
 HOURS = 30
 OPERATIONS = 4
 """Of a block, at most."""
-FINALITY = 5
 EVENTS = {
     keccak(text=f"{name}({','.join(indexed + data)})").hex(): (name, indexed, data)
     for name, indexed, data in (
@@ -223,7 +211,8 @@ async def test_hours_are_what_logs_and_contracts_say(fresh_devnet, tmp_path):
         until = int(trading.rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
         expected, last = replayed(logs, trading.pools, until)
         (source,) = sources_of(exchange.row())
-        rows, shown = await computed(trading, source, tmp_path / "index.duckdb", until)
+        found, shown = await computed(trading.rpc, source, tmp_path / "index.duckdb", until, trading.pools)
+        rows = {("0x" + row["pool"].hex(), row["hour"]): row for row in found}
         compared = 0
         for pool in trading.pools:
             for hour, number in last.items():
@@ -255,51 +244,3 @@ async def test_hours_are_what_logs_and_contracts_say(fresh_devnet, tmp_path):
         assert {log["name"] for log in logs} == {name for name, _, _ in EVENTS.values()}
     finally:
         trading.close()
-
-
-@dataclass
-class Context:
-    """What series need of a deployment: tokens without prices."""
-
-    time: int
-    networks = Networks([])
-    event_sources = ()
-
-    def now(self):
-        return self.time
-
-    async def token(self, chain_id, address):
-        return Token(chain_id, address, 18, "TKN")
-
-
-async def computed(trading, source, path, until):
-    """Returns hours by pool and hour, computed in two steps, and series by pool and metric."""
-    rpc = trading.rpc
-    store = DuckDBStore(path, memory_mb=256)
-    writer = Writer(store)
-    try:
-        store.migrate()
-        last = fill(store, rpc, [source])
-        block = {number: rpc("eth_getBlockByNumber", hex(number), False) for number in (last - 30, last)}
-        for number in (last - 30, last):
-            # From a snapshot, as after a restart.
-            replay = PoolReplay(source.chain_id, [source], writer)
-            head = IndexedBlock(
-                number,
-                bytes.fromhex(block[number]["hash"][2:]),
-                bytes(32),
-                int(block[number]["timestamp"], 16),
-            )
-            await replay.advance(Frontier(source.chain_id, head, number - FINALITY, {source.id: 0}))
-        rows = (dict(zip(COLUMNS, row, strict=True)) for row in store.fetch(Select("pool_hour", COLUMNS)))
-        by_hour = {("0x" + row["pool"].hex(), row["hour"]): row for row in rows}
-        metrics = IndexMetrics(Context(until), StoreReader(store), frozenset({source.chain_id}))
-        first = min(hour for _, hour in by_hour)
-        shown = {
-            (pool, metric): await metrics.series(f"{source.chain_id}:{pool}", metric, first, until, "1h")
-            for pool in trading.pools
-            for metric in ("volume", "fees", "tvl")
-        }
-        return by_hour, shown
-    finally:
-        await writer.close()

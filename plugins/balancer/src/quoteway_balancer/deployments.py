@@ -21,6 +21,7 @@ Without ``since_block`` only ``pools`` are used. A row of v3 has other members::
         "factories": {"0x201e...": "weighted"},
         "since_block": 21332121,
         "pools": ["0xa1b2..."],                 # addresses
+        "fee_controllers": ["0xa731..."],       # the present and earlier ones, for an index
     }
 
 One row of each version a network.
@@ -89,7 +90,10 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentV3:
-    """The Vault of v3 and its batch router on a network, as ``Deployment``; ``listed`` are pools."""
+    """The Vault of v3 and its batch router on a network, as ``Deployment``; ``listed`` are pools.
+
+    ``fee_controllers`` are the contracts that the Vault has asked for the fees of new pools, over time.
+    """
 
     chain_id: int
     vault: Address
@@ -98,6 +102,7 @@ class DeploymentV3:
     factories: Mapping[Address, str]
     listed: tuple[Address, ...]
     since_block: int | None
+    fee_controllers: tuple[Address, ...]
 
 
 def configured_deployments(context: Context) -> dict[int, Deployment]:
@@ -172,7 +177,7 @@ def _v2(network: Network, wrapped: Address, row: Mapping[str, Any]) -> Deploymen
 
 
 def _v3(network: Network, wrapped: Address, row: Mapping[str, Any]) -> DeploymentV3:
-    _check_members(row, _MEMBERS | {"batch_router"})
+    _check_members(row, _MEMBERS | {"batch_router", "fee_controllers"})
     if "batch_router" not in row:
         raise ValueError("batch_router is missing: the contract that executes swaps")
     return DeploymentV3(
@@ -183,6 +188,7 @@ def _v3(network: Network, wrapped: Address, row: Mapping[str, Any]) -> Deploymen
         _factories(row.get("factories"), FAMILIES_V3),
         tuple(_address(text) for text in row.get("pools", ())),
         _since_block(row.get("since_block")),
+        tuple(_address(text) for text in row.get("fee_controllers", ())),
     )
 
 

@@ -1,11 +1,13 @@
 """The events of the Vaults that an indexer keeps, as data: of all pools of a Vault, whoever made them.
 
-Both Vaults log everything that pools gain and pay, with amounts in base units of the tokens.
+The Vault of v2 logs everything that pools gain and pay, in base units of the tokens. That of v3 logs swaps,
+changes of liquidity, their fees, and the share of these that leaves the pool. The share that a pool begins
+with is logged by the controller of fees, and fees of yield by nobody.
 """
 
 from __future__ import annotations
 
-from quoteway import Context, EventRule, EventSource
+from quoteway import Address, Context, EventRule, EventSource
 
 from quoteway_balancer.deployments import (
     Deployment,
@@ -14,7 +16,7 @@ from quoteway_balancer.deployments import (
     configured_v3,
 )
 
-VERSION = 1
+VERSION = 2
 """Increase it when the rows of facts change their meaning: indexers read the sources again."""
 
 _POOL = {"pool": "poolId"}
@@ -57,6 +59,19 @@ _RULES = (
             "protocol_fee": "protocolFeeAmounts[]",
         },
     ),
+    # What an asset manager has counts as the pool's: both deltas together are what the pool gained or lost.
+    EventRule(
+        "PoolBalanceManaged(bytes32 indexed poolId, address indexed assetManager, address indexed token, "
+        "int256 cashDelta, int256 managedDelta)",
+        "token_liquidity",
+        {
+            **_POOL,
+            "place": "0",
+            "owner": "assetManager",
+            "token": "token",
+            "amount": "cashDelta + managedDelta",
+        },
+    ),
 )
 
 _POOL_V3 = {"pool": "pool"}
@@ -70,7 +85,16 @@ _REGISTERED_V3 = (
 )
 _RULES_V3 = (
     EventRule(_REGISTERED_V3, "pool_created", _POOL_V3),
-    EventRule(_REGISTERED_V3, "pool_token", {**_POOL_V3, **_ITEM, "token": "tokenConfig[].token"}),
+    EventRule(
+        _REGISTERED_V3,
+        "pool_token",
+        {
+            **_POOL_V3,
+            **_ITEM,
+            "token": "tokenConfig[].token",
+            "pays_yield_fees": "tokenConfig[].paysYieldFees",
+        },
+    ),
     # The fee is always one of the token sold.
     EventRule(
         "Swap(address indexed pool, address indexed tokenIn, address indexed tokenOut, uint256 amountIn, "
@@ -90,6 +114,20 @@ _RULES_V3 = (
             ("LiquidityRemoved", "amountsRemovedRaw", "-"),
         )
     ),
+    *(
+        EventRule(
+            f"{name}(address indexed pool, {data})",
+            "pool_setting",
+            {**_POOL_V3, "setting": setting, "value": "value"},
+        )
+        for setting, name, data in (
+            ("swap_fee_share", "InitialPoolAggregateSwapFeePercentage", "uint256 value, bool isExempt"),
+            ("swap_fee_share", "AggregateSwapFeePercentageChanged", "uint256 value"),
+            ("yield_fee_share", "InitialPoolAggregateYieldFeePercentage", "uint256 value, bool isExempt"),
+            ("yield_fee_share", "AggregateYieldFeePercentageChanged", "uint256 value"),
+            ("recovery_mode", "PoolRecoveryModeStateChanged", "bool value"),
+        )
+    ),
 )
 
 
@@ -97,18 +135,20 @@ def event_sources(context: Context) -> tuple[EventSource, ...]:
     """Returns the sources of the configured Vaults. Raises ConfigError for a wrong row."""
     v2, v3 = configured_deployments(context).values(), configured_v3(context).values()
     return (
-        *(_source(row, "balancer-v2", _RULES) for row in v2),
-        *(_source(row, "balancer-v3", _RULES_V3) for row in v3),
+        *(_source(row, "balancer-v2", _RULES, row.vault) for row in v2),
+        *(_source(row, "balancer-v3", _RULES_V3, row.vault, *row.fee_controllers) for row in v3),
     )
 
 
-def _source(row: Deployment | DeploymentV3, name: str, rules: tuple[EventRule, ...]) -> EventSource:
+def _source(
+    row: Deployment | DeploymentV3, name: str, rules: tuple[EventRule, ...], *addresses: Address
+) -> EventSource:
     return EventSource(
         id=name,
         chain_id=row.chain_id,
         version=VERSION,
         rules=rules,
-        addresses=(row.vault,),
+        addresses=addresses,
         first_block=row.since_block or 0,
         family=name,
     )

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from quoteway_indexer.row_bytes import packed_rows
 from quoteway_indexer.store import Commit, Row
-from quoteway_indexer.tables import ROLLUPS, TABLES, Table
+from quoteway_indexer.tables import OF_EVENTS, ROLLUPS, TABLES, Table
 
 FIRST: Final = -(2**63)
 """Before every hour."""
@@ -79,9 +79,7 @@ def changes_of(commit: Commit, *, overlaps: bool) -> list[Change]:
         if is_cut or (overlaps and table.kind == "fact"):
             changes.append(Change(table.name, chain_id))
     if commit.forget_hours_from is not None:
-        changes += [
-            Change(name, chain_id, None, commit.forget_hours_from) for name in ("pool_hour", "token_hour")
-        ]
+        changes += [Change(name, chain_id, None, commit.forget_hours_from) for name in OF_EVENTS]
     with_rows = sum(map(len, commit.rollups.values())) <= _MOST_ROWS
     for name, rows in commit.rollups.items():
         table = ROLLUPS[name]

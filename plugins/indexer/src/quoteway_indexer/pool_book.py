@@ -7,6 +7,7 @@ closing price.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -17,18 +18,11 @@ from quoteway.evm.address import checksum
 from quoteway.evm.single_flight import SingleFlight
 
 from quoteway_indexer.hours import HOUR_S, NAN, HourColumns
+from quoteway_indexer.pool_rows import AMOUNTS, FLOWS, STATES, PoolRows
 from quoteway_indexer.progress import Progress, read_progress
 from quoteway_indexer.store import Condition, Reader, Row, Select
 from quoteway_indexer.token_book import CLOSE, MEAN, TokenBook
 
-FLOWS = ("volume", "washed", "lp_fee", "protocol_fee", "flash_fee", "donated")
-STATES = ("principal", "uncollected")
-HELD = "principal_seconds"
-VALUES = (*FLOWS, HELD, *STATES)
-"""The columns of ``PoolHours.usd``."""
-_AMOUNTS = tuple(f"{name}{side}" for name in (*FLOWS, HELD, *STATES) for side in (0, 1))
-_COLUMNS = ("hour", "inexact", *_AMOUNTS)
-_SUMMED = 2 * len(FLOWS)
 _MOST_HOURS = 400_000
 _POINTS_OF_AN_HOUR = 8
 """So many points take as much memory as an hour."""
@@ -42,24 +36,27 @@ _BLOCK_S = 28 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class KnownPool:
-    """A pool of an index; ``since`` is the hour of its first row."""
+    """A pool of an index; ``since`` is the hour of its first row. See ``PoolRows`` for ``of_tokens``."""
 
     chain_id: int
     pool: bytes
     source: str
-    tokens: tuple[Token, Token]
+    tokens: tuple[Token, ...]
     created: int
     since: int
+    of_tokens: bool
 
 
 @dataclass(slots=True)
 class PoolHours:
     """The hours of a pool since ``first``, up to and with the one of ``until``.
 
-    ``sums`` has for each flow and side the base units before each hour, ``states`` for each state and side
-    those at the end of each hour, and ``inexact`` the events before each hour that are not exact. ``rows``
-    are those that were read last, with the ``prices`` of both tokens. ``points`` has, for each metric and
-    interval that was asked for, the values of successive intervals that ended before ``until``.
+    A side is a token of the pool. ``usd`` has a column for each of ``AMOUNTS``. ``sums`` has for each flow
+    and side the base units before each hour, of which those of the hours ``unknown`` are missing; ``states``
+    for each state and side those at the end of each hour, and ``inexact`` the events before each hour that
+    are not exact. ``rows`` are those that were read last, with the ``prices`` of the tokens. ``points`` has,
+    for each metric and interval that was asked for, the values of successive intervals that ended before
+    ``until``.
     """
 
     known: KnownPool
@@ -72,15 +69,21 @@ class PoolHours:
     usd: HourColumns = field(init=False)
     sums: list[list[int]] = field(init=False)
     states: list[list[int | None]] = field(init=False)
+    unknown: dict[int, list[int]] = field(default_factory=dict)
     inexact: list[int] = field(default_factory=lambda: [0])
     rows: list[Row] = field(default_factory=list)
     prices: list[HourColumns] = field(default_factory=list)
     points: dict[tuple[str, int], list[tuple[int, float | None]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.usd = HourColumns(self.first, tuple(array("d") for _ in VALUES))
-        self.sums = [[0] for _ in range(_SUMMED)]
-        self.states = [[] for _ in range(2 * len(STATES))]
+        self.usd = HourColumns(self.first, tuple(array("d") for _ in AMOUNTS))
+        self.sums = [[0] for _ in range(self.sides * len(FLOWS))]
+        self.states = [[] for _ in range(self.sides * len(STATES))]
+
+    @property
+    def sides(self) -> int:
+        """Returns how many tokens the pool has."""
+        return len(self.known.tokens)
 
     @property
     def size(self) -> int:
@@ -95,10 +98,17 @@ class PoolHours:
         """Returns the index of the hour of a time, within the hours that are known."""
         return min(max(0, (moment - self.first) // HOUR_S), len(self.states[0]))
 
-    def amount(self, name: str, side: int, first: int, until: int) -> int:
-        """Returns the base units that moved in the hours from ``first`` and before ``until``."""
-        sums = self.sums[2 * FLOWS.index(name) + side]
-        return sums[self.place(until)] - sums[self.place(first)]
+    def amount(self, name: str, side: int, first: int, until: int) -> int | None:
+        """Returns the base units that moved in the hours from ``first`` and before ``until``.
+
+        None when those of an hour among them are not known.
+        """
+        place = self.sides * FLOWS.index(name) + side
+        start, end = self.place(first), self.place(until)
+        hours = self.unknown.get(place, ())
+        if bisect_left(hours, self.first + HOUR_S * start) < bisect_left(hours, self.first + HOUR_S * end):
+            return None
+        return self.sums[place][end] - self.sums[place][start]
 
     def cut(self, hour: int) -> None:
         """Forgets this hour and later ones."""
@@ -108,6 +118,8 @@ class PoolHours:
             del sums[place + 1 :]
         for states in self.states:
             del states[place:]
+        for hours in self.unknown.values():
+            del hours[bisect_left(hours, hour) :]
         for (_, step_s), points in self.points.items():
             while points and points[-1][0] + step_s > hour:
                 points.pop()
@@ -177,17 +189,11 @@ class PoolBook:
         """Reads the hours that may have changed since the hours of ``kept`` were read."""
         known, since = kept.known, kept.closed
         until = progress.pools[known.source]
-        where = Condition("chain_id", "=", known.chain_id), Condition("pool", "=", known.pool)
-        rows = await self._reader.fetch(
-            Select("pool_hour", _COLUMNS, (*where, Condition("hour", ">=", since)), ("hour",))
-        )
+        reading = PoolRows(self._reader, known.chain_id, known.pool, known.of_tokens)
+        rows = await reading.since(since, kept.sides)
         before: list[int | None] = []
         if since <= kept.first:
-            columns = tuple(f"{name}{side}" for name in STATES for side in (0, 1))
-            last = await self._reader.fetch(
-                Select("pool_hour", columns, (*where, Condition("hour", "<", since)), ("-hour",), 1)
-            )
-            before = [_integer(value) for value in last[0]] if last else [None] * len(columns)
+            before = [_integer(value) for value in await reading.states_before(since, kept.sides)]
         named = [_priced_as(self._context, token) for token in known.tokens]
         prices = [
             await self._tokens.prices(known.chain_id, each, kept.first, revision, progress) for each in named
@@ -218,21 +224,27 @@ class PoolBook:
         where = Condition("chain_id", "=", chain_id), Condition("pool", "=", pool)
         columns = ("source", "token0", "token1", "timestamp")
         created = await self._reader.fetch(Select("pool_created", columns, where))
-        first = await self._reader.fetch(Select("pool_hour", ("hour",), where, ("hour",), 1))
-        if not created or not first:
+        if not created:
             return None
-        source, token0, token1, at = created[0]
-        assert isinstance(token0, bytes)
-        assert isinstance(token1, bytes)
+        source, *pair, at = created[0]
+        addresses = [each for each in pair if isinstance(each, bytes)]
+        of_tokens = not addresses
+        reading = PoolRows(self._reader, chain_id, pool, of_tokens)
+        since = await reading.first()
+        if since is None:
+            return None
+        if of_tokens:
+            addresses = await reading.tokens()
         tokens = []
-        for each in (token0, token1):
+        for each in addresses:
             token = await self._context.token(chain_id, checksum("0x" + each.hex()))
             if token is None:
                 return None
             tokens.append(token)
-        moment, since = int(at or 0), int(first[0][0] or 0)
-        known = KnownPool(chain_id, pool, str(source), (tokens[0], tokens[1]), max(moment, since), since)
-        if progress.closed(known.source) > known.created:
+        moment = max(int(at or 0), since)
+        known = KnownPool(chain_id, pool, str(source), tuple(tokens), moment, since, of_tokens)
+        # A pool of several tokens may get one more.
+        if progress.closed(known.source) > known.created and not of_tokens:
             self._known[chain_id, pool] = progress.basis, known
         return known
 
@@ -247,6 +259,8 @@ def _append(
 ) -> None:
     """Adds the hours from ``since``. Those without a row moved nothing and end as the one before."""
     decimals = [10**token.decimals for token in kept.known.tokens]
+    sides = kept.sides
+    summed = sides * len(FLOWS)
     by_hour = {row[0]: row for row in rows}
     states = list(before)
     sums = [column[-1] for column in kept.sums]
@@ -257,15 +271,18 @@ def _append(
         close = [column.at(CLOSE, hour) for column in prices]
         row = by_hour.get(hour)
         if row is None:
-            flows: list[int | None] = [0] * _SUMMED
-            held = [None if value is None else value * HOUR_S for value in states[:2]]
+            flows: list[int | None] = [0] * summed
+            held = [None if value is None else value * HOUR_S for value in states[:sides]]
         else:
             inexact += _integer(row[1]) or 0
             numbers = [_integer(value) for value in row[2:]]
-            flows, held, states = numbers[:_SUMMED], numbers[_SUMMED : _SUMMED + 2], numbers[_SUMMED + 2 :]
+            flows, standing = numbers[:summed], numbers[summed:]
+            held, states = standing[:sides], standing[sides:]
+            for place in [place for place, amount in enumerate(flows) if amount is None]:
+                kept.unknown.setdefault(place, []).append(hour)
             sums = [total + amount if amount else total for total, amount in zip(sums, flows, strict=True)]
-        moved = [_usd(flows[at : at + 2], decimals, mean) for at in range(0, _SUMMED, 2)]
-        stood = [_usd(states[at : at + 2], decimals, close) for at in range(0, len(states), 2)]
+        moved = [_usd(flows[at : at + sides], decimals, mean) for at in range(0, summed, sides)]
+        stood = [_usd(states[at : at + sides], decimals, close) for at in range(0, len(states), sides)]
         added.append((hour, (*moved, _usd(held, decimals, mean), *stood)))
         for column, total in zip(kept.sums, sums, strict=True):
             column.append(total)
@@ -277,16 +294,15 @@ def _append(
 
 def _first_difference(before: Sequence[Row], after: Sequence[Row], since: int) -> int:
     """Returns the first hour from ``since`` on whose row is another one; one after all when none is."""
-    column = _COLUMNS.index("hour")
-    known = [row for row in before if (_integer(row[column]) or 0) >= since]
+    known = [row for row in before if (_integer(row[0]) or 0) >= since]
     for one, other in zip_longest(known, after):
         if one != other:
-            return min(_integer(row[column]) or 0 for row in (one, other) if row is not None)
+            return min(_integer(row[0]) or 0 for row in (one, other) if row is not None)
     return _NEVER
 
 
 def _usd(amounts: Sequence[int | None], decimals: Sequence[int], prices: Sequence[float]) -> float:
-    """Returns the US dollars of both sides; NaN when an amount, or the price of one, is not known."""
+    """Returns the US dollars of all sides; NaN when an amount, or the price of one, is not known."""
     total = 0.0
     for amount, unit, price in zip(amounts, decimals, prices, strict=True):
         if amount is None:
@@ -297,7 +313,8 @@ def _usd(amounts: Sequence[int | None], decimals: Sequence[int], prices: Sequenc
 
 
 def _basis(progress: Progress, known: KnownPool) -> str:
-    return f"{progress.basis} {known.source} {progress.versions.get(known.source)} {known.since}"
+    version = progress.versions.get(known.source)
+    return f"{progress.basis} {known.source} {version} {known.since} {len(known.tokens)}"
 
 
 def _reaches(kept: PoolHours, start: int) -> bool:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from quoteway import Series
 
 from quoteway_indexer.hours import DAY_S, HOUR_S, WINDOWS_S, YEAR_S, Asked, known
-from quoteway_indexer.pool_book import HELD, STATES, VALUES, PoolBook, PoolHours
+from quoteway_indexer.pool_book import PoolBook, PoolHours
+from quoteway_indexer.pool_rows import AMOUNTS, HELD, STATES
 
 FEES = ("lp_fee", "protocol_fee", "donated")
 _SHOWN = {"lp_fee": "lp", "protocol_fee": "protocol", "flash_fee": "flash"}
@@ -32,7 +33,9 @@ async def pool_series(book: PoolBook, chain_id: int, pool: bytes, asked: Asked) 
 
 def _volume(hours: PoolHours, asked: Asked) -> Series:
     parts = {
-        f"{name}{side}": (name, side, _over(hours, asked)) for name in ("volume", "washed") for side in (0, 1)
+        f"{name}{side}": (name, side, _over(hours, asked))
+        for name in ("volume", "washed")
+        for side in range(hours.sides)
     }
     method = (
         "Inputs of swaps with their fees. Components are whole coins of each token over all points: washed "
@@ -45,7 +48,7 @@ def _fees(hours: PoolHours, asked: Asked) -> Series:
     parts = {
         f"{_SHOWN.get(name, name)}{side}": (name, side, _over(hours, asked))
         for name in ("lp_fee", "protocol_fee", "flash_fee", "donated")
-        for side in (0, 1)
+        for side in range(hours.sides)
     }
     method = (
         "Fees of swaps and of flash loans for the providers (lp) and for the protocol, and what was donated "
@@ -62,7 +65,7 @@ def _flow(
     parts: dict[str, tuple[str, int, tuple[int, int]]],
     method: str,
 ) -> Series:
-    columns = [hours.usd.columns[VALUES.index(name)] for name in names]
+    columns = [hours.usd.columns[AMOUNTS.index(name)] for name in names]
 
     def total(first: int, until: int) -> float | None:
         start, end = hours.place(first), hours.place(until)
@@ -80,13 +83,16 @@ def _flow(
             f"{method} In US dollars at the mean price of each hour; null where a token that moved had none. "
             "current: the last 24 whole hours."
         ),
-        components={name: amount / units[parts[name][1]] for name, amount in amounts.items()},
+        components={
+            name: None if amount is None else amount / units[parts[name][1]]
+            for name, amount in amounts.items()
+        },
         amounts=amounts,
     )
 
 
 def _tvl(hours: PoolHours, asked: Asked) -> Series:
-    columns = [hours.usd.columns[VALUES.index(name)] for name in STATES]
+    columns = [hours.usd.columns[AMOUNTS.index(name)] for name in STATES]
 
     def standing(_first: int, until: int) -> float | None:
         place = hours.place(until) - 1
@@ -97,7 +103,8 @@ def _tvl(hours: PoolHours, asked: Asked) -> Series:
     amounts: dict[str, int | None] = {}
     components: dict[str, float | None] = {}
     for at, values in enumerate(hours.states):
-        name, side = f"{STATES[at // 2]}{at % 2}", at % 2
+        state, side = divmod(at, hours.sides)
+        name = f"{STATES[state]}{side}"
         amount = values[place] if end > hours.known.created and place >= 0 else None
         amounts[name] = amount
         components[name] = None if amount is None else amount / 10 ** hours.known.tokens[side].decimals
@@ -215,7 +222,7 @@ def _over(hours: PoolHours, asked: Asked) -> tuple[int, int]:
 
 
 def _sum(hours: PoolHours, name: str, first: int, until: int) -> float:
-    column = hours.usd.columns[VALUES.index(name)]
+    column = hours.usd.columns[AMOUNTS.index(name)]
     return math.fsum(column[hours.place(first) : hours.place(until)])
 
 

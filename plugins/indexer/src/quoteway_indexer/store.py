@@ -82,7 +82,7 @@ class Commit:
     integers of 256 bits are fixed-size binaries of 32 bytes (big-endian two's complement). ``blocks`` are
     added. ``read`` are spans read now, which are joined with those that touch them. ``rollups`` are rows by
     table in the order of its columns; each replaces the row with its key. ``forget_hours_from`` deletes the
-    rows of ``pool_hour`` and ``token_hour`` that begin there or later, before ``rollups`` are written.
+    rows of ``OF_EVENTS`` that begin there or later, before ``rollups`` are written.
     """
 
     chain_id: int

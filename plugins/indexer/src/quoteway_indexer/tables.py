@@ -139,8 +139,11 @@ FACTS: Final[Mapping[str, Table]] = {
             amount_out="uint256",
             fee_in="uint256",
         ),
-        # The tokens of a pool, in its order.
-        _items("pool_token", pool="bytes", token="address"),
+        # The tokens of a pool, in its order. pays_yield_fees is 1 for a token of which the protocol takes a
+        # part of what its rate grows by, 0 for others, and null where there is no such fee.
+        _items("pool_token", pool="bytes", token="address", pays_yield_fees="int32"),
+        # A number that a pool works with from now on. ``setting`` is the family's word for it.
+        _fact("pool_setting", pool="bytes", setting="text", value="uint256"),
         # What came (positive) or left of one token of a pool when liquidity was added or removed. ``token``
         # is null where the event tells its place in the pool alone. fee is what the change paid in this token
         # as for a swap, protocol_fee what left for the protocol beside ``amount``, share_supply the supply of
@@ -276,6 +279,28 @@ ROLLUPS: Final[Mapping[str, Table]] = {
             liquidity="uint256",
             inexact="int64",
         ),
+        # The same of a pool that may have more than two tokens: one row for each token, in the order in which
+        # the pool had them first, ``place`` from 0; its own shares among them are left out. ``swaps`` are
+        # those that sold the token. What events do not tell is null. ``inexact`` is the pool's, in each row.
+        _rollup(
+            "pool_token_hour",
+            ("pool", "hour", "source", "place"),
+            "hour",
+            pool="bytes",
+            hour="int64",
+            source="text",
+            place="int32",
+            token="address",
+            swaps="int64",
+            volume="uint256",
+            washed="uint256",
+            lp_fee="uint256",
+            protocol_fee="uint256",
+            donated="uint256",
+            principal="uint256",
+            principal_seconds="uint256",
+            inexact="int64",
+        ),
         # What a vault's shares were worth at the last block before the end of an hour, read from the vault:
         # ``assets_of_unit`` is what ``10 ** unit_exponent`` base units of shares convert to.
         _rollup(
@@ -329,3 +354,6 @@ ROLLUPS: Final[Mapping[str, Table]] = {
 }
 
 TABLES: Final[Mapping[str, Table]] = {**FACTS, **ROLLUPS}
+
+OF_EVENTS: Final = "pool_hour", "pool_token_hour", "token_hour"
+"""The tables by hours that are computed from facts: a reorganisation deletes their newest rows."""

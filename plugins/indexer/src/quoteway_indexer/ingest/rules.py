@@ -26,7 +26,7 @@ _INTEGER_BITS: Final = {"int32": 32, "int64": 64}
 _LITERAL = re.compile(r"-?(?:\d+|0x[0-9a-fA-F]+)", re.ASCII)
 _PARAMETER = r"([A-Za-z_$][\w$.\[\]]*)"
 _NEGATIVE = re.compile(rf"-\s*{_PARAMETER}", re.ASCII)
-_DIFFERENCE = re.compile(rf"{_PARAMETER}\s*-\s*{_PARAMETER}", re.ASCII)
+_TWO = re.compile(rf"{_PARAMETER}\s*([-+])\s*{_PARAMETER}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,13 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A column's value: a constant, parameters (the first minus the second, or negative), the contract, or
-    the place of an item."""
+    """A column's value: a constant, parameters (the first minus or plus the second, or negative), the
+    contract, or the place of an item."""
 
     constant: int | str | None = None
     parameters: tuple[Parameter, ...] = ()
     is_negative: bool = False
+    is_sum: bool = False
     is_place: bool = False
 
 
@@ -163,10 +164,11 @@ def _value(event: Event, column: Column, text: str) -> Value:
         if not is_number or not _within(column.type, constant):
             raise ValueError(f"{where}: {text} does not fit this type")
         return Value(constant=constant)
-    negative, two = _NEGATIVE.fullmatch(text), _DIFFERENCE.fullmatch(text)
-    names = [negative[1]] if negative else [two[1], two[2]] if two else [text]
+    negative, two = _NEGATIVE.fullmatch(text), _TWO.fullmatch(text)
+    names = [negative[1]] if negative else [two[1], two[3]] if two else [text]
     parameters = tuple(event.parameter(name) for name in names)
-    value = Value(parameters=parameters, is_negative=negative is not None)
+    is_sum = two is not None and two[2] == "+"
+    value = Value(parameters=parameters, is_negative=negative is not None, is_sum=is_sum)
     if is_number and all(each.type.is_integer for each in parameters):
         return value
     first = parameters[0].type
@@ -224,8 +226,11 @@ def _integers(kind: ColumnType, value: Value, logs: Words) -> tuple[pa.Array, Ma
         return fixed(cells), cells[:, 0] < 0x80  # the sign bit: an int256 below zero, or 2^255 and more
     parts = [words.limbs(logs.of(each), signed=each.type.kind == "int") for each in value.parameters]
     result: Limbs = parts[0]
+    none = np.zeros_like(result)
     if value.is_negative:
-        result = words.difference(np.zeros_like(result), result)
+        result = words.difference(none, result)
+    elif value.is_sum:
+        result = words.difference(parts[0], words.difference(none, parts[1]))
     elif len(parts) == 2:
         result = words.difference(*parts)
     if kind in _INTEGER_BITS:

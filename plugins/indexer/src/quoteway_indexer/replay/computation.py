@@ -13,7 +13,7 @@ from quoteway_indexer.writing import Writer
 
 
 class PoolReplay(Computation):
-    """Writes ``pool_hour`` and ``replay_state`` of every source of one chain whose family is known."""
+    """Writes the hours of pools and ``replay_state`` of every source of one chain whose family is known."""
 
     def __init__(self, chain_id: int, sources: Sequence[EventSource], writer: Writer) -> None:
         self._sources = [

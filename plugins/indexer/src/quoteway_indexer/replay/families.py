@@ -9,10 +9,12 @@ from typing import Any, Final, TypeAlias
 from quoteway import EventSource
 
 from quoteway_indexer.replay.fee_pair import FeePair
+from quoteway_indexer.replay.fee_token_pool import FeeTokenPool
 from quoteway_indexer.replay.pair import Pair
 from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.replay.range_pool import RangePool
 from quoteway_indexer.replay.reserve_pool import ReservePool
+from quoteway_indexer.replay.token_pool import TokenPool
 from quoteway_indexer.store import Row
 
 PLACE: Final = ("block", "log_index", "timestamp", "pool")
@@ -26,11 +28,14 @@ Apply: TypeAlias = Callable[[Any, Row], None]
 class Family:
     """The tables that a family reads, each with its columns after ``PLACE`` and how a row is applied.
 
-    ``make`` returns a new pool, given its source, its key and the values of ``CREATED``.
+    ``make`` returns a new pool, given its source, its key and the values of ``CREATED``. ``table`` is that of
+    the hours. Rows of the tables ``early`` may come before the creation of their pool, in the same block.
     """
 
     reads: Mapping[str, tuple[tuple[str, ...], Apply]]
     make: Callable[[EventSource, bytes, Row], ReplayedPool]
+    table: str = "pool_hour"
+    early: frozenset[str] = frozenset()
 
 
 def _pair(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
@@ -58,8 +63,16 @@ def _range(key: bytes, created: Row, is_v4: bool) -> RangePool:
     return RangePool(key, fee_pips, spacing, hooks if isinstance(hooks, bytes) else None, is_v4)
 
 
+def _tokens(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
+    return TokenPool(key)
+
+
+def _fee_tokens(source: EventSource, key: bytes, created: Row) -> ReplayedPool:
+    return FeeTokenPool(key)
+
+
 def _created(pool: ReplayedPool, row: Row) -> None:
-    """A pool of v3, and a pair, is made without a price."""
+    """Such a pool is made without a price."""
 
 
 def _created_v4(pool: RangePool, row: Any) -> None:
@@ -122,9 +135,34 @@ def _protocol_fee(pool: RangePool, row: Any) -> None:
     pool.set_protocol_fee(*row[4:])
 
 
+def _token(pool: TokenPool, row: Any) -> None:
+    pool.add_token(*row[4:])
+
+
+def _token_swap(pool: TokenPool, row: Any) -> None:
+    pool.swap(row[2], *row[4:])
+
+
+def _token_change(pool: TokenPool, row: Any) -> None:
+    pool.change(*row[:3], *row[4:])
+
+
+def _setting(pool: FeeTokenPool, row: Any) -> None:
+    pool.set(*row[4:])
+
+
 _TRADER = ("transaction_hash", "sender", "recipient", "amount0", "amount1")
 _RANGE_SWAP = (*_TRADER, "sqrt_price_x96", "liquidity", "tick", "fee_pips", "protocol_fee0", "protocol_fee1")
 _RANGE_CHANGE = ("owner", "tick_lower", "tick_upper", "salt", "liquidity_delta", "amount0", "amount1")
+_TOKENS: Final[Mapping[str, tuple[tuple[str, ...], Apply]]] = {
+    "pool_created": (CREATED, _created),
+    "pool_token": (("token", "pays_yield_fees"), _token),
+    "token_swap": (
+        ("transaction_hash", "token_in", "token_out", "amount_in", "amount_out", "fee_in"),
+        _token_swap,
+    ),
+    "token_liquidity": (("place", "token", "amount", "fee", "protocol_fee", "share_supply"), _token_change),
+}
 _SETTINGS = ("setting0", "setting1", "packed", "parts")
 
 FAMILIES: Final[Mapping[str, Family]] = {
@@ -170,6 +208,13 @@ FAMILIES: Final[Mapping[str, Family]] = {
             "protocol_fee": (_SETTINGS, _protocol_fee),
         },
         _range_v4,
+    ),
+    "balancer-v2": Family(_TOKENS, _tokens, "pool_token_hour"),
+    "balancer-v3": Family(
+        {**_TOKENS, "pool_setting": (("setting", "value"), _setting)},
+        _fee_tokens,
+        "pool_token_hour",
+        frozenset({"pool_setting"}),
     ),
 }
 """The families whose pools are replayed. Hooks that return deltas leave a v4 pool's own amounts exact."""

@@ -1,11 +1,21 @@
-"""What is added up of one pool in one hour."""
+"""What is added up of one pool of two tokens in one hour."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 
-class Hour:
+class HourSums:
+    """What the sums of an hour of any pool have. ``inexact`` counts events that are not exact."""
+
+    __slots__ = ("inexact", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.inexact = 0
+
+
+class Hour(HourSums):
     """The sums of an hour. ``began`` is the second from which the pool's state is known in it.
 
     Volume is washed where the same account, or the same transaction, bought back what it had sold. The
@@ -29,7 +39,6 @@ class Hour:
         "flash0",
         "flash1",
         "high",
-        "inexact",
         "low",
         "lp0",
         "lp1",
@@ -39,7 +48,6 @@ class Hour:
         "protocol0",
         "protocol1",
         "seconds",
-        "start",
         "swaps",
         "tick_seconds",
         "volume0",
@@ -47,9 +55,9 @@ class Hour:
     )
 
     def __init__(self, start: int, price: int | None) -> None:
-        self.start = start
+        super().__init__(start)
         self.opened_at = self.high = self.low = price
-        self.swaps = self.inexact = self.seconds = self.tick_seconds = 0
+        self.swaps = self.seconds = self.tick_seconds = 0
         self.volume0 = self.volume1 = self.lp0 = self.lp1 = self.protocol0 = self.protocol1 = 0
         self.flash0 = self.flash1 = self.donated0 = self.donated1 = 0
         self.principal_seconds0 = self.principal_seconds1 = 0

@@ -12,9 +12,9 @@ from quoteway_amm import MAX_TICK, MIN_TICK, PIPS
 from quoteway_amm.sqrt_price_math import amount0_delta, amount0_delta_up, amount1_delta, amount1_delta_up
 
 from quoteway_indexer.replay.ladder import Ladder
-from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.replay.positions import Positions
 from quoteway_indexer.replay.tick_prices import ratio_at
+from quoteway_indexer.replay.two_token_pool import TwoTokenPool
 
 _WORDS: Final = 2 * MAX_TICK // 256 + 3
 """The most words of the tick bitmap that a swap passes."""
@@ -22,7 +22,7 @@ _SWAP_DELTA_HOOKS: Final = 0b1100
 """v4-core Hooks: BEFORE_SWAP_RETURNS_DELTA_FLAG and AFTER_SWAP_RETURNS_DELTA_FLAG."""
 
 
-class RangePool(ReplayedPool):
+class RangePool(TwoTokenPool):
     """A pool of v3; one of v4 has ``positions``.
 
     ``held0`` and ``held1`` are what came less what went by its events. In v3 that has what is ``owed0`` and

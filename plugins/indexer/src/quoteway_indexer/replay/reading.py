@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from quoteway_indexer.replay.families import PLACE, Apply, Family
 from quoteway_indexer.store import Condition, Row, Select
+from quoteway_indexer.tables import FACTS
 from quoteway_indexer.writing import Writer
 
 Event: TypeAlias = tuple[Row, Apply]
@@ -21,7 +22,11 @@ class FactReader:
     def __init__(self, chain_id: int, source: str, family: Family, writer: Writer) -> None:
         self._writer = writer
         self._where = Condition("chain_id", "=", chain_id), Condition("source", "=", source)
-        self._reads = [(table, (*PLACE, *columns), apply) for table, (columns, apply) in family.reads.items()]
+        # The items of one log have one place among the logs: they come in their own order.
+        self._reads = [
+            (table, (*PLACE, *columns), apply, ("place",) if "place" in FACTS[table].key else ())
+            for table, (columns, apply) in family.reads.items()
+        ]
         self._blocks = 1024
 
     async def page(self, first: int, last: int) -> tuple[list[Event], int]:
@@ -29,8 +34,8 @@ class FactReader:
         end = min(last, first + self._blocks - 1)
         where = (*self._where, Condition("block", ">=", first), Condition("block", "<=", end))
         found: list[Event] = []
-        for table, columns, apply in self._reads:
-            rows = await self._writer.fetch(Select(table, columns, where))
+        for table, columns, apply, order in self._reads:
+            rows = await self._writer.fetch(Select(table, columns, where, order))
             found += [(row, apply) for row in rows]
         found.sort(key=lambda event: _place(event[0]))
         if len(found) > 2 * _WANTED:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from math import isqrt
 from typing import Any, ClassVar
 
-from quoteway_indexer.replay.pool import ReplayedPool
 from quoteway_indexer.replay.tick_prices import tick_of
+from quoteway_indexer.replay.two_token_pool import TwoTokenPool
 
 
-class ReservePool(ReplayedPool):
+class ReservePool(TwoTokenPool):
     """A pool whose principal is its reserves. What came in without a reason was donated."""
 
     __slots__ = ("_waiting", "reserve0", "reserve1")

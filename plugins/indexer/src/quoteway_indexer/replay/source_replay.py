@@ -7,7 +7,7 @@ from typing import Final
 from quoteway import EventSource
 
 from quoteway_indexer.computing import Frontier
-from quoteway_indexer.replay.families import CREATED, FAMILIES, PLACE
+from quoteway_indexer.replay.families import CREATED, FAMILIES, PLACE, Apply
 from quoteway_indexer.replay.pool import HOUR_S, ReplayedPool
 from quoteway_indexer.replay.reading import Event, FactReader
 from quoteway_indexer.replay.states import Snapshot, StateKeeper, saved
@@ -38,6 +38,8 @@ class SourceReplay:
         self._facts = FactReader(chain_id, source.id, family, writer)
         self._states = StateKeeper(chain_id, source, family, writer)
         self._creating = family.reads["pool_created"][1]
+        self._early = {family.reads[table][1] for table in family.early}
+        self._table = family.table
         self._started = False
         self._calls_at_start = 0
         self._lowest = 0
@@ -52,7 +54,7 @@ class SourceReplay:
         self._open: dict[bytes, ReplayedPool] = {}
         self._changed: set[bytes] = set()
         self._unsaved: set[bytes] = set()
-        self._rows: dict[tuple[bytes, int], Row] = {}
+        self._rows: dict[tuple[bytes, int], list[Row]] = {}
         self._waiting: list[Snapshot] = []
         self._events = 0
 
@@ -116,6 +118,7 @@ class SourceReplay:
 
     def _apply(self, events: list[Event], frontier: Frontier) -> None:
         loaded, open_, creating = self._loaded, self._open, self._creating
+        early: dict[bytes, list[tuple[Row, Apply]]] = {}
         for row, apply in events:
             block, _, timestamp, key = row[:4]
             assert isinstance(block, int)
@@ -128,6 +131,8 @@ class SourceReplay:
             pool = loaded.get(key)
             if pool is None:
                 if apply is not creating:
+                    if apply in self._early:
+                        early.setdefault(key, []).append((row, apply))
                     continue  # created before the first block
                 pool = self._made(key, row)
                 if pool is None:
@@ -136,6 +141,10 @@ class SourceReplay:
                 pool.open_hour(self._hour)
                 open_[key] = pool
             self._changed.add(key)
+            if apply is creating:
+                for before, first in early.pop(key, ()):
+                    if before[0] == block:
+                        first(pool, before)
             try:
                 apply(pool, row)
             except _REFUSED:
@@ -171,8 +180,8 @@ class SourceReplay:
         self._hour = self._end = 0
 
     def _keep(self, pool: ReplayedPool) -> None:
-        row = pool.row(self._chain_id, self._source.id, self._known.__contains__)
-        self._rows[pool.key, pool.hour.start] = row
+        rows = pool.rows(self._chain_id, self._source.id, self._known.__contains__)
+        self._rows[pool.key, pool.hour.start] = rows
 
     async def _commit(self, finalized: int, reached: Row) -> None:
         """Writes the rows, how far they reach, and the newest snapshot that is final.
@@ -181,7 +190,8 @@ class SourceReplay:
         the hour of that block. The snapshot after it would leave the hour out: only those before are written.
         """
         final = [snapshot for snapshot in self._waiting if snapshot.block < finalized]
-        rollups = {"pool_hour": list(self._rows.values()), "computed": [reached]}
+        rows = [row for each in self._rows.values() for row in each]
+        rollups = {self._table: rows, "computed": [reached]}
         if final:
             snapshot = Snapshot(-1)
             for each in final:

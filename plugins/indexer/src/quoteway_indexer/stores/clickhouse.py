@@ -36,7 +36,7 @@ from quoteway_indexer.stores.clickhouse_tidying import READ_MS, tidied
 from quoteway_indexer.stores.dropping import IS_PAIR, conditions
 from quoteway_indexer.stores.leases import check_leases
 from quoteway_indexer.stores.sql import statement
-from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
+from quoteway_indexer.tables import FACTS, OF_EVENTS, ROLLUPS, TABLES, Table
 
 _TIMEOUT_S: Final = 600
 _TIDY_S: Final = 600
@@ -240,7 +240,7 @@ class ClickHouseStore(Store):
         ]
         if commit.forget_hours_from is not None:
             from_hour = f"chain_id = {chain_id} AND hour >= {commit.forget_hours_from}"
-            rules += [(name, from_hour) for name in ("pool_hour", "token_hour")]
+            rules += [(name, from_hour) for name in OF_EVENTS]
         spans = [one for one in state.spans if one.chain_id != chain_id]
         for span in span_lists.joined([*known, *commit.read]):
             spans.append(ChainSpan(chain_id, span.source, span.version, span.first, span.last))

@@ -16,9 +16,9 @@ def conditions(chain_id: str = "$1", source: str = "$2", has_pools: str = HAS_PO
     The arguments are what stands in a statement for the chain, the source, and whether the source has pools.
     Share prices of vaults stay: nodes may not have the states that they were read from any more.
     """
+    of_source = f"chain_id = {chain_id} AND source = {source}"
     return {
-        "pool_hour": f"chain_id = {chain_id} AND source = {source}",
-        "replay_state": f"chain_id = {chain_id} AND source = {source}",
+        **dict.fromkeys(("pool_hour", "pool_token_hour", "replay_state"), of_source),
         # The price of any token of the chain may have come from a pool of the source.
         "token_hour": f"chain_id = {chain_id} AND {has_pools}",
         "computed": f"chain_id = {chain_id} AND"

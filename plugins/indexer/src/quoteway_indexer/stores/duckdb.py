@@ -23,7 +23,7 @@ from quoteway_indexer.stores.duckdb_sql import DuckDBDialect, create_table, is_w
 from quoteway_indexer.stores.leases import check_leases
 from quoteway_indexer.stores.sql import statement
 from quoteway_indexer.stores.wide_arrow import split_column
-from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
+from quoteway_indexer.tables import FACTS, OF_EVENTS, ROLLUPS, TABLES, Table
 
 _OWN: Final = (
     "CREATE TABLE block (chain_id BIGINT, number BIGINT, hash BLOB, parent_hash BLOB, timestamp BIGINT)",
@@ -122,7 +122,7 @@ class DuckDBStore(Store):
             if commit.read or commit.rewind_to is not None:
                 self._write_spans(connection, chain_id, [*known, *commit.read])
             if commit.forget_hours_from is not None:
-                for name in ("pool_hour", "token_hour"):
+                for name in OF_EVENTS:
                     connection.execute(
                         f"DELETE FROM {name} WHERE chain_id = ? AND hour >= ?",  # noqa: S608
                         [chain_id, commit.forget_hours_from],

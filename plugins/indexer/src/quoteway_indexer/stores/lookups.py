@@ -11,6 +11,7 @@ LOOKUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "swap": ("pool, block",),
     "token_swap": ("pool, block",),
     "pool_token": ("pool",),
+    "pool_setting": ("pool, block",),
     "token_liquidity": ("pool, block", "owner"),
     "liquidity": ("pool, block", "owner"),
     "collected": ("pool, block", "owner"),
@@ -24,6 +25,7 @@ LOOKUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "nft_transfer": ("sender", "recipient", "collection, token_id"),
     "bridge_event": ("transfer_id",),
     "pool_hour": ("hour",),
+    "pool_token_hour": ("hour",),
     "vault_hour": ("hour",),
     "token_hour": ("hour",),
 }

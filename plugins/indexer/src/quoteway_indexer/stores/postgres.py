@@ -25,7 +25,7 @@ from quoteway_indexer.stores.postgres_connection import CONNECT_TIMEOUT_S, FAILU
 from quoteway_indexer.stores.postgres_schema import CHANGE, OWN, SCHEMA, TYPES, create_table, partition
 from quoteway_indexer.stores.postgres_sql import PostgresDialect, spans_of
 from quoteway_indexer.stores.sql import statement
-from quoteway_indexer.tables import FACTS, ROLLUPS, TABLES, Table
+from quoteway_indexer.tables import FACTS, OF_EVENTS, ROLLUPS, TABLES, Table
 
 T = TypeVar("T")
 
@@ -220,7 +220,7 @@ class PostgresStore(Store):
             if commit.read or commit.rewind_to is not None:
                 await self._write_spans(connection, chain_id, [*known, *commit.read])
             if commit.forget_hours_from is not None:
-                for name in ("pool_hour", "token_hour"):
+                for name in OF_EVENTS:
                     text = f"DELETE FROM {name} WHERE chain_id = $1 AND hour >= $2"  # noqa: S608
                     await connection.execute(text, chain_id, commit.forget_hours_from)
             for name, rows in commit.rollups.items():
