@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from quoteway.networks import Networks
 from quoteway.web.http import openapi_parts as parts
 from quoteway.web.http.openapi_cases import divide, reword_defaults
+from quoteway.web.http.openapi_examples import add_examples
 from quoteway.web.http.operation import Operation
 from quoteway.web.wire.errors import Error
 
@@ -56,7 +58,7 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
         spec.components.header(name, dict(header))
     spec.components.schema("Error", schema=Error)
     for name, response in parts.ERRORS.items():
-        spec.components.response(name, dict(response))
+        spec.components.response(name, copy.deepcopy(dict(response)))
     for operation in operations:
         for name, shape in operation.shapes.items():
             declared = {"schema": shape} if isinstance(shape, type) else {"component": dict(shape)}
@@ -73,6 +75,7 @@ def document(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
         reword_defaults(schemas[body.__name__])
     _name_formats(made)
     divide(sorted(bodies, key=lambda body: body.__name__), schemas)
+    add_examples(made)
     return made
 
 
